@@ -1,0 +1,56 @@
+# Every target does its own set-up, in .venv and nowhere else.
+# Needs Python 3.11 or newer, a C compiler and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+# The stream that `make run` forecasts.
+STREAM := src/calibrant/data/nycflights.csv.gz
+SOURCES := $(shell find src -type f ! -path '*/__pycache__/*') meson.build pyproject.toml README.md
+
+.PHONY: help setup run test lint bench docs lock clean
+
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+setup: $(VENV)/installed  ## Create .venv with everything the other targets need
+
+$(VENV)/requirements: requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "calibrant needs Python 3.11 or newer; say which with make PYTHON=..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+# Installed, not linked: the tests see what a user gets. The build folder makes it incremental.
+$(VENV)/installed: $(VENV)/requirements $(SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	  --no-build-isolation --force-reinstall -Cbuild-dir=build .
+	@touch $@
+
+run: setup  ## The main job, on a bundled real stream
+	$(BIN)/calibrant run $(STREAM) --outcome outcome
+
+test: setup  ## All tests, the examples in the docs included
+	$(BIN)/python -m pytest
+
+lint: setup  ## Style, types and the order of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup  ## Speed, memory and error, beside peers; rewrites the tables in benchmarks/
+	$(BIN)/python -m benchmarks
+
+docs: setup  ## The documentation, in docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+lock: $(VENV)/requirements  ## Pin the development set anew
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --universal --python-version 3.11 --quiet --no-header \
+	  --group dev pyproject.toml -o requirements-dev.txt
+
+clean:  ## Remove everything that make made
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Probability forecasts that stay calibrated while the world changes."""

@@ -1,0 +1,77 @@
+"""Checks that every boundary shares: each message names the argument, the value and the range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MAX_SEED = 2**64 - 1
+
+
+def describe(value: object) -> str:
+    """Return a value as an error message shows it: short, with its type."""
+    text = repr(value)
+    if len(text) > 60:
+        text = text[:57] + "..."
+    return f"{text} ({type(value).__name__})"
+
+
+def check_integer(name: str, value: object, low: int, high: int | None = None) -> int:
+    """Return an integer argument, or say which integers are allowed."""
+    allowed = f"at least {low}" if high is None else f"in [{low}, {high}]"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{name} must be an integer {allowed}, got {describe(value)}")
+    if value < low or (high is not None and value > high):
+        raise ValueError(f"{name} must be an integer {allowed}, got {value}")
+    return int(value)
+
+
+def check_seed(value: object) -> int:
+    """Return a seed, an integer that fits 64 bits."""
+    return check_integer("seed", value, 0, MAX_SEED)
+
+
+def check_real(name: str, value: object, low: float, high: float) -> float:
+    """Return a real argument inside [low, high], or say what is allowed."""
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be a number in [{low}, {high}], got {describe(value)}"
+        ) from None
+    if not low <= number <= high:  # also refuses NaN
+        raise ValueError(f"{name} must be a number in [{low}, {high}], got {number!r}")
+    return number
+
+
+def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
+    """Return one of a few words, or list them."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(repr, allowed))}, got {describe(value)}"
+        )
+    return value
+
+
+def as_series(values: object, name: str) -> npt.NDArray[Any]:
+    """Return values as a one-dimensional array of numbers, without copying one that is."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise ValueError(
+            f"{name} must be a one-dimensional array of numbers, got {describe(values)}"
+        )
+    try:
+        series = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{name} must be a one-dimensional array of numbers: {error}"
+        ) from None
+    if series.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {series.shape}")
+    if series.dtype.kind not in "buif":
+        raise ValueError(f"{name} must be numbers (bool, int or float), got dtype {series.dtype}")
+    return series

@@ -1,0 +1,30 @@
+from libc.stdint cimport int64_t, uint64_t
+
+
+cdef class Kernel:
+    cdef uint64_t _seed
+    cdef uint64_t _key            # the seed, scrambled: neighbouring seeds share nothing
+    cdef int64_t _rounds          # rounds completed; the round being played is number _rounds
+    cdef bint _placed             # is P_t of the round being played computed and drawn from?
+    cdef bint _running            # is a thread inside `run`, with the GIL released?
+
+    # P_t, this round's distribution: `weights` over `points`; the draw is points[chosen].
+    cdef Py_ssize_t size
+    cdef Py_ssize_t chosen
+    cdef Py_ssize_t _room
+    cdef double *points
+    cdef double *weights
+
+    # What a forecaster is: where it places its mass, and what it makes of the outcome.
+    # Both return 0, or -1 when there was no memory and nothing changed.
+    cdef int place(self) noexcept nogil
+    cdef int learn(self, double y) noexcept nogil
+
+    cdef int reserve(self, Py_ssize_t size) noexcept nogil
+    cdef int ready(self) noexcept nogil
+    cdef int advance(self, double y) noexcept nogil
+    cdef int enter(self) except -1
+
+
+cdef double as_outcome(object outcome) except? -1.0
+cdef Py_ssize_t first_bad(const double[::1] y) noexcept nogil
