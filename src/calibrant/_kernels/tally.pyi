@@ -1,6 +1,5 @@
 from calibrant._checks import Floats
 
-
 class TallyKernel:
     def __len__(self) -> int: ...
     def add(self, p: float, y: float, mass: float = 1.0) -> None: ...

@@ -8,3 +8,6 @@ class Distributions:
     points: object
     weights: object
     starts: object
+
+    def __len__(self):
+        return len(self.starts) - 1
