@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from forecasters.test_contract import random_stream
-from naive.baselines import epoch, foster_hart, running_mean
 
 from calibrant import Epoch
 from calibrant.forecasters.rivals import FosterHart, RunningMean
+from forecasters.test_contract import random_stream
+from naive.baselines import epoch, foster_hart, running_mean
 
 
 @pytest.mark.parametrize("number", range(40))

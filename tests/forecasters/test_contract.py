@@ -8,12 +8,12 @@ import threading
 
 import numpy as np
 import pytest
-from forecasters.table import FORECASTERS, IDS
 
 import calibrant
 import calibrant.forecasters.rivals
 from calibrant.forecasters import Forecaster
 from calibrant.testing import check_forecaster, play
+from forecasters.table import FORECASTERS, IDS
 
 every_forecaster = pytest.mark.parametrize(("cls", "arguments"), FORECASTERS, ids=IDS)
 

@@ -30,7 +30,7 @@ def running_mean(outcomes):
 def foster_hart(outcomes, cells, seed):
     """Return predictions; the point or the pair is found by bisection from both ends."""
     draws = Draws(seed)
-    bias = {i: 0.0 for i in range(cells + 1)}
+    bias = dict.fromkeys(range(cells + 1), 0.0)
     predictions = []
     for y in outcomes:
         if bias[0] == 0:
