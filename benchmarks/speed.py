@@ -13,6 +13,7 @@ from calibrant import Epoch, Zoom
 from calibrant.forecasters.rivals import FosterHart, RunningMean
 from calibrant.streams import drift
 
+TITLE = "Speed and memory"
 REPEATS = 7
 
 
