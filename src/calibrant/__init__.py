@@ -1,1 +1,6 @@
 """Probability forecasts that stay calibrated while the world changes."""
+
+from calibrant.forecasters.epoch import Epoch as Epoch
+from calibrant.forecasters.zoom import Zoom as Zoom
+
+__version__ = "0.1.0"

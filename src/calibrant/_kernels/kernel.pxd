@@ -28,3 +28,4 @@ cdef class Kernel:
 
 cdef double as_outcome(object outcome) except? -1.0
 cdef Py_ssize_t first_bad(const double[::1] y) noexcept nogil
+cdef object array_of(const double *values, Py_ssize_t size)

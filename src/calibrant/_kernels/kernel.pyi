@@ -4,7 +4,8 @@ from typing import Any, SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from calibrant._checks import Floats
+
 State = Mapping[str, Any]
 
 class Kernel:

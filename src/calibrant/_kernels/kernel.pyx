@@ -6,6 +6,7 @@ of the contract stands here once, over those two, so that `run` and single steps
 """
 
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -26,6 +27,15 @@ cdef double as_outcome(object outcome) except? -1.0:
     if not 0.0 <= y <= 1.0:  # also catches NaN
         raise ValueError(f"outcome must be in [0, 1], got {y!r}")
     return y
+
+
+cdef object array_of(const double *values, Py_ssize_t size):
+    """Return a copy of C values as an array."""
+    array = np.empty(size)
+    cdef double[::1] into = array
+    if size:
+        memcpy(&into[0], values, size * sizeof(double))
+    return array
 
 
 cdef Py_ssize_t first_bad(const double[::1] y) noexcept nogil:
@@ -184,10 +194,7 @@ cdef class Kernel:
         self.enter()
         if self.ready() < 0:
             raise MemoryError
-        return (
-            np.array([self.points[i] for i in range(self.size)]),
-            np.array([self.weights[i] for i in range(self.size)]),
-        )
+        return array_of(self.points, self.size), array_of(self.weights, self.size)
 
     def run(self, outcomes):
         """Play one round an outcome and return the predictions, each made before its outcome."""

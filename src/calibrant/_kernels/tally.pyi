@@ -1,7 +1,5 @@
-import numpy as np
-import numpy.typing as npt
+from calibrant._checks import Floats
 
-Floats = npt.NDArray[np.float64]
 
 class TallyKernel:
     def __len__(self) -> int: ...

@@ -9,9 +9,8 @@ from libc.math cimport M_PI, exp, fabs, fmin, sin, sqrt
 from libc.stdlib cimport free, realloc
 from libc.string cimport memmove
 
-import numpy as np
-
-from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.kernel cimport Kernel, array_of
+from calibrant._kernels.saved import check_names, floats
 
 cdef double CUT = 4.0          # a gap is cut once g (its width)^2 passes this
 cdef double SPREAD = 3.0       # how many variances of bias a point bears before it is avoided
@@ -148,12 +147,36 @@ cdef class ZoomKernel(Kernel):
     cdef int learn(self, double y) noexcept nogil:
         return zoom_learn(&self.state, self.chosen, y)
 
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 6 * self.state.room * sizeof(double)
+
     def _get_state(self):
         cdef ZoomState *s = &self.state
-        cdef Py_ssize_t i
         return {
-            "theta": np.array([s.theta[i] for i in range(s.count)]),
-            "n": np.array([s.n[i] for i in range(s.count)]),
-            "S": np.array([s.S[i] for i in range(s.count)]),
-            "g": np.array([s.g[i] for i in range(s.count)]),
+            "theta": array_of(s.theta, s.count),
+            "z": array_of(s.z, s.count),
+            "n": array_of(s.n, s.count),
+            "S": array_of(s.S, s.count),
+            "g": array_of(s.g, s.count),
         }
+
+    def _set_state(self, state):
+        check_names(state, {"theta", "z", "n", "S", "g"})
+        cdef const double[::1] theta = floats(state, "theta", low=0.0)
+        cdef Py_ssize_t count = theta.shape[0], i
+        cdef const double[::1] z = floats(state, "z", size=count, low=0.0)
+        cdef const double[::1] n = floats(state, "n", size=count, low=0.0)
+        cdef const double[::1] S = floats(state, "S", size=count)
+        cdef const double[::1] g = floats(state, "g", size=count, low=0.0)
+        if count < 3 or z[0] != 0.0 or z[count - 1] != 1.0:
+            raise ValueError("saved z must run from 0 to 1 over three points or more")
+        for i in range(1, count):
+            if not (theta[i - 1] < theta[i] and z[i - 1] < z[i]):
+                raise ValueError(f"saved points must increase, they do not at point {i}")
+        cdef ZoomState *s = &self.state
+        if zoom_reserve(s, count) < 0:
+            raise MemoryError
+        s.count = count
+        for i in range(count):
+            s.theta[i], s.z[i], s.n[i], s.S[i], s.g[i] = theta[i], z[i], n[i], S[i], g[i]
+            s.phi[i] = potential(n[i], S[i], z[i])

@@ -1,0 +1,3 @@
+from calibrant._kernels.kernel import Kernel
+
+class RunningMeanKernel(Kernel): ...

@@ -1,0 +1,10 @@
+"""Placeholder until the measures land."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Distributions:
+    points: object
+    weights: object
+    starts: object
