@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from calibrant._checks import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,8 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import check_choice, check_integer, check_real, check_seed, describe
-from calibrant.streams.stream import Floats, Stream
+from calibrant._checks import (
+    Floats,
+    check_choice,
+    check_integer,
+    check_real,
+    check_seed,
+    describe,
+)
+from calibrant.streams.stream import Stream
 
 # A share of a round's budget that is rounding and not a wish.
 ROUNDING = 1e-9
@@ -22,10 +29,8 @@ ROUNDING = 1e-9
 
 def _generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
     """Return the generators of the levels and of the outcomes."""
-    levels, outcomes = np.random.SeedSequence(seed).spawn(2)
-    return np.random.Generator(np.random.PCG64(levels)), np.random.Generator(
-        np.random.PCG64(outcomes)
-    )
+    levels, outcomes = map(np.random.PCG64, np.random.SeedSequence(seed).spawn(2))
+    return np.random.Generator(levels), np.random.Generator(outcomes)
 
 
 def _drawn(name: str, parameters: dict[str, Any], seed: int, means: Floats) -> Stream:
@@ -160,7 +165,7 @@ def drift(
     rounds, seed = check_integer("rounds", rounds, 1), check_seed(seed)
     level, amplitude = _check_wave(level, amplitude)
     periods = check_real("periods", periods, 0.0, rounds)
-    means = _wave(level, amplitude, np.arange(rounds) * (periods / rounds))
+    means = _wave(level, amplitude, np.arange(rounds, dtype=np.float64) * (periods / rounds))
     parameters = {"level": level, "amplitude": amplitude, "periods": periods}
     return _drawn("drift", parameters, seed, means)
 
@@ -194,7 +199,7 @@ def seasonal(
     rounds, seed = check_integer("rounds", rounds, 1), check_seed(seed)
     level, amplitude = _check_wave(level, amplitude)
     period = check_real("period", period, 2.0, 1e12)
-    means = _wave(level, amplitude, np.arange(rounds) / period)
+    means = _wave(level, amplitude, np.arange(rounds, dtype=np.float64) / period)
     parameters = {"level": level, "amplitude": amplitude, "period": period}
     return _drawn("seasonal", parameters, seed, means)
 
