@@ -1,0 +1,45 @@
+"""Where outcomes come from.
+
+Synthetic families whose means are known, so that a bound in C or K can be checked; adversaries
+that answer a forecaster.
+"""
+
+from calibrant.streams.adversaries import (
+    ADVERSARIES,
+    Adversary,
+    Chaser,
+    Contrarian,
+    Game,
+    Greedy,
+    play,
+)
+from calibrant.streams.stream import Stream
+from calibrant.streams.synthetic import (
+    FAMILIES,
+    alternating,
+    corrupted,
+    drift,
+    iid,
+    piecewise,
+    random_walk,
+    seasonal,
+)
+
+__all__ = [
+    "ADVERSARIES",
+    "FAMILIES",
+    "Adversary",
+    "Chaser",
+    "Contrarian",
+    "Game",
+    "Greedy",
+    "Stream",
+    "alternating",
+    "corrupted",
+    "drift",
+    "iid",
+    "piecewise",
+    "play",
+    "random_walk",
+    "seasonal",
+]
