@@ -67,9 +67,7 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
     try:
         series = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise ValueError(
-            f"{name} must be a one-dimensional array of numbers: {error}"
-        ) from None
+        raise ValueError(f"{name} must be a one-dimensional array of numbers: {error}") from None
     if series.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {series.shape}")
     if series.dtype.kind not in "buif":

@@ -50,7 +50,7 @@ cdef int tally_grow(Tally *t, Py_ssize_t room) noexcept nogil:
 
 cdef int tally_start(Tally *t) noexcept nogil:
     """Start an empty tally; the struct must be zeroed."""
-    return tally_grow(t, 64)
+    return tally_grow(t, 16)
 
 
 cdef void tally_free(Tally *t) noexcept nogil:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import check_choice, check_integer, describe
-from calibrant.measures.rounds import Floats, as_some_rounds
+from calibrant.measures.rounds import Floats, Indices, as_some_rounds, sum_by
 
 Scheme: TypeAlias = Literal["width", "mass"]
-Indices: TypeAlias = npt.NDArray[np.intp]
 
 
 def ece(
@@ -51,7 +50,7 @@ def ece(
     if norm not in (1, 2):
         raise ValueError(f"norm must be 1 or 2, got {describe(norm)}")
     which = bins_of(p, bins, scheme)
-    residual = np.bincount(which, weights=y - p, minlength=bins)
+    residual = sum_by(which, y - p, bins)
     if norm == 1:
         return float(np.abs(residual).sum() / len(p))
     count = np.bincount(which, minlength=bins)
@@ -98,8 +97,8 @@ def debiased_ece2(
     bins = check_integer("bins", bins, 1)
     which = bins_of(p, bins, scheme)
     count = np.bincount(which, minlength=bins)
-    mean = np.bincount(which, weights=y - p, minlength=bins) / np.maximum(count, 1)
-    spread = np.bincount(which, weights=(y - p - mean[which]) ** 2, minlength=bins)
+    mean = sum_by(which, y - p, bins) / np.maximum(count, 1)
+    spread = sum_by(which, (y - p - mean[which]) ** 2, bins)
     noise = spread / np.maximum(count * (count - 1), 1)
     return float((count * np.where(count > 1, mean**2 - noise, 0.0)).sum() / len(p))
 

@@ -77,11 +77,11 @@ def u_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     3.0
     """
     cells = cells_of(*as_rounds(predictions, outcomes))
-    if len(cells.count) == 0:
+    if len(cells.rounds) == 0:
         return 0.0
     # Against "always above v": the rounds at or below v lost 2 (y - v) each. Against "always
     # below v": those at or above lost 2 (v - y). Between predictions both only fall.
-    n, s, v = cells.count, cells.total, cells.prediction
+    n, s, v = cells.rounds, cells.total, cells.prediction
     too_low = np.cumsum(s) - np.cumsum(n) * v
     too_high = np.cumsum(n[::-1])[::-1] * v - np.cumsum(s[::-1])[::-1]
     return float(2.0 * max(0.0, too_low.max(), too_high.max()))

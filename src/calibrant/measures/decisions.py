@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Cells, Floats, as_rounds, cells_of
+from calibrant.measures.rounds import Cells, Floats, as_rounds, cells_of, sum_by
 
 
 def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -43,7 +43,7 @@ def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     2.0
     """
     cells = cells_of(*as_rounds(predictions, outcomes))
-    if len(cells.count) == 0:
+    if len(cells.rounds) == 0:
         return 0.0
     places, regrets = hinge_regrets(cells)
     return 2.0 * _envelope_at_half(places, regrets)
@@ -59,11 +59,8 @@ def hinge_regrets(cells: Cells) -> tuple[Floats, Floats]:
     sign = np.where(rate < cells.prediction, 1.0, -1.0)
     size = len(places) + 1
     slope, constant = (
-        np.cumsum(
-            np.bincount(first, weights=sign * part, minlength=size)
-            - np.bincount(last + 1, weights=sign * part, minlength=size)
-        )[:-1]
-        for part in (cells.count, cells.total)
+        np.cumsum(sum_by(first, sign * part, size) - sum_by(last + 1, sign * part, size))[:-1]
+        for part in (cells.rounds, cells.total)
     )
     return places, np.maximum(slope * places - constant, 0.0)
 

@@ -57,10 +57,10 @@ def lower_distance(
         grid = check_integer("grid", grid, 1, MOST_PREDICTIONS)
         p = np.rint(p * grid) / grid
     cells = cells_of(p, y)
-    if grid is None and len(cells.count) > MOST_PREDICTIONS:
+    if grid is None and len(cells.rounds) > MOST_PREDICTIONS:
         raise ValueError(
             f"predictions must have at most {MOST_PREDICTIONS} distinct values for an exact "
-            f"distance, got {len(cells.count)}; grid={MOST_PREDICTIONS} bounds them"
+            f"distance, got {len(cells.rounds)}; grid={MOST_PREDICTIONS} bounds them"
         )
     if len(p) == 0:
         return 0.0
@@ -76,10 +76,10 @@ class Masses(NamedTuple):
 
 def _mean_distance(cells: Cells) -> float:
     """Return the least mean distance, adding targets until no other can lower it."""
-    rounds = cells.count.sum()
-    happened, failed = cells.total > 0.0, cells.count > cells.total
+    rounds = cells.rounds.sum()
+    happened, failed = cells.total > 0.0, cells.rounds > cells.total
     ones = Masses(cells.prediction[happened], cells.total[happened] / rounds)
-    zeros = Masses(cells.prediction[failed], (cells.count - cells.total)[failed] / rounds)
+    zeros = Masses(cells.prediction[failed], (cells.rounds - cells.total)[failed] / rounds)
     targets = np.unique(np.concatenate([[0.0, 1.0], cells.prediction]))
     while True:
         distance, price_of_one, price_of_zero = _move(ones, zeros, targets)
@@ -135,7 +135,8 @@ def _missing_targets(
         return np.empty(0)
     best = saved.argmax(axis=1)
     every = np.arange(len(ones))
-    return u[every, best][saved[every, best] > TOLERANCE]
+    missing: Floats = u[every, best][saved[every, best] > TOLERANCE]
+    return missing
 
 
 def _import_scipy() -> tuple[Any, Any]:

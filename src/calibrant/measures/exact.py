@@ -43,7 +43,7 @@ def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     0.0625
     """
     cells = cells_of(*as_rounds(predictions, outcomes))
-    return float((cells.residual**2 / cells.count).sum())
+    return float((cells.residual**2 / cells.rounds).sum())
 
 
 def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:

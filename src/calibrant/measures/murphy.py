@@ -67,8 +67,8 @@ def murphy(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposition
     cells = cells_of(p, y)
     mean = y.mean()
     return Decomposition(
-        reliability=float((cells.residual**2 / cells.count).sum() / len(p)),
-        resolution=float((cells.count * (cells.rate - mean) ** 2).sum() / len(p)),
+        reliability=float((cells.residual**2 / cells.rounds).sum() / len(p)),
+        resolution=float((cells.rounds * (cells.rate - mean) ** 2).sum() / len(p)),
         uncertainty=float(np.mean((y - mean) ** 2)),
     )
 
@@ -94,9 +94,9 @@ def murphy_log(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposi
     """
     p, y = as_some_rounds(predictions, outcomes)
     cells = cells_of(p, y)
-    mean: Floats = np.full(len(cells.count), y.mean())
+    mean: Floats = np.full(len(cells.rounds), y.mean())
     uncertainty = float(log_losses(mean[:1], mean[:1])[0])
-    gained = float(kl_terms(mean, cells.count, cells.total).sum() / len(p))
+    gained = float(kl_terms(mean, cells.rounds, cells.total).sum() / len(p))
     return Decomposition(
         reliability=float(kl_terms(*cells).sum() / len(p)),
         # No more can be gained than there is; a mean that rounds to 0 or 1 would say infinity.

@@ -50,7 +50,7 @@ def pklcal(distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLik
     Examples
     --------
     >>> round(pklcal([([0.25, 0.75], [0.5, 0.5]), ([0.25], [1.0])], [1, 0]), 6)
-    0.16989
+    0.169899
     """
     return _errors(distributions, outcomes)[2]
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from calibrant._checks import as_unit_series, check_same_length
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.intp]
 
 
 def as_rounds(predictions: object, outcomes: object) -> tuple[Floats, Floats]:
@@ -32,22 +33,27 @@ class Cells(NamedTuple):
     """The distinct predictions, ascending, with their rounds and their sums of outcomes."""
 
     prediction: Floats
-    count: Floats
+    rounds: Floats
     total: Floats
 
     @property
     def rate(self) -> Floats:
         """The mean outcome of each (rho)."""
-        return self.total / self.count
+        return self.total / self.rounds
 
     @property
     def residual(self) -> Floats:
         """The sum of outcomes beyond what was predicted (r = s - n p)."""
-        return self.total - self.count * self.prediction
+        return self.total - self.rounds * self.prediction
 
 
 def cells_of(p: Floats, y: Floats) -> Cells:
     """Sum checked rounds by distinct prediction."""
     values, which = np.unique(p, return_inverse=True)
-    count = np.bincount(which, minlength=len(values)).astype(np.float64)
-    return Cells(values, count, np.bincount(which, weights=y, minlength=len(values)))
+    return Cells(values, sum_by(which, np.ones(len(p)), len(values)), sum_by(which, y, len(values)))
+
+
+def sum_by(which: Indices, values: Floats, size: int) -> Floats:
+    """Return the sum of the values of each of so many groups."""
+    sums: Floats = np.bincount(which, weights=values, minlength=size).astype(np.float64, copy=False)
+    return sums

@@ -42,7 +42,7 @@ def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> f
     0.375
     """
     cells = cells_of(*as_rounds(predictions, outcomes))
-    if len(cells.count) == 0:
+    if len(cells.rounds) == 0:
         return 0.0
     residuals: list[float] = cells.residual.tolist()
     gaps: list[float] = np.diff(cells.prediction).tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_some_rounds, cells_of
+from calibrant.measures.rounds import Floats, as_some_rounds, cells_of, sum_by
 
 # Cells of the grid within one bandwidth. The error of the integral below is of the order of
 # 1 / (12 * 64^2), 2e-5 of itself, and that of moving residuals to the grid far smaller.
@@ -73,7 +73,7 @@ def _spectrum(p: Floats, residual: Floats, size: int) -> npt.NDArray[np.complex1
     """
     cell = np.floor(p * size)
     t = p * size - cell
-    nodes = cell[:, None].astype(np.int64) + np.arange(-1, 3)
+    nodes = cell[:, None].astype(np.intp) + np.arange(-1, 3)
     weights = np.column_stack(
         [
             -t * (t - 1.0) * (t - 2.0) / 6.0,
@@ -82,10 +82,8 @@ def _spectrum(p: Floats, residual: Floats, size: int) -> npt.NDArray[np.complex1
             (t + 1.0) * t * (t - 1.0) / 6.0,
         ]
     )
-    mass = np.bincount(
-        (nodes % (2 * size)).ravel(), weights=(weights * residual[:, None]).ravel(),
-        minlength=2 * size,
-    )
+    around = (nodes % (2 * size)).ravel()
+    mass = sum_by(around, (weights * residual[:, None]).ravel(), 2 * size)
     mirrored = np.roll(mass[::-1], 1)
     return np.fft.rfft(mass + mirrored)
 
