@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import measures as naive
 
 from calibrant.measures import Distributions, cal1, cal2, klcal, pcal2, pklcal
 from measures.strategies import distribution, outcomes, repeatable, rounds
+from naive import measures as naive
 
 # Residuals are differences of numbers below 30, so rounding is a few units of 30 * 2^-52.
 CLOSE = {"rel": 1e-9, "abs": 1e-12}

@@ -241,8 +241,8 @@ def decision_loss(predictions, outcomes):
 def swap_regret(predictions, outcomes, payoffs):
     """Return the swap regret of a decision maker with payoffs[action] = (if 0, if 1)."""
     regret = 0.0
-    for p, (n, s) in _of(predictions, outcomes):
-        chance, n, s = float(p), float(n), float(s)
+    for key, cell in _of(predictions, outcomes):
+        chance, n, s = float(key), float(cell[0]), float(cell[1])
         chosen = max(payoffs, key=lambda u: (1 - chance) * u[0] + chance * u[1])
         best = max((n - s) * u[0] + s * u[1] for u in payoffs)
         regret += best - ((n - s) * chosen[0] + s * chosen[1])

@@ -1,3 +1,4 @@
+cimport cython
 from libc.math cimport INFINITY, fabs, log, log1p
 from libc.stdint cimport int64_t
 
@@ -27,6 +28,7 @@ cdef inline double cal1_term(double p, double n, double s) noexcept nogil:
     return fabs(s - n * p)
 
 
+@cython.cdivision(True)
 cdef inline double cal2_term(double p, double n, double s) noexcept nogil:
     """Return n (rho - p)^2."""
     cdef double r = s - n * p
@@ -38,6 +40,7 @@ cdef inline double log_ratio(double share, double n, double p, double excess) no
     return log1p(excess) if fabs(excess) < 0.5 else log(share) - log(n) - log(p)
 
 
+@cython.cdivision(True)
 cdef inline double kl_term(double p, double n, double s) noexcept nogil:
     """Return n KL(rho, p), which is infinite where the impossible happened."""
     cdef double q = 1.0 - p, r = s - n * p, kl = 0.0
@@ -53,6 +56,7 @@ cdef inline double kl_term(double p, double n, double s) noexcept nogil:
     return kl if kl > 0.0 else 0.0
 
 
+@cython.cdivision(True)
 cdef inline Py_ssize_t bin_of(double p, Py_ssize_t bins) noexcept nogil:
     """Return which of the bins [i/bins, (i+1)/bins) holds p; the last one holds 1 too."""
     cdef Py_ssize_t i = <Py_ssize_t>(p * bins)

@@ -266,8 +266,9 @@ class Scorecard:
 
     def __repr__(self) -> str:
         facts = self.summary()
-        shown = ("rounds", "distinct", "cal1", "cal2", "klcal", "brier", "log_loss", "ece")
-        return f"Scorecard({', '.join(f'{name}={facts[name]:.4g}' for name in shown)})"
+        shown = ("cal1", "cal2", "klcal", "brier", "log_loss", "ece")
+        measures = ", ".join(f"{name}={facts[name]:.4g}" for name in shown)
+        return f"Scorecard(rounds={self._rounds}, distinct={len(self._all)}, {measures})"
 
     # -- inside ------------------------------------------------------------------------------
 
