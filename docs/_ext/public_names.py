@@ -40,6 +40,8 @@ def missing_docs() -> list[str]:
             missing.append(f"{module}: no docstring")
         for name, value in public_names(module).items():
             doc = inspect.getdoc(value) or ""
+            if not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue  # a table, described by the comment above it
             if not doc:
                 missing.append(f"{module}.{name}: no docstring")
             elif ">>>" not in doc:
@@ -67,12 +69,18 @@ def write_reference(app: Sphinx) -> None:
         lines = [f"# {module}: {title.lower()}", "", "```{eval-rst}"]
         lines += [f".. automodule:: {module}", "   :no-members:", ""]
         for name, value in public_names(module).items():
-            kind = "class" if inspect.isclass(value) else "function"
+            kind = (
+                "class"
+                if inspect.isclass(value)
+                else "function"
+                if inspect.isfunction(value)
+                else "data"
+            )
             lines += [f".. auto{kind}:: {module}.{name}"]
             # A name exported twice is described in both places and indexed in one.
-            if value in written:
+            if id(value) in written:
                 lines += ["   :no-index:"]
-            written.add(value)
+            written.add(id(value))
             if kind == "class":
                 lines += ["   :members:", "   :inherited-members: tuple, Exception"]
             lines += [""]

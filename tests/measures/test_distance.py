@@ -73,7 +73,7 @@ def test_calibrated_predictions_are_at_distance_zero():
 def test_too_many_predictions_are_refused_unless_on_a_grid():
     predictions = np.arange(300) / 300
     outcomes = np.arange(300) % 2
-    with pytest.raises(ValueError, match="at most 200 distinct values .* got 300; grid=200"):
+    with pytest.raises(ValueError, match=r"at most 200 distinct values .* got 300; grid=200"):
         lower_distance(predictions, outcomes)
     assert lower_distance(predictions, outcomes, grid=20) > 0.0
     with pytest.raises(ValueError, match=r"grid must be an integer in \[1, 200\], got 0"):
