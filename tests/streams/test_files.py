@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -246,6 +247,18 @@ def test_bad_cells_in_frames(make, bad):
         read(make({"y": [1.0, bad, 0.0]})).take("outcome")
 
 
+def test_missing_values_of_every_library():
+    for frame in (
+        pandas.DataFrame({"y": [1, None]}).convert_dtypes(),
+        pandas.DataFrame({"y": ["1", None]}),
+        pandas.DataFrame({"y": [True, pandas.NA]}, dtype="boolean"),
+        polars.DataFrame({"y": [True, None]}),
+        pyarrow.table({"y": ["1", None]}),
+    ):
+        with pytest.raises(InputError, match="row 2, column 'y': the value is missing"):
+            read(frame).take("outcome")
+
+
 def test_bad_cells_in_parquet(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(parquet_bytes({"y": ["1", "0", "maybe"]}))
@@ -362,6 +375,16 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install 'calibrant\[parquet\]'"):
         read(path)
+
+
+def test_nobody_pays_for_what_is_not_used():
+    code = (
+        "import sys, calibrant.streams\n"
+        "heavy = {'narwhals', 'pyarrow', 'pandas', 'polars', 'scipy', 'typer', 'rich'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_things_that_are_no_source():
