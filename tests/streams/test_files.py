@@ -287,6 +287,7 @@ BAD_FILES = {
     "few.csv": (b"a,y\n1,1\n1\n1,0\n", "line 3: has 1 field, must have 2 ('a', 'y')"),
     "many.csv": (b"a,y\n1,1\n\n1,0,1\n", "line 4: has 3 fields, must have 2"),
     "open quote.csv": (b'a,y\n1,1\n"1,0\n', "line 3: is not CSV: unexpected end of data"),
+    "early open quote.csv": (b'a,y\n"1,0\n1,1\n1,0\n', "line 2: is not CSV: unexpected end"),
     "text after quote.csv": (b'a,y\n"1"x,1\n', "line 2: is not CSV"),
     "latin.csv": (b"a,y\n1,1\nd\xe9j\xe0,1\n", "line 3: must be UTF-8 text, got the byte 0xe9"),
     "utf16.csv": (CSV.encode("utf-16"), "line 1: must be UTF-8 text, got the byte 0xff"),

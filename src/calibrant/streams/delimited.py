@@ -34,12 +34,12 @@ def parse_csv(text: str, source: str) -> Table:
                 if header is not None:
                     continue
             if len(row) != len(names):
-                refuse_row(row, names, source, line, last=next(reader, None) is None)
+                refuse_row(row, names, source, line, last=end == _count_lines(text))
             lines.append(line)
             for cells, cell in zip(columns, row, strict=True):
                 cells.append(cell)
     except csv.Error as error:
-        raise InputError(f"is not CSV: {error}", source=source, row=reader.line_num) from None
+        raise InputError(f"is not CSV: {error}", source=source, row=end + 1) from None
     if names is None:
         raise InputError("the file is empty", source=source)
     if not lines:
@@ -72,6 +72,10 @@ def refuse_row(
         row=line,
         value=list(row),
     )
+
+
+def _count_lines(text: str) -> int:
+    return sum(1 for _ in io.StringIO(text, newline=""))
 
 
 def _is_blank(row: Sequence[str]) -> bool:
