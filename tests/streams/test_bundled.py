@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import resources
 
 import numpy as np
@@ -10,12 +11,13 @@ import pytest
 from calibrant import streams
 
 DATA = resources.files("calibrant") / "data"
+load = functools.cache(streams.load)
 WITHOUT_SCORES = {"quakes6h", "seattle_rain"}
 
 
 @pytest.mark.parametrize("name", streams.names())
 def test_every_stream_loads(name):
-    stream = streams.load(name)
+    stream = load(name)
     assert set(np.unique(stream.outcomes).tolist()) == {0.0, 1.0}
     assert len(stream) == len(stream.times) == len(stream.outcomes) > 8000
     assert np.all(stream.times[:-1] <= stream.times[1:])
@@ -29,7 +31,7 @@ def test_every_stream_loads(name):
 
 @pytest.mark.parametrize("name", streams.names())
 def test_every_stream_is_in_the_table_of_licences(name):
-    stream = streams.load(name)
+    stream = load(name)
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in (DATA / "LICENSES.md").read_text().splitlines()
