@@ -100,10 +100,10 @@ def _write_parquet(file: BinaryIO, table: Table) -> None:
         try:
             if isinstance(column, Sequence):
                 arrays[name] = arrow.array(_typed(column))
+            elif isinstance(column, np.ndarray):
+                arrays[name] = arrow.array(column)
             else:
-                arrays[name] = (
-                    arrow.array(column) if isinstance(column, np.ndarray) else column.to_arrow()
-                )
+                arrays[name] = column.to_arrow()  # with the type it had in its frame
         except arrow.ArrowException as error:
             raise InputError(
                 f"cannot be written as Parquet ({error})", source=table.source, column=name
