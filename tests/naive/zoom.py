@@ -23,7 +23,12 @@ class Point:
 
 
 class NaiveZoom:
-    """The default forecaster in plain Python."""
+    """The default forecaster in plain Python; a subclass may change a constant or a choice."""
+
+    FORGETTING = 0.25  # of the recent mean, per unit of width
+    MARGIN = 1.0  # by how many forgettings of variance a bet must be clear
+    GRANT = 0.5  # what a new point allows bets to cost
+    PATIENCE = 0.5  # standard errors of a gap, per doubling of the number of gaps, before a cut
 
     def __init__(self, seed=0):
         self.draws = Draws(seed)
@@ -59,16 +64,26 @@ class NaiveZoom:
             return [high], [1.0], False
         left, right = self.points[low], self.points[high]
         if self.purse > 0:
-            forgetting = 0.25 * (right.theta - left.theta)
+            margin = self.MARGIN * self.FORGETTING * (right.theta - left.theta)
             below, above = left.z - self.recent_mean, self.recent_mean - right.z
-            if below > 0 and below * below >= forgetting * left.variance:
+            if below > 0 and below * below >= margin * left.variance:
                 return [low], [1.0], True
-            if above > 0 and above * above >= forgetting * right.variance:
+            if above > 0 and above * above >= margin * right.variance:
                 return [high], [1.0], True
-        if left.cost == 0:
+        weigh_left, weigh_right = self.weight_against(left), self.weight_against(right)
+        if weigh_left == 0:
             return [low], [1.0], False
-        weight = right.cost / (left.cost + right.cost)
+        weight = weigh_right / (weigh_left + weigh_right)
         return [low, high], [weight, 1 - weight], False
+
+    def weight_against(self, point):
+        """Return how much a point's bias weighs against predicting it."""
+        return point.cost
+
+    def threshold(self):
+        """Return what g (width)^2 must pass before a gap is cut."""
+        doublings = math.log2(len(self.points) - 1)
+        return self.PATIENCE * self.PATIENCE * doublings * doublings
 
     def predict(self):
         if self.played is None:
@@ -86,16 +101,14 @@ class NaiveZoom:
         point.bias += point.z - outcome
         if self.is_bet:
             self.purse += cost_before - point.cost
-        self.recent_mean += 0.25 * width * (outcome - self.recent_mean)
+        self.recent_mean += self.FORGETTING * width * (outcome - self.recent_mean)
         self.played = None
         if low != high:
             self.points[low].rounds_in_gap += 1
             self.cut_if_earned(low, width)
 
     def cut_if_earned(self, low, width):
-        gaps = len(self.points) - 1
-        threshold = 0.25 * math.log2(gaps) * math.log2(gaps)
-        if self.points[low].rounds_in_gap * width * width <= threshold:
+        if self.points[low].rounds_in_gap * width * width <= self.threshold():
             return
         theta = 0.5 * (self.points[low].theta + self.points[low + 1].theta)
         sine, cosine = math.sin(0.5 * theta), math.cos(0.5 * theta)
@@ -103,7 +116,7 @@ class NaiveZoom:
             fresh = Point(theta, sine * sine, (sine * sine) * (cosine * cosine))
             self.points.insert(low + 1, fresh)
             self.points[low].rounds_in_gap = 0
-            self.purse += 0.5
+            self.purse += self.GRANT
 
     def run(self, outcomes):
         predictions = []
