@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from calibrant.measures import cal1, smece, smooth_calibration
 from calibrant.measures.smooth_ece import _smoothed, _spectrum
-from measures.strategies import repeatable, repeatable_slow, rounds
+from measures.strategies import repeatable, rounds
 from naive import measures as naive
 
 
@@ -42,7 +42,7 @@ def test_smooth_calibration_of_one_prediction_and_of_none():
 
 
 @given(data=rounds(low=1, high=6))
-@repeatable_slow
+@settings(repeatable, max_examples=20)
 def test_smece_equals_quadrature(data):
     # The quadrature's own error: its bisection stops at 1e-6, its 20,000 cells resolve bandwidths
     # above 1e-3 or so; below, only the bracket of the documentation is asserted.
