@@ -6,11 +6,11 @@ The variants are subclasses of the plain-Python twin, so a figure here needs no 
 import math
 
 import numpy as np
-from naive.zoom import NaiveZoom
 
 from benchmarks.error import FAMILIES, show
 from benchmarks.tables import table
 from calibrant.measures import cal2
+from naive.zoom import NaiveZoom
 
 TITLE = "Zoom's choices"
 ROUNDS = 100_000

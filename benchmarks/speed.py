@@ -5,13 +5,12 @@ import subprocess
 import sys
 import time
 
-from naive.zoom import NaiveZoom
-
 from benchmarks.peers import NumpyFosterHart, RiverPair
 from benchmarks.tables import table
 from calibrant import Epoch, Zoom
 from calibrant.forecasters.rivals import FosterHart, RunningMean
 from calibrant.streams import drift, piecewise
+from naive.zoom import NaiveZoom
 
 TITLE = "Speed and memory"
 REPEATS = 7
