@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.tables import table
 from calibrant import Epoch, Zoom
 from calibrant.forecasters.rivals import FosterHart
-from calibrant.measures import cal1, cal2, klcal
+from calibrant.measures import Scorecard
 from calibrant.streams import (
     Chaser,
     Contrarian,
@@ -67,11 +67,15 @@ def errors(name, stream, horizon, seed):
     else:
         outcomes = {**FAMILIES, **EXTREMES}[stream](horizon, seed).outcomes
         predictions = forecaster.run(outcomes)
-    # Foster-Hart predicts 0 and 1, which makes KLCal infinite; clipping is its best defence.
-    clipped = predictions
+    card = Scorecard()
+    card.extend(predictions, outcomes)
+    klcal = card.klcal
     if name == "Foster-Hart":
-        clipped = np.clip(predictions, 1 / (horizon + 1), horizon / (horizon + 1))
-    return cal1(predictions, outcomes), cal2(predictions, outcomes), klcal(clipped, outcomes)
+        # It predicts 0 and 1, which makes KLCal infinite; clipping is its best defence.
+        clipped = Scorecard()
+        clipped.extend(np.clip(predictions, 1 / (horizon + 1), horizon / (horizon + 1)), outcomes)
+        klcal = clipped.klcal
+    return card.cal1, card.cal2, klcal
 
 
 def measure_all(progress, horizons=HORIZONS, seeds=SEEDS):

@@ -215,7 +215,7 @@ def test_two_threads_cannot_share_a_game():
     game.join()
     assert [message.split(" in another thread")[0] for message in refusals] == [
         "this Greedy is inside play()",
-        "this Zoom is inside run()",
+        "this Zoom is at work",
     ]
     # Once the game is over, both are free again.
     assert len(play(forecaster, adversary, 10)) == 10
