@@ -92,7 +92,7 @@ class Spoiler:
         points, _weights = forecaster.distribution()
         state = forecaster._get_state()
         if len(points) == 1:
-            return float(points[0] < state["m"])
+            return float(points[0] > state["m"])
         self.level = min(max(self.level + self.random.normal(0, 0.02), 0), 1)
         return float(self.random.random() < self.level)
 
