@@ -12,7 +12,6 @@ cdef struct State:
 
 
 cdef struct Chain:
-    Py_ssize_t states
     Py_ssize_t room
     State *state
     Py_ssize_t size           # of the closed class found last

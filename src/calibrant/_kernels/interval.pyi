@@ -10,4 +10,5 @@ class IntervalKernel(Kernel):
         horizon: float,
         cap: float,
         correction: float,
+        trust: float,
     ) -> None: ...

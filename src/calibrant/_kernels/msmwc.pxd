@@ -13,10 +13,11 @@ cdef struct MsMwC:
     double *trial         # weights under the lambda being tried
 
 
-# Start anew on d experts for T rounds, from `start` (positive, any sum) or uniformly when it is
-# NULL; `start` may not point into the struct. Returns -1 when there was no memory and nothing
-# changed.
-cdef int msmwc_begin(MsMwC *s, Py_ssize_t d, double T, const double *start) noexcept nogil
+# Make room for d experts; returns -1 when there was no memory and nothing changed.
+cdef int msmwc_reserve(MsMwC *s, Py_ssize_t d) noexcept nogil
+# Start anew for T rounds on d experts that there is room for, with weights in proportion to what
+# stands in `trial`, all of it positive.
+cdef void msmwc_begin(MsMwC *s, Py_ssize_t d, double T) noexcept nogil
 # Learn the losses of the experts named, each once; all others lost nothing.
 cdef void msmwc_learn(
     MsMwC *s, Py_ssize_t count, const Py_ssize_t *experts, const double *losses

@@ -10,27 +10,12 @@ twice. Only few losses of a round differ from 0, and they are multiplied in firs
 all experts is one factor exp(-eta lambda), with an argument so small that a short series is exact.
 """
 
-from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
+from libc.math cimport exp, fabs, fmax, log, sqrt
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy
 
 cdef double SERIES = 1.0 / 64.0   # up to here the series of exp to degree 6 is exact in float64
 cdef double TOLERANCE = 1e-14     # of the sum of the weights
 cdef int STEPS = 60               # far more than Newton's method takes
-
-
-cdef double total_of(const double *x, Py_ssize_t size) noexcept nogil:
-    """Return a sum, in four strands that the processor adds at a time."""
-    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
-    cdef Py_ssize_t i, whole = size - size % 4
-    for i in range(0, whole, 4):
-        a += x[i]
-        b += x[i + 1]
-        c += x[i + 2]
-        d += x[i + 3]
-    for i in range(whole, size):
-        a += x[i]
-    return (a + b) + (c + d)
 
 
 cdef void scale(MsMwC *s, double lam) noexcept nogil:
@@ -88,7 +73,7 @@ cdef void normalise(MsMwC *s, double excess) noexcept nogil:
     s.w, s.trial = s.trial, s.w
 
 
-cdef int reserve(MsMwC *s, Py_ssize_t d) noexcept nogil:
+cdef int msmwc_reserve(MsMwC *s, Py_ssize_t d) noexcept nogil:
     cdef double **columns[4]
     cdef void *grown
     cdef Py_ssize_t i
@@ -104,23 +89,20 @@ cdef int reserve(MsMwC *s, Py_ssize_t d) noexcept nogil:
     return 0
 
 
-cdef int msmwc_begin(MsMwC *s, Py_ssize_t d, double T, const double *start) noexcept nogil:
+cdef void msmwc_begin(MsMwC *s, Py_ssize_t d, double T) noexcept nogil:
+    cdef double total = 0.0
     cdef Py_ssize_t i
-    cdef double total
-    if reserve(s, d) < 0:
-        return -1
     s.d = d
     s.log_dT = log(d * T)
     s.floor = 1.0 / (d * T)
-    total = <double>d if start == NULL else total_of(start, d)
     for i in range(d):
-        s.trial[i] = (1.0 if start == NULL else start[i]) / total
+        total += s.trial[i]
+    for i in range(d):
+        s.w[i] = s.trial[i] = s.trial[i] / total
         s.eta[i] = s.cap
         s.V[i] = 0.0
-    memcpy(s.w, s.trial, d * sizeof(double))
-    # A start below the floor is raised to it and the rest makes room.
+    # A weight below the floor is raised to it and the others make room.
     normalise(s, clip(s) - 1.0)
-    return 0
 
 
 cdef inline void set_rate(MsMwC *s, Py_ssize_t i) noexcept nogil:

@@ -1,5 +1,4 @@
-from libc.stdint cimport int64_t
-
+from calibrant._kernels.blocks cimport Block
 from calibrant._kernels.closed_class cimport Chain
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.partition cimport Partition
@@ -14,19 +13,16 @@ cdef class SwapKernel(Kernel):
     cdef double *A            # squared loss: a_s itself; log loss: the mass times outcomes
     cdef Py_ssize_t last      # the point predicted last
 
-    # Horizon doubling: what a block is, and where in it we are.
-    cdef bint doubling
+    cdef Block block
     cdef Py_ssize_t fixed     # cells asked for, or 0 for a number that suits T
     cdef bint given           # was the partition given as such?
     cdef Partition spare      # the next block's partition, being built
-    cdef double T             # rounds this block is tuned for
-    cdef int64_t seen         # rounds of the block so far
 
-    # Start anew on the end points of a partition, every a_s at `y_hat`'s place. Returns -1 when
-    # there was no memory and nothing changed.
+    # Start anew on the end points of a partition, with the learners (squared loss) and the last
+    # prediction at y_hat. Returns -1 when there was no memory and nothing changed.
     cdef int begin(self, const Partition *partition, double y_hat) noexcept nogil
     cdef int open_block(self, double T) noexcept nogil
-    cdef int build(self, Partition *p, double T) noexcept nogil
-    cdef Py_ssize_t cells_for(self, double T) noexcept nogil
-    cdef void set_row(self, Py_ssize_t s) noexcept nogil
+    cdef int lay_grid(self, Py_ssize_t K) noexcept nogil
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil
+    cdef double action(self, Py_ssize_t s) noexcept nogil
+    cdef void set_row(self, Py_ssize_t s) noexcept nogil

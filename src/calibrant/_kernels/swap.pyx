@@ -10,12 +10,14 @@ Squared loss: online gradient descent, a_s += P_t(s)/max(G, 1) (y - a_s), and H 
 a_s = (1 + sum P_t(s) y)/(2 + G), and H with crossed variances (Luo, Senapati & Sharan 2025).
 """
 
-from libc.math cimport M_PI, cbrt, ceil, fmax, fmin, log
-from libc.stdint cimport int64_t
+from libc.math cimport M_PI, fmax, fmin
 from libc.stdlib cimport free, realloc
 
+from calibrant._kernels.blocks cimport (
+    FIRST, GROWTH, block_ends, cells_for, is_block_length,
+)
 from calibrant._kernels.closed_class cimport (
-    chain_free, chain_reserve, find_closed_class, find_stationary,
+    State, chain_free, chain_reserve, find_closed_class, find_stationary,
 )
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.partition cimport (
@@ -25,27 +27,26 @@ from calibrant._kernels.partition cimport (
 
 from calibrant._kernels.saved import check_names, floats, number
 
-cdef double FIRST_BLOCK = 64.0    # rounds of the first block when the horizon is unknown
-
 
 cdef class SwapKernel(Kernel):
     """The learners of one Swap.
 
-    `edges` are its points, or None for those of `cells` cells, or of a number of them that suits
-    the horizon when that is 0; horizon 0 doubles it as the rounds go by, if it decides anything.
+    `edges` are its points; None stands for those of `cells` equal cells, and 0 of them for a
+    number that suits the horizon, which is all that the horizon decides. Horizon 0 lets it grow
+    with the rounds.
     """
 
     def __init__(self, seed, bint log_loss, edges, Py_ssize_t cells, double horizon):
         super().__init__(seed)
+        cdef const double[::1] given
         self.log_loss = log_loss
         self.fixed, self.given = cells, edges is not None
-        self.doubling = horizon == 0.0 and not self.given and cells == 0
-        cdef const double[::1] given
+        self.block.last = horizon > 0.0 or self.given or cells > 0
         if self.given:
             given = edges
             if partition_set(&self.spare, &given[0], given.shape[0] - 1) < 0:
                 raise MemoryError
-        if self.open_block(horizon if horizon > 0.0 else FIRST_BLOCK) < 0:
+        if self.open_block(horizon if horizon > 0.0 else FIRST) < 0:
             raise MemoryError
 
     def __dealloc__(self):
@@ -55,31 +56,26 @@ cdef class SwapKernel(Kernel):
         partition_free(&self.grid)
         partition_free(&self.spare)
 
-    cdef Py_ssize_t cells_for(self, double T) noexcept nogil:
-        if self.fixed:
-            return self.fixed
-        return max(2, <Py_ssize_t>ceil(cbrt(T / log(fmax(T, 3.0)))))
-
-    cdef int build(self, Partition *p, double T) noexcept nogil:
-        """Lay out the stand-alone grid: equal steps, in angles for the log loss."""
-        cdef Py_ssize_t K = self.cells_for(T)
+    cdef int lay_grid(self, Py_ssize_t K) noexcept nogil:
+        """Lay out the next block's points: equal steps, in angles for the log loss."""
+        cdef Partition *p = &self.spare
         if not self.log_loss:
             return partition_uniform(p, K, 0.0, 1.0)
         if partition_uniform(p, K, 0.0, M_PI) < 0:
             return -1
-        # Half a step away from 0 and 1, which the log loss must not predict.
+        # Half a step away from 0 and 1, which must not be predicted under the log loss.
         p.edges[0] = M_PI / (2.0 * K)
         p.edges[K] = M_PI - M_PI / (2.0 * K)
         partition_as_probabilities(p)
         return 0
 
     cdef int open_block(self, double T) noexcept nogil:
-        """Start anew, tuned for T rounds."""
-        if not self.given and self.build(&self.spare, T) < 0:
+        """Start anew on this forecaster's own points for T rounds."""
+        if not self.given and self.lay_grid(self.fixed if self.fixed else cells_for(T)) < 0:
             return -1
         if self.begin(&self.spare, 0.5) < 0:
             return -1
-        self.T = T
+        self.block.T = T
         return 0
 
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil:
@@ -99,13 +95,12 @@ cdef class SwapKernel(Kernel):
 
     cdef int begin(self, const Partition *partition, double y_hat) noexcept nogil:
         cdef Py_ssize_t points = partition.cells + 1, s
-        # The chain's room comes last: it is emptied when it grows.
         if self.reserve_points(points) < 0 or partition_reserve(&self.grid, points) < 0:
             return -1
+        # Last, because the chain forgets its rows when it grows.
         if chain_reserve(&self.chain, points) < 0:
             return -1
         partition_copy(&self.grid, partition)
-        self.chain.states = points
         self.last = 0
         for s in range(points):
             self.G[s] = 0.0
@@ -113,17 +108,21 @@ cdef class SwapKernel(Kernel):
             self.set_row(s)
             if self.grid.edges[s] <= y_hat:
                 self.last = s
-        self.seen = 0
+        self.block.seen = 0
         return 0
+
+    cdef double action(self, Py_ssize_t s) noexcept nogil:
+        """Return a_s, what the learner of point s would predict."""
+        if self.log_loss:
+            return (1.0 + self.A[s]) / (2.0 + self.G[s])
+        return self.A[s]
 
     cdef void set_row(self, Py_ssize_t s) noexcept nogil:
         """Round a_s to the two points around it: H(a_s)."""
         cdef const double *z = self.grid.edges
-        cdef Py_ssize_t K = self.grid.cells, lo = self.chain.state[s].cell, hi, middle
-        cdef double a = self.A[s], d, b, lower, upper
-        if self.log_loss:
-            a = (1.0 + a) / (2.0 + self.G[s])
-        a = fmin(fmax(a, z[0]), z[K])
+        cdef State *row = &self.chain.state[s]
+        cdef Py_ssize_t K = self.grid.cells, lo = row.cell, hi, middle
+        cdef double a = fmin(fmax(self.action(s), z[0]), z[K]), d, b, lower, upper
         # Most often a_s has stayed in its cell.
         if lo >= K or not (z[lo] <= a and (a < z[lo + 1] or lo == K - 1)):
             lo, hi = 0, K
@@ -138,9 +137,9 @@ cdef class SwapKernel(Kernel):
         if self.log_loss:
             lower /= b * (1.0 - b)
             upper /= d * (1.0 - d)
-        self.chain.state[s].cell = lo
-        self.chain.state[s].lower = lower / (lower + upper)
-        self.chain.state[s].upper = upper / (lower + upper)
+        row.cell = lo
+        row.lower = lower / (lower + upper)
+        row.upper = upper / (lower + upper)
 
     cdef int place(self) noexcept nogil:
         cdef Py_ssize_t i
@@ -157,9 +156,9 @@ cdef class SwapKernel(Kernel):
     cdef int learn(self, double y) noexcept nogil:
         cdef Py_ssize_t i, s
         cdef double g
-        # A block's last outcome would only move learners that the next block throws away.
-        if self.doubling and self.seen + 1 >= self.T:
-            return self.open_block(2.0 * self.T)
+        # The learners that a block's last outcome would move are thrown away by the next.
+        if block_ends(&self.block):
+            return self.open_block(GROWTH * self.block.T)
         for i in range(self.size):
             s, g = self.chain.members[i], self.weights[i]
             self.G[s] += g
@@ -169,5 +168,44 @@ cdef class SwapKernel(Kernel):
                 self.A[s] += g / fmax(self.G[s], 1.0) * (y - self.A[s])
             self.set_row(s)
         self.last = self.chain.members[self.chosen]
-        self.seen += 1
+        self.block.seen += 1
         return 0
+
+    def __sizeof__(self):
+        cdef Py_ssize_t numbers = 2 * self.room + self.grid.room + self.spare.room
+        return (
+            object.__sizeof__(self)
+            + (numbers + self.chain.square + 6 * self.chain.room) * sizeof(double)
+            + self.chain.room * sizeof(State)
+        )
+
+    def _get_state(self):
+        return {
+            "T": self.block.T,
+            "seen": self.block.seen,
+            "last": self.last,
+            "G": array_of(self.G, self.grid.cells + 1),
+            "A": array_of(self.A, self.grid.cells + 1),
+        }
+
+    def _set_state(self, state):
+        check_names(state, {"T", "seen", "last", "G", "A"})
+        cdef double T = number(state, "T", low=1.0, high=2.0**62)
+        if not is_block_length(&self.block, T):
+            raise ValueError(f"saved T must be the length of a block, got {T}")
+        cdef double seen = number(state, "seen", low=0.0, high=2.0**62 if self.block.last else T - 1.0)
+        cdef Py_ssize_t points = self.grid.cells + 1, s
+        if not self.block.last:
+            points = cells_for(T) + 1
+        cdef Py_ssize_t last = int(number(state, "last", low=0, high=points - 1))
+        cdef const double[::1] G = floats(state, "G", size=points, low=0.0)
+        cdef const double[::1] A = floats(state, "A", size=points, low=0.0)
+        for s in range(points):
+            if A[s] > (G[s] * (1.0 + 1e-9) if self.log_loss else 1.0):
+                raise ValueError(f"saved A is more than outcomes allow at point {s}: {A[s]}")
+        if self.open_block(T) < 0:
+            raise MemoryError
+        self.last, self.block.seen = last, <long long>seen
+        for s in range(points):
+            self.G[s], self.A[s] = G[s], A[s]
+            self.set_row(s)
