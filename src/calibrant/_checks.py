@@ -69,11 +69,40 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
     try:
         series = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise ValueError(
-            f"{name} must be a one-dimensional array of numbers: {error}"
-        ) from None
+        raise ValueError(f"{name} must be a one-dimensional array of numbers: {error}") from None
     if series.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {series.shape}")
     if series.dtype.kind not in "buif":
-        raise ValueError(f"{name} must be numbers (bool, int or float), got dtype {series.dtype}")
+        raise ValueError(
+            f"{name} must be numbers (bool, int or float), got dtype {series.dtype}"
+            + _first_stranger(values)
+        )
     return series
+
+
+def _first_stranger(values: Any) -> str:
+    """Say where a sequence first holds something else than a number, if a look finds it."""
+    for position, value in enumerate(values):
+        if not isinstance(value, bool | int | float | np.bool_ | np.number):
+            return f": {describe(value)} at position {position}"
+    return ""
+
+
+def as_unit_series(values: object, name: str) -> npt.NDArray[np.float64]:
+    """Return values as a contiguous float64 array inside [0, 1], or name the first outside."""
+    series = np.ascontiguousarray(as_series(values, name), dtype=np.float64)
+    outside = ~((series >= 0.0) & (series <= 1.0))  # also finds NaN
+    if outside.any():
+        position = int(outside.argmax())
+        raise ValueError(
+            f"{name} must be in [0, 1], got {float(series[position])!r} at position {position}"
+        )
+    return series
+
+
+def check_same_length(name: str, size: int, other: str, other_size: int) -> None:
+    """Refuse two series of which one has rounds that the other lacks."""
+    if size != other_size:
+        raise ValueError(
+            f"{name} and {other} must have the same length, got {size} and {other_size}"
+        )

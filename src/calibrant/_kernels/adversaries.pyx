@@ -1,1 +1,225 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Adversaries: they see where a forecaster puts its mass, but not what it draws."""
 
+from cpython.exc cimport PyErr_CheckSignals
+
+import numpy as np
+
+from calibrant._checks import describe
+from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.kernel cimport as_outcome
+from calibrant._kernels.tally cimport (
+    cal1_term,
+    cal2_term,
+    tally_add,
+    tally_enter,
+    tally_find,
+    tally_free,
+    tally_start,
+)
+
+# Rounds played between two looks at whether the user wants to stop.
+cdef Py_ssize_t CHUNK = 1 << 15
+
+# An adversary and a forecaster with the same seed must not share their draws: it would know them.
+cdef uint64_t APART = 0x8E51A9C27D34F06B
+
+
+# On a grid of round numbers many choices tie but for rounding, which must not decide them.
+cdef double TIE = 1e-9
+
+
+cdef inline double expected(Kernel k) noexcept nogil:
+    """Return the mean of this round's distribution, which must be ready."""
+    cdef double mean = 0.0
+    cdef Py_ssize_t i
+    for i in range(k.size):
+        mean += k.weights[i] * k.points[i]
+    return mean
+
+
+cdef Kernel as_forecaster(object forecaster):
+    if not isinstance(forecaster, Kernel):
+        raise ValueError(f"forecaster must be one of calibrant's, got {describe(forecaster)}")
+    return forecaster
+
+
+cdef class AdversaryKernel:
+    """What all adversaries share; not used by itself."""
+
+    def __init__(self):
+        raise TypeError("an adversary must be one of calibrant's: the loop it plays in is compiled")
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        return 0.0
+
+    cdef int remember(self, double p, double y) noexcept nogil:
+        return 0
+
+    cdef int observe_round(self, double p, double y) noexcept nogil:
+        """Remember this round and go to the next."""
+        if self.remember(p, y) < 0:
+            return -1
+        self._rounds += 1
+        return 0
+
+    cdef int enter(self) except -1:
+        """Refuse a second thread while `play` works without the GIL."""
+        if self._running:
+            raise RuntimeError(
+                f"this {type(self).__name__} is inside play() in another thread; "
+                "give each thread an adversary of its own"
+            )
+        return 0
+
+    @property
+    def rounds(self):
+        """Rounds observed so far."""
+        return self._rounds
+
+    def choose(self, forecaster):
+        """Return this round's outcome against a forecaster; the same until `observe` is called."""
+        cdef Kernel k = as_forecaster(forecaster)
+        self.enter()
+        k.enter()
+        if k.ready() < 0:
+            raise MemoryError
+        return self.decide(k)
+
+    def observe(self, prediction, outcome):
+        """Remember what was predicted and what happened, and go to the next round."""
+        self.enter()
+        cdef double p, y = as_outcome(outcome)
+        try:
+            p = prediction
+        except TypeError:
+            raise ValueError(
+                f"prediction must be a number in [0, 1], got {describe(prediction)}"
+            ) from None
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"prediction must be in [0, 1], got {p!r}")
+        if self.observe_round(p, y) < 0:
+            raise MemoryError
+
+
+cdef class GreedyKernel(AdversaryKernel):
+    """Raise the expected calibration error as much as one outcome can."""
+
+    def __cinit__(self, *args, **kwargs):
+        if tally_start(&self._tally) < 0:
+            raise MemoryError
+
+    def __init__(self, bint squared):
+        self._squared = squared
+
+    def __dealloc__(self):
+        tally_free(&self._tally)
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        # The error is a sum of terms over distinct predictions. A round changes the term of the
+        # one that was drawn, and the terms as they stand are the same for both outcomes: only
+        # the new terms, weighted by P_t, are to be compared.
+        cdef double with_one = 0.0, with_zero = 0.0, n, s
+        cdef Py_ssize_t i, at
+        for i in range(k.size):
+            at = tally_find(&self._tally, k.points[i])
+            n, s = 1.0, 0.0
+            if at >= 0:
+                n += self._tally.n[at]
+                s = self._tally.s[at]
+            if self._squared:
+                with_one += k.weights[i] * cal2_term(k.points[i], n, s + 1.0)
+                with_zero += k.weights[i] * cal2_term(k.points[i], n, s)
+            else:
+                with_one += k.weights[i] * cal1_term(k.points[i], n, s + 1.0)
+                with_zero += k.weights[i] * cal1_term(k.points[i], n, s)
+        return 1.0 if with_one >= with_zero - TIE else 0.0
+
+    cdef int remember(self, double p, double y) noexcept nogil:
+        cdef Py_ssize_t at = tally_enter(&self._tally, p)
+        if at < 0:
+            return -1
+        tally_add(&self._tally, at, 1.0, y)
+        return 0
+
+
+cdef class ContrarianKernel(AdversaryKernel):
+    """Answer low with 1 and high with 0."""
+
+    def __init__(self):
+        pass
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        return 1.0 if expected(k) < 0.5 else 0.0
+
+
+cdef class ChaserKernel(AdversaryKernel):
+    """Run from the forecast with a mean that drifts."""
+
+    def __init__(self, double step, double start, uint64_t seed):
+        self._key = scramble(scramble(seed) ^ APART)
+        self._step = step
+        self._target = self._next_target = start
+        self._heading = self._next_heading = 1.0
+        self._chased = self._next_chased = True
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        cdef double e = expected(k), q = self._target, heading = self._heading
+        # Overtaken: the forecast was behind and is ahead.
+        if self._chased and (e - q) * heading > 0.0:
+            heading = -heading
+        q += self._step * heading
+        # At an end it turns, and may run through the forecast to the other end.
+        if q > 1.0:
+            q, heading = 2.0 - q, -1.0
+        elif q < 0.0:
+            q, heading = -q, 1.0
+        self._next_target, self._next_heading = q, heading
+        self._next_chased = (e - q) * heading <= 0.0
+        return 1.0 if uniform(self._key, <uint64_t>self._rounds) < q else 0.0
+
+    cdef int remember(self, double p, double y) noexcept nogil:
+        self._target, self._heading = self._next_target, self._next_heading
+        self._chased = self._next_chased
+        return 0
+
+    @property
+    def target(self):
+        """The mean of the last outcome chosen."""
+        return self._next_target
+
+
+def play(forecaster, adversary, Py_ssize_t rounds):
+    """Play so many rounds and return the predictions and the outcomes."""
+    cdef Kernel k = as_forecaster(forecaster)
+    if not isinstance(adversary, AdversaryKernel):
+        raise ValueError(f"adversary must be one of calibrant's, got {describe(adversary)}")
+    cdef AdversaryKernel a = adversary
+    k.enter()
+    a.enter()
+    predictions, outcomes = np.empty(rounds), np.empty(rounds)
+    cdef double[::1] p = predictions, y = outcomes
+    cdef Py_ssize_t t = 0, stop
+    cdef int failed = 0
+    k._running = a._running = True
+    try:
+        while t < rounds and failed == 0:
+            PyErr_CheckSignals()
+            stop = min(rounds, t + CHUNK)
+            with nogil:
+                while t < stop:
+                    failed = k.ready()
+                    if failed == 0:
+                        y[t] = a.decide(k)
+                        p[t] = k.points[k.chosen]
+                        failed = a.observe_round(p[t], y[t])
+                    if failed == 0:
+                        failed = k.advance(y[t])
+                    if failed < 0:
+                        break
+                    t += 1
+    finally:
+        k._running = a._running = False
+    if failed < 0:
+        raise MemoryError(f"no memory left in round {t}")
+    return predictions, outcomes

@@ -21,8 +21,10 @@ cdef double as_outcome(object outcome) except? -1.0:
     """Return one outcome as a float in [0, 1], or raise ValueError."""
     cdef double y
     try:
+        if type(outcome) is not float and getattr(outcome, "shape", ()) != ():
+            raise TypeError  # an array of one element would pass for a number
         y = outcome
-    except TypeError:
+    except (TypeError, OverflowError):
         raise ValueError(f"outcome must be a number in [0, 1], got {describe(outcome)}") from None
     if not 0.0 <= y <= 1.0:  # also catches NaN
         raise ValueError(f"outcome must be in [0, 1], got {y!r}")
@@ -206,21 +208,23 @@ cdef class Kernel:
         cdef const double[::1] y
         cdef double[::1] p
         cdef int failed = 0
-        for start in range(0, len(series), CHUNK):
-            y = chunk_of(series, start)
-            p = predictions[start : start + CHUNK]
-            self._running = True
-            with nogil:
-                for i in range(y.shape[0]):
-                    failed = self.ready()
-                    if failed == 0:
-                        p[i] = self.points[self.chosen]
-                        failed = self.advance(y[i])
-                    if failed < 0:
-                        break
+        self._running = True
+        try:
+            for start in range(0, len(series), CHUNK):
+                y = chunk_of(series, start)
+                p = predictions[start : start + CHUNK]
+                with nogil:
+                    for i in range(y.shape[0]):
+                        failed = self.ready()
+                        if failed == 0:
+                            p[i] = self.points[self.chosen]
+                            failed = self.advance(y[i])
+                        if failed < 0:
+                            break
+                if failed < 0:
+                    raise MemoryError(f"no memory left in round {self._rounds}")
+        finally:
             self._running = False
-            if failed < 0:
-                raise MemoryError(f"no memory left in round {self._rounds}")
         return predictions
 
     def _trace(self, outcomes):

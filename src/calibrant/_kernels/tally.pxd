@@ -1,5 +1,12 @@
-from libc.math cimport INFINITY, fabs, log
+cimport cython
+from libc.math cimport INFINITY, fabs, log, log1p
 from libc.stdint cimport int64_t
+
+# A running sum, and what rounding took from it (Neumaier's compensation).
+cdef struct Sum:
+    double total
+    double lost
+
 
 # Counts of every distinct prediction, in order of first appearance, and the sums that are the
 # calibration errors. `table` is an open-addressed hash of the predictions: slot -> entry, or -1.
@@ -11,8 +18,8 @@ cdef struct Tally:
     double *p             # the prediction
     double *n             # rounds that predicted it
     double *s             # sum of their outcomes
-    double[3] total       # sums of the three terms below, infinite terms left out,
-    double[3] lost        # and what rounding took from each (Neumaier's compensation)
+    double *kl            # the KL term below, kept because a logarithm is dear
+    Sum[3] errors         # sums of the three terms below, infinite terms left out
     int64_t infinite      # entries whose KL term is infinite
 
 
@@ -21,25 +28,44 @@ cdef inline double cal1_term(double p, double n, double s) noexcept nogil:
     return fabs(s - n * p)
 
 
+@cython.cdivision(True)
 cdef inline double cal2_term(double p, double n, double s) noexcept nogil:
     """Return n (rho - p)^2."""
     cdef double r = s - n * p
     return r * r / n
 
 
+cdef inline double log_ratio(double share, double n, double p, double excess) noexcept nogil:
+    """Return log(share / (n p)), with excess = share / (n p) - 1 known to more digits."""
+    return log1p(excess) if fabs(excess) < 0.5 else log(share) - log(n) - log(p)
+
+
+@cython.cdivision(True)
 cdef inline double kl_term(double p, double n, double s) noexcept nogil:
     """Return n KL(rho, p), which is infinite where the impossible happened."""
-    cdef double ones = 0.0, zeros = 0.0
+    cdef double q = 1.0 - p, r = s - n * p, kl = 0.0
     if s > 0.0:
         if p == 0.0:
             return INFINITY
-        ones = s * log(s / (n * p))
+        kl += s * log_ratio(s, n, p, r / (n * p))
     if s < n:
-        if p == 1.0:
+        if q == 0.0:
             return INFINITY
-        zeros = (n - s) * log((n - s) / (n * (1.0 - p)))
+        kl += (n - s) * log_ratio(n - s, n, q, -r / (n * q))
     # KL is never negative; rounding may say otherwise by a hair where rho = p.
-    return ones + zeros if ones + zeros > 0.0 else 0.0
+    return kl if kl > 0.0 else 0.0
+
+
+@cython.cdivision(True)
+cdef inline Py_ssize_t bin_of(double p, Py_ssize_t bins) noexcept nogil:
+    """Return which of the bins [i/bins, (i+1)/bins) holds p; the last one holds 1 too."""
+    cdef Py_ssize_t i = <Py_ssize_t>(p * bins)
+    # The product may round across an edge; the edges, as floats, decide.
+    if i > 0 and p < <double>i / bins:
+        i -= 1
+    elif p >= <double>(i + 1) / bins:
+        i += 1
+    return i if i < bins else bins - 1
 
 
 cdef int tally_start(Tally *t) noexcept nogil
@@ -51,3 +77,11 @@ cdef void tally_add(Tally *t, Py_ssize_t at, double mass, double y) noexcept nog
 
 cdef class TallyKernel:
     cdef Tally tally
+    cdef Py_ssize_t bins
+    cdef double *residuals    # sum of y - p of each bin
+    cdef Sum mass, predicted, happened, squared, logs
+    cdef int64_t impossible   # rounds of infinite log loss, left out of `logs`
+    cdef bint busy
+
+    cdef int enter(self) except -1
+    cdef int count(self, double p, double y, double mass) noexcept nogil

@@ -5,9 +5,9 @@ Each error is a sum over distinct predictions of a term in (p, n, s): the predic
 that made it and the sum of their outcomes. A round changes one term.
 """
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs, log, log1p
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -27,14 +27,14 @@ cdef inline Py_ssize_t slot_of(const Tally *t, double p) noexcept nogil:
 
 cdef int tally_grow(Tally *t, Py_ssize_t room) noexcept nogil:
     """Make room for that many distinct predictions, a power of two."""
-    cdef double **columns[3]
+    cdef double **columns[4]
     cdef void *grown
     cdef int64_t *table = <int64_t *>malloc(4 * room * sizeof(int64_t))
     cdef Py_ssize_t i
     if table == NULL:
         return -1
-    columns[:] = [&t.p, &t.n, &t.s]
-    for i in range(3):
+    columns[:] = [&t.p, &t.n, &t.s, &t.kl]
+    for i in range(4):
         grown = realloc(columns[i][0], room * sizeof(double))
         if grown == NULL:
             free(table)
@@ -50,7 +50,7 @@ cdef int tally_grow(Tally *t, Py_ssize_t room) noexcept nogil:
 
 cdef int tally_start(Tally *t) noexcept nogil:
     """Start an empty tally; the struct must be zeroed."""
-    return tally_grow(t, 64)
+    return tally_grow(t, 16)
 
 
 cdef void tally_free(Tally *t) noexcept nogil:
@@ -58,6 +58,7 @@ cdef void tally_free(Tally *t) noexcept nogil:
     free(t.p)
     free(t.n)
     free(t.s)
+    free(t.kl)
 
 
 cdef Py_ssize_t tally_find(const Tally *t, double p) noexcept nogil:
@@ -78,87 +79,176 @@ cdef Py_ssize_t tally_enter(Tally *t, double p) noexcept nogil:
         slot = slot_of(t, p)
     t.table[slot] = t.count
     t.p[t.count] = p
-    t.n[t.count] = t.s[t.count] = 0.0
+    t.n[t.count] = t.s[t.count] = t.kl[t.count] = 0.0
     t.count += 1
     return t.count - 1
 
 
-cdef inline void add_exactly(Tally *t, int which, double x) noexcept nogil:
-    """Add to a total and keep what rounding loses, so that a million rounds lose nothing."""
-    cdef double total = t.total[which], after = total + x
+cdef inline void add_to(Sum *sum, double x) noexcept nogil:
+    """Add to a sum and keep what rounding loses, so that a million rounds lose nothing."""
+    cdef double total = sum.total, after = total + x
     if fabs(total) >= fabs(x):
-        t.lost[which] += (total - after) + x
+        sum.lost += (total - after) + x
     else:
-        t.lost[which] += (x - after) + total
-    t.total[which] = after
+        sum.lost += (x - after) + total
+    sum.total = after
+
+
+cdef inline double value_of(Sum sum) noexcept nogil:
+    return sum.total + sum.lost
 
 
 cdef inline void count_entry(Tally *t, Py_ssize_t at, double sign) noexcept nogil:
     """Add (sign = 1) or remove (sign = -1) the terms of an entry."""
-    cdef double p = t.p[at], n = t.n[at], s = t.s[at], kl
+    cdef double p = t.p[at], n = t.n[at], s = t.s[at], kl = t.kl[at]
     if n == 0.0:
         return
-    add_exactly(t, 0, sign * cal1_term(p, n, s))
-    add_exactly(t, 1, sign * cal2_term(p, n, s))
-    kl = kl_term(p, n, s)
+    add_to(&t.errors[0], sign * cal1_term(p, n, s))
+    add_to(&t.errors[1], sign * cal2_term(p, n, s))
     if kl == INFINITY:
         t.infinite += <int64_t>sign
     else:
-        add_exactly(t, 2, sign * kl)
+        add_to(&t.errors[2], sign * kl)
 
 
 cdef void tally_add(Tally *t, Py_ssize_t at, double mass, double y) noexcept nogil:
     """Count an outcome for an entry, with the mass that predicted it (1 for a drawn one)."""
+    if mass == 0.0:
+        return
     count_entry(t, at, -1.0)
     t.n[at] += mass
     t.s[at] += mass * y
+    t.kl[at] = kl_term(t.p[at], t.n[at], t.s[at])
     count_entry(t, at, 1.0)
 
 
 cdef class TallyKernel:
-    """A tally for Python; the caller has checked what it passes."""
+    """A tally for Python, with the losses and the binned residuals of the same rounds.
 
-    def __cinit__(self):
-        if tally_start(&self.tally) < 0:
+    The caller has checked what it passes: predictions and outcomes in [0, 1], masses not negative.
+    """
+
+    def __cinit__(self, Py_ssize_t bins=20):
+        self.bins = bins
+        self.residuals = <double *>calloc(bins, sizeof(double))
+        if self.residuals == NULL or tally_start(&self.tally) < 0:
             raise MemoryError
 
     def __dealloc__(self):
+        free(self.residuals)
         tally_free(&self.tally)
 
     def __len__(self):
         return self.tally.count
 
-    def add(self, double p, double y, double mass=1.0):
-        """Count one round."""
+    cdef int enter(self) except -1:
+        """Refuse a second thread while `extend` works without the GIL."""
+        if self.busy:
+            raise RuntimeError("this tally is being extended by another thread")
+        return 0
+
+    cdef int count(self, double p, double y, double mass) noexcept nogil:
         cdef Py_ssize_t at = tally_enter(&self.tally, p)
         if at < 0:
-            raise MemoryError
+            return -1
         tally_add(&self.tally, at, mass, y)
+        add_to(&self.mass, mass)
+        add_to(&self.predicted, mass * p)
+        add_to(&self.happened, mass * y)
+        add_to(&self.squared, mass * (p - y) * (p - y))
+        self.residuals[bin_of(p, self.bins)] += mass * (y - p)
+        if (p == 0.0 and y > 0.0) or (p == 1.0 and y < 1.0):
+            self.impossible += 1 if mass > 0.0 else 0
+            return 0
+        if y > 0.0:
+            add_to(&self.logs, -mass * y * log(p))
+        if y < 1.0:
+            add_to(&self.logs, -mass * (1.0 - y) * log1p(-p))
+        return 0
 
-    def extend(self, const double[::1] p, const double[::1] y):
-        """Count many rounds."""
-        cdef Py_ssize_t i, at = 0
+    def add(self, double p, double y, double mass=1.0):
+        """Count one round."""
+        self.enter()
+        if self.count(p, y, mass) < 0:
+            raise MemoryError
+
+    def extend(self, const double[::1] p, const double[::1] y, const double[::1] mass=None):
+        """Count many rounds, each of mass 1 unless said otherwise."""
+        cdef Py_ssize_t i
+        cdef bint weighed = mass is not None
+        cdef int failed = 0
+        self.enter()
+        self.busy = True
         with nogil:
             for i in range(p.shape[0]):
-                at = tally_enter(&self.tally, p[i])
-                if at < 0:
+                failed = self.count(p[i], y[i], mass[i] if weighed else 1.0)
+                if failed < 0:
                     break
-                tally_add(&self.tally, at, 1.0, y[i])
-        if at < 0:
+        self.busy = False
+        if failed < 0:
             raise MemoryError
+
+    def absorb(self, TallyKernel other):
+        """Count all that another tally with as many bins has counted."""
+        cdef Tally *t = &other.tally
+        cdef Py_ssize_t i, at
+        self.enter()
+        other.enter()
+        for i in range(t.count):
+            at = tally_enter(&self.tally, t.p[i])
+            if at < 0:
+                raise MemoryError
+            count_entry(&self.tally, at, -1.0)
+            self.tally.n[at] += t.n[i]
+            self.tally.s[at] += t.s[i]
+            self.tally.kl[at] = kl_term(t.p[i], self.tally.n[at], self.tally.s[at])
+            count_entry(&self.tally, at, 1.0)
+        for i in range(self.bins):
+            self.residuals[i] += other.residuals[i]
+        add_to(&self.mass, value_of(other.mass))
+        add_to(&self.predicted, value_of(other.predicted))
+        add_to(&self.happened, value_of(other.happened))
+        add_to(&self.squared, value_of(other.squared))
+        add_to(&self.logs, value_of(other.logs))
+        self.impossible += other.impossible
 
     @property
     def errors(self):
         """Cal1, Cal2 and KLCal of the rounds counted so far."""
         cdef Tally *t = &self.tally
+        self.enter()
+        # What cancels exactly may leave a negative hair behind.
         return (
-            t.total[0] + t.lost[0],
-            t.total[1] + t.lost[1],
-            INFINITY if t.infinite else t.total[2] + t.lost[2],
+            max(value_of(t.errors[0]), 0.0),
+            max(value_of(t.errors[1]), 0.0),
+            INFINITY if t.infinite else max(value_of(t.errors[2]), 0.0),
         )
+
+    @property
+    def sums(self):
+        """The mass counted, and its sums of predictions, outcomes, squared and log losses."""
+        self.enter()
+        return (
+            value_of(self.mass),
+            value_of(self.predicted),
+            value_of(self.happened),
+            value_of(self.squared),
+            INFINITY if self.impossible else value_of(self.logs),
+        )
+
+    @property
+    def binned(self):
+        """The sum over bins of |sum of y - p|."""
+        cdef double total = 0.0
+        cdef Py_ssize_t i
+        self.enter()
+        for i in range(self.bins):
+            total += fabs(self.residuals[i])
+        return total
 
     def entries(self):
         """Return the distinct predictions, their counts and their sums of outcomes."""
+        self.enter()
         cdef Py_ssize_t size = self.tally.count * sizeof(double)
         columns = np.empty((3, self.tally.count))
         cdef double[:, ::1] into = columns

@@ -59,9 +59,7 @@ class Forecaster(Kernel):
         >>> again.predict() == forecaster.predict()
         True
         """
-        return pack(
-            Saved(type(self).__name__, self._arguments(), self.rounds, self._get_state())
-        )
+        return pack(Saved(type(self).__name__, self._arguments(), self.rounds, self._get_state()))
 
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:

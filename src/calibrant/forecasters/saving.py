@@ -49,9 +49,7 @@ def pack(saved: Saved) -> bytes:
             "parameters": saved.parameters,
             "rounds": saved.rounds,
             "numbers": numbers,
-            "arrays": [
-                [k, v.dtype.newbyteorder("<").str, len(v)] for k, v in arrays.items()
-            ],
+            "arrays": [[k, v.dtype.newbyteorder("<").str, len(v)] for k, v in arrays.items()],
         },
         separators=(",", ":"),
     ).encode()
@@ -69,7 +67,9 @@ def unpack(blob: bytes | bytearray | memoryview) -> Saved:
         raise ValueError(f"a saved forecaster is bytes, got {type(blob).__name__}")
     blob = bytes(blob)
     if not blob.startswith(MAGIC):
-        raise ValueError("these bytes are not a saved calibrant forecaster: the signature is missing")
+        raise ValueError(
+            "these bytes are not a saved calibrant forecaster: the signature is missing"
+        )
     if len(blob) < FIXED.size:
         raise ValueError(f"the saved forecaster is cut short after {len(blob)} bytes")
     _, version, length, header_length = FIXED.unpack_from(blob)
@@ -99,6 +99,8 @@ def _parse(content: bytes, header_length: int) -> Saved:
     for name, dtype, count in header["arrays"]:
         if dtype not in DTYPES:
             raise ValueError(f"array {name!r} has dtype {dtype!r}")
+        if not isinstance(count, int) or count < 0:
+            raise ValueError(f"array {name!r} has length {count!r}")
         values = np.frombuffer(content, dtype=dtype, count=count, offset=start)
         state[name] = values.astype(values.dtype.newbyteorder("="))
         start += values.nbytes

@@ -1,0 +1,61 @@
+"""How calibrated was it: exact errors, the field's other measures, and a streaming scorecard.
+
+Every function takes predictions and outcomes in [0, 1], one of each a round, as any
+one-dimensional array, list or series; outcomes may be fractional. The errors that the theory of
+online calibration bounds are *sums* over rounds, un-normalised: divide by T for a rate. Measures
+that the field reports as *means* are means here too. With n rounds that predicted p, of mean
+outcome rho:
+
+==================== ==== ======== ==========================================================
+name                 is a range    in short
+==================== ==== ======== ==========================================================
+cal1                 sum  [0, T]   n |rho - p| over distinct predictions
+cal2                 sum  [0, T]   n (rho - p)^2 over distinct predictions
+klcal                sum  [0, inf] n KL(rho, p) over distinct predictions
+pcal2, pklcal        sum  as above with the probabilities P_t(p) in place of counts
+smooth_calibration   sum  [0, T]   worst 1-Lipschitz test into [-1, 1]
+lower_distance       sum  [0, T]   least move to calibrated predictions (needs SciPy)
+step_calibration     sum  [0, T]   worst threshold
+cutoff_calibration   sum  [0, T]   worst interval
+u_calibration        sum  [0, 2 T] worst regret under a V-shaped loss with values in [-1, 1]
+decision_loss        sum  [0, T]   worst swap regret of a decision with payoffs in [0, 1]
+ece                  mean [0, 1]   binned |mean outcome - mean prediction|
+debiased_ece2        mean [-1, 1]  the square of the binned l2 error, without its bias
+smece                mean [0, 1]   the same with a kernel, at the bandwidth that equals it
+brier                mean [0, 1]   (p - y)^2
+log_loss             mean [0, inf] -y log p - (1 - y) log(1 - p)
+murphy, murphy_log   mean          reliability - resolution + uncertainty of the last two
+==================== ==== ======== ==========================================================
+
+Of no rounds a sum is 0.0, and a mean raises ValueError. These hold on every input, and are
+tested: ``cal1 <= sqrt(T * cal2)``, ``2 * cal2 <= klcal``, ``2 * pcal2 <= pklcal``,
+``cal2 <= decision_loss <= 2 * cal1``, ``u_calibration <= 2 * decision_loss``,
+``smooth_calibration <= cal1``, ``smooth_calibration / 2 <= lower_distance <= 2 *
+smooth_calibration``, ``step_calibration <= cutoff_calibration <= 2 * step_calibration``. The
+first five measures are subadditive over any split of time.
+"""
+
+from calibrant.measures.binned import debiased_ece2 as debiased_ece2
+from calibrant.measures.binned import ece as ece
+from calibrant.measures.cumulative import cutoff_calibration as cutoff_calibration
+from calibrant.measures.cumulative import step_calibration as step_calibration
+from calibrant.measures.cumulative import u_calibration as u_calibration
+from calibrant.measures.decisions import decision_loss as decision_loss
+from calibrant.measures.distance import lower_distance as lower_distance
+from calibrant.measures.distributions import Distributions as Distributions
+from calibrant.measures.exact import cal1 as cal1
+from calibrant.measures.exact import cal2 as cal2
+from calibrant.measures.exact import klcal as klcal
+from calibrant.measures.losses import brier as brier
+from calibrant.measures.losses import log_loss as log_loss
+from calibrant.measures.murphy import Decomposition as Decomposition
+from calibrant.measures.murphy import murphy as murphy
+from calibrant.measures.murphy import murphy_log as murphy_log
+from calibrant.measures.pseudo import pcal2 as pcal2
+from calibrant.measures.pseudo import pklcal as pklcal
+from calibrant.measures.reliability import ReliabilityTable as ReliabilityTable
+from calibrant.measures.scorecard import DistinctTable as DistinctTable
+from calibrant.measures.scorecard import Scorecard as Scorecard
+from calibrant.measures.smooth import smooth_calibration as smooth_calibration
+from calibrant.measures.smooth_ece import smece as smece
+from calibrant.measures.windows import WindowScore as WindowScore

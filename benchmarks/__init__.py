@@ -1,0 +1,1 @@
+"""Speed, memory and error, side by side with peers: ``python -m benchmarks``."""

@@ -1,0 +1,30 @@
+"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [speed] [error]``."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the tests' slow twin
+
+from rich.console import Console  # noqa: E402
+
+from benchmarks import error, machine, speed  # noqa: E402
+
+PARTS = {"speed": speed, "error": error}
+
+
+def main(names):
+    console = Console(stderr=True)
+    for name in names or PARTS:
+        with console.status(name) as status:
+            texts = []
+            for text in PARTS[name].tables(status.update):
+                print(text, flush=True)
+                texts.append(text)
+        page = f"# {PARTS[name].TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
+        (HERE / f"{name}.md").write_text(page + "\n".join(texts))
+        console.print(f"wrote benchmarks/{name}.md")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,187 @@
+"""Nanoseconds a round, from Python and in the compiled loop, beside peers in the same run."""
+
+import statistics
+import subprocess
+import sys
+import time
+
+from naive.zoom import NaiveZoom
+
+from benchmarks.peers import NumpyFosterHart, RiverPair
+from benchmarks.tables import table
+from calibrant import Epoch, Zoom
+from calibrant.forecasters.rivals import FosterHart, RunningMean
+from calibrant.streams import drift
+
+TITLE = "Speed and memory"
+REPEATS = 7
+
+
+def pair_time(forecaster, outcomes):
+    """Return nanoseconds of one predict + update, called from Python."""
+    predict, update = forecaster.predict, forecaster.update
+    start = time.perf_counter_ns()
+    for outcome in outcomes:
+        predict()
+        update(outcome)
+    return (time.perf_counter_ns() - start) / len(outcomes)
+
+
+def run_time(forecaster, outcomes):
+    """Return nanoseconds a round of `run`."""
+    start = time.perf_counter_ns()
+    forecaster.run(outcomes)
+    return (time.perf_counter_ns() - start) / len(outcomes)
+
+
+def side_by_side(measure, contenders, outcomes):
+    """Return the median time of each contender; they take turns, so that all see the same load."""
+    times = {name: [] for name in contenders}
+    for _ in range(REPEATS):
+        for name, make in contenders.items():
+            times[name].append(measure(make(), outcomes))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def rounds_from_python():
+    contenders = {
+        "Zoom": Zoom,
+        "Epoch": Epoch,
+        "FosterHart, 46 cells": lambda: FosterHart(46),
+        "RunningMean": RunningMean,
+        "Zoom in plain Python": lambda: NaiveZoom(seed=0),
+        "Foster-Hart in NumPy, 46 cells": lambda: NumpyFosterHart(46),
+        "river LogisticRegression, predict + learn": RiverPair,
+    }
+    # Python floats, so that no contender pays for unpacking NumPy's.
+    outcomes = drift(20_000, seed=1).outcomes.tolist()
+    times = side_by_side(pair_time, contenders, outcomes)
+    river = times["river LogisticRegression, predict + learn"]
+    rows = [(name, f"{ns:,.0f}", f"{river / ns:.1f}") for name, ns in times.items()]
+    return river, table(
+        "One predict + update, called from Python",
+        ["forecaster", "ns a round", "times faster than river"],
+        rows,
+    )
+
+
+def rounds_in_run(river):
+    contenders = {
+        "Zoom": Zoom,
+        "Epoch": Epoch,
+        "FosterHart, 100 cells": lambda: FosterHart(100),
+        "RunningMean": RunningMean,
+    }
+    times = side_by_side(run_time, contenders, drift(1_000_000, seed=1).outcomes)
+    rows = [
+        (name, f"{ns:.0f}", f"{1e3 / ns:.0f}", f"{river / ns:.0f}") for name, ns in times.items()
+    ]
+    return table(
+        "`run` on a drifting stream of 1,000,000 rounds",
+        ["forecaster", "ns a round", "million rounds a second", "times faster than river's pair"],
+        rows,
+    )
+
+
+MEMORY = """
+import resource, sys
+from calibrant import Zoom
+from calibrant.streams import drift
+rounds = int(sys.argv[1])
+outcomes = drift(rounds, seed=1).outcomes
+forecaster = Zoom()
+forecaster.run(outcomes[:1000])
+# Touch what the answer will need, so that only what comes on top of it is counted.
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+answer = np.ones(rounds); del answer
+filler = np.ones(rounds)
+before = peak(); del filler
+forecaster.run(outcomes)
+print((peak() - before) * 1024)
+"""
+
+
+def extra_memory(rounds):
+    """Return bytes that `run` needs besides its input and its output, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEMORY, str(rounds)], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
+def growth_with_rounds():
+    rows = []
+    for rounds in (10**4, 10**5, 10**6, 10**7):
+        outcomes = drift(rounds, seed=1).outcomes
+        repeats = 3 if rounds == 10**7 else REPEATS
+        ns = statistics.median(run_time(Zoom(), outcomes) for _ in range(repeats))
+        forecaster = Zoom()
+        forecaster.run(outcomes)
+        points = len(forecaster.grid().points)
+        rows.append(
+            (
+                f"{rounds:,}", f"{ns:.0f}", points, f"{sys.getsizeof(forecaster):,}",
+                f"{len(forecaster.to_bytes()):,}", f"{extra_memory(rounds) / 1e6:.1f}",
+            )
+        )  # fmt: skip
+    return table(
+        "Zoom as the rounds grow (drifting stream)",
+        ["rounds", "ns a round", "points", "bytes in memory", "bytes saved", "extra MB of `run`"],
+        rows,
+    )
+
+
+def growth_with_points():
+    """Zoom on uniform levels that change ever more often: more changes, more points."""
+    from calibrant.streams import piecewise
+
+    rows = []
+    for segments in (1, 10, 100, 1000, 10_000):
+        outcomes = piecewise(1_000_000, segments=segments, seed=1).outcomes
+        ns = statistics.median(run_time(Zoom(), outcomes) for _ in range(REPEATS))
+        forecaster = Zoom()
+        forecaster.run(outcomes)
+        rows.append((f"{segments:,}", len(forecaster.grid().points), f"{ns:.0f}"))
+    return table(
+        "Zoom as the points grow (1,000,000 rounds, levels that change)",
+        ["segments", "points", "ns a round"],
+        rows,
+    )
+
+
+IMPORTS = "import time; s = time.perf_counter(); import {}; print(time.perf_counter() - s)"
+
+
+def import_times():
+    """Return the time to import each package in a fresh process; they take turns."""
+    times = {"numpy": [], "calibrant": [], "river": []}
+    for _ in range(15):
+        for name, values in times.items():
+            done = subprocess.run(
+                [sys.executable, "-c", IMPORTS.format(name)],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            values.append(float(done.stdout))
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    rows = [
+        (f"import {name}", f"{1e3 * s:.0f}", f"{s / medians['numpy']:.2f}")
+        for name, s in medians.items()
+    ]
+    return table("Time to import", ["", "ms", "times numpy"], rows)
+
+
+def tables(progress):
+    """Return the tables of this module, one after the other."""
+    progress("speed: from Python")
+    river, first = rounds_from_python()
+    yield first
+    progress("speed: the compiled loop")
+    yield rounds_in_run(river)
+    progress("speed: growth with rounds")
+    yield growth_with_rounds()
+    progress("speed: growth with points")
+    yield growth_with_points()
+    progress("speed: imports")
+    yield import_times()
+
+

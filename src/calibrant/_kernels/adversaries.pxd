@@ -1,0 +1,38 @@
+from libc.stdint cimport int64_t, uint64_t
+
+from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.tally cimport Tally
+
+
+cdef class AdversaryKernel:
+    cdef int64_t _rounds          # rounds observed; the round being played is number _rounds
+    cdef bint _running            # is a thread inside `play`, with the GIL released?
+
+    # What an adversary is: its outcome against a forecaster whose P_t is ready (but whose draw it
+    # must not look at), and what it remembers. `decide` gives the same answer until `remember`,
+    # which returns 0, or -1 when there was no memory and nothing changed.
+    cdef double decide(self, Kernel k) noexcept nogil
+    cdef int remember(self, double p, double y) noexcept nogil
+
+    cdef int observe_round(self, double p, double y) noexcept nogil
+    cdef int enter(self) except -1
+
+
+cdef class GreedyKernel(AdversaryKernel):
+    cdef bint _squared            # raise Cal2 instead of Cal1?
+    cdef Tally _tally
+
+
+cdef class ContrarianKernel(AdversaryKernel):
+    pass
+
+
+cdef class ChaserKernel(AdversaryKernel):
+    cdef uint64_t _key
+    cdef double _step
+    cdef double _target           # q of the last round
+    cdef double _heading          # +1 or -1: where it runs
+    cdef bint _chased             # was the forecast behind it?
+    cdef double _next_target      # the same three, as `decide` has them for this round
+    cdef double _next_heading
+    cdef bint _next_chased

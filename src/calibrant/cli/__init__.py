@@ -1,0 +1,45 @@
+"""The command line: ``calibrant run``, ``calibrant measure``, ``calibrant simulate``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from calibrant import __version__
+from calibrant.cli import simulate
+from calibrant.cli.measure import measure
+from calibrant.cli.run import run
+
+app = typer.Typer(
+    name="calibrant",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(run)
+app.command()(measure)
+app.add_typer(simulate.app, name="simulate")
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"calibrant {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[  # noqa: ARG001
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Probability forecasts that stay calibrated while the world changes."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

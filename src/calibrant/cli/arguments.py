@@ -1,0 +1,35 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from calibrant.forecasters import Epoch, Forecaster, Zoom
+from calibrant.forecasters.rivals import FosterHart, RunningMean
+
+#: Every forecaster that a user can name, made from a seed.
+FORECASTERS: dict[str, Callable[[int], Forecaster]] = {
+    "zoom": lambda seed: Zoom(seed=seed),
+    "epoch": lambda seed: Epoch(seed=seed),
+    "epoch-kl": lambda seed: Epoch("kl", seed=seed),
+    "foster-hart": lambda seed: FosterHart(seed=seed),
+    "running-mean": lambda seed: RunningMean(seed=seed),
+}
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="CSV, JSON Lines or Parquet, also with .gz; - for a pipe."
+    ),
+]
+OutcomeColumn = Annotated[
+    str | None,
+    typer.Option("--outcome", metavar="COL", help="Column of the outcomes; guessed if not given."),
+]
+ForecasterName = Annotated[
+    str, typer.Option(metavar="NAME", help=f"One of {', '.join(FORECASTERS)}.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]

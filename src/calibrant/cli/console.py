@@ -1,0 +1,134 @@
+"""What the command line shows: messages, tables, progress, and a clean end."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.status import Status
+from rich.table import Table
+
+from calibrant.measures import ReliabilityTable, Scorecard
+
+#: Results go to standard output; everything said about them goes to standard error.
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+@contextmanager
+def clean_end() -> Iterator[None]:
+    """Turn what a user can mend into one line and an exit code; let a closed pipe end quietly."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nobody reads any more. What is still buffered must not fail when Python closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except KeyboardInterrupt:
+        err.print("\ncalibrant: interrupted; nothing was written")
+        raise typer.Exit(INTERRUPTED) from None
+    except (ValueError, ImportError, OSError) as error:
+        err.print(f"[bold red]calibrant: error:[/] {escape(str(error))}", soft_wrap=True)
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def note(text: str | None) -> None:
+    """Say something about what is being done, if there is something to say."""
+    if text:
+        err.print(f"[dim]{escape(text)}[/]", soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """Print a sentence, folded by the terminal and not by us."""
+    out.print(text, soft_wrap=True, markup=False)
+
+
+def busy(text: str) -> Status:
+    """Return a sign that something goes on, for the time of a ``with``."""
+    return err.status(escape(text))
+
+
+def progress() -> Progress:
+    """Return a progress bar that leaves no trace and stays away from files and pipes."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+        console=err,
+        transient=True,
+        disable=not err.is_terminal,
+    )
+
+
+def number(value: float) -> str:
+    """Return a figure with as many digits as mean something."""
+    if not math.isfinite(value):
+        return "infinite" if value > 0 else "-"
+    if value == int(value) and abs(value) < 1e6:
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.4f}"
+
+
+def figures(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """Return a table whose first column is text and whose others are figures."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
+    for at, name in enumerate(head):
+        table.add_column(name, justify="left" if at == 0 else "right", no_wrap=at > 0)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+SCORES = (
+    ("Cal1, sum", "cal1"),
+    ("Cal2, sum", "cal2"),
+    ("KLCal, sum", "klcal"),
+    ("ECE, 20 bins", "ece"),
+    ("Brier score", "brier"),
+    ("log loss", "log_loss"),
+)
+
+
+def scorecards(cards: Mapping[str, Scorecard]) -> Table:
+    """Return the scores of several forecasters on the same rounds, side by side."""
+    rows = [
+        [title, *(number(getattr(card, name)) for card in cards.values())]
+        for title, name in SCORES
+    ]
+    if all(len(card.windows) > 1 for card in cards.values()):
+        worst = (max(window.ece for window in card.windows) for card in cards.values())
+        rows.append(["ECE of the worst 1,000 rounds", *map(number, worst)])
+    rows.append(["distinct predictions", *(number(len(c.distinct())) for c in cards.values())])
+    return figures("Scorecard (lower is better)", ["", *cards], rows)
+
+
+def reliability(table: ReliabilityTable) -> Table:
+    """Return a reliability table with a mark for bins that disagree with their interval."""
+    shown = figures(
+        "Reliability: of what was said, how much happened",
+        ["bin", "rounds", "said", "happened", f"{table.level:.0%} interval", ""],
+        [],
+    )
+    rows = zip(
+        table.lower, table.upper, table.count, table.mean_prediction, table.mean_outcome,
+        table.interval_low, table.interval_high, strict=True,
+    )  # fmt: skip
+    for lower, upper, count, said, happened, low, high in rows:
+        if count:
+            shown.add_row(
+                f"{lower:.2f} to {upper:.2f}", f"{count:,}", f"{said:.3f}", f"{happened:.3f}",
+                f"{low:.3f} to {high:.3f}", "" if low <= said <= high else "off",
+            )  # fmt: skip
+    return shown

@@ -1,0 +1,131 @@
+"""``calibrant simulate``: streams with known means, and games against adversaries.
+
+Each family and each adversary becomes a command whose options are the function's own parameters,
+with the help that its docstring gives.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from calibrant._checks import Floats, check_choice, check_integer
+from calibrant.cli import console
+from calibrant.cli.arguments import FORECASTERS, ForecasterName
+from calibrant.streams import ADVERSARIES, FAMILIES, Table, play, write
+
+app = typer.Typer(
+    help="Write a stream with known means, or a game against an adversary.", no_args_is_help=True
+)
+
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write here; to standard output as CSV if not given."),
+]
+Rounds = Annotated[int, typer.Option(metavar="N", help="How many rounds.")]
+
+
+def deliver(name: str, columns: dict[str, Floats], out: Path | None) -> None:
+    """Write columns to a file, or to standard output as CSV."""
+    rounds = len(next(iter(columns.values())))
+    table = Table(name, {"t": [str(t) for t in range(1, rounds + 1)]})
+    for title, values in columns.items():
+        table = table.with_column(title, values)
+    if out is not None:
+        write(out, table)
+        console.note(f"{out}: {rounds:,} rounds of {name}")
+    else:
+        write("/dev/stdout", table, kind="csv")
+
+
+def parameter_help(doc: str) -> dict[str, str]:
+    """Return what a docstring says of each parameter, in a line."""
+    section = doc.partition("Parameters\n")[2]
+    found = re.findall(r"^(\w+) :[^\n]*\n((?:    [^\n]+\n?)+)", section, re.M)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def options_of(function: Callable[..., Any], without: Sequence[str] = ()) -> list[inspect.Parameter]:
+    """Return a function's parameters as options of a command."""
+    owner = function.__init__ if inspect.isclass(function) else function  # type: ignore[misc]
+    hints = get_type_hints(owner)
+    helps = parameter_help(inspect.getdoc(function) or "")
+    options = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name in without:
+            continue
+        kind = hints[parameter.name]
+        if kind == Sequence[float] | None:
+            kind = list[float] | None  # given once a value on the command line
+        option = typer.Option(help=helps.get(parameter.name, ""))
+        options.append(
+            parameter.replace(
+                kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option]
+            )
+        )
+    return options
+
+
+def as_command(body: Callable[..., None], options: list[inspect.Parameter], doc: str) -> None:
+    """Register a function whose options are known only now."""
+    own = [
+        parameter
+        for parameter in inspect.signature(body, eval_str=True).parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    parameters = [*own, *options]
+    body.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    body.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    app.command(body.__name__.replace("_", "-"), help=doc)(body)
+
+
+def add_family(name: str) -> None:
+    """Add a command that writes a synthetic stream."""
+    family = FAMILIES[name]
+
+    def command(*, rounds: Rounds = 10_000, out: Out = None, **parameters: Any) -> None:
+        with console.clean_end():
+            stream = family(check_integer("--rounds", rounds, 1), **parameters)
+            deliver(name, {"mean": stream.means, "outcome": stream.outcomes}, out)
+
+    command.__name__ = name
+    as_command(command, options_of(family, without=["rounds"]), first_line(family))
+
+
+def add_adversary(name: str) -> None:
+    """Add a command that plays an adversary against a forecaster."""
+    adversary = ADVERSARIES[name]
+
+    def command(
+        *,
+        rounds: Rounds = 10_000,
+        forecaster: ForecasterName = "zoom",
+        forecaster_seed: Annotated[
+            int, typer.Option(metavar="N", help="Seed of the forecaster.")
+        ] = 0,
+        out: Out = None,
+        **parameters: Any,
+    ) -> None:
+        with console.clean_end():
+            make = FORECASTERS[check_choice("--forecaster", forecaster, tuple(FORECASTERS))]
+            game = play(make(forecaster_seed), adversary(**parameters), rounds)
+            deliver(name, {"prediction": game.predictions, "outcome": game.outcomes}, out)
+
+    command.__name__ = name
+    as_command(command, options_of(adversary), "Adversary: " + first_line(adversary))
+
+
+def first_line(function: Callable[..., Any]) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+for each in FAMILIES:
+    add_family(each)
+for each in ADVERSARIES:
+    add_adversary(each)

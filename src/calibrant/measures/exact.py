@@ -1,0 +1,91 @@
+"""Exact calibration errors: sums over the distinct predictions, without bins."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.measures.rounds import Floats, as_rounds, cells_of
+
+
+def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
+    """Return the l1 calibration error, the sum over distinct predictions of n |rho - p|.
+
+    n is how often p was predicted and rho the mean outcome of those rounds. The error is a sum,
+    not a mean: it lies in [0, T], and is 0 for no rounds.
+
+    Parameters
+    ----------
+    predictions, outcomes : array_like of shape (T,)
+        Numbers in [0, 1]; an outcome may be fractional.
+
+    Examples
+    --------
+    >>> cal1([0.5, 0.5, 0.25], [1, 0, 0])
+    0.25
+    """
+    return float(np.abs(cells_of(*as_rounds(predictions, outcomes)).residual).sum())
+
+
+def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
+    """Return the l2 calibration error, the sum over distinct predictions of n (rho - p)^2.
+
+    A sum in [0, T], see `cal1`; ``cal1 <= sqrt(T * cal2)``.
+
+    Parameters
+    ----------
+    predictions, outcomes : array_like of shape (T,)
+        Numbers in [0, 1]; an outcome may be fractional.
+
+    Examples
+    --------
+    >>> cal2([0.5, 0.5, 0.25], [1, 0, 0])
+    0.0625
+    """
+    cells = cells_of(*as_rounds(predictions, outcomes))
+    return float((cells.residual**2 / cells.rounds).sum())
+
+
+def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
+    """Return the KL calibration error, the sum over distinct predictions of n KL(rho, p).
+
+    A sum in [0, inf], in nats, see `cal1`. It is infinite exactly when something predicted with
+    probability 0 happened in part or in full. By Pinsker's inequality ``2 * cal2 <= klcal``.
+
+    Parameters
+    ----------
+    predictions, outcomes : array_like of shape (T,)
+        Numbers in [0, 1]; an outcome may be fractional.
+
+    Examples
+    --------
+    >>> round(klcal([0.5, 0.5, 0.25], [1, 0, 0]), 6)
+    0.287682
+    >>> klcal([0.0], [1])
+    inf
+    """
+    return float(kl_terms(*cells_of(*as_rounds(predictions, outcomes))).sum())
+
+
+def kl_terms(prediction: Floats, count: Floats, total: Floats) -> Floats:
+    """Return n KL(rho, p) of each cell."""
+    residual = total - count * prediction
+    happened = _share_terms(total, count, prediction, residual)
+    failed = _share_terms(count - total, count, 1.0 - prediction, -residual)
+    # KL is never negative; rounding may say otherwise by a hair where rho = p.
+    return np.maximum(happened + failed, 0.0)
+
+
+def _share_terms(share: Floats, count: Floats, probability: Floats, residual: Floats) -> Floats:
+    """Return share * log(share / (n p)), 0 where nothing has that share, inf where p = 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        excess = residual / (count * probability)
+        near = np.abs(excess) < 0.5
+        # log1p keeps the digits that the quotient loses near 1, and the difference of logarithms
+        # those that it loses to underflow.
+        ratio = np.where(
+            near,
+            np.log1p(np.where(near, excess, 0.0)),
+            np.log(share) - np.log(count) - np.log(probability),
+        )
+        return np.where(share > 0.0, share * ratio, 0.0)

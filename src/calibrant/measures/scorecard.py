@@ -1,0 +1,309 @@
+"""The scorecard: every streaming measure of one forecaster, kept up to date round by round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import check_integer, check_real, check_same_length, describe
+from calibrant._kernels.tally import TallyKernel
+from calibrant.measures.reliability import ReliabilityTable, reliability_table
+from calibrant.measures.rounds import Cells, Floats, Indices, as_rounds
+from calibrant.measures.windows import Windows, WindowScore, score_of
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctTable:
+    """One row a distinct prediction, ascending; arrays of the same length.
+
+    Attributes
+    ----------
+    prediction : ndarray
+        The predictions.
+    count : ndarray of int
+        Rounds that made each.
+    mean_outcome : ndarray
+        Their mean outcomes.
+
+    Examples
+    --------
+    >>> card = Scorecard()
+    >>> card.extend([0.5, 0.25, 0.5], [1, 0, 0])
+    >>> table = card.distinct()
+    >>> table.prediction, table.count, table.mean_outcome
+    (array([0.25, 0.5 ]), array([1, 2]), array([0. , 0.5]))
+    """
+
+    prediction: Floats
+    count: npt.NDArray[np.int64]
+    mean_outcome: Floats
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+
+class Scorecard:
+    """Score predictions as they come, in constant time a round.
+
+    After any number of rounds each property equals the function of the same name on all rounds so
+    far: `cal1`, `cal2` and `klcal` are sums, `brier`, `log_loss` and `ece` (bins of equal width,
+    norm 1) are means, which raise ValueError before the first round.
+
+    Memory grows with the number of distinct predictions (about 64 bytes each) and, if asked for,
+    with the number of windows and with the distinct predictions of each label; never with the
+    number of rounds.
+
+    Parameters
+    ----------
+    window : int, optional
+        Also score each run of so many rounds by itself, see `windows`.
+    bins : int
+        Bins of `ece`, and of `reliability` unless it is told otherwise.
+
+    Examples
+    --------
+    >>> card = Scorecard()
+    >>> card.add(0.5, 1)
+    >>> card.extend([0.5, 0.25], [0, 0])
+    >>> card.cal1, card.rounds
+    (0.25, 3)
+    >>> card
+    Scorecard(rounds=3, distinct=2, cal1=0.25, cal2=0.0625, klcal=0.2877, brier=0.1875,
+              log_loss=0.558, ece=0.08333)
+    """
+
+    def __init__(self, window: int | None = None, bins: int = 20) -> None:
+        size = None if window is None else check_integer("window", window, 1)
+        self._bins = check_integer("bins", bins, 1)
+        self._all = TallyKernel(self._bins)
+        self._rounds = 0
+        self._windows = None if size is None else Windows(size, self._bins)
+        self._labels: dict[Hashable, Scorecard] = {}
+
+    # -- rounds ------------------------------------------------------------------------------
+
+    def add(self, prediction: float, outcome: float, label: Hashable = None) -> None:
+        """Score one round, and its label by itself if it has one.
+
+        Examples
+        --------
+        >>> card = Scorecard()
+        >>> card.add(0.75, 1, label="north")
+        >>> card.labels["north"].cal1
+        0.25
+        """
+        p = check_real("prediction", prediction, 0.0, 1.0)
+        y = check_real("outcome", outcome, 0.0, 1.0)
+        try:
+            card = self._card_of(label)
+        except TypeError:
+            raise ValueError(f"label must be hashable, got {describe(label)}") from None
+        self._all.add(p, y)
+        self._rounds += 1
+        if self._windows is not None:
+            self._windows.add(p, y)
+        if card is not None:
+            self._labels[label] = card
+            card.add(p, y)
+
+    def extend(
+        self,
+        predictions: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        labels: Iterable[Hashable] | None = None,
+    ) -> None:
+        """Score many rounds; one bad value, and nothing has changed.
+
+        A label of None or NaN is no label.
+
+        Examples
+        --------
+        >>> card = Scorecard()
+        >>> card.extend([0.5, 0.5, 0.25], [1, 0, 1], labels=["a", "b", "a"])
+        >>> card.labels["a"].cal1
+        1.25
+        """
+        p, y = as_rounds(predictions, outcomes)
+        members = {} if labels is None else self._members(labels, len(p))
+        self._all.extend(p, y)
+        self._rounds += len(p)
+        if self._windows is not None:
+            self._windows.extend(p, y)
+        for label, (card, where) in members.items():
+            self._labels[label] = card
+            card.extend(p[where], y[where])
+
+    def merge(self, other: Scorecard) -> None:
+        """Add all rounds of another scorecard, its labels included.
+
+        Neither may have windows, which know an order of rounds that a merger does not, and both
+        must have the same bins.
+
+        Examples
+        --------
+        >>> one, two = Scorecard(), Scorecard()
+        >>> one.extend([0.5, 0.25], [1, 0])
+        >>> two.add(0.5, 0)
+        >>> one.merge(two)
+        >>> one.cal1
+        0.25
+        """
+        if not isinstance(other, Scorecard):
+            raise ValueError(f"other must be a Scorecard, got {describe(other)}")
+        if self._windows is not None or other._windows is not None:
+            raise ValueError("scorecards with windows cannot be merged")
+        if self._bins != other._bins:
+            raise ValueError(
+                f"other must have the same number of bins, got {other._bins} for {self._bins}"
+            )
+        self._all.absorb(other._all)
+        self._rounds += other._rounds
+        for label, card in other._labels.items():
+            self._labels.setdefault(label, Scorecard(bins=self._bins)).merge(card)
+
+    # -- measures ----------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        """Rounds scored so far."""
+        return self._rounds
+
+    @property
+    def cal1(self) -> float:
+        """The l1 calibration error, a sum; see `calibrant.measures.cal1`."""
+        return self._all.errors[0]
+
+    @property
+    def cal2(self) -> float:
+        """The l2 calibration error, a sum; see `calibrant.measures.cal2`."""
+        return self._all.errors[1]
+
+    @property
+    def klcal(self) -> float:
+        """The KL calibration error, a sum; see `calibrant.measures.klcal`."""
+        return self._all.errors[2]
+
+    @property
+    def mean_prediction(self) -> float:
+        """The mean prediction."""
+        return self._mean(self._all.sums[1])
+
+    @property
+    def mean_outcome(self) -> float:
+        """The mean outcome."""
+        return self._mean(self._all.sums[2])
+
+    @property
+    def brier(self) -> float:
+        """The mean squared loss; see `calibrant.measures.brier`."""
+        return self._mean(self._all.sums[3])
+
+    @property
+    def log_loss(self) -> float:
+        """The mean log loss; see `calibrant.measures.log_loss`."""
+        return self._mean(self._all.sums[4])
+
+    @property
+    def ece(self) -> float:
+        """The binned calibration error, a mean; see `calibrant.measures.ece`."""
+        return self._mean(self._all.binned)
+
+    def summary(self) -> dict[str, float]:
+        """Return every measure by name; before the first round, means are NaN.
+
+        Examples
+        --------
+        >>> card = Scorecard()
+        >>> card.add(0.5, 1)
+        >>> card.summary()["brier"]
+        0.25
+        """
+        measures: dict[str, float] = asdict(score_of(self._all, 0, self._rounds))
+        del measures["start"], measures["stop"]
+        return {"rounds": self._rounds, "distinct": len(self._all)} | measures
+
+    # -- slices ------------------------------------------------------------------------------
+
+    @property
+    def windows(self) -> list[WindowScore]:
+        """The score of each window in turn, the unfinished last one included."""
+        return [] if self._windows is None else self._windows.scores()
+
+    @property
+    def labels(self) -> dict[Hashable, Scorecard]:
+        """A scorecard for each label, in order of first appearance; without windows."""
+        return dict(self._labels)
+
+    def distinct(self) -> DistinctTable:
+        """Return the table by distinct prediction, which all exact measures are sums over.
+
+        Examples
+        --------
+        >>> card = Scorecard()
+        >>> card.extend([0.5, 0.25, 0.5], [1, 0, 0])
+        >>> card.distinct().mean_outcome
+        array([0. , 0.5])
+        """
+        cells = self._cells()
+        return DistinctTable(cells.prediction, cells.rounds.astype(np.int64), cells.rate)
+
+    def reliability(self, bins: int | None = None, level: float = 0.95) -> ReliabilityTable:
+        """Return mean prediction and mean outcome by bin, with intervals; any number of bins.
+
+        Examples
+        --------
+        >>> card = Scorecard()
+        >>> card.extend([0.2, 0.2, 0.9], [0, 1, 1])
+        >>> table = card.reliability(bins=2, level=0.9)
+        >>> table.interval_low.round(3), table.interval_high.round(3)
+        (array([0.121, 0.27 ]), array([0.879, 1.   ]))
+        """
+        return reliability_table(self._cells(), self._bins if bins is None else bins, level)
+
+    def __repr__(self) -> str:
+        facts = self.summary()
+        shown = ("cal1", "cal2", "klcal", "brier", "log_loss", "ece")
+        measures = ", ".join(f"{name}={facts[name]:.4g}" for name in shown)
+        return f"Scorecard(rounds={self._rounds}, distinct={len(self._all)}, {measures})"
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _mean(self, total: float) -> float:
+        if self._rounds == 0:
+            raise ValueError("a scorecard without rounds has no means; add a round first")
+        return total / self._rounds
+
+    def _cells(self) -> Cells:
+        """Return the distinct predictions in ascending order."""
+        prediction, count, total = self._all.entries()
+        order = np.argsort(prediction)
+        return Cells(prediction[order], count[order], total[order])
+
+    def _card_of(self, label: Hashable) -> Scorecard | None:
+        """Return a label's scorecard, perhaps a new one not yet kept, or None for no label."""
+        if label is None or (isinstance(label, float) and math.isnan(label)):
+            return None
+        return self._labels.get(label) or Scorecard(bins=self._bins)
+
+    def _members(
+        self, labels: Iterable[Hashable], rounds: int
+    ) -> dict[Hashable, tuple[Scorecard, Indices]]:
+        """Return each label's scorecard and the positions of its rounds; change nothing."""
+        if isinstance(labels, str | bytes):
+            raise ValueError(f"labels must be one label a round, got {describe(labels)}")
+        each = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+        check_same_length("labels", len(each), "predictions", rounds)
+        where: dict[Hashable, list[int]] = {}
+        for position, label in enumerate(each):
+            try:
+                where.setdefault(label, []).append(position)
+            except TypeError:
+                raise ValueError(
+                    f"labels must be hashable, got {describe(label)} at position {position}"
+                ) from None
+        cards = {label: self._card_of(label) for label in where}
+        return {label: (card, np.array(where[label])) for label, card in cards.items() if card}

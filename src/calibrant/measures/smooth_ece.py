@@ -1,0 +1,103 @@
+"""Smooth ECE: the binned error with a kernel in place of bins, and no width to choose."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.measures.rounds import Floats, as_some_rounds, cells_of, sum_by
+
+# Cells of the grid within one bandwidth. The error of the integral below is of the order of
+# 1 / (12 * 64^2), 2e-5 of itself, and that of moving residuals to the grid far smaller.
+CELLS_PER_BANDWIDTH = 64
+COARSEST, FINEST = 2**10, 2**18
+# Bisection stops when the bracket is this small a part of its upper end.
+TOLERANCE = 1e-6
+
+
+def smece(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
+    """Return the smooth expected calibration error, in [0, 1].
+
+    The mean residuals (y - p) / T are spread by a Gaussian kernel of bandwidth sigma, reflected
+    at 0 and 1, and the absolute value of the result is integrated over [0, 1]. The integral falls
+    as sigma grows; where the two are equal, both are the smECE.
+
+    Parameters
+    ----------
+    predictions, outcomes : array_like of shape (T,)
+        Numbers in [0, 1], at least one of each; an outcome may be fractional.
+
+    Notes
+    -----
+    Computed by a cosine transform on a grid with 64 cells a bandwidth, to a relative error below
+    1e-4. The finest grid has 2^18 cells, so a result below 64 / 2^18 = 2.4e-4 is only known to
+    lie below that and below ``cal1 / T``. The cost is one sort and some transforms, whatever the
+    number of predictions.
+
+    References
+    ----------
+    Blasiok, Nakkiran (2023), Smooth ECE: principled reliability diagrams via kernel smoothing.
+
+    Examples
+    --------
+    >>> round(smece([0.5] * 10, [1] * 7 + [0] * 3), 6)
+    0.2
+    """
+    p, y = as_some_rounds(predictions, outcomes)
+    cells = cells_of(p, y)
+    residual = cells.residual / len(p)
+    # Smoothing never adds to the integral, and keeps the sum: the root lies between these.
+    low, high = float(abs(residual.sum())), float(np.abs(residual).sum())
+    size = COARSEST
+    while True:
+        spectrum = _spectrum(cells.prediction, residual, size)
+        resolved = CELLS_PER_BANDWIDTH / size
+        if size == FINEST or _smoothed(spectrum, resolved) >= resolved:
+            break
+        high = min(high, resolved)
+        size *= 4
+    while high - low > TOLERANCE * high:
+        middle = (low + high) / 2.0
+        if _smoothed(spectrum, middle) > middle:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2.0
+
+
+def _spectrum(p: Floats, residual: Floats, size: int) -> npt.NDArray[np.complex128]:
+    """Return the Fourier coefficients of the residuals on a circle of two mirrored copies.
+
+    Reflection at 0 and 1 is what a kernel on that circle does by itself. A residual between grid
+    points goes to the four next ones, with the weights of cubic interpolation.
+    """
+    cell = np.floor(p * size)
+    t = p * size - cell
+    nodes = cell[:, None].astype(np.intp) + np.arange(-1, 3)
+    weights = np.column_stack(
+        [
+            -t * (t - 1.0) * (t - 2.0) / 6.0,
+            (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0,
+            -(t + 1.0) * t * (t - 2.0) / 2.0,
+            (t + 1.0) * t * (t - 1.0) / 6.0,
+        ]
+    )
+    around = (nodes % (2 * size)).ravel()
+    mass = sum_by(around, (weights * residual[:, None]).ravel(), 2 * size)
+    mirrored = np.roll(mass[::-1], 1)
+    return np.fft.rfft(mass + mirrored)
+
+
+def _smoothed(spectrum: npt.NDArray[np.complex128], bandwidth: float) -> float:
+    """Return the integral over [0, 1] of the absolute value of the smoothed residuals."""
+    size = len(spectrum) - 1
+    damping = np.exp(-0.5 * (np.pi * bandwidth * np.arange(size + 1)) ** 2)
+    # The transform gives the integral over a cell rather than the density.
+    value = np.fft.irfft(spectrum * damping, 2 * size)[: size + 1]
+    left, right = np.abs(value[:-1]), np.abs(value[1:])
+    both = left + right
+    # The straight line through the ends of a cell, integrated exactly where it changes sign too.
+    crossing = (value[:-1] < 0.0) != (value[1:] < 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        area = np.where(crossing & (both > 0.0), (left**2 + right**2) / both, both)
+    return float(area.sum() / 2.0)

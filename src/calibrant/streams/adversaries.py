@@ -1,0 +1,164 @@
+"""Opponents that see where a forecaster puts its mass, but not what it draws.
+
+An adversary is an object with a memory: it starts fresh and continues where it stands. One round
+is `choose`, which looks at the forecaster and decides, then `observe`, which tells it what was
+predicted. `play` runs whole games in a compiled loop, bit for bit the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from calibrant._checks import Floats, check_choice, check_integer, check_real, check_seed
+from calibrant._kernels import adversaries as kernels
+from calibrant._kernels.kernel import Kernel
+
+
+class Adversary(kernels.AdversaryKernel):
+    """What every adversary can do.
+
+    Examples
+    --------
+    >>> from calibrant import Zoom
+    >>> from calibrant.streams import Contrarian
+    >>> forecaster, adversary = Zoom(seed=7), Contrarian()
+    >>> outcome = adversary.choose(forecaster)
+    >>> adversary.observe(forecaster.predict(), outcome)
+    >>> forecaster.update(outcome)
+    >>> outcome, adversary.rounds
+    (0.0, 1)
+    """
+
+
+class Greedy(kernels.GreedyKernel, Adversary):
+    """Choose the outcome that raises the expected calibration error most.
+
+    It counts the predictions that were drawn and what followed them, and takes the expectation
+    over this round's distribution. Ties, up to 1e-9, go to 1.
+
+    Parameters
+    ----------
+    norm : {"l1", "l2"}
+        Which error it raises: Cal1, the sum of |s - n p|, or Cal2, the sum of (s - n p)^2 / n.
+
+    Examples
+    --------
+    >>> from calibrant import Zoom
+    >>> from calibrant.streams import Greedy
+    >>> adversary, forecaster = Greedy("l2"), Zoom(seed=7)
+    >>> forecaster.predict(), adversary.choose(forecaster)
+    (0.5, 1.0)
+    """
+
+    def __init__(self, norm: str = "l1") -> None:
+        self.norm = check_choice("norm", norm, ("l1", "l2"))
+        super().__init__(norm == "l2")
+
+    def __repr__(self) -> str:
+        return f"Greedy(norm={self.norm!r})"
+
+
+class Contrarian(kernels.ContrarianKernel, Adversary):
+    """Choose 1 when the expected prediction is below 1/2, and 0 otherwise.
+
+    A forecaster that never randomises cannot be calibrated against it.
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.rivals import RunningMean
+    >>> from calibrant.streams import Contrarian, play
+    >>> game = play(RunningMean(), Contrarian(), 1000)
+    >>> bool(abs(game.outcomes - game.predictions).min() >= 0.5)
+    True
+    """
+
+    def __repr__(self) -> str:
+        return "Contrarian()"
+
+
+class Chaser(kernels.ChaserKernel, Adversary):
+    """Lead the forecaster a chase: a drifting mean that runs from the forecast.
+
+    The mean moves a step a round, away from the expected prediction. It turns when the forecast
+    overtakes it, and at 0 and 1, from where it may run through the forecast to the other end.
+    The outcome is drawn from it, so a forecaster can be calibrated only by keeping up.
+
+    Parameters
+    ----------
+    step : float in [0, 1]
+        How far the mean moves in a round.
+    start : float in [0, 1]
+        Where it starts, upwards.
+    seed : int
+        The seed of the outcomes; a forecaster with the same seed has other draws.
+
+    Examples
+    --------
+    >>> from calibrant import Zoom
+    >>> from calibrant.streams import Chaser, play
+    >>> adversary = Chaser(step=0.01)
+    >>> game = play(Zoom(seed=7), adversary, 1000)
+    >>> len(game), adversary.rounds, 0.0 <= adversary.target <= 1.0
+    (1000, 1000, True)
+    """
+
+    def __init__(self, step: float = 0.001, *, start: float = 0.5, seed: int = 0) -> None:
+        self.step = check_real("step", step, 0.0, 1.0)
+        self.start = check_real("start", start, 0.0, 1.0)
+        self.seed = check_seed(seed)
+        super().__init__(self.step, self.start, self.seed)
+
+    def __repr__(self) -> str:
+        return f"Chaser(step={self.step!r}, start={self.start!r}, seed={self.seed})"
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """What a game left behind: a prediction and an outcome a round.
+
+    Examples
+    --------
+    >>> from calibrant import Zoom
+    >>> from calibrant.streams import Contrarian, play
+    >>> game = play(Zoom(seed=7), Contrarian(), 3)
+    >>> game.predictions[0], game.outcomes[0], len(game)
+    (np.float64(0.5), np.float64(0.0), 3)
+    """
+
+    predictions: Floats
+    outcomes: Floats
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+
+def play(forecaster: Kernel, adversary: Adversary, rounds: int) -> Game:
+    """Play a forecaster against an adversary; both continue from where they stand.
+
+    Parameters
+    ----------
+    forecaster : any forecaster
+        Who predicts.
+    adversary : Adversary
+        Who chooses the outcomes.
+    rounds : int
+        How many rounds.
+
+    Examples
+    --------
+    >>> from calibrant import Zoom
+    >>> from calibrant.streams import Greedy, play
+    >>> forecaster = Zoom(seed=7)
+    >>> game = play(forecaster, Greedy("l1"), 1000)
+    >>> forecaster.rounds
+    1000
+    """
+    return Game(*kernels.play(forecaster, adversary, check_integer("rounds", rounds, 0)))
+
+
+#: Every adversary by its name.
+ADVERSARIES: dict[str, type[Adversary]] = {
+    "greedy": Greedy,
+    "contrarian": Contrarian,
+    "chaser": Chaser,
+}

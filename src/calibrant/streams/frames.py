@@ -1,0 +1,54 @@
+"""Data frames of any library that narwhals knows, and Parquet through pyarrow."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from calibrant._checks import describe
+from calibrant.streams.columns import check_names, listed
+from calibrant.streams.errors import InputError
+from calibrant.streams.table import Table
+
+
+def import_pyarrow() -> tuple[ModuleType, ModuleType]:
+    """Return pyarrow and pyarrow.parquet, or say how to install them."""
+    try:
+        import pyarrow  # noqa: PLC0415
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        raise ImportError("Parquet files need pyarrow: pip install 'calibrant[parquet]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+def from_frame(frame: Any, source: str) -> Table:
+    """Return a pandas, polars, pyarrow or other data frame as a table, without copying it."""
+    import narwhals as nw  # noqa: PLC0415 - only who brings a data frame pays for it
+
+    names: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    if all(isinstance(name, str) for name in names):
+        check_names(list(names), source)
+    try:
+        wrapped = nw.from_native(frame, eager_only=True)
+    except TypeError:
+        raise ValueError(
+            "source must be a path, '-' for standard input, or a data frame held in memory "
+            f"(pandas, polars, pyarrow), got {describe(frame)}"
+        ) from None
+    columns = {str(name): wrapped[name] for name in wrapped.columns}
+    if not len(wrapped):
+        raise InputError(
+            f"there are no rows; the columns are {listed(list(columns))}", source=source
+        )
+    return Table(source, columns)
+
+
+def parse_parquet(data: bytes, source: str) -> Table:
+    """Return the rows of a Parquet file."""
+    arrow, parquet = import_pyarrow()
+    try:
+        table = parquet.ParquetFile(arrow.BufferReader(data)).read()
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"is not a whole Parquet file ({reason})", source=source) from None
+    return from_frame(table, source)

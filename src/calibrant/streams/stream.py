@@ -1,0 +1,69 @@
+"""A stream whose means are known: what a synthetic family returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calibrant._checks import Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stream:
+    """Outcomes of 0 and 1, and the probability with which each was drawn.
+
+    Parameters
+    ----------
+    name : str
+        The family it comes from.
+    parameters : dict
+        What the family was called with, `rounds` and `seed` left out:
+        ``FAMILIES[name](len(stream), **parameters, seed=seed)`` gives the same stream again.
+    seed : int
+        The seed of the levels and of the outcomes.
+    means, outcomes : array of float
+        Round t's mean q_t and its outcome, drawn from Bernoulli(q_t). Read-only.
+
+    Examples
+    --------
+    >>> from calibrant.streams import alternating
+    >>> stream = alternating(6, every=2)
+    >>> stream
+    Stream(alternating, 6 rounds, low=0.0, high=1.0, every=2, seed=0)
+    >>> stream.outcomes
+    array([0., 0., 1., 1., 0., 0.])
+    >>> stream.deviation, stream.segments
+    (2.0, 3)
+    """
+
+    name: str
+    parameters: dict[str, Any]
+    seed: int
+    means: Floats
+    outcomes: Floats
+
+    def __post_init__(self) -> None:
+        # What is derived below is computed once, so what it derives from must not change.
+        self.means.flags.writeable = False
+        self.outcomes.flags.writeable = False
+
+    @cached_property
+    def deviation(self) -> float:
+        """C, the least total distance of the means to one level: min over q of sum |q_t - q|."""
+        # A median is where such a sum is least.
+        return float(np.abs(self.means - np.median(self.means)).sum())
+
+    @cached_property
+    def segments(self) -> int:
+        """K, the number of stretches over which the mean stays the same."""
+        return 1 + int(np.count_nonzero(np.diff(self.means)))
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __repr__(self) -> str:
+        given = "".join(f"{key}={value!r}, " for key, value in self.parameters.items())
+        return f"Stream({self.name}, {len(self)} rounds, {given}seed={self.seed})"

@@ -1,0 +1,135 @@
+"""Write a table: CSV, JSON Lines or Parquet, by the name of the file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from calibrant._checks import check_choice, describe
+from calibrant.streams.atomic import replacing
+from calibrant.streams.errors import InputError
+from calibrant.streams.files import KINDS, SUFFIXES, kind_of
+from calibrant.streams.frames import import_pyarrow
+from calibrant.streams.table import Table
+
+# A number as JSON writes it. Not 007, which is a name.
+NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.\d+)?([eE][+-]?\d+)?")
+
+
+def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None) -> None:
+    """Write a table under a name that appears only once the file is whole.
+
+    Text cells stay as they were read, except that a column of which every cell is a number (or
+    empty) becomes a column of numbers in JSON Lines and Parquet.
+
+    Parameters
+    ----------
+    path : path
+        Where to; a name that ends in .gz is compressed, the same bytes on every run.
+    table : Table
+        What to write.
+    kind : {"csv", "jsonl", "parquet"}, optional
+        What to write it as, where the name does not tell.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from calibrant.streams import Table, write
+    >>> table = Table("memory", {"y": ["1", "0"]}).with_column("prediction", [0.5, 0.25])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(Path(folder) / "out.jsonl", table)
+    ...     print((Path(folder) / "out.jsonl").read_text(), end="")
+    {"y": 1, "prediction": 0.5}
+    {"y": 0, "prediction": 0.25}
+    """
+    if not isinstance(table, Table):
+        raise ValueError(f"table must be a Table, got {describe(table)}")
+    name = os.fspath(path)
+    if kind is not None:
+        check_choice("kind", kind, KINDS)
+    kind = kind or kind_of(name)
+    if kind is None:
+        raise InputError(
+            f"the name must end in one of {', '.join(SUFFIXES)} (or these with .gz)", source=name
+        )
+    with ExitStack() as stack:
+        file: BinaryIO = stack.enter_context(replacing(path))
+        if name.lower().endswith(".gz"):
+            # No name and no time inside: equal tables give equal files.
+            file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))  # type: ignore[assignment]
+        {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}[kind](file, table)
+
+
+def _write_csv(file: BinaryIO, table: Table) -> None:
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(table.columns)
+    columns = [[_as_text(cell) for cell in _listed(column)] for column in table.columns.values()]
+    rows.writerows(zip(*columns, strict=True))
+    text.detach()
+
+
+def _write_jsonl(file: BinaryIO, table: Table) -> None:
+    columns = [_typed(_listed(column)) for column in table.columns.values()]
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
+    for row in zip(*columns, strict=True):
+        record = dict(zip(table.columns, map(_as_json, row), strict=True))
+        file.write(encoder.encode(record).encode() + b"\n")
+
+
+def _write_parquet(file: BinaryIO, table: Table) -> None:
+    arrow, parquet = import_pyarrow()
+    arrays = {}
+    for name, column in table.columns.items():
+        try:
+            if isinstance(column, Sequence):
+                arrays[name] = arrow.array(_typed(column))
+            else:
+                arrays[name] = (
+                    arrow.array(column) if isinstance(column, np.ndarray) else column.to_arrow()
+                )
+        except arrow.ArrowException as error:
+            raise InputError(
+                f"cannot be written as Parquet ({error})", source=table.source, column=name
+            ) from None
+    parquet.write_table(arrow.table(arrays), file)
+
+
+def _listed(column: Any) -> Sequence[Any]:
+    if isinstance(column, Sequence):
+        return column
+    cells: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+    return cells
+
+
+def _typed(cells: Sequence[Any]) -> Sequence[Any]:
+    """Return text cells as numbers where they all are, with None for the empty ones."""
+    filled = [cell for cell in cells if cell != ""]
+    if not filled or not all(isinstance(cell, str) and NUMBER.fullmatch(cell) for cell in filled):
+        return cells
+    number = int if all(cell.lstrip("-").isdigit() for cell in filled) else float
+    return [None if cell == "" else number(cell) for cell in cells]
+
+
+def _as_text(cell: Any) -> Any:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict | list) else cell
+
+
+def _as_json(cell: Any) -> Any:
+    # JSON has no NaN and no infinity.
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

@@ -1,0 +1,49 @@
+"""The command line in this process, and as a program of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from calibrant.cli import app
+
+PROGRAM = str(Path(sys.executable).parent / "calibrant")
+
+
+@pytest.fixture
+def calibrant(monkeypatch):
+    """Run the command line here; return its result with `stdout`, `stderr` and `exit_code`."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def invoke(*arguments, stdin=None):
+        result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+        # Anything but an exit is a traceback that a user would have seen.
+        assert result.exception is None or isinstance(result.exception, SystemExit), result
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Start the installed program, with pipes, in an empty folder."""
+
+    def start(*arguments, **options):
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(
+            [PROGRAM, *map(str, arguments)], cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "200"}, **{**pipes, **options},
+        )  # fmt: skip
+
+    return start
+
+
+@pytest.fixture
+def events(tmp_path):
+    """A small file of outcomes."""
+    path = tmp_path / "events.csv"
+    path.write_text("day,outcome\n" + "".join(f"{t},{(t * t) % 3 % 2}\n" for t in range(300)))
+    return path

@@ -1,0 +1,99 @@
+"""Bad input to the command line: one clear line, exit code 2, nothing half written."""
+
+import gzip
+
+import pytest
+
+BAD_FILES = {
+    "nan": ("outcome\n1\nnan\n", "line 3"),
+    "infinity": ("outcome\n1\ninf\n", "line 3"),
+    "below": ("outcome\n1\n-0.1\n", "line 3"),
+    "above": ("outcome\n1\n1.1\n", "line 3"),
+    "text": ("outcome\n1\nmaybe\n", "maybe"),
+    "missing value": ("outcome,day\n1,a\n,b\n", "line 3"),
+    "empty": ("", "empty"),
+    "only names": ("outcome\n", "no rows"),
+    "cut in a row": ("day,outcome\n1,1\n2,0\n3", "line 4"),
+    "too many fields": ("day,outcome\n1,1\n2,0,7\n", "line 3"),
+    "open quote": ('day,outcome\n1,1\n"2,0\n', "line"),
+    "two columns of one name": ("outcome,outcome\n1,0\n", "more than once"),
+}
+
+
+def refused(result, *words):
+    """Require a message with these words, exit code 2 and no traceback."""
+    assert result.exit_code == 2, result.stdout
+    assert result.stderr.startswith("calibrant: error:"), result.stderr
+    assert "Traceback" not in result.stderr
+    for word in words:
+        assert word in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files(calibrant, tmp_path, name):
+    content, word = BAD_FILES[name]
+    path, out = tmp_path / "bad.csv", tmp_path / "out.csv"
+    path.write_text(content)
+    refused(calibrant("run", path, "--outcome", "outcome", "--out", out), word, "bad.csv")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_to_measure(calibrant, tmp_path, name):
+    content, _ = BAD_FILES[name]
+    path = tmp_path / "bad.csv"
+    lines = content.splitlines()
+    # The same damage, with predictions beside it.
+    path.write_text("\n".join(["p," + lines[0], *("0.5," + line for line in lines[1:])] if lines else []))
+    refused(calibrant("measure", path, "--prediction", "p", "--outcome", "outcome"))
+
+
+def test_a_column_that_is_not_there(calibrant, events):
+    refused(calibrant("run", events, "--outcome", "rain"), "'rain'", "'day', 'outcome'")
+    refused(calibrant("measure", events, "--prediction", "p"), "'p'", "'day', 'outcome'")
+
+
+def test_files_that_cannot_be_read(calibrant, tmp_path):
+    refused(calibrant("run", tmp_path / "nowhere.csv"), "nowhere.csv", "no such file")
+    refused(calibrant("run", tmp_path), "folder")
+
+
+def test_a_gzip_cut_short(calibrant, tmp_path):
+    whole = gzip.compress(b"outcome\n" + b"1\n0\n" * 5000)
+    path = tmp_path / "cut.csv.gz"
+    path.write_bytes(whole[: len(whole) // 2])
+    refused(calibrant("run", path), "cut.csv.gz", "cut short")
+    path.write_bytes(b"outcome\n1\n")
+    refused(calibrant("run", path), "gzip")
+
+
+def test_bytes_that_are_not_text(calibrant, tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"outcome,place\n1,Z\xfcrich\n")
+    refused(calibrant("run", path), "latin.csv", "UTF-8")
+
+
+def test_bad_options(calibrant, events, tmp_path):
+    refused(calibrant("run", events, "--forecaster", "oracle"), "'zoom'", "'oracle'")
+    refused(calibrant("run", events, "--seed", "-1"), "seed", "-1")
+    refused(calibrant("run", events, "--ahead"), "--ahead")
+    refused(calibrant("run", events, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
+    refused(calibrant("run", events, "--out", tmp_path / "no" / "o.csv"), "o.csv")
+    refused(calibrant("run", events, "--out", tmp_path / "o.csv", "--column", "day"), "'day'")
+    refused(calibrant("measure", events, "--prediction", "outcome", "--bins", "0"), "--bins")
+    assert list(tmp_path.iterdir()) == [events]
+
+
+def test_an_output_that_fails_keeps_what_was_there(calibrant, events, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("precious\n")
+    events.write_text(events.read_text() + "300,7\n")
+    refused(calibrant("run", events, "--out", out), "line 302")
+    assert out.read_text() == "precious\n"
+
+
+def test_unknown_commands_and_types_are_refused(calibrant, events):
+    for arguments in (["fly"], ["run"], ["run", events, "--seed", "x"], ["simulate", "weather"]):
+        result = calibrant(*arguments)
+        assert result.exit_code == 2
+        assert "Traceback" not in result.stderr

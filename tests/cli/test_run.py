@@ -1,0 +1,152 @@
+"""``calibrant run``: files, pipes, and what is said at the end."""
+
+import csv
+import signal
+import time
+
+import pytest
+
+from calibrant import Zoom
+from calibrant.forecasters.rivals import RunningMean
+from calibrant.measures import cal1, cal2
+from calibrant.streams import load, read
+
+
+def test_a_file_gets_one_probability_a_row(calibrant, events, tmp_path):
+    result = calibrant("run", events, "--outcome", "outcome", "--seed", "3", "--out", tmp_path / "o.csv")
+    assert result.exit_code == 0, result.stderr
+    rows = list(csv.DictReader((tmp_path / "o.csv").open()))
+    outcomes = [float(row["outcome"]) for row in rows]
+    assert [row["day"] for row in rows] == [str(t) for t in range(300)]
+    assert [float(row["prediction"]) for row in rows] == Zoom(seed=3).run(outcomes).tolist()
+
+
+def test_each_prediction_is_made_before_its_outcome(calibrant, events, tmp_path):
+    """Changing an outcome changes no prediction up to and including its own row."""
+    calibrant("run", events, "--out", tmp_path / "before.csv")
+    lines = events.read_text().splitlines()
+    day, outcome = lines[150].split(",")
+    lines[150] = f"{day},{1 - int(outcome)}"
+    events.write_text("\n".join(lines) + "\n")
+    calibrant("run", events, "--out", tmp_path / "after.csv")
+    before = read(tmp_path / "before.csv").take("prediction").values
+    after = read(tmp_path / "after.csv").take("prediction").values
+    assert before[:150].tolist() == after[:150].tolist()
+    assert before[150:].tolist() != after[150:].tolist()
+
+
+def test_the_scorecard_stands_beside_the_baselines(calibrant, events):
+    result = calibrant("run", events)
+    outcomes = read(events).take("outcome").values
+    head, cal1_row, cal2_row = (
+        next(line.split() for line in result.stdout.splitlines() if line.strip().startswith(start))
+        for start in ("zoom", "Cal1", "Cal2")
+    )
+    assert head == ["zoom", "epoch", "running-mean"]
+    predictions = Zoom(seed=0).run(outcomes)
+    assert float(cal1_row[2]) == pytest.approx(cal1(predictions, outcomes), rel=0.01)
+    assert float(cal2_row[2]) == pytest.approx(cal2(predictions, outcomes), rel=0.01)
+    mean = RunningMean().run(outcomes)
+    assert float(cal1_row[4]) == pytest.approx(cal1(mean, outcomes), rel=0.01)
+    assert "no outcome column was named, taking 'outcome'" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["zoom", "epoch", "epoch-kl", "foster-hart", "running-mean"])
+def test_every_forecaster_can_be_named(calibrant, events, name):
+    result = calibrant("run", events, "--forecaster", name)
+    assert result.exit_code == 0, result.stderr
+    heads = [line.split() for line in result.stdout.splitlines() if "running-mean" in line]
+    assert heads[0][0] == name
+    assert len(set(heads[0])) == len(heads[0])
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl", ".parquet"])
+def test_results_in_every_format(calibrant, events, tmp_path, suffix):
+    out = tmp_path / f"out{suffix}"
+    assert calibrant("run", events, "--out", out).exit_code == 0
+    again = read(out).take("prediction").values
+    assert again.tolist() == Zoom().run(read(events).take("outcome").values).tolist()
+
+
+def test_standard_input_can_fill_a_file(program, tmp_path):
+    process = program("run", "-", "--out", "o.csv")
+    _, stderr = process.communicate(b"y\n1\n0\n1\n")
+    assert process.returncode == 0, stderr
+    assert (tmp_path / "o.csv").read_text().splitlines()[0] == "y,prediction"
+
+
+def test_a_pipe_is_answered_line_by_line(program):
+    """Each answer is read before the next line is written: nothing waits in a buffer."""
+    process = program("run", "-", "--seed", "5")
+    twin = Zoom(seed=5)
+    for outcome in (1, 0, 0, 1, 1, 1, 0, 1) * 5:
+        process.stdin.write(f"{outcome}\n".encode())
+        process.stdin.flush()
+        assert float(process.stdout.readline()) == twin.predict()
+        twin.update(outcome)
+    _, stderr = process.communicate()
+    assert process.returncode == 0
+    assert b"Scorecard" in stderr
+
+
+def test_ahead_answers_with_the_next_forecast(program):
+    process = program("run", "-", "--seed", "5", "--ahead")
+    twin = Zoom(seed=5)
+    assert float(process.stdout.readline()) == twin.predict()
+    for outcome in (1, 0, 0, 1, 1):
+        process.stdin.write(f"{outcome}\n".encode())
+        process.stdin.flush()
+        twin.update(outcome)
+        assert float(process.stdout.readline()) == twin.predict()
+    process.communicate()
+    assert process.returncode == 0
+
+
+def test_a_bad_line_in_a_pipe_ends_it_with_a_message(program):
+    process = program("run", "-")
+    stdout, stderr = process.communicate(b"1\n0\nnan\n1\n")
+    assert process.returncode == 2
+    assert len(stdout.splitlines()) == 2
+    assert b"line 3" in stderr
+    assert b"Traceback" not in stderr
+
+
+def test_a_closed_pipe_ends_quietly(program):
+    process = program("run", "-")
+    process.stdout.close()
+    try:
+        for _ in range(20_000):
+            process.stdin.write(b"1\n")
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
+    process.stdin = None
+    _, stderr = process.communicate()
+    assert process.returncode == 0
+    assert stderr == b""
+
+
+def test_an_interrupt_leaves_nothing_half_written(program, tmp_path):
+    process = program("run", "-", "--out", "o.csv")
+    process.stdin.write(b"y\n1\n")
+    process.stdin.flush()
+    time.sleep(1.5)  # it waits for the end of its input, which does not come
+    process.send_signal(signal.SIGINT)
+    process.stdin = None
+    _, stderr = process.communicate()
+    assert process.returncode == 130
+    assert b"Traceback" not in stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bundled_stream_of_make_run(calibrant, request):
+    """The main job of the README: 261,877 flights, calibrated where the baselines are not."""
+    path = request.config.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
+    result = calibrant("run", path, "--outcome", "outcome")
+    assert result.exit_code == 0, result.stderr
+    assert "261,877 rounds" in result.stdout
+    row = next(line.split() for line in result.stdout.splitlines() if line.startswith("Cal2"))
+    zoom, epoch = (float(figure.replace(",", "")) for figure in row[2:4])
+    assert zoom < epoch / 10
+    outcomes = load("nycflights").outcome
+    assert zoom == pytest.approx(cal2(Zoom().run(outcomes), outcomes), rel=0.01)

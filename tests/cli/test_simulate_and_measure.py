@@ -1,0 +1,112 @@
+"""``calibrant simulate`` and ``calibrant measure``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from calibrant import Zoom, measures
+from calibrant.streams import ADVERSARIES, FAMILIES, Greedy, drift, play, read
+
+NEEDED = {"corrupted": ["--budget", "20"]}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family(calibrant, tmp_path, name):
+    out = tmp_path / "s.csv"
+    command = name.replace("_", "-")
+    result = calibrant(
+        "simulate", command, "--rounds", "200", "--seed", "4", "--out", out, *NEEDED.get(name, [])
+    )
+    assert result.exit_code == 0, result.stderr
+    extra = {"budget": 20.0} if name == "corrupted" else {}
+    stream = FAMILIES[name](200, seed=4, **extra)
+    table = read(out)
+    assert table.take("outcome").values.tolist() == stream.outcomes.tolist()
+    assert np.array(table.columns["mean"], dtype=float).tolist() == stream.means.tolist()
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_every_adversary(calibrant, tmp_path, name):
+    out = tmp_path / "g.csv"
+    result = calibrant("simulate", name, "--rounds", "200", "--forecaster-seed", "4", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    game = play(Zoom(seed=4), ADVERSARIES[name](), 200)
+    table = read(out)
+    assert table.take("outcome").values.tolist() == game.outcomes.tolist()
+    assert table.take("prediction").values.tolist() == game.predictions.tolist()
+
+
+def test_parameters_and_standard_output(calibrant):
+    result = calibrant("simulate", "drift", "--rounds", "50", "--amplitude", "0.1", "--periods", "2")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "t,mean,outcome"
+    means = [float(line.split(",")[1]) for line in lines[1:]]
+    assert means == drift(50, amplitude=0.1, periods=2).means.tolist()
+    levels = calibrant("simulate", "piecewise", "--rounds", "4", "--levels", "0", "--levels", "1")
+    assert [line.split(",")[2] for line in levels.stdout.splitlines()[1:]] == ["0.0", "0.0", "1.0", "1.0"]
+    greedy = calibrant("simulate", "greedy", "--rounds", "50", "--norm", "l2")
+    game = play(Zoom(), Greedy("l2"), 50)
+    assert [float(line.split(",")[2]) for line in greedy.stdout.splitlines()[1:]] == game.outcomes.tolist()
+
+
+def test_bad_parameters_are_refused(calibrant):
+    for arguments in (
+        ["drift", "--amplitude", "0.9"],
+        ["iid", "--mean", "1.5"],
+        ["iid", "--rounds", "0"],
+        ["greedy", "--norm", "l3"],
+        ["greedy", "--forecaster", "oracle"],
+        ["corrupted", "--budget", "1e9"],
+    ):
+        result = calibrant("simulate", *arguments)
+        assert result.exit_code == 2, arguments
+        assert result.stderr.startswith("calibrant: error:"), result.stderr
+
+
+def test_help_explains_every_option(calibrant):
+    result = calibrant("simulate", "seasonal", "--help")
+    assert "--period" in result.stdout
+    assert "ound" in result.stdout.split("--period ")[1][:200]
+
+
+@pytest.fixture
+def scored(tmp_path):
+    stream = drift(3000, seed=2)
+    path = tmp_path / "scored.csv"
+    predictions = Zoom(seed=1).run(stream.outcomes)
+    rows = "".join(f"{p!r},{int(y)}\n" for p, y in zip(predictions.tolist(), stream.outcomes, strict=True))
+    path.write_text("p,y\n" + rows)
+    return path, predictions, stream.outcomes
+
+
+def test_measure_as_json(calibrant, scored):
+    path, predictions, outcomes = scored
+    values = json.loads(calibrant("measure", path, "--json").stdout)
+    for name in ("cal1", "cal2", "klcal", "ece", "smece", "brier", "log_loss", "decision_loss",
+                 "smooth_calibration", "u_calibration", "lower_distance"):  # fmt: skip
+        assert values[name] == pytest.approx(getattr(measures, name)(predictions, outcomes))
+    split = values["reliability"] - values["resolution"] + values["uncertainty"]
+    assert split == pytest.approx(values["brier"])
+
+
+def test_measure_for_people(calibrant, scored):
+    path, predictions, outcomes = scored
+    result = calibrant("measure", path)
+    assert "3,000 rounds" in result.stdout
+    assert "Reliability" in result.stdout
+    rounds = [
+        int(line.split()[3].replace(",", ""))
+        for line in result.stdout.splitlines()
+        if len(line.split()) > 6 and line.split()[1] == "to"
+    ]
+    assert sum(rounds) == 3000
+    assert "taking 'p'" in result.stderr
+    assert "taking 'y'" in result.stderr
+
+
+def test_an_infinite_error_is_shown(calibrant, tmp_path):
+    path = tmp_path / "sure.csv"
+    path.write_text("p,y\n0,1\n0,0\n")
+    assert "infinite" in calibrant("measure", path).stdout
+    assert json.loads(calibrant("measure", path, "--json").stdout)["klcal"] is None

@@ -1,0 +1,119 @@
+"""The contract, over every public forecaster."""
+
+import hashlib
+import inspect
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import calibrant
+import calibrant.forecasters.rivals
+from calibrant.forecasters import Forecaster
+from calibrant.testing import check_forecaster, play
+from forecasters.table import FORECASTERS, IDS
+
+every_forecaster = pytest.mark.parametrize(("cls", "arguments"), FORECASTERS, ids=IDS)
+
+
+def random_stream(number, rounds):
+    """Return stream `number` of a family that mixes levels, switches and fractions."""
+    random = np.random.default_rng([number, rounds])
+    means = np.repeat(random.random(4), -(-rounds // 4))[:rounds]
+    if number % 4 == 0:
+        return np.clip(means + random.normal(0, 0.2, rounds), 0, 1)
+    return (random.random(rounds) < means).astype(float)
+
+
+def test_the_table_names_every_public_forecaster():
+    public = {
+        value
+        for module in (calibrant, calibrant.forecasters.rivals)
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Forecaster)
+    }
+    assert public == {cls for cls, _ in FORECASTERS}
+
+
+@every_forecaster
+def test_contract(cls, arguments):
+    check_forecaster(cls, **arguments)
+
+
+@every_forecaster
+def test_run_is_bit_for_bit_the_same_as_stepping_at_every_split(cls, arguments):
+    rounds = 48
+    for number in range(200):
+        outcomes = random_stream(number, rounds)
+        stepping = cls(**arguments, seed=number)
+        expected = play(stepping, outcomes)
+        end = stepping.to_bytes()
+        for split in range(rounds + 1):
+            forecaster = cls(**arguments, seed=number)
+            predictions = np.concatenate(
+                [forecaster.run(outcomes[:split]), forecaster.run(outcomes[split:])]
+            )
+            assert predictions.tobytes() == expected.tobytes(), (number, split)
+            assert forecaster.to_bytes() == end, (number, split)
+
+
+DIGEST = """
+import hashlib, sys
+sys.path.insert(0, sys.argv[1])
+from forecasters.test_contract import digest_of_everything
+print(digest_of_everything())
+"""
+
+
+def digest_of_everything():
+    """Return a digest of what every forecaster predicts and saves on a few streams."""
+    digest = hashlib.sha256()
+    for cls, arguments in FORECASTERS:
+        for number in range(5):
+            forecaster = cls(**arguments, seed=number)
+            digest.update(forecaster.run(random_stream(number, 5000)).tobytes())
+            digest.update(forecaster.to_bytes())
+    return digest.hexdigest()
+
+
+def test_results_are_equal_on_two_runs_and_across_processes(request):
+    here = digest_of_everything()
+    assert digest_of_everything() == here
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", DIGEST, str(request.config.rootpath / "tests")],
+        capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": "77"},
+    )  # fmt: skip
+    assert elsewhere.stdout.strip() == here
+
+
+@every_forecaster
+def test_a_second_thread_is_refused_not_raced(cls, arguments):
+    """While `run` works without the GIL, the same object refuses others and ends unharmed."""
+    outcomes = random_stream(1, 3_000_000)
+    shared = cls(**arguments, seed=1)
+    runner = threading.Thread(target=shared.run, args=(outcomes,))
+    refused = 0
+    runner.start()
+    while runner.is_alive():
+        try:
+            shared.predict()
+        except RuntimeError:
+            refused += 1
+    runner.join()
+    alone = cls(**arguments, seed=1)
+    alone.run(outcomes)
+    assert refused > 0
+    assert shared.to_bytes() == alone.to_bytes()
+
+
+@every_forecaster
+def test_a_million_outcomes_of_one_kind_stay_finite(cls, arguments):
+    """Long runs of zeros and of ones neither overflow nor leave [0, 1]."""
+    for outcome in (0.0, 1.0):
+        forecaster = cls(**arguments, seed=0)
+        predictions = forecaster.run(np.full(300_000, outcome))
+        assert np.isfinite(predictions).all()
+        assert ((predictions >= 0) & (predictions <= 1)).all()
+        assert abs(predictions[-1000:].mean() - outcome) < 0.05

@@ -1,0 +1,136 @@
+"""The save format: refuses what it should, in words that help."""
+
+import json
+import struct
+from hashlib import blake2b
+
+import numpy as np
+import pytest
+
+from calibrant import Epoch, Zoom
+from calibrant.forecasters.rivals import FosterHart
+from calibrant.forecasters.saving import DIGEST, FIXED, MAGIC, Saved, pack, unpack
+
+
+@pytest.fixture
+def blob():
+    forecaster = Zoom(seed=3)
+    forecaster.run(np.arange(5000) % 3 == 0)
+    return forecaster.to_bytes()
+
+
+def resealed(content):
+    return content + blake2b(content, digest_size=DIGEST).digest()
+
+
+def forged(blob, change):
+    """Return the blob with its parts changed and the checksum right: a hostile hand's work."""
+    saved = unpack(blob)
+    parts = {**saved._asdict(), "state": dict(saved.state), "parameters": dict(saved.parameters)}
+    change(parts)
+    return pack(Saved(**parts))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda b: b[:0], "signature is missing"),
+        (lambda b: b"PK\x03\x04" + b, "signature is missing"),
+        (lambda b: b[:15], "cut short after 15 bytes"),
+        (lambda b: b[:-1], "it is cut short"),
+        (lambda b: b + b"x", "something follows it"),
+        (lambda b: b[:60] + bytes([b[60] ^ 4]) + b[61:], "altered"),
+        (lambda b: MAGIC + struct.pack("<I", 2) + b[12:], "layout version 2"),
+    ],
+)
+def test_damage_is_named(blob, damage, message):
+    with pytest.raises(ValueError, match=message):
+        Zoom.from_bytes(damage(blob))
+
+
+def test_another_class_is_named(blob):
+    with pytest.raises(ValueError, match="hold a Zoom, not a Epoch"):
+        Epoch.from_bytes(blob)
+
+
+def set_state(name, value):
+    def change(parts):
+        parts["state"][name] = value
+
+    return change
+
+
+def change_array(name, at, value):
+    def change(parts):
+        parts["state"][name][at] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda parts: parts["state"].pop("S"),
+        set_state("more", 1.0),
+        set_state("n", np.zeros(2)),
+        set_state("n", 3.0),
+        set_state("n", np.zeros(3, dtype=np.int64)),
+        change_array("n", 1, -1.0),
+        change_array("S", 1, np.nan),
+        change_array("g", 0, np.inf),
+        change_array("z", 0, 0.5),
+        change_array("z", -1, 0.5),
+        change_array("z", 1, 0.0),
+        change_array("theta", 2, 0.0),
+        lambda parts: parts.update(parameters={"seed": -1}),
+        lambda parts: parts.update(parameters={"colour": 1}),
+        lambda parts: parts.update(rounds=-1),
+        lambda parts: parts.update(rounds=1.5),
+        lambda parts: parts.update(rounds=2**63),
+    ],
+)
+def test_forged_states_are_refused(blob, change):
+    """The checksum is no defence against someone who recomputes it; the kernel's checks are."""
+    with pytest.raises(ValueError, match=r"saved|makes no sense|seed"):
+        Zoom.from_bytes(forged(blob, change))
+
+
+@pytest.mark.parametrize("header", [b"", b"[]", b"{}", b"\xff", b"[" * 5000, b'{"class": "Zoom"}'])
+def test_forged_headers_are_refused(header):
+    length = FIXED.size + len(header) + DIGEST
+    content = FIXED.pack(MAGIC, 1, length, len(header)) + header
+    with pytest.raises(ValueError, match="makes no sense"):
+        Zoom.from_bytes(resealed(content))
+
+
+@pytest.mark.parametrize("arrays", [[["S", "<f8", 10**15]], [["S", "|O", 1]], [["S", "<f8", -5]]])
+def test_forged_lengths_are_refused(arrays):
+    header = json.dumps(
+        {"class": "Zoom", "parameters": {}, "rounds": 0, "numbers": {}, "arrays": arrays}
+    ).encode()
+    length = FIXED.size + len(header) + 8 + DIGEST
+    content = FIXED.pack(MAGIC, 1, length, len(header)) + header + bytes(8)
+    with pytest.raises(ValueError, match="makes no sense"):
+        Zoom.from_bytes(resealed(content))
+
+
+@pytest.mark.parametrize(
+    ("forecaster", "change"),
+    [
+        (Epoch(), set_state("m", 0)),
+        (Epoch(), set_state("m", 63)),
+        (Epoch(), set_state("y_hat", 1.5)),
+        (Epoch(), set_state("total", 1.0)),
+        (FosterHart(4), change_array("S", 0, 1.0)),
+        (FosterHart(4), change_array("S", 4, -1.0)),
+        (FosterHart(4), lambda parts: parts["parameters"].update(cells=5)),
+    ],
+)
+def test_forged_states_of_others_are_refused(forecaster, change):
+    with pytest.raises(ValueError, match="saved"):
+        type(forecaster).from_bytes(forged(forecaster.to_bytes(), change))
+
+
+def test_bytes_like_objects_are_read(blob):
+    assert Zoom.from_bytes(bytearray(blob)).to_bytes() == blob
+    assert Zoom.from_bytes(memoryview(blob)).to_bytes() == blob

@@ -1,0 +1,99 @@
+"""Deviation, segments and adversaries from their definitions, in exact arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+
+def deviation(means: Sequence[float]) -> float:
+    """min over q of sum |q_t - q|: the sum is piecewise linear, so some q_t attains it."""
+    exact = [Fraction(q) for q in means]
+    return float(min(sum(abs(q - level) for q in exact) for level in set(exact)))
+
+
+def segments(means: Sequence[float]) -> int:
+    stretches: list[float] = []
+    for q in means:
+        if not stretches or stretches[-1] != q:
+            stretches.append(q)
+    return len(stretches)
+
+
+class Greedy:
+    """Tries both outcomes on every point of P_t and recomputes the whole error each time."""
+
+    def __init__(self, norm: str) -> None:
+        self.norm = norm
+        self.seen: dict[float, list[float]] = {}
+
+    def error(self, seen: dict[float, list[float]]) -> Fraction:
+        total = Fraction(0)
+        for p, outcomes in seen.items():
+            residual = sum(Fraction(y) - Fraction(p) for y in outcomes)
+            total += abs(residual) if self.norm == "l1" else residual**2 / len(outcomes)
+        return total
+
+    def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
+        raised = {}
+        for y in (0.0, 1.0):
+            raised[y] = Fraction(0)
+            for p, weight in zip(points, weights, strict=True):
+                after = {**self.seen, p: [*self.seen.get(p, []), y]}
+                raised[y] += Fraction(weight) * (self.error(after) - self.error(self.seen))
+        return 1.0 if raised[1.0] >= raised[0.0] - Fraction(1, 10**9) else 0.0
+
+    def observe(self, p: float, y: float) -> None:
+        self.seen.setdefault(p, []).append(y)
+
+
+class Contrarian:
+    def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
+        return 1.0 if sum(w * p for w, p in zip(weights, points, strict=True)) < 0.5 else 0.0
+
+    def observe(self, _p: float, _y: float) -> None:
+        pass
+
+
+class Chaser:
+    def __init__(self, step: float, start: float, seed: int) -> None:
+        self.step, self.target, self.seed = step, start, seed
+        self.up = True
+        self.forecast_was_behind = True
+        self.round = 0
+
+    def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
+        forecast = sum(w * p for w, p in zip(weights, points, strict=True))
+        ahead = forecast > self.target if self.up else forecast < self.target
+        if ahead and self.forecast_was_behind:
+            self.up = not self.up
+        self.target += self.step if self.up else -self.step
+        if self.target > 1.0:
+            self.target, self.up = 2.0 - self.target, False
+        if self.target < 0.0:
+            self.target, self.up = -self.target, True
+        self.forecast_was_behind = forecast <= self.target if self.up else forecast >= self.target
+        return 1.0 if adversary_draw(self.seed, self.round) < self.target else 0.0
+
+    def observe(self, _p: float, _y: float) -> None:
+        self.round += 1
+
+
+def scramble(x: int) -> int:
+    """The finaliser of SplitMix64."""
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+def draw(key: int, t: int) -> float:
+    """Position t of the SplitMix64 sequence that starts at `key`, as a multiple of 2^-53."""
+    return (scramble((key + (t + 1) * 0x9E3779B97F4A7C15) % 2**64) >> 11) / 2**53
+
+
+def adversary_draw(seed: int, t: int) -> float:
+    return draw(scramble(scramble(seed) ^ 0x8E51A9C27D34F06B), t)
+
+
+def forecaster_draw(seed: int, t: int) -> float:
+    return draw(scramble(seed), t)

@@ -1,0 +1,230 @@
+"""Adversaries against their slow twins, and games against single steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calibrant import Epoch, Zoom
+from calibrant.forecasters.rivals import FosterHart, RunningMean
+from calibrant.streams import ADVERSARIES, Adversary, Chaser, Contrarian, Game, Greedy, play
+from naive import streams as naive
+
+# Each adversary, and its twin.
+PAIRS: dict[str, tuple[Callable[[int], Adversary], Callable[[int], Any]]] = {
+    "greedy l1": (lambda _: Greedy("l1"), lambda _: naive.Greedy("l1")),
+    "greedy l2": (lambda _: Greedy("l2"), lambda _: naive.Greedy("l2")),
+    "contrarian": (lambda _: Contrarian(), lambda _: naive.Contrarian()),
+    "chaser": (lambda seed: Chaser(seed=seed), lambda seed: naive.Chaser(0.001, 0.5, seed)),
+    "quick chaser": (
+        lambda seed: Chaser(0.07, start=0.1, seed=seed),
+        lambda seed: naive.Chaser(0.07, 0.1, seed),
+    ),
+}
+FORECASTERS = {
+    "zoom": Zoom,
+    "epoch": lambda seed: Epoch(seed=seed),
+    "foster-hart": lambda seed: FosterHart(10, seed=seed),
+    "running mean": lambda seed: RunningMean(seed=seed),
+}
+
+
+def stepped(forecaster: Any, adversary: Adversary, rounds: int) -> Game:
+    predictions, outcomes = [], []
+    for _ in range(rounds):
+        y = adversary.choose(forecaster)
+        p = forecaster.predict()
+        adversary.observe(p, y)
+        forecaster.update(y)
+        predictions.append(p)
+        outcomes.append(y)
+    return Game(np.array(predictions), np.array(outcomes))
+
+
+def same(one: Game, other: Game) -> bool:
+    return np.array_equal(one.predictions, other.predictions) and np.array_equal(
+        one.outcomes, other.outcomes
+    )
+
+
+@pytest.mark.parametrize("forecaster", FORECASTERS)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_every_choice_is_that_of_the_definition(pair, forecaster):
+    for seed in range(8):
+        adversary, twin = (make(seed) for make in PAIRS[pair])
+        f = FORECASTERS[forecaster](seed)
+        for _ in range(120):
+            points, weights = (column.tolist() for column in f.distribution())
+            y = adversary.choose(f)
+            assert y == twin.choose(points, weights)
+            p = f.predict()
+            adversary.observe(p, y)
+            twin.observe(p, y)
+            f.update(y)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_greedy_choices_after_outcomes_of_a_random_stream(pair):
+    # Off the path that the adversary itself would take: outcomes it did not choose, fractions too.
+    generator = np.random.default_rng(3)
+    adversary, twin = (make(1) for make in PAIRS[pair])
+    f = Zoom(5)
+    for y in np.round(generator.random(150), 2).tolist():
+        points, weights = (column.tolist() for column in f.distribution())
+        assert adversary.choose(f) == twin.choose(points, weights)
+        p = f.predict()
+        adversary.observe(p, y)
+        twin.observe(p, y)
+        f.update(y)
+
+
+@pytest.mark.parametrize("forecaster", FORECASTERS)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_play_is_bit_for_bit_what_stepping_gives(pair, forecaster):
+    make, _ = PAIRS[pair]
+    start = FORECASTERS[forecaster]
+    whole = play(start(4), make(4), 700)
+    assert same(whole, stepped(start(4), make(4), 700))
+    assert same(whole, play(start(4), make(4), 700))
+    # In three parts, one of them stepped: both sides continue where they stand.
+    f, a = start(4), make(4)
+    parts = [play(f, a, 300), stepped(f, a, 100), play(f, a, 300), play(f, a, 0)]
+    assert np.array_equal(whole.predictions, np.concatenate([g.predictions for g in parts]))
+    assert np.array_equal(whole.outcomes, np.concatenate([g.outcomes for g in parts]))
+    assert a.rounds == f.rounds == len(whole) == 700
+
+
+def test_play_passes_the_border_of_its_chunks():
+    whole = play(Zoom(1), Greedy("l2"), 40_000)
+    f, a = Zoom(1), Greedy("l2")
+    first, second = play(f, a, 32_767), play(f, a, 7_233)
+    assert np.array_equal(whole.outcomes, np.concatenate([first.outcomes, second.outcomes]))
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_forecaster_learns_from_a_game_as_from_a_stream(pair):
+    game = play(Zoom(2), PAIRS[pair][0](2), 2000)
+    assert np.array_equal(game.predictions, Zoom(2).run(game.outcomes))
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_choosing_is_pure(pair):
+    adversary, other = PAIRS[pair][0](6), PAIRS[pair][0](6)
+    f = Zoom(6)
+    for _ in range(200):
+        y = adversary.choose(f)
+        assert adversary.choose(f) == adversary.choose(f) == other.choose(f) == y
+        p = f.predict()
+        for a in (adversary, other):
+            a.observe(p, y)
+        f.update(y)
+
+
+def test_contrarian_defeats_whoever_never_randomises():
+    game = play(RunningMean(), Contrarian(), 500)
+    assert np.all(np.where(game.predictions < 0.5, game.outcomes == 1, game.outcomes == 0))
+
+
+def test_chaser_sweeps_the_whole_range_and_draws_its_outcomes():
+    adversary, forecaster = Chaser(0.002, seed=8), Zoom(3)
+    targets, outcomes = [], []
+    for _ in range(20_000):
+        y = adversary.choose(forecaster)
+        targets.append(adversary.target)
+        outcomes.append(y)
+        adversary.observe(forecaster.predict(), y)
+        forecaster.update(y)
+    q, y = np.array(targets), np.array(outcomes)
+    assert q.min() < 0.01
+    assert q.max() > 0.99
+    # A step a round, or less than a step where it turns at an end.
+    assert np.all(np.abs(np.diff(q)) <= 0.002 + 1e-12)
+    # z = sum (y - q) / sqrt(sum q(1-q)) is close to normal given the path: below 5 in absolute
+    # value but for once in 1.7 million. The same where q is low and where it is high.
+    for chosen in (q >= 0.0, q < 0.5, q >= 0.5):
+        error = np.sum(y[chosen] - q[chosen])
+        assert abs(error) <= 5.0 * np.sqrt(np.sum(q[chosen] * (1.0 - q[chosen])))
+
+
+def test_a_chaser_does_not_know_the_draws_of_a_forecaster_with_its_seed():
+    rounds = 4000
+    for seed in (0, 1, 7):
+        ours = np.array([naive.adversary_draw(seed, t) for t in range(rounds)])
+        theirs = np.array([naive.forecaster_draw(seed, t) for t in range(rounds)])
+        # The correlation of independent draws is close to normal with sd 1/sqrt(rounds) = 0.016.
+        assert abs(np.corrcoef(ours, theirs)[0, 1]) < 5.0 / np.sqrt(rounds)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="norm must be one of 'l1', 'l2', got 'l3'"):
+        Greedy("l3")
+    with pytest.raises(ValueError, match=r"step must be a number in \[0.0, 1.0\], got nan"):
+        Chaser(float("nan"))
+    with pytest.raises(ValueError, match="start must be a number in"):
+        Chaser(start=1.5)
+    with pytest.raises(ValueError, match="seed must be an integer"):
+        Chaser(seed=-1)
+    with pytest.raises(ValueError, match="rounds must be an integer at least 0, got -1"):
+        play(Zoom(), Contrarian(), -1)
+    with pytest.raises(ValueError, match=r"forecaster must be one of calibrant's, got 3 \(int\)"):
+        play(3, Contrarian(), 1)
+    with pytest.raises(ValueError, match=r"adversary must be one of calibrant's, got None"):
+        play(Zoom(), None, 1)
+    with pytest.raises(ValueError, match="forecaster must be one of calibrant's"):
+        Contrarian().choose("zoom")
+    with pytest.raises(TypeError, match="must be one of calibrant's"):
+        Adversary()
+
+
+@pytest.mark.parametrize(
+    ("p", "y", "message"),
+    [
+        (float("nan"), 1, r"prediction must be in \[0, 1\], got nan"),
+        (1.1, 1, "prediction must be in"),
+        ("x", 1, r"prediction must be a number in \[0, 1\], got 'x'"),
+        (0.5, -0.1, r"outcome must be in \[0, 1\], got -0.1"),
+        (0.5, None, "outcome must be a number"),
+    ],
+)
+@pytest.mark.parametrize("pair", PAIRS)
+def test_bad_observations_change_nothing(pair, p, y, message):
+    adversary, other = PAIRS[pair][0](0), PAIRS[pair][0](0)
+    with pytest.raises(ValueError, match=message):
+        adversary.observe(p, y)
+    assert adversary.rounds == 0
+    assert same(play(Zoom(), adversary, 50), play(Zoom(), other, 50))
+
+
+def test_two_threads_cannot_share_a_game():
+    forecaster, adversary = Zoom(), Greedy("l2")
+    game = threading.Thread(target=play, args=(forecaster, adversary, 3_000_000))
+    game.start()
+    refusals = []
+    while game.is_alive():
+        for attempt in (
+            lambda: play(Zoom(), adversary, 1),
+            lambda: play(forecaster, Contrarian(), 1),
+            lambda: adversary.observe(0.5, 1),
+            forecaster.predict,
+        ):
+            try:
+                attempt()
+            except RuntimeError as error:
+                refusals.append(str(error))
+        if refusals:
+            break
+    game.join()
+    assert any("give each thread" in message for message in refusals)
+    # Once the game is over, both are free again.
+    assert len(play(forecaster, adversary, 10)) == 10
+
+
+def test_the_table_names_every_adversary():
+    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser}
+    assert repr(Greedy("l2")) == "Greedy(norm='l2')"
+    assert repr(Chaser()) == "Chaser(step=0.001, start=0.5, seed=0)"
+    assert repr(Contrarian()) == "Contrarian()"

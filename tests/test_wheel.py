@@ -1,0 +1,96 @@
+"""The wheel, as a user gets it: in an empty environment, without extras or a compiler's traces."""
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+IMPORT_EVERYTHING = """
+import importlib, pkgutil, sys
+import calibrant
+names = [m.name for m in pkgutil.walk_packages(calibrant.__path__, "calibrant.")]
+assert len(names) > 20, names
+for name in names:
+    importlib.import_module(name)
+extras = {"scipy", "pandas", "polars", "pyarrow", "matplotlib", "river", "sklearn", "Cython"}
+assert not extras & set(sys.modules), extras & set(sys.modules)
+print(calibrant.__file__)
+"""
+
+IMPORT_LIGHTLY = """
+import sys
+import calibrant
+heavy = {"narwhals", "typer", "rich", "scipy", "pandas", "calibrant.cli"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+def run(*command, **options):
+    """Run a command and show what it printed if it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    run(
+        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+        "--disable-pip-version-check", "--wheel-dir", str(folder), str(ROOT),
+        env={**os.environ, "PATH": search},
+    )  # fmt: skip
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def empty_environment(wheel, tmp_path_factory):
+    """Return the bin folder of an environment that holds the wheel and what it asks for."""
+    folder = tmp_path_factory.mktemp("empty")
+    venv.create(folder, with_pip=True, symlinks=True)
+    run(
+        str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet",
+        "--disable-pip-version-check", str(wheel),
+    )  # fmt: skip
+    return folder / "bin"
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(name.startswith("calibrant/_kernels/zoom.") for name in names)
+    assert "calibrant/py.typed" in names
+    assert "calibrant/data/LICENSES.md" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    strays = [n for n in names if n.endswith((".c", ".o", ".pyc")) or n.startswith("tests")]
+    assert not strays
+
+
+def test_every_module_imports_without_extras(empty_environment, tmp_path):
+    printed = run(str(empty_environment / "python"), "-c", IMPORT_EVERYTHING, cwd=tmp_path)
+    assert str(empty_environment.parent) in printed
+
+
+def test_importing_the_package_imports_no_more_than_it_needs(empty_environment, tmp_path):
+    assert run(str(empty_environment / "python"), "-c", IMPORT_LIGHTLY, cwd=tmp_path) == ""
+
+
+def test_the_command_line_runs_there(empty_environment, tmp_path):
+    source = tmp_path / "events.csv"
+    source.write_text("outcome\n" + "1\n0\n1\n1\n" * 50)
+    result = tmp_path / "out.csv"
+    printed = run(
+        str(empty_environment / "calibrant"), "run", str(source), "--outcome", "outcome",
+        "--out", str(result), cwd=tmp_path,
+    )  # fmt: skip
+    assert "zoom" in printed.lower()
+    lines = result.read_text().splitlines()
+    assert lines[0] == "outcome,prediction"
+    assert len(lines) == 201
