@@ -10,7 +10,7 @@ FORECASTERS = [
     (Epoch, {"measure": "kl"}),
     (Interval, {}),
     (Interval, {"cells": 32, "horizon": 1000, "constants": "paper"}),
-    (Interval, {"partition": refined(0.3, 0.02, 4, 2)}),
+    (Interval, {"partition": refined(0.1, 0.02, 4, 2)}),
     (Swap, {"loss": "squared"}),
     (Swap, {"loss": "log"}),
     (Swap, {"loss": "log", "partition": refined(2, 0.1, 4, 2, low=0.1, high=3, domain="theta")}),

@@ -49,7 +49,7 @@ def test_agrees_with_its_twin_over_blocks(number, constants):
 def test_rates_fall_as_in_the_twin():
     """Few experts and large gains, for rates to leave their cap, 1/16: that takes 256 ln(dT)."""
     forecaster = Interval(1, horizon=20, seed=5)
-    assert_same(forecaster, stream(1, 3000), lambda _: [0, 1])
+    assert_same(forecaster, stream(1, 5000), lambda _: [0, 1])
     assert forecaster._get_state()["V"].max() > 256 * math.log(2 * 20)
 
 

@@ -30,7 +30,7 @@ def actions(forecaster):
     """Return what the learners would predict."""
     state = forecaster._get_state()
     if forecaster.loss == "log":
-        return (1 + state["A"]) / (2 + state["G"])
+        return (2 * state["prior"] + state["A"]) / (2 + state["G"])
     return state["A"]
 
 
@@ -58,7 +58,7 @@ def assert_same(forecaster, outcomes, points_for):
     an aim shifts much of the mass, and soon nothing would be left of any two floating-point runs.
     """
     draws = Draws(forecaster.seed)
-    T, seen = 64, 0
+    T, seen = 64, []
     points = np.asarray(points_for(T))
     twin = SwapTwin(points, forecaster.loss)
     for y in outcomes:
@@ -73,12 +73,13 @@ def assert_same(forecaster, outcomes, points_for):
         assert places[support == forecaster.predict()] == drawn
         forecaster.update(y)
         twin.learn(P, int(drawn), y)
-        seen += 1
-        if forecaster.cells is forecaster.partition is None and seen == T:
-            T, seen = 8 * T, 0
+        seen.append(y)
+        if forecaster.cells is forecaster.partition is None and len(seen) == T:
+            T *= 8
             points = np.asarray(points_for(T))
-            twin = SwapTwin(points, forecaster.loss)
-    aims = [action(history, forecaster.loss) for history in twin.history]
+            twin = SwapTwin(points, forecaster.loss, sum(seen) / len(seen))
+            seen = []
+    aims = [twin.action(s) for s in range(len(points))]
     assert actions(forecaster) == pytest.approx(aims, abs=1e-9)
 
 
@@ -194,11 +195,10 @@ def test_ewoo_stays_inside(number):
 def one_row(loss, points, a):
     """Return H(a) as the kernel rounds it, read off a chain in which every point aims at a."""
     forecaster = Swap(loss, partition=Partition(points), seed=0)
-    size = len(points)
-    mass = 1e6
-    A = np.full(size, a if loss == "squared" else a * (mass + 2) - 1)
-    G = np.full(size, mass)
-    forecaster._set_state({**forecaster._get_state(), "A": A, "G": G})
+    state, mass = forecaster._get_state(), 1e6
+    aim = a if loss == "squared" else a * (mass + 2) - 2 * state["prior"]
+    state["A"], state["G"] = np.full(len(points), aim), np.full(len(points), mass)
+    forecaster._set_state(state)
     # All rows are equal, so that each is stationary.
     return forecaster.distribution()
 
@@ -285,6 +285,8 @@ def test_bad_arguments(arguments, message):
     [
         ("T", 100.0),
         ("seen", 512),
+        ("total", 300.0),
+        ("prior", 1.5),
         ("last", 9),
         ("last", -1),
         ("G", np.full(9, -1.0)),

@@ -54,28 +54,32 @@ def stationary(rows, members):
     return np.linalg.lstsq(A, np.append(np.zeros(k), 1.0), rcond=None)[0]
 
 
-def action(history, loss):
+def action(history, loss, prior=0.5):
     """Return a_s from the (P_t(s), y_t) of all rounds in which s had mass."""
-    a, mass, positives = 0.5, 0.0, 0.0
+    a, mass, positives = prior, 0.0, 0.0
     for p, y in history:
         mass += p
         positives += p * y
         a += p / max(mass, 1.0) * (y - a)
-    return a if loss == "squared" else (1 + positives) / (2 + mass)
+    return a if loss == "squared" else (2 * prior + positives) / (2 + mass)
 
 
 class Swap:
     """One block on the points z."""
 
-    def __init__(self, z, loss):
+    def __init__(self, z, loss, prior=0.5):
         self.z, self.loss = z, loss
+        self.prior = min(max(prior, z[0]), z[-1])
         self.history = [[] for _ in z]
         self.rows = [self.row(s) for s in range(len(z))]
-        self.last = max((s for s in range(len(z)) if z[s] <= 0.5), default=0)
+        self.last = max(s for s in range(len(z)) if z[s] <= self.prior)
 
     def row(self, s):
         rounding = round_log if self.loss == "log" else round_squared
-        return rounding(action(self.history[s], self.loss), self.z)
+        return rounding(self.action(s), self.z)
+
+    def action(self, s):
+        return action(self.history[s], self.loss, self.prior)
 
     def place(self):
         """Return P_t over all points."""

@@ -8,7 +8,16 @@ cdef struct State:
     Py_ssize_t low        # the earliest state still on the stack that it leads back to
     int followed          # how many of its two ways were followed; 0 between searches
     bint waiting          # is its component incomplete?
-    Py_ssize_t place      # its place among the members
+    Py_ssize_t place      # its place in the elimination
+
+
+# Room for the elimination in a class of up to `side` members, by place.
+cdef struct Matrix:
+    Py_ssize_t side
+    double *A             # the rows of the class, one after the other
+    double *pi            # its stationary distribution
+    Py_ssize_t *ways      # how many ways lead to a member
+    Py_ssize_t *start     # the first place of the members with a number of ways
 
 
 cdef struct Chain:
@@ -19,10 +28,7 @@ cdef struct Chain:
     Py_ssize_t *path          # search: the states being followed, innermost last
     Py_ssize_t *stack         # search: the states whose component is incomplete
     Py_ssize_t *found         # search: all states it came to
-    Py_ssize_t *first         # elimination: the first column of a row that is not 0
-    Py_ssize_t *top           # elimination: the first row of a column that is not 0
-    Py_ssize_t square         # numbers that fit into A
-    double *A                 # elimination: the class's rows
+    Matrix matrix
 
 
 # Make room for so many states; returns -1 when there was no memory and nothing changed.
@@ -32,3 +38,4 @@ cdef void find_closed_class(Chain *c, Py_ssize_t start) noexcept nogil
 # Fill in the stationary distribution of the members; returns -1 when there was no memory.
 cdef int find_stationary(Chain *c, double *pi) noexcept nogil
 cdef void chain_free(Chain *c) noexcept nogil
+cdef Py_ssize_t chain_size(const Chain *c) noexcept nogil     # in bytes

@@ -4,14 +4,14 @@
 From a start, Tarjan's search visits what can be reached and completes the strongly connected
 components. One that no way leaves is a closed class; of several, the one with the smallest state
 is taken. Elimination without subtraction (Grassmann, Taksar & Heyman 1985) then gives its
-stationary distribution with every entry accurate, periodic chains included. States lead to states
-nearby, so the matrix is close to a band, and only the band is worked on.
+stationary distribution with every entry accurate, periodic chains included. States that few ways
+lead to are left out first, so that there is little to do for each.
 """
 
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
-cdef Py_ssize_t LISTS = 6     # lists of states that share one piece of memory
+cdef Py_ssize_t LISTS = 4     # lists of states that share one piece of memory
 
 
 cdef int chain_reserve(Chain *c, Py_ssize_t states) noexcept nogil:
@@ -27,8 +27,8 @@ cdef int chain_reserve(Chain *c, Py_ssize_t states) noexcept nogil:
         return -1
     chain_free_lists(c)
     c.state, c.room = state, states
-    c.members, c.path, c.stack = lists, lists + states, lists + 2 * states
-    c.found, c.first, c.top = lists + 3 * states, lists + 4 * states, lists + 5 * states
+    c.members, c.path = lists, lists + states
+    c.stack, c.found = lists + 2 * states, lists + 3 * states
     return 0
 
 
@@ -39,7 +39,37 @@ cdef void chain_free_lists(Chain *c) noexcept nogil:
 
 cdef void chain_free(Chain *c) noexcept nogil:
     chain_free_lists(c)
-    free(c.A)
+    matrix_free(&c.matrix)
+
+
+cdef int matrix_reserve(Matrix *x, Py_ssize_t side) noexcept nogil:
+    cdef Matrix grown
+    if side <= x.side:
+        return 0
+    side = max(side, 2 * x.side)
+    grown.side = side
+    grown.A = <double *>malloc(side * side * sizeof(double))
+    grown.pi = <double *>malloc(side * sizeof(double))
+    grown.ways = <Py_ssize_t *>malloc(side * sizeof(Py_ssize_t))
+    grown.start = <Py_ssize_t *>malloc(side * sizeof(Py_ssize_t))
+    if grown.A == NULL or grown.pi == NULL or grown.ways == NULL or grown.start == NULL:
+        matrix_free(&grown)
+        return -1
+    matrix_free(x)
+    x[0] = grown
+    return 0
+
+
+cdef void matrix_free(Matrix *x) noexcept nogil:
+    free(x.A)
+    free(x.pi)
+    free(x.ways)
+    free(x.start)
+
+
+cdef Py_ssize_t chain_size(const Chain *c) noexcept nogil:
+    cdef Py_ssize_t state = sizeof(State) + LISTS * sizeof(Py_ssize_t)
+    return c.room * state + c.matrix.side * (c.matrix.side + 3) * sizeof(double)
 
 
 cdef inline bint leaves(const Chain *c, const State *s) noexcept nogil:
@@ -121,66 +151,99 @@ cdef void find_closed_class(Chain *c, Py_ssize_t start) noexcept nogil:
         s.followed = 0
 
 
-cdef int fill(Chain *c) noexcept nogil:
-    """Write the rows of the members into A, and where rows and columns begin."""
-    cdef Py_ssize_t k = c.size, i, j, way
+cdef void order_members(Chain *c) noexcept nogil:
+    """Give each member its place: the fewer ways lead to it, the later."""
+    cdef Py_ssize_t *ways = c.matrix.ways
+    cdef Py_ssize_t *start = c.matrix.start
+    cdef Py_ssize_t k = c.size, before = 0, i
     cdef State *s
-    cdef void *grown
-    cdef double probability
-    if k * k > c.square:
-        grown = realloc(c.A, k * k * sizeof(double))
-        if grown == NULL:
-            return -1
-        c.A = <double *>grown
-        c.square = k * k
-    memset(c.A, 0, k * k * sizeof(double))
     for i in range(k):
-        c.state[c.members[i]].place = c.first[i] = c.top[i] = i
+        c.state[c.members[i]].place = i
+        ways[i] = start[i] = 0
     for i in range(k):
         s = &c.state[c.members[i]]
-        for way in range(2):
-            probability = s.upper if way else s.lower
-            if probability > 0.0:
-                j = c.state[s.cell + way].place
-                c.A[i * k + j] = probability
-                c.first[i] = min(c.first[i], j)
-                c.top[j] = min(c.top[j], i)
-    return 0
+        if s.lower > 0.0:
+            ways[c.state[s.cell].place] += 1
+        if s.upper > 0.0:
+            ways[c.state[s.cell + 1].place] += 1
+    # A member of a closed class has 1 to k ways: sort by counting, most ways first.
+    for i in range(k):
+        start[k - ways[i]] += 1
+    for i in range(k):
+        before += start[i]
+        start[i] = before - start[i]
+    for i in range(k):
+        c.state[c.members[i]].place = start[k - ways[i]]
+        start[k - ways[i]] += 1
 
 
-cdef int find_stationary(Chain *c, double *pi) noexcept nogil:
-    cdef Py_ssize_t k = c.size, i, j, m, first, top
-    cdef double out, share, total
+cdef void fill(Chain *c) noexcept nogil:
+    """Write the rows of the members into the matrix."""
+    cdef Py_ssize_t k = c.size, i
+    cdef State *s
+    memset(c.matrix.A, 0, k * k * sizeof(double))
+    for i in range(k):
+        s = &c.state[c.members[i]]
+        if s.lower > 0.0:
+            c.matrix.A[s.place * k + c.state[s.cell].place] = s.lower
+        if s.upper > 0.0:
+            c.matrix.A[s.place * k + c.state[s.cell + 1].place] = s.upper
+
+
+cdef inline double sum_of(const double *x, Py_ssize_t size) noexcept nogil:
+    """Return a sum, in four strands so that no addition waits for the one before."""
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
+    cdef Py_ssize_t i = 0
+    while i + 4 <= size:
+        a += x[i]
+        b += x[i + 1]
+        c += x[i + 2]
+        d += x[i + 3]
+        i += 4
+    while i < size:
+        a += x[i]
+        i += 1
+    return (a + b) + (c + d)
+
+
+cdef void leave_out(double *A, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
+    """Leave out member m, the last: whoever went there goes on as m would, its own loop apart."""
+    cdef const double *gone = A + m * k
     cdef double *row
-    cdef const double *gone
-    pi[0] = 1.0
+    cdef Py_ssize_t i, j
+    cdef double out = sum_of(gone, m), share
+    for i in range(m):
+        row = A + i * k
+        if row[m] > 0.0:
+            share = row[m] / out
+            row[m] = share
+            for j in range(m):
+                row[j] += share * gone[j]
+
+
+cdef int find_stationary(Chain *c, double *weights) noexcept nogil:
+    cdef Py_ssize_t k = c.size, i, m
+    cdef double total = 0.0
+    cdef double *A
+    cdef double *pi
+    weights[0] = 1.0
     if k == 1:
         return 0
-    if fill(c) < 0:
+    if matrix_reserve(&c.matrix, k) < 0:
         return -1
-    # Leave out state m: whoever went there goes on as m would, its own loop apart.
+    A, pi = c.matrix.A, c.matrix.pi
+    order_members(c)
+    fill(c)
     for m in range(k - 1, 0, -1):
-        gone = c.A + m * k
-        first, top = c.first[m], c.top[m]
-        out = 0.0
-        for j in range(first, m):
-            out += gone[j]
-        for i in range(top, m):
-            row = c.A + i * k
-            if row[m] > 0.0:
-                share = row[m] / out
-                row[m] = share
-                for j in range(first, m):
-                    row[j] += share * gone[j]
-                c.first[i] = min(c.first[i], first)
-        for j in range(first, m):
-            c.top[j] = min(c.top[j], top)
-    total = 1.0
+        leave_out(A, k, m)
+    pi[0] = 1.0
     for m in range(1, k):
         pi[m] = 0.0
-        for i in range(c.top[m], m):
-            pi[m] += pi[i] * c.A[i * k + m]
-        total += pi[m]
-    for m in range(k):
-        pi[m] /= total
+    for i in range(k):
+        # What i passes on; all that it receives came from places before its own.
+        total += pi[i]
+        for m in range(i + 1, k):
+            pi[m] += pi[i] * A[i * k + m]
+    for i in range(k):
+        weights[i] = pi[c.state[c.members[i]].place] / total
     return 0

@@ -11,17 +11,20 @@ cdef class SwapKernel(Kernel):
     cdef Py_ssize_t room
     cdef double *G            # mass that P_t has put on s so far
     cdef double *A            # squared loss: a_s itself; log loss: the mass times outcomes
+    cdef double prior         # what every learner aims at before its first round
     cdef Py_ssize_t last      # the point predicted last
 
     cdef Block block
+    cdef double total         # sum of the block's outcomes
     cdef Py_ssize_t fixed     # cells asked for, or 0 for a number that suits T
     cdef bint given           # was the partition given as such?
     cdef Partition spare      # the next block's partition, being built
 
-    # Start anew on the end points of a partition, with the learners (squared loss) and the last
-    # prediction at y_hat. Returns -1 when there was no memory and nothing changed.
-    cdef int begin(self, const Partition *partition, double y_hat) noexcept nogil
-    cdef int open_block(self, double T) noexcept nogil
+    # Start anew on the end points of a partition, with all learners aiming at `prior` (the papers
+    # have 1/2) and the last prediction there. Returns -1 when there was no memory and nothing
+    # changed. The horizon is the caller's to watch, unless this kernel was made to double it.
+    cdef int begin(self, const Partition *partition, double prior) noexcept nogil
+    cdef int open_block(self, double T, double prior) noexcept nogil
     cdef int lay_grid(self, Py_ssize_t K) noexcept nogil
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil
     cdef double action(self, Py_ssize_t s) noexcept nogil

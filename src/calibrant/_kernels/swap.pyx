@@ -7,7 +7,8 @@ with rows H(a_s), of which P_t is a stationary distribution; T, the rounds plann
 
 Squared loss: online gradient descent, a_s += P_t(s)/max(G, 1) (y - a_s), and H keeps the mean
 (Fishelson et al. 2025). Log loss: exponentially weighted online optimisation, which is
-a_s = (1 + sum P_t(s) y)/(2 + G), and H with crossed variances (Luo, Senapati & Sharan 2025).
+a_s = (2 prior + sum P_t(s) y)/(2 + G), and H with crossed variances (Luo, Senapati & Sharan 2025,
+who have prior = 1/2).
 """
 
 from libc.math cimport M_PI, fmax, fmin
@@ -17,7 +18,7 @@ from calibrant._kernels.blocks cimport (
     FIRST, GROWTH, block_ends, cells_for, is_block_length,
 )
 from calibrant._kernels.closed_class cimport (
-    State, chain_free, chain_reserve, find_closed_class, find_stationary,
+    State, chain_free, chain_reserve, chain_size, find_closed_class, find_stationary,
 )
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.partition cimport (
@@ -46,7 +47,7 @@ cdef class SwapKernel(Kernel):
             given = edges
             if partition_set(&self.spare, &given[0], given.shape[0] - 1) < 0:
                 raise MemoryError
-        if self.open_block(horizon if horizon > 0.0 else FIRST) < 0:
+        if self.open_block(horizon if horizon > 0.0 else FIRST, 0.5) < 0:
             raise MemoryError
 
     def __dealloc__(self):
@@ -69,11 +70,11 @@ cdef class SwapKernel(Kernel):
         partition_as_probabilities(p)
         return 0
 
-    cdef int open_block(self, double T) noexcept nogil:
+    cdef int open_block(self, double T, double prior) noexcept nogil:
         """Start anew on this forecaster's own points for T rounds."""
         if not self.given and self.lay_grid(self.fixed if self.fixed else cells_for(T)) < 0:
             return -1
-        if self.begin(&self.spare, 0.5) < 0:
+        if self.begin(&self.spare, prior) < 0:
             return -1
         self.block.T = T
         return 0
@@ -93,7 +94,7 @@ cdef class SwapKernel(Kernel):
         self.room = points
         return 0
 
-    cdef int begin(self, const Partition *partition, double y_hat) noexcept nogil:
+    cdef int begin(self, const Partition *partition, double prior) noexcept nogil:
         cdef Py_ssize_t points = partition.cells + 1, s
         if self.reserve_points(points) < 0 or partition_reserve(&self.grid, points) < 0:
             return -1
@@ -101,20 +102,21 @@ cdef class SwapKernel(Kernel):
         if chain_reserve(&self.chain, points) < 0:
             return -1
         partition_copy(&self.grid, partition)
+        self.prior = fmin(fmax(prior, partition.edges[0]), partition.edges[points - 1])
         self.last = 0
         for s in range(points):
             self.G[s] = 0.0
-            self.A[s] = 0.0 if self.log_loss else y_hat
+            self.A[s] = 0.0 if self.log_loss else self.prior
             self.set_row(s)
-            if self.grid.edges[s] <= y_hat:
+            if self.grid.edges[s] <= self.prior:
                 self.last = s
-        self.block.seen = 0
+        self.block.seen, self.total = 0, 0.0
         return 0
 
     cdef double action(self, Py_ssize_t s) noexcept nogil:
         """Return a_s, what the learner of point s would predict."""
         if self.log_loss:
-            return (1.0 + self.A[s]) / (2.0 + self.G[s])
+            return (2.0 * self.prior + self.A[s]) / (2.0 + self.G[s])
         return self.A[s]
 
     cdef void set_row(self, Py_ssize_t s) noexcept nogil:
@@ -158,7 +160,9 @@ cdef class SwapKernel(Kernel):
         cdef double g
         # The learners that a block's last outcome would move are thrown away by the next.
         if block_ends(&self.block):
-            return self.open_block(GROWTH * self.block.T)
+            return self.open_block(
+                GROWTH * self.block.T, (self.total + y) / (self.block.seen + 1)
+            )
         for i in range(self.size):
             s, g = self.chain.members[i], self.weights[i]
             self.G[s] += g
@@ -169,31 +173,32 @@ cdef class SwapKernel(Kernel):
             self.set_row(s)
         self.last = self.chain.members[self.chosen]
         self.block.seen += 1
+        self.total += y
         return 0
 
     def __sizeof__(self):
         cdef Py_ssize_t numbers = 2 * self.room + self.grid.room + self.spare.room
-        return (
-            object.__sizeof__(self)
-            + (numbers + self.chain.square + 6 * self.chain.room) * sizeof(double)
-            + self.chain.room * sizeof(State)
-        )
+        return object.__sizeof__(self) + numbers * sizeof(double) + chain_size(&self.chain)
 
     def _get_state(self):
         return {
             "T": self.block.T,
             "seen": self.block.seen,
+            "total": self.total,
+            "prior": self.prior,
             "last": self.last,
             "G": array_of(self.G, self.grid.cells + 1),
             "A": array_of(self.A, self.grid.cells + 1),
         }
 
     def _set_state(self, state):
-        check_names(state, {"T", "seen", "last", "G", "A"})
+        check_names(state, {"T", "seen", "total", "prior", "last", "G", "A"})
         cdef double T = number(state, "T", low=1.0, high=2.0**62)
         if not is_block_length(&self.block, T):
             raise ValueError(f"saved T must be the length of a block, got {T}")
         cdef double seen = number(state, "seen", low=0.0, high=2.0**62 if self.block.last else T - 1.0)
+        cdef double total = number(state, "total", low=0.0, high=seen)
+        cdef double prior = number(state, "prior", low=0.0, high=1.0)
         cdef Py_ssize_t points = self.grid.cells + 1, s
         if not self.block.last:
             points = cells_for(T) + 1
@@ -203,9 +208,9 @@ cdef class SwapKernel(Kernel):
         for s in range(points):
             if A[s] > (G[s] * (1.0 + 1e-9) if self.log_loss else 1.0):
                 raise ValueError(f"saved A is more than outcomes allow at point {s}: {A[s]}")
-        if self.open_block(T) < 0:
+        if self.open_block(T, prior) < 0:
             raise MemoryError
-        self.last, self.block.seen = last, <long long>seen
+        self.last, self.block.seen, self.total = last, <long long>seen, total
         for s in range(points):
             self.G[s], self.A[s] = G[s], A[s]
             self.set_row(s)
