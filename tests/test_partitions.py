@@ -102,7 +102,7 @@ def test_cells_are_as_fine_as_the_paper_needs(case):
 @given(dyadic, st.integers(1, 300).map(lambda k: k / 1024), powers, powers)
 def test_agrees_with_the_brackets_of_the_paper(centre, radius, inner, per_band):
     cut = refined(centre, radius, inner, per_band)
-    twin = refined_twin(centre, radius, inner, per_band, 0, 1)
+    twin = refined_twin(centre, radius, inner, per_band, low=0, high=1)
     assert [Fraction(x) for x in cut.edges] == [twin[0].low, *(cell.high for cell in twin)]
     for x in places_around(cut.edges):
         assert [i for i, cell in enumerate(twin) if cell.holds(Fraction(x))] == [cut.locate(x)]

@@ -45,7 +45,7 @@ class Experts:
 class Interval:
     """One block of Algorithm `cal1_knownC` on cells between `edges`."""
 
-    def __init__(self, edges, T, cap=1 / 64, correction=32.0, y_hat=None, trust=0.5):
+    def __init__(self, edges, T, cap, correction, *, y_hat=None, trust=0.5):
         self.edges = np.asarray(edges)
         self.N = len(edges) - 1
         plus = np.full(self.N, 0.5)
@@ -95,6 +95,6 @@ def interval(outcomes, edges_for, horizon, constants, seed):
         seen.append(y)
         if horizon is None and len(seen) == T:
             T *= 8
-            block = Interval(edges_for(T), T, cap, correction, np.mean(seen), trust)
+            block = Interval(edges_for(T), T, cap, correction, y_hat=np.mean(seen), trust=trust)
             seen = []
     return predictions, distributions, block.experts.w

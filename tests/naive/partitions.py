@@ -33,7 +33,7 @@ def unif_part(low, high, n, holds_low, holds_high):
     ]
 
 
-def refined(centre, r, inner, per_band, low, high):
+def refined(centre, r, inner, per_band, *, low, high):
     """Equation `outer_division_Cal2`, with the inner region; bands beyond the domain are empty."""
     centre, r, low, high = map(Fraction, (centre, r, low, high))
     a, b = max(centre - 2 * r, low), min(centre + 2 * r, high)

@@ -8,16 +8,10 @@ cdef struct State:
     Py_ssize_t low        # the earliest state still on the stack that it leads back to
     int followed          # how many of its two ways were followed; 0 between searches
     bint waiting          # is its component incomplete?
-    Py_ssize_t place      # its place in the elimination
-
-
-# Room for the elimination in a class of up to `side` members, by place.
-cdef struct Matrix:
-    Py_ssize_t side
-    double *A             # the rows of the class, one after the other
-    double *pi            # its stationary distribution
-    Py_ssize_t *ways      # how many ways lead to a member
-    Py_ssize_t *start     # the first place of the members with a number of ways
+    Py_ssize_t ways       # how many ways of the class lead here
+    bint core             # is it in the elimination?
+    Py_ssize_t place      # where; outside the core, the place of the one state that leads here
+    double share          # of that state's visits that come here; 1 in the core
 
 
 cdef struct Chain:
@@ -28,7 +22,9 @@ cdef struct Chain:
     Py_ssize_t *path          # search: the states being followed, innermost last
     Py_ssize_t *stack         # search: the states whose component is incomplete
     Py_ssize_t *found         # search: all states it came to
-    Matrix matrix
+    Py_ssize_t side           # of the largest elimination that there is room for
+    double *A                 # elimination: the rows of the core, one after the other
+    double *pi                # elimination: its stationary distribution
 
 
 # Make room for so many states; returns -1 when there was no memory and nothing changed.

@@ -4,8 +4,11 @@
 From a start, Tarjan's search visits what can be reached and completes the strongly connected
 components. One that no way leaves is a closed class; of several, the one with the smallest state
 is taken. Elimination without subtraction (Grassmann, Taksar & Heyman 1985) then gives its
-stationary distribution with every entry accurate, periodic chains included. States that few ways
-lead to are left out first, so that there is little to do for each.
+stationary distribution with every entry accurate, periodic chains included.
+
+A state that only one way leads to is visited whenever that way is taken. About half of a class is
+like that; only the others, the core, are eliminated from, with all that lies between them folded
+into their rows.
 """
 
 from libc.stdlib cimport calloc, free, malloc
@@ -39,37 +42,30 @@ cdef void chain_free_lists(Chain *c) noexcept nogil:
 
 cdef void chain_free(Chain *c) noexcept nogil:
     chain_free_lists(c)
-    matrix_free(&c.matrix)
+    free(c.A)
+    free(c.pi)
 
 
-cdef int matrix_reserve(Matrix *x, Py_ssize_t side) noexcept nogil:
-    cdef Matrix grown
-    if side <= x.side:
+cdef int reserve_core(Chain *c, Py_ssize_t side) noexcept nogil:
+    cdef double *A
+    cdef double *pi
+    if side <= c.side:
         return 0
-    side = max(side, 2 * x.side)
-    grown.side = side
-    grown.A = <double *>malloc(side * side * sizeof(double))
-    grown.pi = <double *>malloc(side * sizeof(double))
-    grown.ways = <Py_ssize_t *>malloc(side * sizeof(Py_ssize_t))
-    grown.start = <Py_ssize_t *>malloc(side * sizeof(Py_ssize_t))
-    if grown.A == NULL or grown.pi == NULL or grown.ways == NULL or grown.start == NULL:
-        matrix_free(&grown)
+    A = <double *>malloc(side * side * sizeof(double))
+    pi = <double *>malloc(side * sizeof(double))
+    if A == NULL or pi == NULL:
+        free(A)
+        free(pi)
         return -1
-    matrix_free(x)
-    x[0] = grown
+    free(c.A)
+    free(c.pi)
+    c.A, c.pi, c.side = A, pi, side
     return 0
-
-
-cdef void matrix_free(Matrix *x) noexcept nogil:
-    free(x.A)
-    free(x.pi)
-    free(x.ways)
-    free(x.start)
 
 
 cdef Py_ssize_t chain_size(const Chain *c) noexcept nogil:
     cdef Py_ssize_t state = sizeof(State) + LISTS * sizeof(Py_ssize_t)
-    return c.room * state + c.matrix.side * (c.matrix.side + 3) * sizeof(double)
+    return c.room * state + c.side * (c.side + 1) * sizeof(double)
 
 
 cdef inline bint leaves(const Chain *c, const State *s) noexcept nogil:
@@ -151,43 +147,57 @@ cdef void find_closed_class(Chain *c, Py_ssize_t start) noexcept nogil:
         s.followed = 0
 
 
-cdef void order_members(Chain *c) noexcept nogil:
-    """Give each member its place: the fewer ways lead to it, the later."""
-    cdef Py_ssize_t *ways = c.matrix.ways
-    cdef Py_ssize_t *start = c.matrix.start
-    cdef Py_ssize_t k = c.size, before = 0, i
+cdef Py_ssize_t find_core(Chain *c) noexcept nogil:
+    """Number the states that several ways lead to, and return how many there are."""
+    cdef Py_ssize_t k = 0, i
     cdef State *s
-    for i in range(k):
-        c.state[c.members[i]].place = i
-        ways[i] = start[i] = 0
-    for i in range(k):
+    for i in range(c.size):
+        c.state[c.members[i]].ways = 0
+    for i in range(c.size):
         s = &c.state[c.members[i]]
         if s.lower > 0.0:
-            ways[c.state[s.cell].place] += 1
+            c.state[s.cell].ways += 1
         if s.upper > 0.0:
-            ways[c.state[s.cell + 1].place] += 1
-    # A member of a closed class has 1 to k ways: sort by counting, most ways first.
-    for i in range(k):
-        start[k - ways[i]] += 1
-    for i in range(k):
-        before += start[i]
-        start[i] = before - start[i]
-    for i in range(k):
-        c.state[c.members[i]].place = start[k - ways[i]]
-        start[k - ways[i]] += 1
-
-
-cdef void fill(Chain *c) noexcept nogil:
-    """Write the rows of the members into the matrix."""
-    cdef Py_ssize_t k = c.size, i
-    cdef State *s
-    memset(c.matrix.A, 0, k * k * sizeof(double))
-    for i in range(k):
+            c.state[s.cell + 1].ways += 1
+    for i in range(c.size):
         s = &c.state[c.members[i]]
-        if s.lower > 0.0:
-            c.matrix.A[s.place * k + c.state[s.cell].place] = s.lower
-        if s.upper > 0.0:
-            c.matrix.A[s.place * k + c.state[s.cell + 1].place] = s.upper
+        # A plain cycle has no such state; its last one then stands for all.
+        s.core = s.ways > 1 or (k == 0 and i == c.size - 1)
+        if s.core:
+            s.place, s.share = k, 1.0
+            k += 1
+    return k
+
+
+cdef void fill(Chain *c, Py_ssize_t k) noexcept nogil:
+    """Write the rows of the core: from each state, follow all ways until they meet the core."""
+    cdef Py_ssize_t length, i, way
+    cdef double *row
+    cdef double share
+    cdef State *root
+    cdef State *s
+    cdef State *to
+    memset(c.A, 0, k * k * sizeof(double))
+    for i in range(c.size):
+        root = &c.state[c.members[i]]
+        if not root.core:
+            continue
+        row = c.A + root.place * k
+        c.path[0] = c.members[i]
+        length = 1
+        while length > 0:
+            length -= 1
+            s = &c.state[c.path[length]]
+            for way in range(2):
+                share = s.share * (s.upper if way else s.lower)
+                if share > 0.0:
+                    to = &c.state[s.cell + way]
+                    if to.core:
+                        row[to.place] += share
+                    else:
+                        to.place, to.share = root.place, share
+                        c.path[length] = s.cell + way
+                        length += 1
 
 
 cdef inline double sum_of(const double *x, Py_ssize_t size) noexcept nogil:
@@ -222,18 +232,19 @@ cdef void leave_out(double *A, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
 
 
 cdef int find_stationary(Chain *c, double *weights) noexcept nogil:
-    cdef Py_ssize_t k = c.size, i, m
+    cdef Py_ssize_t k, i, m
     cdef double total = 0.0
     cdef double *A
     cdef double *pi
+    cdef const State *s
     weights[0] = 1.0
-    if k == 1:
+    if c.size == 1:
         return 0
-    if matrix_reserve(&c.matrix, k) < 0:
+    k = find_core(c)
+    if reserve_core(c, k) < 0:
         return -1
-    A, pi = c.matrix.A, c.matrix.pi
-    order_members(c)
-    fill(c)
+    fill(c, k)
+    A, pi = c.A, c.pi
     for m in range(k - 1, 0, -1):
         leave_out(A, k, m)
     pi[0] = 1.0
@@ -241,9 +252,12 @@ cdef int find_stationary(Chain *c, double *weights) noexcept nogil:
         pi[m] = 0.0
     for i in range(k):
         # What i passes on; all that it receives came from places before its own.
-        total += pi[i]
         for m in range(i + 1, k):
             pi[m] += pi[i] * A[i * k + m]
-    for i in range(k):
-        weights[i] = pi[c.state[c.members[i]].place] / total
+    for i in range(c.size):
+        s = &c.state[c.members[i]]
+        weights[i] = pi[s.place] * s.share
+        total += weights[i]
+    for i in range(c.size):
+        weights[i] /= total
     return 0

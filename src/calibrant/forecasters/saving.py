@@ -108,9 +108,7 @@ def _from_json(mapping: dict[str, Any]) -> dict[str, Any] | Partition:
 
 def _parse(content: bytes, header_length: int) -> Saved:
     start = FIXED.size + header_length
-    header: Mapping[str, Any] = json.loads(
-        content[FIXED.size : start], object_hook=_from_json
-    )
+    header: Mapping[str, Any] = json.loads(content[FIXED.size : start], object_hook=_from_json)
     state: dict[str, Any] = dict(header["numbers"])
     for name, dtype, count in header["arrays"]:
         if dtype not in DTYPES:
