@@ -1,4 +1,4 @@
-"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [speed] [error]``."""
+"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [speed] [error] [choices]``."""
 
 import sys
 from pathlib import Path
@@ -8,9 +8,9 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import error, machine, speed  # noqa: E402
+from benchmarks import choices, error, machine, speed  # noqa: E402
 
-PARTS = {"speed": speed, "error": error}
+PARTS = {"speed": speed, "error": error, "choices": choices}
 
 
 def main(names):

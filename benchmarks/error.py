@@ -79,9 +79,7 @@ def measure_all(progress, horizons=HORIZONS, seeds=SEEDS):
     return {
         horizon: {
             name: {
-                stream: np.array(
-                    [errors(name, stream, horizon, seed) for seed in seeds]
-                )
+                stream: np.array([errors(name, stream, horizon, seed) for seed in seeds])
                 for stream in STREAMS
                 if progress(f"error: {name}, {horizon:,} rounds of {stream}") is None
             }

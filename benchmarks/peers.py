@@ -1,6 +1,7 @@
 """What calibrant is timed against, written the way one would without it."""
 
 import numpy as np
+from river.linear_model import LogisticRegression
 
 
 class NumpyFosterHart:
@@ -30,8 +31,6 @@ class RiverPair:
     """River's logistic regression, asked and taught once a round: the field's usual pair."""
 
     def __init__(self):
-        from river.linear_model import LogisticRegression
-
         self.model = LogisticRegression()
         self.features = {"a": 1.0, "b": 0.5}
 

@@ -5,13 +5,12 @@ import subprocess
 import sys
 import time
 
-from naive.zoom import NaiveZoom
-
 from benchmarks.peers import NumpyFosterHart, RiverPair
 from benchmarks.tables import table
 from calibrant import Epoch, Zoom
 from calibrant.forecasters.rivals import FosterHart, RunningMean
-from calibrant.streams import drift
+from calibrant.streams import drift, piecewise
+from naive.zoom import NaiveZoom
 
 TITLE = "Speed and memory"
 REPEATS = 7
@@ -133,8 +132,6 @@ def growth_with_rounds():
 
 def growth_with_points():
     """Zoom on uniform levels that change ever more often: more changes, more points."""
-    from calibrant.streams import piecewise
-
     rows = []
     for segments in (1, 10, 100, 1000, 10_000):
         outcomes = piecewise(1_000_000, segments=segments, seed=1).outcomes
@@ -183,5 +180,3 @@ def tables(progress):
     yield growth_with_points()
     progress("speed: imports")
     yield import_times()
-
-

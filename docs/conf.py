@@ -23,6 +23,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 nitpicky = False
 
 html_theme = "furo"

@@ -62,15 +62,15 @@ def test_commands_on_pages(page, tmp_path):
 def test_docstrings(name):
     """Classes and functions are looked through by hand: doctest passes over compiled ones."""
     module = importlib.import_module(name)
-    finder = doctest.DocTestFinder(recurse=True)
     runner = doctest.DocTestRunner(optionflags=FLAGS)
-    things = [module] + [
+    own = [
         value
         for value in vars(module).values()
         if (inspect.isclass(value) or inspect.isfunction(value)) and value.__module__ == name
     ]
-    for thing in things:
-        for example in finder.find(thing, module=False, globs={}):
+    for thing in [module, *own]:
+        finder = doctest.DocTestFinder(recurse=thing is not module)
+        for example in finder.find(thing, module=False, globs=dict(vars(module))):
             runner.run(example)
     assert runner.failures == 0
 

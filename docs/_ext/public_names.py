@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -40,6 +41,8 @@ def missing_docs() -> list[str]:
             missing.append(f"{module}: no docstring")
         for name, value in public_names(module).items():
             doc = inspect.getdoc(value) or ""
+            if not (inspect.isclass(value) or inspect.isfunction(value)):
+                continue  # a table, described by the comment above it
             if not doc:
                 missing.append(f"{module}.{name}: no docstring")
             elif ">>>" not in doc:
@@ -55,6 +58,29 @@ def missing_docs() -> list[str]:
     return missing
 
 
+def entry(path: str, value: object, *, again: bool) -> list[str]:
+    """Return the directive that describes a name; one exported twice is indexed once."""
+    index = ["   :no-index:"] if again else []
+    if inspect.isclass(value):
+        members = ["   :members:", "   :inherited-members: tuple, Exception"]
+        return [f".. autoclass:: {path}", *index, *members, ""]
+    if inspect.isfunction(value):
+        return [f".. autofunction:: {path}", *index, ""]
+    assert isinstance(value, dict)
+    return [f".. py:data:: {path}", *index, "", f"   A table by name: {', '.join(value)}.", ""]
+
+
+def keep_bars(  # the arguments are Sphinx's
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Let |x| be an absolute value, not reStructuredText's substitution."""
+    for at, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            pieces = re.split(r"(``.*?``)", line)
+            pieces[::2] = [piece.replace("|", r"\|") for piece in pieces[::2]]
+            lines[at] = "".join(pieces)
+
+
 def write_reference(app: Sphinx) -> None:
     """Write one page a module, with everything it exports."""
     missing = missing_docs()
@@ -62,20 +88,13 @@ def write_reference(app: Sphinx) -> None:
         raise ExtensionError("public names without documentation:\n  " + "\n  ".join(missing))
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
-    written = set()
+    described: set[int] = set()
     for module, title in MODULES.items():
         lines = [f"# {module}: {title.lower()}", "", "```{eval-rst}"]
         lines += [f".. automodule:: {module}", "   :no-members:", ""]
         for name, value in public_names(module).items():
-            kind = "class" if inspect.isclass(value) else "function"
-            lines += [f".. auto{kind}:: {module}.{name}"]
-            # A name exported twice is described in both places and indexed in one.
-            if value in written:
-                lines += ["   :no-index:"]
-            written.add(value)
-            if kind == "class":
-                lines += ["   :members:", "   :inherited-members: tuple, Exception"]
-            lines += [""]
+            lines += entry(f"{module}.{name}", value, again=id(value) in described)
+            described.add(id(value))
         lines += ["```", ""]
         page, text = folder / f"{module}.md", "\n".join(lines)
         if not page.exists() or page.read_text() != text:
@@ -85,4 +104,5 @@ def write_reference(app: Sphinx) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("builder-inited", write_reference)
+    app.connect("autodoc-process-docstring", keep_bars)
     return {"parallel_read_safe": True}

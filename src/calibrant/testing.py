@@ -13,6 +13,8 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant.forecasters.base import Forecaster
 
+__all__ = ["check_forecaster"]
+
 Make = Callable[..., Forecaster]
 
 BAD_OUTCOMES: tuple[Any, ...] = (

@@ -23,7 +23,7 @@ BAD_FILES = {
 def refused(result, *words):
     """Require a message with these words, exit code 2 and no traceback."""
     assert result.exit_code == 2, result.stdout
-    assert result.stderr.startswith("calibrant: error:"), result.stderr
+    assert result.stderr.splitlines()[-1].startswith("calibrant: error:"), result.stderr
     assert "Traceback" not in result.stderr
     for word in words:
         assert word in result.stderr, result.stderr
@@ -44,7 +44,9 @@ def test_bad_files_to_measure(calibrant, tmp_path, name):
     path = tmp_path / "bad.csv"
     lines = content.splitlines()
     # The same damage, with predictions beside it.
-    path.write_text("\n".join(["p," + lines[0], *("0.5," + line for line in lines[1:])] if lines else []))
+    path.write_text(
+        "\n".join(["p," + lines[0], *("0.5," + line for line in lines[1:])] if lines else [])
+    )
     refused(calibrant("measure", path, "--prediction", "p", "--outcome", "outcome"))
 
 

@@ -38,16 +38,25 @@ def test_every_adversary(calibrant, tmp_path, name):
 
 
 def test_parameters_and_standard_output(calibrant):
-    result = calibrant("simulate", "drift", "--rounds", "50", "--amplitude", "0.1", "--periods", "2")
+    result = calibrant(
+        "simulate", "drift", "--rounds", "50", "--amplitude", "0.1", "--periods", "2"
+    )
     lines = result.stdout.splitlines()
     assert lines[0] == "t,mean,outcome"
     means = [float(line.split(",")[1]) for line in lines[1:]]
     assert means == drift(50, amplitude=0.1, periods=2).means.tolist()
     levels = calibrant("simulate", "piecewise", "--rounds", "4", "--levels", "0", "--levels", "1")
-    assert [line.split(",")[2] for line in levels.stdout.splitlines()[1:]] == ["0.0", "0.0", "1.0", "1.0"]
+    assert [line.split(",")[2] for line in levels.stdout.splitlines()[1:]] == [
+        "0",
+        "0",
+        "1",
+        "1",
+    ]
     greedy = calibrant("simulate", "greedy", "--rounds", "50", "--norm", "l2")
     game = play(Zoom(), Greedy("l2"), 50)
-    assert [float(line.split(",")[2]) for line in greedy.stdout.splitlines()[1:]] == game.outcomes.tolist()
+    assert [
+        float(line.split(",")[2]) for line in greedy.stdout.splitlines()[1:]
+    ] == game.outcomes.tolist()
 
 
 def test_bad_parameters_are_refused(calibrant):
@@ -75,7 +84,9 @@ def scored(tmp_path):
     stream = drift(3000, seed=2)
     path = tmp_path / "scored.csv"
     predictions = Zoom(seed=1).run(stream.outcomes)
-    rows = "".join(f"{p!r},{int(y)}\n" for p, y in zip(predictions.tolist(), stream.outcomes, strict=True))
+    rows = "".join(
+        f"{p!r},{int(y)}\n" for p, y in zip(predictions.tolist(), stream.outcomes, strict=True)
+    )
     path.write_text("p,y\n" + rows)
     return path, predictions, stream.outcomes
 
@@ -91,7 +102,7 @@ def test_measure_as_json(calibrant, scored):
 
 
 def test_measure_for_people(calibrant, scored):
-    path, predictions, outcomes = scored
+    path, _, _ = scored
     result = calibrant("measure", path)
     assert "3,000 rounds" in result.stdout
     assert "Reliability" in result.stdout

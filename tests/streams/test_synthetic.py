@@ -90,6 +90,13 @@ def test_outcomes_do_not_depend_on_how_the_levels_were_drawn():
     assert np.all(walk.outcomes[~above] <= still.outcomes[~above])
 
 
+def test_outcomes_are_independent_of_the_levels():
+    # A level a round: were it also the round's draw, no outcome would be 1.
+    stream = synthetic.piecewise(4000, segments=4000, seed=6)
+    spread = math.sqrt(np.sum(stream.means * (1.0 - stream.means)))
+    assert abs(np.sum(stream.outcomes - stream.means)) <= 5.0 * spread
+
+
 def test_piecewise_cuts_into_equal_lengths():
     stream = synthetic.piecewise(103, segments=10)
     edges = np.flatnonzero(np.diff(stream.means)) + 1

@@ -149,7 +149,7 @@ cdef class Kernel:
         """Refuse a second thread while `run` works without the GIL."""
         if self._running:
             raise RuntimeError(
-                f"this {type(self).__name__} is inside run() in another thread; "
+                f"this {type(self).__name__} is at work in another thread; "
                 "give each thread a forecaster of its own"
             )
         return 0

@@ -21,9 +21,7 @@ FORECASTERS: dict[str, Callable[[int], Forecaster]] = {
 
 Source = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE", help="CSV, JSON Lines or Parquet, also with .gz; - for a pipe."
-    ),
+    typer.Argument(metavar="FILE", help="CSV, JSON Lines or Parquet, also with .gz; - for a pipe."),
 ]
 OutcomeColumn = Annotated[
     str | None,

@@ -21,6 +21,8 @@ from calibrant.measures import ReliabilityTable, Scorecard
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
+MEANING = "what it is"
+
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -36,7 +38,7 @@ def clean_end() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except KeyboardInterrupt:
-        err.print("\ncalibrant: interrupted; nothing was written")
+        err.print("calibrant: interrupted")
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, ImportError, OSError) as error:
         err.print(f"[bold red]calibrant: error:[/] {escape(str(error))}", soft_wrap=True)
@@ -50,8 +52,13 @@ def note(text: str | None) -> None:
 
 
 def say(text: str) -> None:
-    """Print a sentence, folded by the terminal and not by us."""
+    """Print a line as it is: a name in it can be copied whole."""
     out.print(text, soft_wrap=True, markup=False)
+
+
+def explain(text: str) -> None:
+    """Print prose, folded at words."""
+    out.print(text, markup=False)
 
 
 def busy(text: str) -> Status:
@@ -82,10 +89,11 @@ def number(value: float) -> str:
 
 
 def figures(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table whose first column is text and whose others are figures."""
+    """Return a table; its first column is text, and so is a last one that is called `MEANING`."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     for at, name in enumerate(head):
-        table.add_column(name, justify="left" if at == 0 else "right", no_wrap=at > 0)
+        text = at == 0 or name == MEANING
+        table.add_column(name, justify="left" if text else "right", no_wrap=not text)
     for row in rows:
         table.add_row(*row)
     return table
@@ -104,8 +112,7 @@ SCORES = (
 def scorecards(cards: Mapping[str, Scorecard]) -> Table:
     """Return the scores of several forecasters on the same rounds, side by side."""
     rows = [
-        [title, *(number(getattr(card, name)) for card in cards.values())]
-        for title, name in SCORES
+        [title, *(number(getattr(card, name)) for card in cards.values())] for title, name in SCORES
     ]
     if all(len(card.windows) > 1 for card in cards.values()):
         worst = (max(window.ece for window in card.windows) for card in cards.values())

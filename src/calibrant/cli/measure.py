@@ -106,7 +106,7 @@ def show(values: dict[str, float], rounds: int, bins: int) -> None:
     console.out.print(
         console.figures(
             "Sums over all rounds",
-            ["", "sum", "a round", "what it is"],
+            ["", "sum", "a round", console.MEANING],
             [
                 [
                     entry.title, console.number(values[entry.name]),
@@ -129,7 +129,7 @@ def show(values: dict[str, float], rounds: int, bins: int) -> None:
         "\n",
         console.figures(
             "Means",
-            ["", "mean", "what it is"],
+            ["", "mean", console.MEANING],
             [[title, console.number(values[name]), meaning] for name, title, meaning in means],
         ),
     )

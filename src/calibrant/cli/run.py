@@ -15,6 +15,7 @@ from calibrant.cli.arguments import FORECASTERS, ForecasterName, OutcomeColumn, 
 from calibrant.forecasters import Forecaster
 from calibrant.measures import Scorecard
 from calibrant.streams import follow, read, write
+from calibrant.streams.writing import kind_to_write
 
 BASELINES = ("epoch", "running-mean")
 WINDOW = 1000
@@ -82,6 +83,8 @@ def forecast_file(
     source: str, outcome: str | None, name: str, seed: int, out: Path | None, column: str
 ) -> None:
     """Forecast a whole file, beside the baselines; write the predictions if asked to."""
+    if out is not None:
+        kind_to_write(str(out))  # before the work, not after it
     with console.busy(f"reading {source}"):
         rows = read(source)
         outcomes = rows.take("outcome", outcome)
@@ -109,6 +112,6 @@ def forecast_file(
         f"mean outcome {outcomes.values.mean():.4f}\n"
     )
     console.out.print(console.scorecards(cards))
-    console.say(f"\n{READING}")
+    console.explain(f"\n{READING}")
     if out is not None:
         console.say(f"\nPredictions: {out}, column {column!r}")

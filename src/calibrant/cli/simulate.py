@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -18,6 +19,7 @@ from calibrant._checks import Floats, check_choice, check_integer
 from calibrant.cli import console
 from calibrant.cli.arguments import FORECASTERS, ForecasterName
 from calibrant.streams import ADVERSARIES, FAMILIES, Table, play, write
+from calibrant.streams.writing import write_csv
 
 app = typer.Typer(
     help="Write a stream with known means, or a game against an adversary.", no_args_is_help=True
@@ -30,29 +32,36 @@ Out = Annotated[
 Rounds = Annotated[int, typer.Option(metavar="N", help="How many rounds.")]
 
 
-def deliver(name: str, columns: dict[str, Floats], out: Path | None) -> None:
-    """Write columns to a file, or to standard output as CSV."""
-    rounds = len(next(iter(columns.values())))
-    table = Table(name, {"t": [str(t) for t in range(1, rounds + 1)]})
-    for title, values in columns.items():
-        table = table.with_column(title, values)
+def deliver(name: str, title: str, values: Floats, outcomes: Floats, out: Path | None) -> None:
+    """Write rounds to a file, or to standard output as CSV: number, a column, outcome."""
+    rounds = len(outcomes)
+    table = Table(
+        name,
+        {
+            "t": range(1, rounds + 1),
+            title: values,
+            "outcome": outcomes.astype(int).tolist(),  # all of these draw 0 or 1
+        },
+    )
     if out is not None:
         write(out, table)
         console.note(f"{out}: {rounds:,} rounds of {name}")
     else:
-        write("/dev/stdout", table, kind="csv")
+        write_csv(sys.stdout.buffer, table)
 
 
 def parameter_help(doc: str) -> dict[str, str]:
     """Return what a docstring says of each parameter, in a line."""
     section = doc.partition("Parameters\n")[2]
-    found = re.findall(r"^(\w+) :[^\n]*\n((?:    [^\n]+\n?)+)", section, re.M)
-    return {name: " ".join(text.split()) for name, text in found}
+    found = re.findall(r"^([\w, ]+) :[^\n]*\n((?:    [^\n]+\n?)+)", section, re.M)
+    return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
 
 
-def options_of(function: Callable[..., Any], without: Sequence[str] = ()) -> list[inspect.Parameter]:
+def options_of(
+    function: Callable[..., Any], without: Sequence[str] = ()
+) -> list[inspect.Parameter]:
     """Return a function's parameters as options of a command."""
-    owner = function.__init__ if inspect.isclass(function) else function  # type: ignore[misc]
+    owner = function.__init__ if inspect.isclass(function) else function
     hints = get_type_hints(owner)
     helps = parameter_help(inspect.getdoc(function) or "")
     options = []
@@ -91,7 +100,7 @@ def add_family(name: str) -> None:
     def command(*, rounds: Rounds = 10_000, out: Out = None, **parameters: Any) -> None:
         with console.clean_end():
             stream = family(check_integer("--rounds", rounds, 1), **parameters)
-            deliver(name, {"mean": stream.means, "outcome": stream.outcomes}, out)
+            deliver(name, "mean", stream.means, stream.outcomes, out)
 
     command.__name__ = name
     as_command(command, options_of(family, without=["rounds"]), first_line(family))
@@ -114,15 +123,16 @@ def add_adversary(name: str) -> None:
         with console.clean_end():
             make = FORECASTERS[check_choice("--forecaster", forecaster, tuple(FORECASTERS))]
             game = play(make(forecaster_seed), adversary(**parameters), rounds)
-            deliver(name, {"prediction": game.predictions, "outcome": game.outcomes}, out)
+            deliver(name, "prediction", game.predictions, game.outcomes, out)
 
     command.__name__ = name
     as_command(command, options_of(adversary), "Adversary: " + first_line(adversary))
 
 
 def first_line(function: Callable[..., Any]) -> str:
-    """Return the first line of a docstring."""
-    return (inspect.getdoc(function) or "").partition("\n")[0]
+    """Return the first line of a docstring, as a command's help says it."""
+    line = (inspect.getdoc(function) or "").partition("\n")[0].removeprefix("Return ")
+    return line[:1].upper() + line[1:]
 
 
 for each in FAMILIES:

@@ -20,6 +20,14 @@ class Grid(NamedTuple):
         Rounds that predicted each point.
     bias : array
         Sum of prediction minus outcome over those rounds: positive where it over-predicts.
+
+    Examples
+    --------
+    >>> from calibrant import Zoom
+    >>> forecaster = Zoom()
+    >>> _ = forecaster.run([1, 1, 0])
+    >>> forecaster.grid().visits.sum()
+    np.float64(3.0)
     """
 
     points: Floats

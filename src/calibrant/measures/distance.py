@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +10,8 @@ import numpy.typing as npt
 from calibrant._checks import check_integer
 from calibrant.measures.rounds import Cells, Floats, as_rounds, cells_of
 
-# Distinct predictions of an exact answer: the program has twice their square in variables.
-MOST_PREDICTIONS = 200
+# Distinct predictions of an exact answer; beyond, the program takes minutes.
+MOST_PREDICTIONS = 5000
 # The answer is exact to this much a round.
 TOLERANCE = 1e-8
 
@@ -31,17 +31,19 @@ def lower_distance(
     Parameters
     ----------
     predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1], with at most 200 distinct predictions unless `grid` is given.
+        Numbers in [0, 1], with at most 5000 distinct predictions unless `grid` is given.
     grid : int, optional
-        First move every prediction to the nearest multiple of 1 / grid, at most 200. The result
-        is then off by at most T / (2 grid), up or down, and for predictions on the grid not at
-        all.
+        First move every prediction to the nearest multiple of 1 / grid, grid being at most 5000.
+        The result is then off by at most T / (2 grid), up or down, and for predictions on the
+        grid not at all.
 
     Notes
     -----
-    A linear program over the masses moved from each (prediction, outcome) to each target q.
-    Targets are the predictions, 0 and 1 at first; then those are added that the dual solution
-    shows to be missing, until it proves that none could lower the sum by more than 1e-8 T.
+    The dual of the program over masses moved from each (prediction, outcome) to each target is
+    to maximise the sum of y a(p) + (1 - y) b(p) over 1-Lipschitz functions a and b with
+    u a(u) + (1 - u) b(u) <= 0 at every target u in [0, 1]: a linear program as long as the list
+    of targets. These are the predictions, 0 and 1 at first; then those are added that the
+    solution violates, until it proves that none could lower the distance by more than 1e-8 T.
 
     References
     ----------
@@ -60,82 +62,62 @@ def lower_distance(
     if grid is None and len(cells.rounds) > MOST_PREDICTIONS:
         raise ValueError(
             f"predictions must have at most {MOST_PREDICTIONS} distinct values for an exact "
-            f"distance, got {len(cells.rounds)}; grid={MOST_PREDICTIONS} bounds them"
+            f"distance, got {len(cells.rounds)}; grid=1000 bounds them"
         )
-    if len(p) == 0:
-        return 0.0
-    return len(p) * _mean_distance(cells)
-
-
-class Masses(NamedTuple):
-    """The share of all rounds at each prediction, of one of the two outcomes."""
-
-    place: Floats
-    mass: Floats
+    return len(p) * _mean_distance(cells) if len(p) else 0.0
 
 
 def _mean_distance(cells: Cells) -> float:
     """Return the least mean distance, adding targets until no other can lower it."""
-    rounds = cells.rounds.sum()
-    happened, failed = cells.total > 0.0, cells.rounds > cells.total
-    ones = Masses(cells.prediction[happened], cells.total[happened] / rounds)
-    zeros = Masses(cells.prediction[failed], (cells.rounds - cells.total)[failed] / rounds)
     targets = np.unique(np.concatenate([[0.0, 1.0], cells.prediction]))
+    # It ends: the excess in `_missing_targets` has curvature 4 and is nil at every target, so a
+    # new one that exceeds the tolerance is at least sqrt(TOLERANCE / 2) from all others.
     while True:
-        distance, price_of_one, price_of_zero = _move(ones, zeros, targets)
-        missing = _missing_targets(ones.place, price_of_one, zeros.place, price_of_zero)
-        more = np.union1d(targets, missing)
+        ones, zeros = np.zeros(len(targets)), np.zeros(len(targets))
+        at = np.searchsorted(targets, cells.prediction)
+        ones[at] = cells.total / cells.rounds.sum()
+        zeros[at] = (cells.rounds - cells.total) / cells.rounds.sum()
+        distance, a, b = _best_prices(ones, zeros, targets)
+        more = np.union1d(targets, _missing_targets(a, b, targets))
         if len(more) == len(targets):
             return distance
         targets = more
 
 
-def _move(ones: Masses, zeros: Masses, targets: Floats) -> tuple[float, Floats, Floats]:
-    """Move both outcomes to calibrated targets at the least cost; return it and dual prices."""
+def _best_prices(ones: Floats, zeros: Floats, u: Floats) -> tuple[float, Floats, Floats]:
+    """Maximise ones . a + zeros . b; return the maximum, a and b."""
     optimize, sparse = _import_scipy()
-    everywhere = np.ones((1, len(targets)))
-    leaves = [sparse.kron(sparse.eye(len(side.mass)), everywhere) for side in (ones, zeros)]
-    # At a target u, (1 - u) times the ones balances u times the zeros.
-    arrives = sparse.hstack(
-        [
-            sparse.kron(np.ones((1, len(ones.mass))), sparse.diags(1.0 - targets)),
-            sparse.kron(np.ones((1, len(zeros.mass))), sparse.diags(-targets)),
-        ]
-    )
-    places = np.concatenate([ones.place, zeros.place])
+    size = len(u)
+    step = sparse.diags([-1.0, 1.0], [0, 1], shape=(size - 1, size))
+    slopes = sparse.block_diag([step, step])
+    balance = sparse.hstack([sparse.diags(u), sparse.diags(1.0 - u)])
+    gaps = np.diff(u)
     solution = optimize.linprog(
-        np.abs(places[:, None] - targets).ravel(),
-        A_eq=sparse.vstack([sparse.block_diag(leaves), arrives]).tocsc(),
-        b_eq=np.concatenate([ones.mass, zeros.mass, np.zeros(len(targets))]),
+        -np.concatenate([ones, zeros]),
+        A_ub=sparse.vstack([slopes, -slopes, balance]).tocsc(),
+        b_ub=np.concatenate([gaps, gaps, gaps, gaps, np.zeros(size)]),
+        bounds=(None, None),
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if not solution.success:
         raise RuntimeError(f"the linear program of lower_distance failed: {solution.message}")
-    prices: Floats = solution.eqlin.marginals[: len(places)]
-    return float(solution.fun), prices[: len(ones.mass)], prices[len(ones.mass) :]
+    return max(-float(solution.fun), 0.0), solution.x[:size], solution.x[size:]
 
 
-def _missing_targets(
-    ones: Floats, price_of_one: Floats, zeros: Floats, price_of_zero: Floats
-) -> Floats:
-    """Return targets that would lower the cost.
+def _missing_targets(a: Floats, b: Floats, targets: Floats) -> Floats:
+    """Return the targets, at most one a gap, where u a(u) + (1 - u) b(u) must be positive.
 
-    A pair that sends u of a one at p and 1 - u of a zero at q to the target u saves its prices
-    and costs u |p - u| + (1 - u) |q - u|. As a function of u, cost less savings is linear outside
-    [p, q], concave inside when q < p, and the quadratic below when p < q: only there can a new
-    target be better than the predictions, 0 and 1, which are targets already.
+    Inside a gap (g, h) the lowest 1-Lipschitz functions are a = max(a_g - (u - g),
+    a_h - (h - u)) and b alike. Of the four products of a line for a and a line for b, only the
+    one that takes a from the left and b from the right is concave; the others are largest at the
+    ends of the gap, where they are not positive.
     """
-    p, q = ones[:, None], zeros[None, :]
-    a, b = price_of_one[:, None], price_of_zero[None, :]
-    u = np.clip((p + q + 1.0 + a - b) / 4.0, p, np.maximum(p, q))
-    saved = u * a + (1.0 - u) * b - (2.0 * u**2 - (p + q + 1.0) * u + q)
-    saved = np.where(p < q, saved, 0.0)
-    if saved.size == 0:
-        return np.empty(0)
-    best = saved.argmax(axis=1)
-    every = np.arange(len(ones))
-    missing: Floats = u[every, best][saved[every, best] > TOLERANCE]
+    g, h = targets[:-1], targets[1:]
+    a_line, b_line = a[:-1] + g, b[1:] - h
+    u = np.clip((a_line - b_line + 1.0) / 4.0, g, h)
+    excess = u * (a_line - u) + (1.0 - u) * (b_line + u)
+    missing: Floats = u[excess > TOLERANCE]
     return missing
 
 

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 from calibrant.measures.rounds import Floats, as_some_rounds, cells_of, sum_by
 
-# Cells of the grid within one bandwidth. The error of the integral below is of the order of
-# 1 / (12 * 64^2), 2e-5 of itself, and that of moving residuals to the grid far smaller.
+# Cells of the grid within one bandwidth. The trapezoid rule errs only where the smoothed residual
+# changes sign, by at most 1 / (4 * 64^2) of its size there, 6e-5; moving residuals to the grid
+# errs far less.
 CELLS_PER_BANDWIDTH = 64
 COARSEST, FINEST = 2**10, 2**18
 # Bisection stops when the bracket is this small a part of its upper end.
@@ -93,11 +94,5 @@ def _smoothed(spectrum: npt.NDArray[np.complex128], bandwidth: float) -> float:
     size = len(spectrum) - 1
     damping = np.exp(-0.5 * (np.pi * bandwidth * np.arange(size + 1)) ** 2)
     # The transform gives the integral over a cell rather than the density.
-    value = np.fft.irfft(spectrum * damping, 2 * size)[: size + 1]
-    left, right = np.abs(value[:-1]), np.abs(value[1:])
-    both = left + right
-    # The straight line through the ends of a cell, integrated exactly where it changes sign too.
-    crossing = (value[:-1] < 0.0) != (value[1:] < 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        area = np.where(crossing & (both > 0.0), (left**2 + right**2) / both, both)
-    return float(area.sum() / 2.0)
+    value = np.abs(np.fft.irfft(spectrum * damping, 2 * size)[: size + 1])
+    return float(value.sum() - (value[0] + value[-1]) / 2.0)

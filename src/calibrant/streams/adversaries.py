@@ -72,6 +72,9 @@ class Contrarian(kernels.ContrarianKernel, Adversary):
     True
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def __repr__(self) -> str:
         return "Contrarian()"
 

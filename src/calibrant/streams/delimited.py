@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from typing import NoReturn
 
 from calibrant.streams.cells import is_value
 from calibrant.streams.columns import check_names, listed
@@ -16,31 +17,34 @@ def parse_csv(text: str, source: str) -> Table:
     """Return the rows of a CSV text, every cell as it stands there."""
     # strict: an open quote at the end of a file that was cut is an error, not a value.
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    names: list[str] | None = None
+    columns: list[list[str]] = []
+    lines: list[int] = []
+    end = 0
     try:
-        rows = list(reader)
+        for row in reader:
+            # A quoted cell may span lines: a row is named after the first of its own.
+            line, end = end + 1, reader.line_num
+            if len(row) <= 1 and _is_blank(row):
+                continue
+            if names is None:
+                header = header_of(row, source, line)
+                names = header or ["outcome"]
+                columns = [[] for _ in names]
+                if header is not None:
+                    continue
+            if len(row) != len(names):
+                refuse_row(row, names, source, line, last=end == _count_lines(text))
+            lines.append(line)
+            for cells, cell in zip(columns, row, strict=True):
+                cells.append(cell)
     except csv.Error as error:
-        raise InputError(f"is not CSV: {error}", source=source, row=reader.line_num) from None
-    lines: Sequence[int] = range(1, len(rows) + 1)
-    if reader.line_num != len(rows):  # some quoted cell spans lines
-        lines = _first_lines(text)
-    if set(map(len, rows)) & {0, 1}:
-        kept = [i for i, row in enumerate(rows) if not _is_blank(row)]
-        if len(kept) < len(rows):
-            rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
-    if not rows:
-        raise InputError("the file is empty", source=source)
-
-    names = header_of(rows[0], source, lines[0])
+        raise InputError(f"is not CSV: {error}", source=source, row=end + 1) from None
     if names is None:
-        names = ["outcome"]
-    else:
-        rows, lines = rows[1:], lines[1:]
-    if not rows:
+        raise InputError("the file is empty", source=source)
+    if not lines:
         raise InputError(f"there are no rows below the columns {listed(names)}", source=source)
-    if set(map(len, rows)) != {len(names)}:
-        for i, row in enumerate(rows):
-            check_fields(row, names, source, lines[i], last=i == len(rows) - 1)
-    return Table(source, dict(zip(names, zip(*rows, strict=True), strict=True)), lines)
+    return Table(source, dict(zip(names, columns, strict=True)), lines)
 
 
 def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:
@@ -56,31 +60,24 @@ def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:
     return names
 
 
-def check_fields(
+def refuse_row(
     row: Sequence[str], names: Sequence[str], source: str, line: int, *, last: bool = False
-) -> None:
-    """Refuse a row with a cell too many or too few."""
-    if len(row) != len(names):
-        cut = "; is the file cut short?" if last and len(row) < len(names) else ""
-        raise InputError(
-            f"has {len(row)} {'field' if len(row) == 1 else 'fields'}, must have {len(names)} "
-            f"({listed(names)}){cut}",
-            source=source,
-            row=line,
-            value=list(row),
-        )
+) -> NoReturn:
+    """Say that a row has a cell too many or too few."""
+    cut = "; is the file cut short?" if last and len(row) < len(names) else ""
+    raise InputError(
+        f"has {len(row)} {'field' if len(row) == 1 else 'fields'}, must have {len(names)} "
+        f"({listed(names)}){cut}",
+        source=source,
+        row=line,
+        value=list(row),
+    )
+
+
+def _count_lines(text: str) -> int:
+    return sum(1 for _ in io.StringIO(text, newline=""))
 
 
 def _is_blank(row: Sequence[str]) -> bool:
     # A quoted nothing ("") is a cell without a value; white space alone is a blank line.
-    return not row or (len(row) == 1 and row[0] != "" and not row[0].strip())
-
-
-def _first_lines(text: str) -> list[int]:
-    """Return the line on which each row starts."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    first, end = [], 0
-    for _ in reader:
-        first.append(end + 1)
-        end = reader.line_num
-    return first
+    return not row or (row[0] != "" and not row[0].strip())

@@ -25,9 +25,6 @@ def from_frame(frame: Any, source: str) -> Table:
     """Return a pandas, polars, pyarrow or other data frame as a table, without copying it."""
     import narwhals as nw  # noqa: PLC0415 - only who brings a data frame pays for it
 
-    names: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
-    if all(isinstance(name, str) for name in names):
-        check_names(list(names), source)
     try:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -35,11 +32,13 @@ def from_frame(frame: Any, source: str) -> Table:
             "source must be a path, '-' for standard input, or a data frame held in memory "
             f"(pandas, polars, pyarrow), got {describe(frame)}"
         ) from None
-    columns = {str(name): wrapped[name] for name in wrapped.columns}
+    except nw.exceptions.DuplicateError as error:
+        raise InputError(" ".join(str(error).split()), source=source) from None
+    names = [str(name) for name in wrapped.columns]
+    check_names(names, source)
+    columns = dict(zip(names, wrapped.iter_columns(), strict=True))
     if not len(wrapped):
-        raise InputError(
-            f"there are no rows; the columns are {listed(list(columns))}", source=source
-        )
+        raise InputError(f"there are no rows; the columns are {listed(names)}", source=source)
     return Table(source, columns)
 
 

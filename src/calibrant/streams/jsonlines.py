@@ -14,13 +14,21 @@ from calibrant.streams.table import Table
 def parse_jsonl(text: str, source: str) -> Table:
     """Return the rows of a JSON Lines text; a key that a row lacks is None there."""
     # Not splitlines: it also splits where JSON allows a character inside a string.
-    numbered = [(i, line) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not numbered:
+    columns: dict[str, list[Any]] = {}
+    lines: list[int] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        row = parse_object(line, source, number)
+        for name in row:
+            if name not in columns:
+                columns[name] = [None] * len(lines)
+        for name, cells in columns.items():
+            cells.append(row.get(name))
+        lines.append(number)
+    if not lines:
         raise InputError("the file is empty", source=source)
-    rows = [parse_object(line, source, i) for i, line in numbered]
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: [row.get(name) for row in rows] for name in names}
-    return Table(source, columns, [i for i, _ in numbered])
+    return Table(source, columns, lines)
 
 
 def parse_object(line: str, source: str, number: int) -> dict[str, Any]:

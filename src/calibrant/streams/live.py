@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from calibrant.streams.cells import probability
 from calibrant.streams.columns import find_column, listed
-from calibrant.streams.delimited import check_fields, header_of
+from calibrant.streams.delimited import header_of, refuse_row
 from calibrant.streams.errors import InputError
 from calibrant.streams.jsonlines import parse_object
 from calibrant.streams.text import decoded
@@ -113,7 +113,8 @@ def _field(names: list[str], name: str, source: str) -> Reader:
 
     def cell_of(line: str, number: int) -> object:
         row = _split(line, source, number)
-        check_fields(row, names, source, number)
+        if len(row) != len(names):
+            refuse_row(row, names, source, number)
         return row[at]
 
     return cell_of

@@ -27,7 +27,8 @@ def plain(column: Cells) -> Sequence[Any] | Floats:
     if column.dtype.is_numeric() and not column.null_count():
         floats: Floats = column.to_numpy().astype(np.float64)
         return floats
-    return column.to_list()
+    # Every library has a missing value of its own; here it is None.
+    return [None if gone else cell for cell, gone in zip(column, column.is_null(), strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,22 +56,27 @@ def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None
     if not isinstance(table, Table):
         raise ValueError(f"table must be a Table, got {describe(table)}")
     name = os.fspath(path)
-    if kind is not None:
-        check_choice("kind", kind, KINDS)
-    kind = kind or kind_of(name)
-    if kind is None:
-        raise InputError(
-            f"the name must end in one of {', '.join(SUFFIXES)} (or these with .gz)", source=name
-        )
+    kind = kind_to_write(name) if kind is None else check_choice("kind", kind, KINDS)
     with ExitStack() as stack:
         file: BinaryIO = stack.enter_context(replacing(path))
         if name.lower().endswith(".gz"):
             # No name and no time inside: equal tables give equal files.
             file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))  # type: ignore[assignment]
-        {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}[kind](file, table)
+        {"csv": write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}[kind](file, table)
 
 
-def _write_csv(file: BinaryIO, table: Table) -> None:
+def kind_to_write(name: str) -> str:
+    """Return what a file of this name is to be written as; refuse a name that does not tell."""
+    kind = kind_of(name)
+    if kind is None:
+        raise InputError(
+            f"the name must end in one of {', '.join(SUFFIXES)} (or these with .gz)", source=name
+        )
+    return kind
+
+
+def write_csv(file: BinaryIO, table: Table) -> None:
+    """Write a table as CSV to a file that is open, standard output for instance."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(table.columns)
@@ -95,10 +100,10 @@ def _write_parquet(file: BinaryIO, table: Table) -> None:
         try:
             if isinstance(column, Sequence):
                 arrays[name] = arrow.array(_typed(column))
+            elif isinstance(column, np.ndarray):
+                arrays[name] = arrow.array(column)
             else:
-                arrays[name] = (
-                    arrow.array(column) if isinstance(column, np.ndarray) else column.to_arrow()
-                )
+                arrays[name] = column.to_arrow()  # with the type it had in its frame
         except arrow.ArrowException as error:
             raise InputError(
                 f"cannot be written as Parquet ({error})", source=table.source, column=name

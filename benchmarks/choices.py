@@ -1,0 +1,82 @@
+"""Zoom's choices, each undone: what a constant or an idea is worth.
+
+The variants are subclasses of the plain-Python twin, so a figure here needs no second kernel.
+"""
+
+import math
+
+import numpy as np
+
+from benchmarks.error import FAMILIES, show
+from benchmarks.tables import table
+from calibrant.measures import cal2
+from naive.zoom import NaiveZoom
+
+TITLE = "Zoom's choices"
+ROUNDS = 100_000
+SEEDS = range(5)
+
+
+class FixedCuts(NaiveZoom):
+    """Cut a gap at two standard errors, however many gaps there are."""
+
+    def threshold(self):
+        return 4.0
+
+
+class ExponentialWeights(NaiveZoom):
+    """Weigh a bias by an exponential potential."""
+
+    def weight_against(self, point):
+        spread = point.visits * point.variance + 1
+        linear = 0.001 * abs(point.bias) / math.sqrt(spread)
+        return math.exp(min(point.bias**2 / (3 * spread), 600)) - 1 + linear
+
+
+class FirstRule(FixedCuts, ExponentialWeights):
+    """Fixed cuts, exponential weights and no bets."""
+
+    GRANT = 0.0
+
+
+def changed(**constants):
+    return type("Changed", (NaiveZoom,), constants)
+
+
+VARIANTS = {
+    "as shipped": NaiveZoom,
+    "no bets": changed(GRANT=0.0),
+    "weights exp(e/3) - 1 instead of e": ExponentialWeights,
+    "cut at 2 standard errors, not (log2 M)/2": FixedCuts,
+    "all three: the rule before": FirstRule,
+    "grant of a cut halved": changed(GRANT=0.25),
+    "grant doubled": changed(GRANT=1.0),
+    "recent mean forgets half as fast": changed(FORGETTING=0.125),
+    "twice as fast": changed(FORGETTING=0.5),
+    "margin of a bet halved": changed(MARGIN=0.5),
+    "margin doubled": changed(MARGIN=2.0),
+    "patience of cuts halved": changed(PATIENCE=0.25),
+    "patience doubled": changed(PATIENCE=1.0),
+}
+
+
+def tables(progress):
+    """Return the table of this module."""
+    rows = []
+    for name, variant in VARIANTS.items():
+        means = []
+        for stream, make in FAMILIES.items():
+            progress(f"choices: {name}, {stream}")
+            outcomes = [make(ROUNDS, seed).outcomes for seed in SEEDS]
+            means.append(
+                np.mean(
+                    [cal2(variant(seed).run(y), y) for seed, y in zip(SEEDS, outcomes, strict=True)]
+                )
+            )
+        geometric = np.exp(np.mean(np.log(means)))
+        rows.append([name, show(geometric), *map(show, means)])
+    yield table(
+        f"Mean Cal2 over {len(SEEDS)} seeds, {ROUNDS:,} rounds",
+        ["variant", "geometric mean", *FAMILIES],
+        rows,
+    )
