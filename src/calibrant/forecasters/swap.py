@@ -16,18 +16,20 @@ class Swap(Forecaster, SwapKernel):
     predicted in; its aim is rounded to the two points around it. Playing a stationary distribution
     of these moves from point to point leaves no point a reason to be swapped for another.
 
-    With ``loss="squared"`` the algorithm of Fishelson, Kleinberg, Okoroafor, Paes Leme, Schneider &
-    Teng 2025 (online gradient descent, rounding that keeps the mean): proved, with N cells,
-    PCal2 = O~(N + T/N^2). With ``loss="log"`` that of Luo, Senapati & Sharan 2025 (exponentially
-    weighted online optimisation, equal steps of the angle 2 arcsin sqrt(p)): PKLCal of the same
-    order. Both are O~(T^(1/3)) with the default N = ceil(T^(1/3)), against any outcomes. The papers
-    divide T by log T first; measured, the finer grid has a half to a quarter of the error.
+    With ``loss="squared"`` the algorithm of Fishelson et al. 2025 (online gradient descent,
+    rounding that keeps the mean): proved, with N cells, PCal2 = O~(N + T/N^2). With ``loss="log"``
+    that of Luo, Senapati & Sharan 2025 (exponentially weighted online optimisation, equal steps of
+    the angle 2 arcsin sqrt(p)): PKLCal of the same order. Both are O~(T^(1/3)), against any
+    outcomes, with the default N = ceil(T^(1/3)). That paper has (T/log T)^(1/3), which balances
+    the bound better and does worse: mean Cal2 over 5 seeds, T = 100,000, log loss, 145 against 32
+    for i.i.d. outcomes of mean 0.5 and 76 against 32 on a slow sine.
 
     The distribution is that of one closed class of points, among those that the last prediction
     leads to the one with the smallest point, and it is exact.
 
     Without a horizon, and if the number of cells is left to it, the rounds fall into blocks, each
-    eight times as long as the last, the first of 64 rounds, and every block starts anew.
+    eight times as long as the last, the first of 64 rounds. Every block starts anew, with learners
+    that aim at the last block's mean instead of 1/2.
 
     Parameters
     ----------
