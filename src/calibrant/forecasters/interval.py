@@ -70,10 +70,10 @@ class Interval(Forecaster, IntervalKernel):
     --------
     >>> import numpy as np
     >>> from calibrant import Interval
-    >>> outcomes = np.random.default_rng(0).random(20_000) < 0.7
+    >>> outcomes = np.random.default_rng(0).random(20_000) < 0.65
     >>> forecaster = Interval(cells=10, horizon=20_000)
     >>> values, counts = np.unique(forecaster.run(outcomes), return_counts=True)
-    >>> float(values[counts.argmax()])
+    >>> float(values[counts.argmax()])  # the upper end of the cell that 0.65 lies in
     0.7
     """
 
