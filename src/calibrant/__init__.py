@@ -1,6 +1,8 @@
 """Probability forecasts that stay calibrated while the world changes."""
 
 from calibrant.forecasters.epoch import Epoch as Epoch
+from calibrant.forecasters.interval import Interval as Interval
+from calibrant.forecasters.swap import Swap as Swap
 from calibrant.forecasters.zoom import Zoom as Zoom
 
 __version__ = "0.1.0"

@@ -1,12 +1,19 @@
 """Every public forecaster, once for each way of building it: all pass the same tests."""
 
-from calibrant import Epoch, Zoom
+from calibrant import Epoch, Interval, Swap, Zoom
 from calibrant.forecasters.rivals import FosterHart, RunningMean
+from calibrant.partitions import refined
 
 FORECASTERS = [
     (Zoom, {}),
     (Epoch, {"measure": "l2"}),
     (Epoch, {"measure": "kl"}),
+    (Interval, {}),
+    (Interval, {"cells": 32, "horizon": 1000, "constants": "paper"}),
+    (Interval, {"partition": refined(0.1, 0.02, 4, 2)}),
+    (Swap, {"loss": "squared"}),
+    (Swap, {"loss": "log"}),
+    (Swap, {"loss": "log", "partition": refined(2, 0.1, 4, 2, low=0.1, high=3, domain="theta")}),
     (RunningMean, {}),
     (FosterHart, {"cells": 1}),
     (FosterHart, {"cells": 32}),

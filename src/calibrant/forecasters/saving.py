@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calibrant.partitions import Partition
+
 MAGIC = b"calibrnt"
 VERSION = 1
 FIXED = struct.Struct("<8sIQI")
@@ -52,6 +54,7 @@ def pack(saved: Saved) -> bytes:
             "arrays": [[k, v.dtype.newbyteorder("<").str, len(v)] for k, v in arrays.items()],
         },
         separators=(",", ":"),
+        default=_as_json,
     ).encode()
     body = b"".join(
         v.astype(v.dtype.newbyteorder("<"), copy=False).tobytes() for v in arrays.values()
@@ -92,9 +95,20 @@ def unpack(blob: bytes | bytearray | memoryview) -> Saved:
         raise ValueError(f"the saved forecaster makes no sense: {error}") from None
 
 
+def _as_json(value: object) -> dict[str, Any]:
+    """Return the one kind of parameter that JSON has no word for, a partition, as a mapping."""
+    if not isinstance(value, Partition):
+        raise TypeError(f"cannot save a {type(value).__name__}")
+    return {"edges": value.edges, "domain": value.domain, "turn": value.turn}
+
+
+def _from_json(mapping: dict[str, Any]) -> dict[str, Any] | Partition:
+    return Partition(**mapping) if mapping.keys() == {"edges", "domain", "turn"} else mapping
+
+
 def _parse(content: bytes, header_length: int) -> Saved:
     start = FIXED.size + header_length
-    header: Mapping[str, Any] = json.loads(content[FIXED.size : start])
+    header: Mapping[str, Any] = json.loads(content[FIXED.size : start], object_hook=_from_json)
     state: dict[str, Any] = dict(header["numbers"])
     for name, dtype, count in header["arrays"]:
         if dtype not in DTYPES:

@@ -1,0 +1,28 @@
+from calibrant._kernels.blocks cimport Block
+from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.msmwc cimport MsMwC
+from calibrant._kernels.partition cimport Partition
+
+
+cdef class IntervalKernel(Kernel):
+    cdef Partition cells      # the partition in use, in probabilities
+    cdef MsMwC experts        # expert 2i is (cell i, +1), expert 2i + 1 is (cell i, -1)
+    cdef Py_ssize_t lo, hi    # the cells this round is played in; the same when it is one
+    cdef double u             # the probability that both cells are charged for
+
+    cdef Block block
+    cdef double total         # sum of the block's outcomes
+    cdef double trust         # how firmly a block starts from the mean of the last
+    cdef Py_ssize_t fixed     # cells asked for, or 0 for a number that suits T
+    cdef bint given           # was the partition given as such?
+    cdef Partition spare      # the next block's partition, being built
+
+    # Start anew on a partition of [0, 1], tuned for T rounds. Cells below y_hat start with a share
+    # `trust` on the expert that pushes right, cells above it on the other, and the cell around it
+    # undecided: trust 1/2 is the uniform start. Returns -1 when there was no memory and nothing
+    # changed. The horizon is the caller's to watch, unless this kernel was made to double it.
+    cdef int begin(
+        self, const Partition *partition, double T, double y_hat, double trust
+    ) noexcept nogil
+    cdef int open_block(self, double T, double y_hat, double trust) noexcept nogil
+    cdef double phi(self, Py_ssize_t i) noexcept nogil

@@ -1,0 +1,168 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Interval, Algorithm `cal1_knownC`: experts that accuse each cell of predicting too high or low.
+
+Symbols: J_i, cell i, with its prediction z_i = sup J_i; experts (i, +1) and (i, -1) with weights w;
+Phi, w_{i,+} - w_{i,-} on J_i; u, the point the cells are charged for; T, the rounds planned for.
+
+Phi is constant on a cell, so it changes sign at an edge. Both support points of P_t are put there,
+the last point of one cell and the first of the next: the expected gain of the weighted experts is
+then exactly 0, whatever the outcome. The paper's l are gains, and MsMwC is fed their negatives.
+"""
+
+from calibrant._kernels.blocks cimport (
+    FIRST, GROWTH, block_ends, cells_for, is_block_length,
+)
+from calibrant._kernels.kernel cimport Kernel, array_of
+from calibrant._kernels.msmwc cimport (
+    msmwc_begin, msmwc_free, msmwc_learn, msmwc_reserve, msmwc_restore,
+)
+from calibrant._kernels.partition cimport (
+    Partition, partition_copy, partition_free, partition_reserve, partition_set, partition_uniform,
+)
+
+from calibrant._kernels.saved import check_names, floats, number
+
+cdef double UNIFORM = 0.5     # the trust that prefers neither expert of a cell
+
+
+cdef class IntervalKernel(Kernel):
+    """The experts of one Interval and the partition they judge.
+
+    `edges` is a partition of [0, 1]; None stands for `cells` equal cells, and 0 of them for a
+    number that suits the horizon. Horizon 0 lets it grow with the rounds; each block then starts
+    from the mean of the last with so much trust.
+    """
+
+    def __init__(
+        self, seed, edges, Py_ssize_t cells, double horizon,
+        double cap, double correction, double trust,
+    ):
+        super().__init__(seed)
+        cdef const double[::1] given
+        self.experts.cap, self.experts.correction, self.trust = cap, correction, trust
+        self.fixed, self.given = cells, edges is not None
+        self.block.last = horizon > 0.0
+        if self.given:
+            given = edges
+            if partition_set(&self.spare, &given[0], given.shape[0] - 1) < 0:
+                raise MemoryError
+        if self.open_block(horizon if horizon > 0.0 else FIRST, 0.5, UNIFORM) < 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        msmwc_free(&self.experts)
+        partition_free(&self.cells)
+        partition_free(&self.spare)
+
+    cdef int open_block(self, double T, double y_hat, double trust) noexcept nogil:
+        """Start anew on this forecaster's own partition for T rounds."""
+        cdef Py_ssize_t cells = self.fixed if self.fixed else cells_for(T)
+        if not self.given and partition_uniform(&self.spare, cells, 0.0, 1.0) < 0:
+            return -1
+        return self.begin(&self.spare, T, y_hat, trust)
+
+    cdef int begin(
+        self, const Partition *partition, double T, double y_hat, double trust
+    ) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double plus
+        if partition_reserve(&self.cells, partition.cells + 1.0) < 0:
+            return -1
+        if msmwc_reserve(&self.experts, 2 * partition.cells) < 0:
+            return -1
+        partition_copy(&self.cells, partition)
+        for i in range(partition.cells):
+            plus = UNIFORM
+            if partition.edges[i + 1] <= y_hat:
+                plus = 1.0 - trust
+            elif partition.edges[i] >= y_hat:
+                plus = trust
+            self.experts.trial[2 * i] = plus
+            self.experts.trial[2 * i + 1] = 1.0 - plus
+        msmwc_begin(&self.experts, 2 * partition.cells, T)
+        self.block.T, self.block.seen, self.total = T, 0, 0.0
+        return 0
+
+    cdef double phi(self, Py_ssize_t i) noexcept nogil:
+        return self.experts.w[2 * i] - self.experts.w[2 * i + 1]
+
+    cdef int place(self) noexcept nogil:
+        cdef Py_ssize_t lo = 0, hi = self.cells.cells - 1, middle
+        cdef double below, above
+        self.size = 1
+        self.weights[0] = 1.0
+        if self.phi(lo) > 0.0:
+            hi = lo
+            self.u = self.cells.edges[0]
+        elif self.phi(hi) <= 0.0:
+            lo = hi
+            self.u = self.cells.edges[hi + 1]
+        else:
+            while hi - lo > 1:
+                middle = (lo + hi) // 2
+                if self.phi(middle) > 0.0:
+                    hi = middle
+                else:
+                    lo = middle
+            below, above = -self.phi(lo), self.phi(hi)
+            self.u = self.cells.edges[hi]
+            self.size = 2
+            self.points[1] = self.cells.edges[hi + 1]
+            self.weights[0] = above / (below + above)
+            self.weights[1] = below / (below + above)
+        self.points[0] = self.cells.edges[lo + 1]
+        self.lo, self.hi = lo, hi
+        return 0
+
+    cdef int learn(self, double y) noexcept nogil:
+        cdef Py_ssize_t experts[4]
+        cdef double losses[4]
+        cdef Py_ssize_t k, cell
+        # The weights that a block's last outcome would move are thrown away by the next.
+        if block_ends(&self.block):
+            return self.open_block(
+                GROWTH * self.block.T, (self.total + y) / (self.block.seen + 1), self.trust
+            )
+        for k in range(self.size):
+            cell = self.hi if k else self.lo
+            experts[2 * k], experts[2 * k + 1] = 2 * cell, 2 * cell + 1
+            losses[2 * k] = -self.weights[k] * (self.u - y)
+            losses[2 * k + 1] = -losses[2 * k]
+        msmwc_learn(&self.experts, 2 * self.size, experts, losses)
+        self.block.seen += 1
+        self.total += y
+        return 0
+
+    def __sizeof__(self):
+        cdef Py_ssize_t numbers = 4 * self.experts.room + self.cells.room + self.spare.room
+        return object.__sizeof__(self) + numbers * sizeof(double)
+
+    def _get_state(self):
+        return {
+            "T": self.block.T,
+            "seen": self.block.seen,
+            "total": self.total,
+            "slope": self.experts.slope,
+            "w": array_of(self.experts.w, self.experts.d),
+            "V": array_of(self.experts.V, self.experts.d),
+        }
+
+    def _set_state(self, state):
+        check_names(state, {"T", "seen", "total", "slope", "w", "V"})
+        cdef double T = number(state, "T", low=1.0, high=2.0**62)
+        if not is_block_length(&self.block, T):
+            raise ValueError(f"saved T must be the length of a block, got {T}")
+        cdef double seen = number(state, "seen", low=0.0, high=2.0**62 if self.block.last else T - 1.0)
+        cdef double total = number(state, "total", low=0.0, high=seen)
+        cdef double slope = number(state, "slope", low=0.0, high=self.experts.cap * (1.0 + 1e-9))
+        cdef Py_ssize_t cells = self.fixed if self.fixed else cells_for(T)
+        if self.given:
+            cells = self.cells.cells
+        cdef const double[::1] w = floats(state, "w", size=2 * cells, low=0.0)
+        cdef const double[::1] V = floats(state, "V", size=2 * cells, low=0.0)
+        if abs(sum(state["w"]) - 1.0) > 1e-9 or min(state["w"]) <= 0.0:
+            raise ValueError("saved w must be positive and sum to 1")
+        if self.open_block(T, 0.5, UNIFORM) < 0:
+            raise MemoryError
+        self.block.seen, self.total = <long long>seen, total
+        msmwc_restore(&self.experts, &w[0], &V[0], slope)

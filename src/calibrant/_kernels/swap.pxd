@@ -1,0 +1,31 @@
+from calibrant._kernels.blocks cimport Block
+from calibrant._kernels.closed_class cimport Chain
+from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.partition cimport Partition
+
+
+cdef class SwapKernel(Kernel):
+    cdef bint log_loss        # the log loss (EWOO), or the squared loss (OGD)?
+    cdef Partition grid       # its edges are the points s, in probabilities
+    cdef Chain chain          # Q_t: row s mixes the ends of the cell around a_s
+    cdef Py_ssize_t room
+    cdef double *G            # mass that P_t has put on s so far
+    cdef double *A            # squared loss: a_s itself; log loss: the mass times outcomes
+    cdef double prior         # what every learner aims at before its first round
+    cdef Py_ssize_t last      # the point predicted last
+
+    cdef Block block
+    cdef double total         # sum of the block's outcomes
+    cdef Py_ssize_t fixed     # cells asked for, or 0 for a number that suits T
+    cdef bint given           # was the partition given as such?
+    cdef Partition spare      # the next block's partition, being built
+
+    # Start anew on the end points of a partition, with all learners aiming at `prior` (the papers
+    # have 1/2) and the last prediction there. Returns -1 when there was no memory and nothing
+    # changed. The horizon is the caller's to watch, unless this kernel was made to double it.
+    cdef int begin(self, const Partition *partition, double prior) noexcept nogil
+    cdef int open_block(self, double T, double prior) noexcept nogil
+    cdef int lay_grid(self, Py_ssize_t K) noexcept nogil
+    cdef int reserve_points(self, Py_ssize_t points) noexcept nogil
+    cdef double action(self, Py_ssize_t s) noexcept nogil
+    cdef void set_row(self, Py_ssize_t s) noexcept nogil
