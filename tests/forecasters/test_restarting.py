@@ -33,9 +33,7 @@ def test_agrees_with_its_twin(number, monkeypatch):
     if constants == "paper" or number // 16 % 2:
         U = (0.4, 0.0, 0.02, 0.0) if measure == "l1" else (1.0, 0.05, 0.2, 0.01)
     monkeypatch.setattr(restarting, "coefficients", lambda *_, **__: U)
-    forecaster = Restarting(
-        measure, horizon=horizon, delta=0.1, constants=constants, seed=number
-    )
+    forecaster = Restarting(measure, horizon=horizon, delta=0.1, constants=constants, seed=number)
     twin = RestartingTwin(measure, U, horizon=horizon, delta=0.1, constants=constants)
     play_beside(forecaster, twin, lambda twin: twin.base.points, switching(number, 300))
     *closed, current = forecaster.history

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
@@ -23,14 +24,14 @@ def kl(rho, p):
 
 
 def paper_parameters(measure, C, T, delta, s, n):
-    """Return r as printed, and N and B as functions of the region's length and of T."""
+    """Return r and B as printed, and N as a function of the length of the inner region."""
     iota = math.log(T / delta)
     if measure == "pseudo_kl":
         r = 2 * math.pi * math.sqrt((iota + C) / n)
     else:
         r = math.sqrt(iota / n) + C / n
 
-    def N(length):
+    def inner(length):
         fine = math.ceil(s ** (1 / 3) * length ** (2 / 3) * iota ** (-1 / 3))
         return max(fine, math.ceil(2 * length / math.pi)) if measure == "pseudo_kl" else fine
 
@@ -40,34 +41,34 @@ def paper_parameters(measure, C, T, delta, s, n):
         "pseudo_l2": (1 + C) ** (1 / 3) / iota,
         "pseudo_kl": max(2, ((1 + C) / math.log(T) ** 2) ** (1 / 3)),
     }[measure]
-    return r, N, math.ceil(B)
+    return r, inner, math.ceil(B)
 
 
 def tuned_parameters(measure, C, s, n, y_hat):
-    """Return the same with the tuned numbers; N is not rounded yet."""
+    """Return the same with the tuned numbers; N is not rounded."""
     if measure == "pseudo_kl":
         r = 1.5 / math.sqrt(n) + math.sqrt(C / n)
     else:
         r = 1.5 * math.sqrt(max(y_hat * (1 - y_hat), 1 / n) / n) + C / n
 
-    def N(length):
+    def inner(length):
         fine = (s * length**2) ** (1 / 3)
         return max(fine, 2 * length / math.pi) if measure == "pseudo_kl" else fine
 
     B = ((1 + C) ** 2 / (8 * s)) ** (1 / 3) if measure == "l1" else ((1 + C) / 4) ** (1 / 3)
-    return r, N, max(math.ceil(B), 2 if measure == "pseudo_kl" else 1)
+    return r, inner, max(math.ceil(B), 2 if measure == "pseudo_kl" else 1)
 
 
 def edges_of(cells):
     return sorted({float(end) for cell in cells for end in (cell.low, cell.high)})
 
 
-def anchored_edges(x, r, N, B, low, high):
+def anchored_edges(x, r, inner, B, low, high):
     """Return the edges of `refined`, but with the two sides of x cut apart."""
     cells = refined(x, r, 1, B, low=low, high=high)
     a, b = max(Fraction(x) - 2 * Fraction(r), low), min(Fraction(x) + 2 * Fraction(r), high)
     cells.remove(next(cell for cell in cells if (cell.low, cell.high) == (a, b)))
-    count = N(float(b - a))
+    count = inner(float(b - a))
     for end, start in ((x, a), (b, x)):
         if end > start:
             share = float((Fraction(end) - Fraction(start)) / (b - a))
@@ -103,7 +104,7 @@ class Refined:
     def open_epoch(self):
         m = len(self.epochs) + 1
         s = 2**m
-        rounds = sum(self.epochs, []) if self.tuned else self.epochs[-1]
+        rounds = list(chain(*self.epochs)) if self.tuned else self.epochs[-1]
         n, y_hat = len(rounds), min(sum(y for _, _, y in rounds) / len(rounds), 1)
         T = 2 * s if self.tuned or self.horizon is None else self.horizon
         low, high, x = Fraction(0), Fraction(1), y_hat
@@ -112,12 +113,12 @@ class Refined:
             high = Fraction(math.pi) - low
             x = float(min(max(theta(y_hat), low), high))
         if self.tuned:
-            r, N, B = tuned_parameters(self.measure, self.C, s, n, y_hat)
-            edges = anchored_edges(x, r, N, B, low, high)
+            r, inner, B = tuned_parameters(self.measure, self.C, s, n, y_hat)
+            edges = anchored_edges(x, r, inner, B, low, high)
         else:
-            r, N, B = paper_parameters(self.measure, self.C, T, self.delta, s, n)
+            r, inner, B = paper_parameters(self.measure, self.C, T, self.delta, s, n)
             region = min(x + 2 * r, float(high)) - max(x - 2 * r, float(low))
-            edges = edges_of(refined(x, r, N(region), B, low=low, high=high))
+            edges = edges_of(refined(x, r, inner(region), B, low=low, high=high))
         self.points = np.array(edges)
         if self.measure == "pseudo_kl":
             self.points, x = np.array([psi(edge) for edge in edges]), psi(x)

@@ -22,8 +22,7 @@ class Restarting:
     def certificate(self, n, C):
         c0, c1, d0, d1 = self.U
         if self.measure == "l1":
-            T = n if self.tuned else self.horizon or 2**62
-            return c0 * math.sqrt(n) + d0 * (C * T) ** (1 / 3)
+            return c0 * math.sqrt(n) + d0 * (C * n) ** (1 / 3)
         M = math.log2(n + 1)
         return c0 + c1 * M + (d0 + d1 * M) * C ** (1 / 3)
 

@@ -22,6 +22,18 @@ class Coefficients(NamedTuple):
     d1: float
 
 
+def restart_delta(delta: float, horizon: int) -> float:
+    """Return delta' = delta/(10 T^2 ceil(log_8(8 + T))), at which `Restarting` tests.
+
+    Examples
+    --------
+    >>> from calibrant.certificates import restart_delta
+    >>> restart_delta(0.05, 1000)
+    1.25e-09
+    """
+    return delta / (10 * horizon**2 * math.ceil(math.log(8 + horizon, 8)))
+
+
 def coefficients(
     measure: str, *, delta: float = 0.05, constants: str = "tuned", horizon: int | None = None
 ) -> Coefficients:
@@ -60,7 +72,6 @@ def coefficients(
             h + 2,
             64.8 * h1 * iota + h1 * (144 + 20.5 * W) + 4.5 * iota + 25,
             20.3 * h ** (7 / 3),
-            (4.5 * iota + 98.5 * h1) / iota ** (1 / 3)
-            + 9.1 * h1 * W / math.log(T) ** (2 / 3),
+            (4.5 * iota + 98.5 * h1) / iota ** (1 / 3) + 9.1 * h1 * W / math.log(T) ** (2 / 3),
         ),
     }[measure]
