@@ -13,6 +13,9 @@ from calibrant.streams import drift, piecewise
 from naive.zoom import NaiveZoom
 
 TITLE = "Speed and memory"
+PAIRS = "One predict + update, called from Python"
+LOOPS = "`run` on a drifting stream of 1,000,000 rounds"
+IN_README = (PAIRS, LOOPS)
 REPEATS = 7
 
 
@@ -58,7 +61,7 @@ def rounds_from_python():
     river = times["river LogisticRegression, predict + learn"]
     rows = [(name, f"{ns:,.0f}", f"{river / ns:.1f}") for name, ns in times.items()]
     return river, table(
-        "One predict + update, called from Python",
+        PAIRS,
         ["forecaster", "ns a round", "times faster than river"],
         rows,
     )
@@ -76,7 +79,7 @@ def rounds_in_run(river):
         (name, f"{ns:.0f}", f"{1e3 / ns:.0f}", f"{river / ns:.0f}") for name, ns in times.items()
     ]
     return table(
-        "`run` on a drifting stream of 1,000,000 rounds",
+        LOOPS,
         ["forecaster", "ns a round", "million rounds a second", "times faster than river's pair"],
         rows,
     )
