@@ -11,10 +11,11 @@ class K29Star(K29):
     """Predict where a kernel average of residuals vanishes, the coming one included.
 
     Vovk 2005, *Non-asymptotic calibration and resolution*: `K29` with S(p) + K(p, p) (1 - 2p)/2 in
-    place of S(p). The new term is the half of what the square of the coming residual adds that
-    depends on the prediction, and pulls towards 1/2 while little is known. Proved, without the grid: the norm
-    that K29 bounds by sqrt(T) is at most sqrt(sum p_i (1 - p_i)), so at most sqrt(T)/2. Kernel,
-    grid and rounding are those of K29.
+    place of S(p), which takes the square of the coming residual into account and pulls towards 1/2
+    while little is known. Kernel, grid and rounding are those of K29.
+
+    Proved: the norm that K29 bounds is at most sqrt(sum p_i (1 - p_i)), hence sqrt(T)/2, when p is
+    a root; on the grid, at most sqrt((1/4 + 1/N) T) + T/(2 N width).
 
     Parameters
     ----------
