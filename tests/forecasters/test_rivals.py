@@ -207,9 +207,9 @@ def test_aosa_has_a_calibrated_shadow_next_to_it(number):
 @every_adversary
 @pytest.mark.parametrize("T", [1000, 10_000, 100_000])
 def test_aosa_keeps_near_calibration(T, adversary):
-    """Distance at most 2 sqrt(T) + 1, up to rounding sqrt(T); smooth calibration at most twice that.
+    """The distance is at most m + 1 + T/m, and smooth calibration at most twice the distance.
 
-    m + T/m exceeds 2 sqrt(T) by less than 1/sqrt(T) when m is off by 1/2.
+    With m off sqrt(T) by 1/2 at the most, m + T/m exceeds 2 sqrt(T) by less than 1/sqrt(T).
     """
     bound = 2 * math.sqrt(T) + 1 + 1 / math.sqrt(T)
     game = play(AOSA.for_horizon(T), adversary(), T)

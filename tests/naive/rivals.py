@@ -70,9 +70,7 @@ def abernethy_bartlett_hazan(outcomes, m, rate, seed):
             w[points[0]] = down / (down + up)
             w[points[1]] = 1 - w[points[0]]
         predictions.append(draws.choose(points, [w[k] for k in points]) / m)
-        theta = [
-            min(max(theta[k] + eta * w[k] * (y - k / m), -1.0), 1.0) for k in range(m + 1)
-        ]
+        theta = [min(max(theta[k] + eta * w[k] * (y - k / m), -1.0), 1.0) for k in range(m + 1)]
     return predictions
 
 
@@ -98,14 +96,14 @@ def foster_vohra(outcomes, cells, rate, seed):
 
 
 def k29(outcomes, cells, width, star):
-    """S(p) is summed over all past rounds, wherever it is asked for."""
+    """S(p), here `slack`, is summed over all past rounds, wherever it is asked for."""
     past = []
 
     def kernel(i, j):
         x = abs(i - j) / cells / width
         return math.exp(-x * x / 2)
 
-    def S(j):
+    def slack(j):
         total = 0.0
         for i, residual in past:
             total += kernel(i, j) * residual
@@ -114,19 +112,19 @@ def k29(outcomes, cells, width, star):
     predictions = []
     for y in outcomes:
         low, high = 0, cells
-        if S(low) > 0 and S(high) > 0:
+        if slack(low) > 0 and slack(high) > 0:
             low = high
-        elif S(low) < 0 and S(high) < 0:
+        elif slack(low) < 0 and slack(high) < 0:
             high = low
-        falling = S(low) > 0 or S(high) < 0
+        falling = slack(low) > 0 or slack(high) < 0
         while high - low > 1:
             middle = (low + high) // 2
-            value = S(middle) if falling else -S(middle)
+            value = slack(middle) if falling else -slack(middle)
             if value == 0:
                 low = high = middle
             else:
                 low, high = (middle, high) if value > 0 else (low, middle)
-        j = min((low, high), key=lambda end: abs(S(end)))
+        j = min((low, high), key=lambda end: abs(slack(end)))
         predictions.append(j / cells)
         past.append((j, y - j / cells))
     return predictions
