@@ -152,18 +152,22 @@ def test_cal1_is_of_order_two_thirds_against_adversaries(cls, bound, T, adversar
         assert cal1(game.predictions, game.outcomes) <= bound(T, forecaster.cells)
 
 
-@every_adversary
-def test_foster_vohra_keeps_its_regret_bound(adversary):
-    """Exponential weights on K pairs with gains in [-1, 1]: R <= log(K)/eta + eta T/2."""
+def test_foster_vohra_keeps_its_regret_bound():
+    """Exponential weights on K pairs with gains in [-1, 1]: R <= log(K)/eta + eta T/2.
+
+    Two hostile streams, and two on which a forecaster that learns nothing has a regret of
+    T/8 * 0.875 = 546 where 201 is allowed.
+    """
     T, cells = 5000, 8
     pairs = math.log(cells * (cells - 1))
     eta = math.sqrt(2 * pairs / T)
-    outcomes = play(FosterVohra(cells, rate=eta), adversary(), T).outcomes
-    _, distributions = FosterVohra(cells, rate=eta).trace(outcomes)
-    p = distributions.weights.reshape(T, cells)
-    losses = ((np.arange(cells) + 0.5) / cells - outcomes[:, None]) ** 2
-    regret = (p * losses).sum(axis=0)[:, None] - p.T @ losses
-    assert regret.max() <= math.sqrt(2 * T * pairs)
+    hostile = [play(FosterVohra(cells, rate=eta), make(), T) for make in ADVERSARIES.values()]
+    for outcomes in [game.outcomes for game in hostile] + [np.zeros(T), np.ones(T)]:
+        _, distributions = FosterVohra(cells, rate=eta).trace(outcomes)
+        p = distributions.weights.reshape(T, cells)
+        losses = ((np.arange(cells) + 0.5) / cells - outcomes[:, None]) ** 2
+        regret = (p * losses).sum(axis=0)[:, None] - p.T @ losses
+        assert regret.max() <= math.sqrt(2 * T * pairs)
 
 
 @every_adversary
