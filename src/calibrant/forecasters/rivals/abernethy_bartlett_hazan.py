@@ -38,8 +38,9 @@ class AbernethyBartlettHazan(Forecaster, AbernethyBartlettHazanKernel):
     Examples
     --------
     >>> from calibrant.forecasters.rivals import AbernethyBartlettHazan
-    >>> AbernethyBartlettHazan.for_horizon(27_000)
-    AbernethyBartlettHazan(cells=30, rate=0.03388407489186307, seed=0)
+    >>> forecaster = AbernethyBartlettHazan.for_horizon(27_000)
+    >>> forecaster.cells, round(forecaster.rate, 4)
+    (30, 0.0339)
     """
 
     __slots__ = ("_cells", "_rate")
