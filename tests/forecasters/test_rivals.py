@@ -46,7 +46,7 @@ def test_a_window_that_never_fills_is_the_running_mean():
 
 
 def test_rounding_does_not_pile_up_in_a_window():
-    """Tenths are no floats: without a fresh sum each lap, a million of them leave a trace."""
+    """Without a fresh sum each lap, a million additions and subtractions leave a trace."""
     forecaster = SlidingWindow(3)
     forecaster.run(np.random.default_rng(0).random(1_000_000))
     forecaster.run([0.0, 0.0, 0.0])
@@ -260,6 +260,7 @@ def test_horizons_are_checked(cls):
     ("forecaster", "change"),
     [
         (SlidingWindow(4), set_state("at", 3)),
+        (SlidingWindow(4), set_state("at", 0.5)),
         (SlidingWindow(4), set_state("total", 2.0)),
         (SlidingWindow(4), set_state("recent", np.array([2.0]))),
         (SlidingWindow(4), set_state("recent", np.zeros(5))),

@@ -77,7 +77,7 @@ cdef class SlidingWindowKernel(Kernel):
         # A lap of additions and subtractions is off by far less than this.
         if not fabs(total - recent.sum()) <= 1e-9 * self.window:
             raise ValueError(f"saved total must be the sum of saved recent, got {total!r}")
-        self.filled, self.at, self.total = filled, at, total
+        self.filled, self.at, self.total = filled, int(at), total
         for i in range(filled):
             self.recent[i] = values[i]
 

@@ -12,7 +12,8 @@ class K29Star(K29):
 
     Vovk 2005, *Non-asymptotic calibration and resolution*: `K29` with S(p) + K(p, p) (1 - 2p)/2 in
     place of S(p), which takes the square of the coming residual into account and pulls towards 1/2
-    while little is known. Kernel, grid and rounding are those of K29.
+    while little is known. Kernel, grid and rounding are those of K29. (Some later papers call this
+    algorithm K29.)
 
     Proved: the norm that K29 bounds is at most sqrt(sum p_i (1 - p_i)), hence sqrt(T)/2, when p is
     a root; on the grid, at most sqrt((1/4 + 1/N) T) + T/(2 N width).
