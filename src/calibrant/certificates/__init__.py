@@ -39,8 +39,8 @@ def _checked(
 
 def _check_delta(delta: float) -> float:
     level = check_real("delta", delta, 0.0, 1.0)
-    if level in {0.0, 1.0}:
-        raise ValueError(f"delta must lie between 0 and 1, got {level!r}")
+    if level == 0.0:
+        raise ValueError("delta must be above 0: nothing is certain, got 0.0")
     return level
 
 
@@ -54,7 +54,7 @@ def coefficients(
     measure : {"l1", "l2", "pseudo_l2", "pseudo_kl"}
         The error: Cal1, Cal2, PCal2 or PKLCal.
     delta : float, default 0.05
-        How often the certificate may be wrong, between 0 and 1.
+        How often the certificate may be wrong, above 0 and at most 1.
     constants : {"tuned", "paper"}, default "tuned"
         Measured or proved.
     horizon : int, optional
