@@ -22,7 +22,6 @@ from calibrant.experiments.certificates import (
     upper_quantile,
 )
 from calibrant.experiments.worlds import WORLDS
-from naive.streams import deviation
 
 MEANS = (0.01, 0.1, 0.5, 0.9)
 DELTA = 0.05
@@ -62,15 +61,15 @@ def test_running_errors_refuse_bad_outcomes():
 def test_stationarity_passes_a_certificate_in_at_most_delta_of_runs(measure, mean):
     """At some n from 100 on, up to 10,000 in most runs and 100,000 in some.
 
-    If a run passes with probability at most 0.05, at most 14 of 120 do except with probability
-    P(Bin(120, 0.05) >= 15) < 0.001, which is 0.016 over all 16 cases; the seeds are fixed.
+    If a run passes with probability at most 0.05, at most 13 of 100 do, except with probability
+    P(Bin(100, 0.05) >= 14) < 0.0005, which is 0.008 over all 16 cases; the seeds are fixed.
     """
     passed = 0
-    for seed in range(120):
-        rounds = 100_000 if seed < 20 else 10_000
+    for seed in range(100):
+        rounds = 100_000 if seed < 10 else 10_000
         errors = errors_of(measure, np.full(rounds, mean), seed)
         passed += bool((errors > thresholds(measure, rounds))[99:].any())
-    assert passed <= 14
+    assert passed <= 13
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -106,7 +105,7 @@ def test_the_shipped_table():
 
 
 def test_upper_quantile_is_an_upper_bound_in_95_percent_of_samples():
-    """P(short of the true quantile) <= 0.05: at most 133 of 2000, by four standard deviations.
+    """P(short of the true quantile) <= 0.05: at most 139 of 2000, by four standard deviations.
 
     0.05 * 2000 = 100 and sqrt(2000 * 0.05 * 0.95) = 9.7, so 100 + 4 * 9.7 < 139.
     """
@@ -153,7 +152,7 @@ def test_worlds_have_the_deviation_they_are_asked_for(world):
         means = WORLDS[world](T, C, np.random.default_rng(0))
         assert len(means) == T
         assert ((means >= 0) & (means <= 1)).all()
-        found = deviation(means.tolist())
+        found = np.abs(means - np.median(means)).sum()  # the median is the nearest value
         assert found <= C + 1
         if world != "steady" and C < T / 3:
             assert found >= 0.9 * C - 1
