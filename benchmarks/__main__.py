@@ -2,6 +2,7 @@
 
 Without a name, all parts but those that take an hour."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +17,17 @@ PARTS = {"speed": speed, "error": error, "choices": choices, "certificates": cer
 LONG = {"certificates"}
 
 
+def quote(name, texts, titles):
+    """Put the tables with these titles into the README, between the marks of this part."""
+    readme = HERE.parent / "README.md"
+    chosen = "\n".join(
+        text for text in texts if text.startswith(tuple(f"### {t}\n" for t in titles))
+    )
+    start, end = f"<!-- {name}: written by make bench -->", f"<!-- end of {name} -->"
+    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
+    readme.write_text(pattern.sub(lambda _: f"{start}\n{chosen}{end}", readme.read_text()))
+
+
 def main(names):
     console = Console(stderr=True)
     for name in names or [part for part in PARTS if part not in LONG]:
@@ -26,6 +38,7 @@ def main(names):
                 texts.append(text)
         page = f"# {PARTS[name].TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
         (HERE / f"{name}.md").write_text(page + "\n".join(texts))
+        quote(name, texts, PARTS[name].IN_README)
         console.print(f"wrote benchmarks/{name}.md")
 
 
