@@ -1,6 +1,7 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
-Without a name, all parts but those that take an hour."""
+Without a name, all parts but those that take an hour.
+"""
 
 import re
 import sys

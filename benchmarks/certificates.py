@@ -12,6 +12,7 @@ from calibrant._kernels.certify import running_errors
 from calibrant.certificates import MEASURES, coefficients
 
 TITLE = "Tuned certificates"
+IN_README = ()
 DELTA = 0.05
 RUNS = 1000
 MEANS = (0.01, 0.1, 0.5, 0.9)
@@ -63,7 +64,8 @@ def tables(progress, runs=RUNS, lengths=LENGTHS):
                 delays = first_flags(pool, measure, stretches, BEFORE + 1, runs) - BEFORE
                 middle, late = np.quantile(delays, [0.5, 0.95], method="higher")
                 flagged = f"{np.isfinite(delays).mean():.3f}"
-                rows.append([f"{measure}, {low} to {high}", flagged, f"{middle:.0f}", f"{late:.0f}"])
+                name = f"{measure}, {low} to {high}"
+                rows.append([name, flagged, f"{middle:.0f}", f"{late:.0f}"])
         yield table(
             f"A shift after {BEFORE:,} rounds, {runs:,} runs: flagged within {AFTER:,} rounds",
             ["measure and means", "flagged", "median delay", "95 % of delays up to"],
