@@ -124,8 +124,9 @@ def play(chunk: Chunk) -> list[float]:
 def chunks_of(batches: Sequence[Batch], levels: dict[str, Coefficients] | None) -> list[Chunk]:
     """Return the batches in parts of about `CHUNK` rounds."""
     return [
-        Chunk(batch, number, first, min(first + step, batch.runs), levels and levels[batch.measure])
+        Chunk(batch, number, first, min(first + step, batch.runs), level)
         for number, batch in enumerate(batches)
+        for level in (None if levels is None else levels[batch.measure],)
         for step in (max(1, CHUNK // batch.rounds),)
         for first in range(0, batch.runs, step)
     ]
