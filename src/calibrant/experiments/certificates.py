@@ -3,7 +3,7 @@
 Stationary worlds give U(n, 0). In each run the excess of the error over the part that grows is
 followed, err(n) - b log2(n + 1), or err(n)/sqrt(n) for l1, and its maximum over all n is kept. An
 upper confidence bound of its quantile, the largest over the means and lengths, is what level delta
-needs; the lowest line in ln(1/delta) above these is the certificate. Drifting worlds then give
+needs; a line in ln(1/delta) above these is the certificate. Drifting worlds then give
 what the part with C must cover beyond U(n, 0).
 """
 
@@ -13,7 +13,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from itertools import combinations
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -155,22 +154,22 @@ def upper_quantile(values: Iterable[float], delta: float) -> float | None:
     return ordered[k - 1] if k else None
 
 
-def lowest_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return (start, slope) of the rising line above all points that is nearest to them in sum.
+def line_above(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return (start, slope) of the line along the points, raised until it lies above all.
+
+    The slope is that of least squares, not that of the lowest line above: a tail that is too flat
+    would promise too much at levels too small to be measured.
 
     Examples
     --------
-    >>> from calibrant.experiments.certificates import lowest_line
-    >>> lowest_line([(1.0, 2.0), (2.0, 2.5), (3.0, 4.0)])
+    >>> from calibrant.experiments.certificates import line_above
+    >>> line_above([(1.0, 2.0), (2.0, 2.0), (3.0, 4.0)])
     (1.0, 1.0)
     """
-    lines = [(max(y for _, y in points), 0.0)]
-    for (x, y), (x2, y2) in combinations(points, 2):
-        slope = (y2 - y) / (x2 - x)
-        start = y - slope * x
-        if slope > 0 and all(start + slope * u >= v - 1e-9 for u, v in points):
-            lines.append((start, slope))
-    return min(lines, key=lambda line: sum(line[0] + line[1] * u for u, _ in points))
+    x, y = np.array(points).T
+    spread = x - x.mean()
+    slope = round_up(max(0.0, float(spread @ y / (spread @ spread))), 0.01)
+    return round_up(float((y - slope * x).max()), 0.01), slope
 
 
 def round_up(value: float, step: float) -> float:
@@ -192,11 +191,11 @@ def fit_steady(batches: Sequence[Batch], figures: Sequence[Sequence[float]]) -> 
             if bounds:
                 quantiles[str(level)] = round(max(bounds), 4)
         points = [(math.log(1 / float(level)), value) for level, value in quantiles.items()]
-        start, per_log = lowest_line(points)
+        start, per_log = line_above(points)
         rows[measure] = {
             "slope": SLOPES[measure],
-            "start": round_up(start, 0.01),
-            "per_log": round_up(per_log, 0.01),
+            "start": start,
+            "per_log": per_log,
             "quantiles": quantiles,
         }
     return rows
