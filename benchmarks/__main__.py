@@ -1,4 +1,4 @@
-"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [speed] [error] [choices]``."""
+"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [name ...]``."""
 
 import sys
 from pathlib import Path
@@ -8,9 +8,9 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import choices, error, machine, speed  # noqa: E402
+from benchmarks import choices, error, machine, paper, speed  # noqa: E402
 
-PARTS = {"speed": speed, "error": error, "choices": choices}
+PARTS = {"speed": speed, "error": error, "choices": choices, "paper": paper}
 
 
 def main(names):
