@@ -106,6 +106,8 @@ def draw(river, times):
     )  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="cells", ylabel="ns a round of run")
     axes.set_xticks(CELLS, [str(cells) for cells in CELLS])
+    heights = (100, 200, 500, 1000, 2000, 5000)
+    axes.set_yticks(heights, [f"{ns:,}" for ns in heights])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize=8)

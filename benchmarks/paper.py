@@ -47,7 +47,7 @@ LIMITS = {
 
 
 def contenders(measure):
-    """Return makers of forecasters from a stream and a seed; only Refined looks at the stream."""
+    """Return makers of forecasters from a stream and a seed; C is read off the stream."""
     loss, epoch = ("log", "kl") if measure == "pseudo_kl" else ("squared", "l2")
 
     def refined(constants):
@@ -60,12 +60,19 @@ def contenders(measure):
             measure, horizon=horizon, constants=constants, seed=seed
         )
 
+    def interval(constants):
+        return lambda stream, seed: Interval.for_deviation(
+            stream.deviation, ROUNDS, constants=constants, seed=seed
+        )
+
+    known = {"Interval, C known": interval("tuned"), "Interval, C known, paper": interval("paper")}
     return {
         "Refined, C known": refined("tuned"),
-        "Refined, paper": refined("paper"),
+        "Refined, C known, paper": refined("paper"),
         "Restarting": restarting("tuned", ROUNDS),
         "Restarting, no horizon": restarting("tuned", None),
         "Restarting, paper": restarting("paper", ROUNDS),
+        **(known if measure == "l1" else {}),
         "Interval": lambda stream, seed: Interval(horizon=ROUNDS, seed=seed),
         f"Swap, {loss}": lambda stream, seed: Swap(loss, horizon=ROUNDS, seed=seed),
         f'Epoch("{epoch}")': lambda stream, seed: Epoch(epoch, seed=seed),
