@@ -2,6 +2,8 @@
 
 from calibrant.forecasters.epoch import Epoch as Epoch
 from calibrant.forecasters.interval import Interval as Interval
+from calibrant.forecasters.refined import Refined as Refined
+from calibrant.forecasters.restarting import Restarting as Restarting
 from calibrant.forecasters.swap import Swap as Swap
 from calibrant.forecasters.zoom import Zoom as Zoom
 

@@ -4,11 +4,29 @@ from calibrant._kernels.msmwc cimport MsMwC
 from calibrant._kernels.partition cimport Partition
 
 
+# What a fresh start leans towards. Cells below y_hat start with a share `inner` (those inside
+# [a, b]) or `outer` (the others) on the expert that pushes right, cells above it on the other, and
+# the cell around it undecided: 1/2 is no leaning at all.
+cdef struct Lean:
+    double y_hat
+    double a
+    double b
+    double inner
+    double outer
+
+
+cdef inline Lean lean_towards(double y_hat, double trust) noexcept nogil:
+    return Lean(y_hat, 0.0, 1.0, trust, trust)
+
+
 cdef class IntervalKernel(Kernel):
     cdef Partition cells      # the partition in use, in probabilities
     cdef MsMwC experts        # expert 2i is (cell i, +1), expert 2i + 1 is (cell i, -1)
     cdef Py_ssize_t lo, hi    # the cells this round is played in; the same when it is one
+    cdef double[2] share      # their probabilities
+    cdef Py_ssize_t[2] edge   # which edges the support points are
     cdef double u             # the probability that both cells are charged for
+    cdef double anchor        # cells from here on predict their lower end, others the upper one
 
     cdef Block block
     cdef double total         # sum of the block's outcomes
@@ -17,12 +35,10 @@ cdef class IntervalKernel(Kernel):
     cdef bint given           # was the partition given as such?
     cdef Partition spare      # the next block's partition, being built
 
-    # Start anew on a partition of [0, 1], tuned for T rounds. Cells below y_hat start with a share
-    # `trust` on the expert that pushes right, cells above it on the other, and the cell around it
-    # undecided: trust 1/2 is the uniform start. Returns -1 when there was no memory and nothing
-    # changed. The horizon is the caller's to watch, unless this kernel was made to double it.
-    cdef int begin(
-        self, const Partition *partition, double T, double y_hat, double trust
-    ) noexcept nogil
-    cdef int open_block(self, double T, double y_hat, double trust) noexcept nogil
+    # Start anew for T rounds; a kernel that was given its partition takes what is in `spare`.
+    # Returns -1 when there was no memory and nothing changed. The horizon is the caller's to watch,
+    # unless this kernel was made to double it.
+    cdef int open_block(self, double T, Lean lean) noexcept nogil
+    cdef int begin(self, const Partition *partition, double T, Lean lean) noexcept nogil
     cdef double phi(self, Py_ssize_t i) noexcept nogil
+    cdef Py_ssize_t edge_of(self, Py_ssize_t i) noexcept nogil

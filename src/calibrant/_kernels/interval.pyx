@@ -7,7 +7,12 @@ Phi, w_{i,+} - w_{i,-} on J_i; u, the point the cells are charged for; T, the ro
 Phi is constant on a cell, so it changes sign at an edge. Both support points of P_t are put there,
 the last point of one cell and the first of the next: the expected gain of the weighted experts is
 then exactly 0, whatever the outcome. The paper's l are gains, and MsMwC is fed their negatives.
+
+A forecaster built on this one may move the prediction of the cells beyond an anchor to inf J_i.
+The two cells that touch the anchor then share a prediction, which stands in P_t once.
 """
+
+from libc.math cimport INFINITY
 
 from calibrant._kernels.blocks cimport (
     FIRST, GROWTH, block_ends, cells_for, is_block_length,
@@ -41,12 +46,13 @@ cdef class IntervalKernel(Kernel):
         cdef const double[::1] given
         self.experts.cap, self.experts.correction, self.trust = cap, correction, trust
         self.fixed, self.given = cells, edges is not None
+        self.anchor = INFINITY
         self.block.last = horizon > 0.0
         if self.given:
             given = edges
             if partition_set(&self.spare, &given[0], given.shape[0] - 1) < 0:
                 raise MemoryError
-        if self.open_block(horizon if horizon > 0.0 else FIRST, 0.5, UNIFORM) < 0:
+        if self.open_block(horizon if horizon > 0.0 else FIRST, lean_towards(0.5, UNIFORM)) < 0:
             raise MemoryError
 
     def __dealloc__(self):
@@ -54,18 +60,17 @@ cdef class IntervalKernel(Kernel):
         partition_free(&self.cells)
         partition_free(&self.spare)
 
-    cdef int open_block(self, double T, double y_hat, double trust) noexcept nogil:
+    cdef int open_block(self, double T, Lean lean) noexcept nogil:
         """Start anew on this forecaster's own partition for T rounds."""
         cdef Py_ssize_t cells = self.fixed if self.fixed else cells_for(T)
         if not self.given and partition_uniform(&self.spare, cells, 0.0, 1.0) < 0:
             return -1
-        return self.begin(&self.spare, T, y_hat, trust)
+        return self.begin(&self.spare, T, lean)
 
-    cdef int begin(
-        self, const Partition *partition, double T, double y_hat, double trust
-    ) noexcept nogil:
+    cdef int begin(self, const Partition *partition, double T, Lean lean) noexcept nogil:
+        cdef const double *edges = partition.edges
         cdef Py_ssize_t i
-        cdef double plus
+        cdef double plus, trust
         if partition_reserve(&self.cells, partition.cells + 1.0) < 0:
             return -1
         if msmwc_reserve(&self.experts, 2 * partition.cells) < 0:
@@ -73,9 +78,10 @@ cdef class IntervalKernel(Kernel):
         partition_copy(&self.cells, partition)
         for i in range(partition.cells):
             plus = UNIFORM
-            if partition.edges[i + 1] <= y_hat:
+            trust = lean.inner if lean.a <= edges[i] and edges[i + 1] <= lean.b else lean.outer
+            if edges[i + 1] <= lean.y_hat:
                 plus = 1.0 - trust
-            elif partition.edges[i] >= y_hat:
+            elif edges[i] >= lean.y_hat:
                 plus = trust
             self.experts.trial[2 * i] = plus
             self.experts.trial[2 * i + 1] = 1.0 - plus
@@ -86,11 +92,15 @@ cdef class IntervalKernel(Kernel):
     cdef double phi(self, Py_ssize_t i) noexcept nogil:
         return self.experts.w[2 * i] - self.experts.w[2 * i + 1]
 
+    cdef Py_ssize_t edge_of(self, Py_ssize_t i) noexcept nogil:
+        """Return which edge cell i predicts."""
+        return i if self.cells.edges[i] >= self.anchor else i + 1
+
     cdef int place(self) noexcept nogil:
         cdef Py_ssize_t lo = 0, hi = self.cells.cells - 1, middle
         cdef double below, above
         self.size = 1
-        self.weights[0] = 1.0
+        self.weights[0] = self.share[0] = 1.0
         if self.phi(lo) > 0.0:
             hi = lo
             self.u = self.cells.edges[0]
@@ -106,29 +116,34 @@ cdef class IntervalKernel(Kernel):
                     lo = middle
             below, above = -self.phi(lo), self.phi(hi)
             self.u = self.cells.edges[hi]
-            self.size = 2
-            self.points[1] = self.cells.edges[hi + 1]
-            self.weights[0] = above / (below + above)
-            self.weights[1] = below / (below + above)
-        self.points[0] = self.cells.edges[lo + 1]
+            self.share[0] = above / (below + above)
+            self.share[1] = below / (below + above)
+            self.edge[1] = self.edge_of(hi)
+            if self.edge[1] != self.edge_of(lo):
+                self.size = 2
+                self.points[1] = self.cells.edges[self.edge[1]]
+                self.weights[0], self.weights[1] = self.share[0], self.share[1]
+        self.edge[0] = self.edge_of(lo)
+        self.points[0] = self.cells.edges[self.edge[0]]
         self.lo, self.hi = lo, hi
         return 0
 
     cdef int learn(self, double y) noexcept nogil:
         cdef Py_ssize_t experts[4]
         cdef double losses[4]
-        cdef Py_ssize_t k, cell
+        cdef Py_ssize_t k, cell, played = 1 if self.lo == self.hi else 2
         # The weights that a block's last outcome would move are thrown away by the next.
         if block_ends(&self.block):
             return self.open_block(
-                GROWTH * self.block.T, (self.total + y) / (self.block.seen + 1), self.trust
+                GROWTH * self.block.T,
+                lean_towards((self.total + y) / (self.block.seen + 1), self.trust),
             )
-        for k in range(self.size):
+        for k in range(played):
             cell = self.hi if k else self.lo
             experts[2 * k], experts[2 * k + 1] = 2 * cell, 2 * cell + 1
-            losses[2 * k] = -self.weights[k] * (self.u - y)
+            losses[2 * k] = -self.share[k] * (self.u - y)
             losses[2 * k + 1] = -losses[2 * k]
-        msmwc_learn(&self.experts, 2 * self.size, experts, losses)
+        msmwc_learn(&self.experts, 2 * played, experts, losses)
         self.block.seen += 1
         self.total += y
         return 0
@@ -162,7 +177,7 @@ cdef class IntervalKernel(Kernel):
         cdef const double[::1] V = floats(state, "V", size=2 * cells, low=0.0)
         if abs(sum(state["w"]) - 1.0) > 1e-9 or min(state["w"]) <= 0.0:
             raise ValueError("saved w must be positive and sum to 1")
-        if self.open_block(T, 0.5, UNIFORM) < 0:
+        if self.open_block(T, lean_towards(0.5, UNIFORM)) < 0:
             raise MemoryError
         self.block.seen, self.total = <long long>seen, total
         msmwc_restore(&self.experts, &w[0], &V[0], slope)

@@ -13,8 +13,8 @@ cdef int partition_uniform(
     Partition *p, Py_ssize_t cells, double low, double high
 ) noexcept nogil
 cdef int partition_refined(
-    Partition *p, double centre, double r, Py_ssize_t inner, Py_ssize_t per_band, bint anchored,
-    double low, double high,
+    Partition *p, double centre, double r, Py_ssize_t left, Py_ssize_t right, Py_ssize_t per_band,
+    bint anchored, double low, double high,
 ) noexcept nogil
 cdef int partition_copy(Partition *p, const Partition *source) noexcept nogil
 cdef int partition_set(Partition *p, const double *edges, Py_ssize_t cells) noexcept nogil

@@ -67,38 +67,37 @@ cdef int partition_uniform(
 
 
 cdef int partition_refined(
-    Partition *p, double centre, double r, Py_ssize_t inner, Py_ssize_t per_band, bint anchored,
-    double low, double high,
+    Partition *p, double centre, double r, Py_ssize_t left, Py_ssize_t right, Py_ssize_t per_band,
+    bint anchored, double low, double high,
 ) noexcept nogil:
-    """Cut centre +- 2r into `inner` cells and each band around it into `per_band`.
+    """Cut centre +- 2r into `left + right` cells and each band around it into `per_band`.
 
     Equations `outer_division_Cal2` and `outer_division` of the paper. With `anchored`, the two
-    sides of the centre are cut apart, half of the inner cells each, so that the centre is an edge.
+    sides of the centre are cut apart, `left` and `right` cells each, so that the centre is an edge.
     """
     cdef double a, b, far, near
-    cdef Py_ssize_t half = (inner + 1) // 2
-    cdef int left, right, q
+    cdef int below, above, q
     r = fmax(r, FINEST * (high - low))
     centre = fmin(fmax(centre, low), high)
     a, b = fmax(centre - 2.0 * r, low), fmin(centre + 2.0 * r, high)
-    left, right = bands_within(a - low, r), bands_within(high - b, r)
-    if partition_reserve(p, <double>(left + right) * per_band + inner + 3.0) < 0:
+    below, above = bands_within(a - low, r), bands_within(high - b, r)
+    if partition_reserve(p, <double>(below + above) * per_band + left + right + 3.0) < 0:
         return -1
     p.cells = 0
     p.edges[0] = low
     far = low
-    for q in range(left - 1, -1, -1):
+    for q in range(below - 1, -1, -1):
         near = fmax(a - (ldexp(1.0, q) - 1.0) * r, low)
         cut(p, far, near, per_band)
         far = near
     if anchored:
-        cut(p, a, centre, half)
-        cut(p, centre, b, half)
+        cut(p, a, centre, left)
+        cut(p, centre, b, right)
     else:
-        cut(p, a, b, inner)
+        cut(p, a, b, left + right)
     p.turn = p.cells
     near = b
-    for q in range(1, right + 1):
+    for q in range(1, above + 1):
         far = fmin(b + (ldexp(1.0, q) - 1.0) * r, high)
         cut(p, near, far, per_band)
         near = far
@@ -163,7 +162,9 @@ def refined_edges(
 ):
     """Return the edges of an inner region with its bands, and their turn."""
     cdef Partition p = Partition(0, 0, 0, NULL)
-    if partition_refined(&p, centre, r, inner, per_band, anchored, low, high) < 0:
+    cdef Py_ssize_t left = (inner + 1) // 2 if anchored else inner
+    cdef Py_ssize_t right = left if anchored else 0
+    if partition_refined(&p, centre, r, left, right, per_band, anchored, low, high) < 0:
         raise MemoryError(f"no memory for {inner} cells and bands of {per_band}")
     return taken(&p)
 

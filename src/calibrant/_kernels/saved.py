@@ -37,3 +37,9 @@ def number(
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise ValueError(f"saved {name} must be a number in [{low}, {high}], got {value!r}")
     return value
+
+
+def part_of(state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split off what belongs to an inner kernel, saved under names with a prefix."""
+    inner = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+    return {k: v for k, v in state.items() if not k.startswith(prefix)}, inner

@@ -7,8 +7,9 @@ with rows H(a_s), of which P_t is a stationary distribution; T, the rounds plann
 
 Squared loss: online gradient descent, a_s += P_t(s)/max(G, 1) (y - a_s), and H keeps the mean
 (Fishelson et al. 2025). Log loss: exponentially weighted online optimisation, which is
-a_s = (2 prior + sum P_t(s) y)/(2 + G), and H with crossed variances (Luo, Senapati & Sharan 2025,
-who have prior = 1/2).
+a_s = (n0 prior + sum P_t(s) y)/(n0 + G), and H with crossed variances (Luo, Senapati & Sharan 2025,
+who have n0 = 2 and prior = 1/2). A forecaster built on this one may ask for such a mean under the
+squared loss as well, where it is follow-the-regularised-leader.
 """
 
 from libc.math cimport M_PI, fmax, fmin
@@ -41,6 +42,7 @@ cdef class SwapKernel(Kernel):
         super().__init__(seed)
         cdef const double[::1] given
         self.log_loss = log_loss
+        self.n0 = 2.0 if log_loss else 0.0
         self.fixed, self.given = cells, edges is not None
         self.block.last = horizon > 0.0 or self.given or cells > 0
         if self.given:
@@ -106,7 +108,7 @@ cdef class SwapKernel(Kernel):
         self.last = 0
         for s in range(points):
             self.G[s] = 0.0
-            self.A[s] = 0.0 if self.log_loss else self.prior
+            self.A[s] = 0.0 if self.n0 > 0.0 else self.prior
             self.set_row(s)
             if self.grid.edges[s] <= self.prior:
                 self.last = s
@@ -115,8 +117,8 @@ cdef class SwapKernel(Kernel):
 
     cdef double action(self, Py_ssize_t s) noexcept nogil:
         """Return a_s, what the learner of point s would predict."""
-        if self.log_loss:
-            return (2.0 * self.prior + self.A[s]) / (2.0 + self.G[s])
+        if self.n0 > 0.0:
+            return (self.n0 * self.prior + self.A[s]) / (self.n0 + self.G[s])
         return self.A[s]
 
     cdef void set_row(self, Py_ssize_t s) noexcept nogil:
@@ -166,7 +168,7 @@ cdef class SwapKernel(Kernel):
         for i in range(self.size):
             s, g = self.chain.members[i], self.weights[i]
             self.G[s] += g
-            if self.log_loss:
+            if self.n0 > 0.0:
                 self.A[s] += g * y
             else:
                 self.A[s] += g / fmax(self.G[s], 1.0) * (y - self.A[s])
@@ -206,7 +208,7 @@ cdef class SwapKernel(Kernel):
         cdef const double[::1] G = floats(state, "G", size=points, low=0.0)
         cdef const double[::1] A = floats(state, "A", size=points, low=0.0)
         for s in range(points):
-            if A[s] > (G[s] * (1.0 + 1e-9) if self.log_loss else 1.0):
+            if A[s] > (G[s] * (1.0 + 1e-9) if self.n0 > 0.0 else 1.0):
                 raise ValueError(f"saved A is more than outcomes allow at point {s}: {A[s]}")
         if self.open_block(T, prior) < 0:
             raise MemoryError

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from calibrant.forecasters import Epoch, Forecaster, Zoom
+from calibrant.forecasters import (
+    Epoch,
+    Forecaster,
+    Interval,
+    Refined,
+    Restarting,
+    Swap,
+    Zoom,
+)
 from calibrant.forecasters.rivals import FosterHart, RunningMean
 
 #: Every forecaster that a user can name, made from a seed.
@@ -15,6 +23,10 @@ FORECASTERS: dict[str, Callable[[int], Forecaster]] = {
     "zoom": lambda seed: Zoom(seed=seed),
     "epoch": lambda seed: Epoch(seed=seed),
     "epoch-kl": lambda seed: Epoch("kl", seed=seed),
+    "interval": lambda seed: Interval(seed=seed),
+    "swap": lambda seed: Swap(seed=seed),
+    "refined": lambda seed: Refined(seed=seed),
+    "restarting": lambda seed: Restarting(seed=seed),
     "foster-hart": lambda seed: FosterHart(seed=seed),
     "running-mean": lambda seed: RunningMean(seed=seed),
 }

@@ -1,0 +1,209 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Restarting, Algorithm `meta_alg_piecewise`: Refined, restarted when its error gives it away.
+
+Symbols: b, the block, which guesses C = 8^b; l, the sub-block; G, how many sub-blocks of a block
+assume C = 0, before one assumes C = 8^b; U(n, C), the certificate: what error n rounds of deviation
+C explain; t, the rounds so far.
+"""
+
+from libc.math cimport cbrt, ceil, fmax, fmin, ldexp, log2, sqrt
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from calibrant._kernels.cuts cimport L1
+from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.refined cimport RefinedKernel
+
+from calibrant._kernels.saved import check_names, floats, number, part_of
+
+cdef double MOST = 2.0 ** 53      # sub-blocks of a block, far more than there will be rounds
+cdef int LAST_BLOCK = 64
+cdef Py_ssize_t WIDTH = sizeof(Row) // sizeof(double)
+
+
+cdef class RestartingKernel(Kernel):
+    """The blocks of one Restarting.
+
+    `horizon` and `delta` are for Refined; `known` is the horizon that the thresholds refer to, 0
+    for none, and `cube` that of (C T)^(1/3) under l1, 0 for the rounds tested.
+    """
+
+    def __init__(
+        self, seed, int measure, double horizon, double delta, bint tuned,
+        coefficients, double known, double cube,
+    ):
+        super().__init__(seed)
+        self.base = RefinedKernel(0, measure, 0.0, horizon, delta, tuned)
+        self.l1, self.horizon, self.cube = measure == L1, known, cube
+        self.c0, self.c1, self.d0, self.d1 = coefficients
+        self.open_block(1)
+
+    def __dealloc__(self):
+        free(self.rows)
+
+    # -- thresholds -----------------------------------------------------------------------------
+
+    cdef double U(self, double n, int64_t b) noexcept nogil:
+        """Return the certificate for C = 8^b, or for C = 0 if b is 0."""
+        cdef double root = ldexp(1.0, <int>b) if b else 0.0, M
+        if self.l1:
+            return self.c0 * sqrt(n) + self.d0 * root * cbrt(self.cube if self.cube > 0.0 else n)
+        M = log2(n + 1.0)
+        return self.c0 + self.c1 * M + (self.d0 + self.d1 * M) * root
+
+    cdef double threshold(self) noexcept nogil:
+        """Return what the error of the sub-block may be."""
+        if self.l <= self.G:
+            return self.U(<double>(self.t - self.start), 0)
+        return self.U(self.horizon if self.horizon > 0.0 else <double>self.t, self.b)
+
+    # -- blocks ---------------------------------------------------------------------------------
+
+    cdef double guess(self) noexcept nogil:
+        """Return the deviation that the sub-block assumes."""
+        return 0.0 if self.l <= self.G else ldexp(1.0, 3 * <int>self.b)
+
+    cdef void open_block(self, int64_t b) noexcept nogil:
+        # Without a horizon, twice the rounds so far stand for it: blocks should last that long.
+        cdef double n = self.horizon if self.horizon > 0.0 else fmax(2.0 * self.t, 64.0)
+        cdef double q = self.U(n, b) / self.U(n, 0)
+        self.b, self.l = b, 1.0
+        self.G = fmin(ceil(q * q if self.l1 else q), MOST)
+        self.open_sub_block()
+
+    cdef void open_sub_block(self) noexcept nogil:
+        self.start = self.t
+        self.base.begin(self.guess())
+
+    cdef Row current(self) noexcept nogil:
+        """Return the sub-block being played as if it ended now."""
+        return Row(
+            self.b, self.l, self.G + 1.0, self.guess(), self.start, self.t,
+            self.base.error_so_far(), self.threshold(),
+        )
+
+    cdef int reserve_row(self) noexcept nogil:
+        """Make room for one more row, unless the oldest is to make room."""
+        cdef void *grown
+        cdef Py_ssize_t room
+        if self.closed < self.room or self.room == KEPT:
+            return 0
+        room = 16
+        while room <= self.closed and room < KEPT:
+            room *= 2
+        grown = realloc(self.rows, room * sizeof(Row))
+        if grown == NULL:
+            return -1
+        self.rows, self.room = <Row *>grown, room
+        return 0
+
+    # -- the round ------------------------------------------------------------------------------
+
+    cdef int place(self) noexcept nogil:
+        if self.base.place() < 0 or self.reserve(self.base.size) < 0:
+            return -1
+        self.size = self.base.size
+        memcpy(self.points, self.base.points, self.size * sizeof(double))
+        memcpy(self.weights, self.base.weights, self.size * sizeof(double))
+        return 0
+
+    cdef int learn(self, double y) noexcept nogil:
+        if self.reserve_row() < 0:
+            return -1
+        self.base.chosen = self.chosen
+        if self.base.learn(y) < 0:
+            return -1
+        self.t += 1
+        if self.base.error_so_far() <= self.threshold():
+            return 0
+        self.rows[self.closed % KEPT] = self.current()
+        self.closed += 1
+        if self.l > self.G:
+            self.open_block(self.b + 1 if self.b < LAST_BLOCK else self.b)
+        else:
+            self.l += 1.0
+            self.open_sub_block()
+        return 0
+
+    # -- for Python -----------------------------------------------------------------------------
+
+    @property
+    def epoch(self):
+        """The epoch being played, counted from 1 since the last restart."""
+        return self.base.m
+
+    @property
+    def error(self):
+        """The error since the last restart, by the measure, summed over epochs."""
+        return self.base.error_so_far()
+
+    def _rows(self):
+        """Return the rows kept of sub-blocks that are over, oldest first, one after the other."""
+        cdef Py_ssize_t kept = min(self.closed, <int64_t>KEPT), k
+        table = np.empty((kept, WIDTH))
+        cdef double[:, ::1] into = table
+        for k in range(kept):
+            memcpy(&into[k, 0], &self.rows[(self.closed - kept + k) % KEPT], sizeof(Row))
+        return table
+
+    def _row(self):
+        """Return the row of the sub-block being played."""
+        cdef Row row = self.current()
+        table = np.empty(WIDTH)
+        cdef double[::1] into = table
+        memcpy(&into[0], &row, sizeof(Row))
+        return table
+
+    @property
+    def forgotten(self):
+        """How many of the oldest sub-blocks `history` no longer holds."""
+        return max(self.closed - KEPT, 0)
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.room * sizeof(Row) + self.base.__sizeof__()
+
+    def _get_state(self):
+        state = {
+            "t": self.t,
+            "start": self.start,
+            "b": self.b,
+            "l": self.l,
+            "G": self.G,
+            "closed": self.closed,
+            "rows": self._rows().ravel(),
+        }
+        return state | {f"refined.{k}": v for k, v in self.base._get_state().items()}
+
+    def _set_state(self, state):
+        before = self._get_state()
+        try:
+            self._take_over(state)
+        except ValueError:
+            self._take_over(before)
+            raise
+
+    def _take_over(self, state):
+        """Take over a state; one that makes no sense leaves a mixture behind."""
+        state, inner = part_of(state, "refined.")
+        check_names(state, {"t", "start", "b", "l", "G", "closed", "rows"})
+        cdef int64_t t = int(number(state, "t", low=0, high=2**62))
+        cdef int64_t start = int(number(state, "start", low=0, high=t))
+        cdef int64_t b = int(number(state, "b", low=1, high=LAST_BLOCK))
+        cdef double G = number(state, "G", low=1.0, high=MOST)
+        cdef double l = number(state, "l", low=1.0, high=G + 1.0)
+        cdef int64_t closed = int(number(state, "closed", low=0, high=t)), k
+        cdef Py_ssize_t kept = min(closed, <int64_t>KEPT)
+        cdef const double[::1] rows = floats(state, "rows", size=kept * WIDTH, low=0.0)
+        self.t, self.start, self.b, self.l, self.G = t, start, b, l, G
+        # Refined lays out its cells for the deviation that the sub-block assumes.
+        self.base.C = self.guess()
+        self.base._take_over(inner)
+        for k in range(closed - kept, closed):
+            self.closed = k
+            if self.reserve_row() < 0:
+                raise MemoryError
+            memcpy(&self.rows[k % KEPT], &rows[(k - closed + kept) * WIDTH], sizeof(Row))
+        self.closed = closed
