@@ -1,0 +1,1 @@
+"""Simulations: what was measured, and how to measure it again."""

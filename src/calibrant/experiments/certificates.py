@@ -1,0 +1,318 @@
+"""The simulation behind the tuned certificates.
+
+Stationary worlds give U(n, 0). In each run the excess of the error over the part that grows is
+followed, err(n) - b log2(n + 1), or err(n)/sqrt(n) for l1, and its maximum over all n is kept. An
+upper confidence bound of its quantile, the largest over the means and lengths, is what level delta
+needs; the lowest line in ln(1/delta) above these is the certificate. Drifting worlds then give
+what the part with C must cover beyond U(n, 0).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import combinations
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import calibrant
+from calibrant._checks import Floats, check_integer
+from calibrant._kernels.certify import running_errors
+from calibrant.certificates import MEASURES, Coefficients
+from calibrant.certificates import tuned as shipped
+from calibrant.experiments.worlds import WORLDS
+from calibrant.forecasters.refined import Refined
+
+#: What is taken off the error before its maximum: a multiple of log2(n + 1).
+SLOPES = {"l1": 0.0, "l2": 1.0, "pseudo_l2": 1.0, "pseudo_kl": 2.0}
+LEVELS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
+#: A quantile is replaced by an upper bound that fails to be one in 5 % of simulations.
+CONFIDENCE = 0.95
+FEWEST_RUNS = 60  # with fewer there is no such bound at level 0.05
+FEWEST_ROUNDS = 100
+CHUNK = 1_000_000  # rounds that a worker plays before it reports
+
+
+class Batch(NamedTuple):
+    """Runs of one world with one measure."""
+
+    measure: str
+    world: str
+    mean: float  # of a steady world
+    deviation: float  # that the forecaster is told, and the world has
+    rounds: int
+    runs: int
+
+
+class Chunk(NamedTuple):
+    """A part of a batch: the runs from `first` up to `last`."""
+
+    batch: Batch
+    number: int  # of the batch, which seeds its runs
+    first: int
+    last: int
+    level: Coefficients | None  # U(n, 0), once it is known
+
+
+def plan_steady(runs: int, rounds: int) -> list[Batch]:
+    """Return the stationary batches: where the error is largest, most runs and the longest."""
+    return [
+        Batch(measure, "steady", mean, 0.0, length, count)
+        for measure in MEASURES
+        for mean, length, count in (
+            (0.5, rounds, runs),
+            (0.5, 10 * rounds, runs // 10),
+            (0.1, rounds, 3 * runs // 10),
+            (0.01, rounds, 3 * runs // 10),
+        )
+    ]
+
+
+def plan_drifting(runs: int, rounds: int) -> list[Batch]:
+    """Return the batches with a deviation: every world at every power of 8 up to half of n."""
+    return [
+        Batch(measure, world, 0.5, 8.0**k, length, max(FEWEST_RUNS, 6 * runs // 100))
+        for measure in MEASURES
+        for length in (rounds // 10, rounds)
+        for k in range(1, 6)
+        if 8**k <= length / 2
+        for world in WORLDS
+    ]
+
+
+def excess(measure: str, errors: Floats) -> float:
+    """Return the largest excess of the error over the part that grows, over all rounds."""
+    n = np.arange(1, len(errors) + 1)
+    if measure == "l1":
+        return float((errors / np.sqrt(n)).max())
+    return float((errors - SLOPES[measure] * np.log2(n + 1)).max())
+
+
+def need(measure: str, errors: Floats, level: Coefficients, deviation: float) -> float:
+    """Return the d0 that a run with a deviation needs, over all rounds."""
+    n = np.arange(1, len(errors) + 1)
+    if measure == "l1":
+        return float(((errors - level.c0 * np.sqrt(n)) / np.cbrt(deviation * n)).max())
+    return float((errors - level.c0 - level.c1 * np.log2(n + 1)).max() / math.cbrt(deviation))
+
+
+def play(chunk: Chunk) -> list[float]:
+    """Return a figure of every run of a chunk; a run depends on its batch and number alone."""
+    batch, figures = chunk.batch, []
+    for run in range(chunk.first, chunk.last):
+        rng = np.random.default_rng([MEASURES.index(batch.measure), chunk.number, run])
+        if batch.deviation == 0.0:
+            means: float | Floats = batch.mean
+        else:
+            means = WORLDS[batch.world](batch.rounds, batch.deviation, rng)
+        outcomes = rng.random(batch.rounds) < means
+        forecaster = Refined(batch.measure, deviation=batch.deviation, seed=int(rng.integers(2**63)))
+        errors = running_errors(forecaster, outcomes)
+        if chunk.level is None:
+            figures.append(excess(batch.measure, errors))
+        else:
+            figures.append(need(batch.measure, errors, chunk.level, batch.deviation))
+    return figures
+
+
+def chunks_of(batches: Sequence[Batch], levels: dict[str, Coefficients] | None) -> list[Chunk]:
+    """Return the batches in parts of about `CHUNK` rounds."""
+    return [
+        Chunk(batch, number, first, min(first + step, batch.runs), levels and levels[batch.measure])
+        for number, batch in enumerate(batches)
+        for step in (max(1, CHUNK // batch.rounds),)
+        for first in range(0, batch.runs, step)
+    ]
+
+
+def upper_quantile(values: Iterable[float], delta: float) -> float | None:
+    """Return a value that the true (1 - delta)-quantile lies below, with confidence 95 %.
+
+    It is the k-th largest, with the largest k for which at most k - 1 of n draws pass the true
+    quantile in no more than 5 % of samples. None if there is no such k.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.certificates import upper_quantile
+    >>> upper_quantile(range(1, 101), 0.05)
+    99
+    >>> upper_quantile(range(10), 0.05)
+    """
+    ordered = sorted(values, reverse=True)
+    n, k, below = len(ordered), 0, 0.0
+    while k < n:
+        below += math.comb(n, k) * delta**k * (1 - delta) ** (n - k)
+        if below > 1 - CONFIDENCE:
+            break
+        k += 1
+    return ordered[k - 1] if k else None
+
+
+def lowest_line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return (start, slope) of the rising line above all points that is nearest to them in sum.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.certificates import lowest_line
+    >>> lowest_line([(1.0, 2.0), (2.0, 2.5), (3.0, 4.0)])
+    (1.0, 1.0)
+    """
+    lines = [(max(y for _, y in points), 0.0)]
+    for (x, y), (x2, y2) in combinations(points, 2):
+        slope = (y2 - y) / (x2 - x)
+        start = y - slope * x
+        if slope > 0 and all(start + slope * u >= v - 1e-9 for u, v in points):
+            lines.append((start, slope))
+    return min(lines, key=lambda line: sum(line[0] + line[1] * u for u, _ in points))
+
+
+def round_up(value: float, step: float) -> float:
+    """Return the next multiple of a step, written without a tail of digits."""
+    return round(math.ceil(value / step - 1e-9) * step, 6)
+
+
+def fit_steady(batches: Sequence[Batch], figures: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Return the row of each measure, as far as stationary worlds decide it."""
+    rows: dict[str, Any] = {}
+    for measure in MEASURES:
+        quantiles: dict[str, float] = {}
+        for level in LEVELS:
+            bounds = [
+                bound
+                for batch, values in zip(batches, figures, strict=True)
+                if batch.measure == measure
+                and (bound := upper_quantile(values, level)) is not None
+            ]
+            if bounds:
+                quantiles[str(level)] = round(max(bounds), 4)
+        points = [(math.log(1 / float(level)), value) for level, value in quantiles.items()]
+        start, per_log = lowest_line(points)
+        rows[measure] = {
+            "slope": SLOPES[measure],
+            "start": round_up(start, 0.01),
+            "per_log": round_up(per_log, 0.01),
+            "quantiles": quantiles,
+        }
+    return rows
+
+
+def fit_drifting(
+    rows: dict[str, Any], batches: Sequence[Batch], figures: Sequence[Sequence[float]]
+) -> None:
+    """Add to each row the part with C: the largest need over the worlds, at level 0.05."""
+    for measure, row in rows.items():
+        worst = ""
+        largest = 0.0
+        for batch, values in zip(batches, figures, strict=True):
+            bound = upper_quantile(values, 0.05)
+            if batch.measure == measure and bound is not None and bound > largest:
+                largest = bound
+                worst = f"{batch.world}, C = {batch.deviation:g}, n = {batch.rounds}"
+        row["deviation"] = round_up(largest, 0.1 if measure == "l1" else 1.0)
+        row["deviation_needed"] = round(largest, 4)
+        row["worst_world"] = worst
+
+
+def run_chunks(
+    chunks: Sequence[Chunk], workers: int, advance: Callable[[int], None]
+) -> Iterator[tuple[Chunk, list[float]]]:
+    """Play chunks, in other processes unless one is enough; yield each as it is done."""
+    if workers == 1:
+        for chunk in chunks:
+            yield chunk, play(chunk)
+            advance(rounds_of(chunk))
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(play, chunk): chunk for chunk in chunks}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+                advance(rounds_of(waiting[done]))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def rounds_of(chunk: Chunk) -> int:
+    """Return how many rounds a chunk takes."""
+    return (chunk.last - chunk.first) * chunk.batch.rounds
+
+
+def simulate(
+    batches: Sequence[Batch],
+    levels: dict[str, Coefficients] | None,
+    workers: int,
+    advance: Callable[[int], None],
+) -> list[list[float]]:
+    """Return the figures of every batch, in the order of its runs, whoever played them."""
+    chunks = chunks_of(batches, levels)
+    # The long ones first, so that no worker is left with one at the end.
+    chunks.sort(key=rounds_of, reverse=True)
+    done = {(c.number, c.first): values for c, values in run_chunks(chunks, workers, advance)}
+    return [
+        [value for key in sorted(key for key in done if key[0] == number) for value in done[key]]
+        for number in range(len(batches))
+    ]
+
+
+def total_rounds(runs: int, rounds: int) -> int:
+    """Return how many rounds `tune` plays, for a progress bar."""
+    batches = plan_steady(runs, rounds) + plan_drifting(runs, rounds)
+    return sum(batch.runs * batch.rounds for batch in batches)
+
+
+def tune(
+    *,
+    runs: int = 1000,
+    rounds: int = 100_000,
+    workers: int | None = None,
+    advance: Callable[[int], None] = lambda rounds: None,
+) -> dict[str, Any]:
+    """Measure the tuned certificates and return their table.
+
+    Parameters
+    ----------
+    runs : int, default 1000
+        Stationary runs of mean 1/2 for each measure; the others follow from it.
+    rounds : int, default 100,000
+        Their length. A tenth as many runs are ten times as long.
+    workers : int, optional
+        Processes to use; all cores by default. The numbers do not depend on it.
+    advance : callable, optional
+        Called with the number of rounds just played.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.certificates import tune
+    >>> table = tune(runs=60, rounds=100, workers=1)
+    >>> sorted(table["measures"])
+    ['l1', 'l2', 'pseudo_kl', 'pseudo_l2']
+    """
+    check_integer("runs", runs, FEWEST_RUNS, 10**6)
+    check_integer("rounds", rounds, FEWEST_ROUNDS, 10**7)
+    count = check_integer("workers", workers or os.cpu_count() or 1, 1, 1024)
+    steady, drifting = plan_steady(runs, rounds), plan_drifting(runs, rounds)
+    rows = fit_steady(steady, simulate(steady, None, count, advance))
+    levels = {
+        measure: shipped.coefficients({**row, "deviation": 0.0}, 0.05)
+        for measure, row in rows.items()
+    }
+    fit_drifting(rows, drifting, simulate(drifting, levels, count, advance))
+    return {
+        "schema": 1,
+        "measured": {
+            "calibrant": calibrant.__version__,
+            "runs": runs,
+            "rounds": rounds,
+            "confidence": CONFIDENCE,
+            "steady": "per measure: mean 0.5, `runs` of `rounds` and runs/10 of 10 `rounds`; "
+            "means 0.1 and 0.01, 3 runs/10 of `rounds`; seeds from (measure, batch, run)",
+            "drifting": f"{len(WORLDS)} worlds, C = 8^k up to half the length, lengths `rounds`/10 "
+            "and `rounds`, at level 0.05, the largest need over all rounds of a run",
+        },
+        "measures": rows,
+    }
