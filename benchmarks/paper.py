@@ -55,9 +55,9 @@ def contenders(measure):
             measure, deviation=stream.deviation, horizon=ROUNDS, constants=constants, seed=seed
         )
 
-    def restarting(constants, horizon):
+    def restarting(constants):
         return lambda stream, seed: Restarting(
-            measure, horizon=horizon, constants=constants, seed=seed
+            measure, horizon=ROUNDS, constants=constants, seed=seed
         )
 
     def interval(constants):
@@ -69,9 +69,8 @@ def contenders(measure):
     return {
         "Refined, C known": refined("tuned"),
         "Refined, C known, paper": refined("paper"),
-        "Restarting": restarting("tuned", ROUNDS),
-        "Restarting, no horizon": restarting("tuned", None),
-        "Restarting, paper": restarting("paper", ROUNDS),
+        "Restarting": restarting("tuned"),
+        "Restarting, paper": restarting("paper"),
         **(known if measure == "l1" else {}),
         "Interval": lambda stream, seed: Interval(horizon=ROUNDS, seed=seed),
         f"Swap, {loss}": lambda stream, seed: Swap(loss, horizon=ROUNDS, seed=seed),
