@@ -1,4 +1,4 @@
-"""The command line: ``calibrant run``, ``calibrant measure``, ``calibrant simulate``."""
+"""The command line: run, measure, simulate and tune-certificates."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from calibrant import __version__
 from calibrant.cli import simulate
 from calibrant.cli.measure import measure
 from calibrant.cli.run import run
+from calibrant.cli.tune import tune_certificates
 
 app = typer.Typer(
     name="calibrant",
@@ -21,6 +22,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(measure)
 app.add_typer(simulate.app, name="simulate")
+app.command("tune-certificates")(tune_certificates)
 
 
 def show_version(wanted: bool) -> None:

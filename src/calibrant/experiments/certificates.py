@@ -75,7 +75,7 @@ def plan_steady(runs: int, rounds: int) -> list[Batch]:
 def plan_drifting(runs: int, rounds: int) -> list[Batch]:
     """Return the batches with a deviation: every world at every power of 8 up to half of n."""
     return [
-        Batch(measure, world, 0.5, 8.0**k, length, max(FEWEST_RUNS, 6 * runs // 100))
+        Batch(measure, world, 0.5, 8.0**k, length, max(FEWEST_RUNS, runs // 10))
         for measure in MEASURES
         for length in (rounds // 10, rounds)
         for k in range(1, 6)
@@ -104,13 +104,15 @@ def play(chunk: Chunk) -> list[float]:
     """Return a figure of every run of a chunk; a run depends on its batch and number alone."""
     batch, figures = chunk.batch, []
     for run in range(chunk.first, chunk.last):
-        rng = np.random.default_rng([MEASURES.index(batch.measure), chunk.number, run])
+        rng = np.random.default_rng([chunk.level is not None, chunk.number, run])
         if batch.deviation == 0.0:
             means: float | Floats = batch.mean
         else:
             means = WORLDS[batch.world](batch.rounds, batch.deviation, rng)
         outcomes = rng.random(batch.rounds) < means
-        forecaster = Refined(batch.measure, deviation=batch.deviation, seed=int(rng.integers(2**63)))
+        forecaster = Refined(
+            batch.measure, deviation=batch.deviation, seed=int(rng.integers(2**63))
+        )
         errors = running_errors(forecaster, outcomes)
         if chunk.level is None:
             figures.append(excess(batch.measure, errors))
@@ -184,8 +186,7 @@ def fit_steady(batches: Sequence[Batch], figures: Sequence[Sequence[float]]) -> 
             bounds = [
                 bound
                 for batch, values in zip(batches, figures, strict=True)
-                if batch.measure == measure
-                and (bound := upper_quantile(values, level)) is not None
+                if batch.measure == measure and (bound := upper_quantile(values, level)) is not None
             ]
             if bounds:
                 quantiles[str(level)] = round(max(bounds), 4)
@@ -310,9 +311,9 @@ def tune(
             "rounds": rounds,
             "confidence": CONFIDENCE,
             "steady": "per measure: mean 0.5, `runs` of `rounds` and runs/10 of 10 `rounds`; "
-            "means 0.1 and 0.01, 3 runs/10 of `rounds`; seeds from (measure, batch, run)",
+            "means 0.1 and 0.01, 3 runs/10 of `rounds`; the seed is (part, batch, run)",
             "drifting": f"{len(WORLDS)} worlds, C = 8^k up to half the length, lengths `rounds`/10 "
-            "and `rounds`, at level 0.05, the largest need over all rounds of a run",
+            "and `rounds`, runs/10 of each; at level 0.05, the largest need over all rounds",
         },
         "measures": rows,
     }
