@@ -1,6 +1,6 @@
 """Every public forecaster, once for each way of building it: all pass the same tests."""
 
-from calibrant import Epoch, Interval, Swap, Zoom
+from calibrant import Epoch, Interval, Refined, Restarting, Swap, Zoom
 from calibrant.forecasters.rivals import FosterHart, RunningMean
 from calibrant.partitions import refined
 
@@ -14,6 +14,13 @@ FORECASTERS = [
     (Swap, {"loss": "squared"}),
     (Swap, {"loss": "log"}),
     (Swap, {"loss": "log", "partition": refined(2, 0.1, 4, 2, low=0.1, high=3, domain="theta")}),
+    *[
+        (cls, {"measure": measure, "constants": constants})
+        for cls in (Refined, Restarting)
+        for measure in ("l1", "l2", "pseudo_l2", "pseudo_kl")
+        for constants in ("tuned", "paper")
+    ],
+    (Refined, {"measure": "l2", "deviation": 20.0, "horizon": 1000, "constants": "paper"}),
     (RunningMean, {}),
     (FosterHart, {"cells": 1}),
     (FosterHart, {"cells": 32}),

@@ -91,7 +91,7 @@ def test_results_are_equal_on_two_runs_and_across_processes(request):
 @every_forecaster
 def test_a_second_thread_is_refused_not_raced(cls, arguments):
     """While `run` works without the GIL, the same object refuses others and ends unharmed."""
-    outcomes = random_stream(1, 3_000_000)
+    outcomes = random_stream(1, 500_000)
     shared = cls(**arguments, seed=1)
     runner = threading.Thread(target=shared.run, args=(outcomes,))
     refused = 0

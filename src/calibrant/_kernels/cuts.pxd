@@ -13,11 +13,6 @@ cdef enum:
     PSEUDO_L2 = 2
     PSEUDO_KL = 3         # the one measure whose cells are cut in angles
 
-# Tuned: the radius is so many standard errors of the mean; the paper has sqrt(iota), about 4.
-cdef inline double ERRORS() noexcept nogil:
-    return 1.5
-
-
 cdef struct Cut:
     double T              # rounds that the base forecaster is to plan for
     double low, high      # the domain, in probabilities or angles
@@ -49,6 +44,11 @@ cdef inline void set_region(Cut *cut, double r) noexcept nogil:
     cut.a, cut.b = fmax(cut.x - 2.0 * r, cut.low), fmin(cut.x + 2.0 * r, cut.high)
 
 
+cdef inline Py_ssize_t as_count(double B) noexcept nogil:
+    """Round up; a deviation beyond all measure, which leaves no room for bands, asks for many."""
+    return <Py_ssize_t>fmin(ceil(B), 1e9)
+
+
 cdef inline Cut paper_cut(
     int measure, double C, double T, double delta, double s, double y_hat
 ) noexcept nogil:
@@ -70,7 +70,7 @@ cdef inline Cut paper_cut(
     else:
         N = fmax(N, ceil(2.0 * I / M_PI))
         B = fmax(2.0, cbrt((1.0 + C) / (log(T) * log(T))))
-    cut.left, cut.right, cut.per_band = <Py_ssize_t>N, 0, <Py_ssize_t>ceil(B)
+    cut.left, cut.right, cut.per_band = <Py_ssize_t>N, 0, as_count(B)
     return cut
 
 
@@ -80,17 +80,18 @@ cdef inline Py_ssize_t share_of(double N, double part) noexcept nogil:
 
 
 cdef inline Cut tuned_cut(int measure, double C, double s, double y_hat) noexcept nogil:
-    """With the variance known from y_hat, the mean of all n = s - 2 rounds, and x an edge.
+    """With y_hat the mean of all n = s - 2 rounds before the epoch, and x an edge.
 
-    Each epoch plans for T = 2s rounds: no horizon is needed.
+    The radius is 1.5 standard errors, where the paper has sqrt(iota), about 4, of the largest that
+    there can be. Each epoch takes T = 2s: no horizon is needed.
     """
     cdef double n = s - 2.0, T = 2.0 * s, v, I, N, B = cbrt((1.0 + C) / 4.0)
     cdef Cut cut = domain_of(measure, T, y_hat)
     if measure == PSEUDO_KL:
-        set_region(&cut, ERRORS() / sqrt(n) + sqrt(C / n))
+        set_region(&cut, 1.5 / sqrt(n) + sqrt(C / n))
     else:
         v = fmax(y_hat * (1.0 - y_hat), 1.0 / n)
-        set_region(&cut, ERRORS() * sqrt(v / n) + C / n)
+        set_region(&cut, 1.5 * sqrt(v / n) + C / n)
     I = cut.b - cut.a
     N = cbrt(s * I * I)
     if measure == L1:
@@ -98,6 +99,6 @@ cdef inline Cut tuned_cut(int measure, double C, double s, double y_hat) noexcep
     elif measure == PSEUDO_KL:
         N, B = fmax(N, 2.0 * I / M_PI), fmax(2.0, B)
     cut.left, cut.right = share_of(N, (cut.x - cut.a) / I), share_of(N, (cut.b - cut.x) / I)
-    cut.per_band = <Py_ssize_t>ceil(B)
+    cut.per_band = as_count(B)
     cut.T = s
     return cut

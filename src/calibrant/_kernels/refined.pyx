@@ -214,6 +214,7 @@ cdef class RefinedKernel(Kernel):
     @property
     def epoch(self):
         """The epoch being played, counted from 1; epoch m lasts 2^m rounds."""
+        self.enter()
         return self.m
 
     @property
@@ -222,6 +223,7 @@ cdef class RefinedKernel(Kernel):
 
         It is never below the error of all rounds together, and what the certificates speak of.
         """
+        self.enter()
         return self.error_so_far()
 
     def __sizeof__(self):

@@ -23,7 +23,6 @@ cdef class RestartingKernel(Kernel):
     cdef RefinedKernel base
     cdef bint l1
     cdef double horizon       # [T] of the paper, or 0: then the rounds so far stand for it
-    cdef double cube          # l1: what T^(1/3) is taken of beside C, or 0 for the rounds tested
     cdef double c0, c1, d0, d1
 
     cdef int64_t t            # rounds so far

@@ -10,8 +10,6 @@ class RestartingKernel(Kernel):
         delta: float,
         tuned: bool,
         coefficients: tuple[float, float, float, float],
-        known: float,
-        cube: float,
     ) -> None: ...
     @property
     def epoch(self) -> int: ...

@@ -27,17 +27,16 @@ cdef Py_ssize_t WIDTH = sizeof(Row) // sizeof(double)
 cdef class RestartingKernel(Kernel):
     """The blocks of one Restarting.
 
-    `horizon` and `delta` are for Refined; `known` is the horizon that the thresholds refer to, 0
-    for none, and `cube` that of (C T)^(1/3) under l1, 0 for the rounds tested.
+    `horizon` is also what the thresholds of a whole stream refer to; 0 stands for none.
     """
 
     def __init__(
         self, seed, int measure, double horizon, double delta, bint tuned,
-        coefficients, double known, double cube,
+        coefficients,
     ):
         super().__init__(seed)
         self.base = RefinedKernel(0, measure, 0.0, horizon, delta, tuned)
-        self.l1, self.horizon, self.cube = measure == L1, known, cube
+        self.l1, self.horizon = measure == L1, horizon
         self.c0, self.c1, self.d0, self.d1 = coefficients
         self.open_block(1)
 
@@ -50,7 +49,7 @@ cdef class RestartingKernel(Kernel):
         """Return the certificate for C = 8^b, or for C = 0 if b is 0."""
         cdef double root = ldexp(1.0, <int>b) if b else 0.0, M
         if self.l1:
-            return self.c0 * sqrt(n) + self.d0 * root * cbrt(self.cube if self.cube > 0.0 else n)
+            return self.c0 * sqrt(n) + self.d0 * root * cbrt(n)
         M = log2(n + 1.0)
         return self.c0 + self.c1 * M + (self.d0 + self.d1 * M) * root
 
@@ -133,15 +132,18 @@ cdef class RestartingKernel(Kernel):
     @property
     def epoch(self):
         """The epoch being played, counted from 1 since the last restart."""
+        self.enter()
         return self.base.m
 
     @property
     def error(self):
         """The error since the last restart, by the measure, summed over epochs."""
+        self.enter()
         return self.base.error_so_far()
 
     def _rows(self):
-        """Return the rows kept of sub-blocks that are over, oldest first, one after the other."""
+        """Return the rows kept of sub-blocks that are over, oldest first."""
+        self.enter()
         cdef Py_ssize_t kept = min(self.closed, <int64_t>KEPT), k
         table = np.empty((kept, WIDTH))
         cdef double[:, ::1] into = table
@@ -151,6 +153,7 @@ cdef class RestartingKernel(Kernel):
 
     def _row(self):
         """Return the row of the sub-block being played."""
+        self.enter()
         cdef Row row = self.current()
         table = np.empty(WIDTH)
         cdef double[::1] into = table
@@ -160,6 +163,7 @@ cdef class RestartingKernel(Kernel):
     @property
     def forgotten(self):
         """How many of the oldest sub-blocks `history` no longer holds."""
+        self.enter()
         return max(self.closed - KEPT, 0)
 
     def __sizeof__(self):

@@ -118,6 +118,9 @@ cdef class SwapKernel(Kernel):
     cdef double action(self, Py_ssize_t s) noexcept nogil:
         """Return a_s, what the learner of point s would predict."""
         if self.n0 > 0.0:
+            # Not (n0 prior)/n0, which may round to beside the point that the prior is.
+            if self.G[s] == 0.0:
+                return self.prior
             return (self.n0 * self.prior + self.A[s]) / (self.n0 + self.G[s])
         return self.A[s]
 

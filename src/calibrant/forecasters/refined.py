@@ -32,8 +32,13 @@ class Refined(Forecaster, RefinedKernel):
     all rounds instead of the last epoch's, a radius of 1.5 standard errors, a cell edge at that
     mean, experts that start from it, Interval's cells predicting their end nearest to it, learners
     of Swap that count it as a quarter of its rounds. They need no horizon and ignore one. That
-    the guarantees keep their order is argued, not proved. Measured, mean over 20 seeds at
-    T = 100,000 and deviation 0, ``"tuned"`` against ``"paper"`` (both without a horizon): {table}
+    the guarantees keep their order is argued, not proved.
+
+    Measured, mean over 20 seeds at T = 100,000 and deviation 0, i.i.d. outcomes of mean 0.5 and
+    0.05, ``"tuned"`` against ``"paper"``, no horizon given: Cal1 of l1 471 and 200 against 2043 and
+    2031; Cal2 of l2 10 and 2 against 144 and 131; PCal2 of pseudo_l2 10 and 2.6 against 67 and 48;
+    PKLCal of pseudo_kl 22 and 20 against 144 and 252. With the horizon given, l2 with ``"paper"``
+    has 165 at mean 0.5.
 
     Parameters
     ----------

@@ -1,0 +1,227 @@
+"""Restarting against its slow twin, its history, and how small its error is."""
+
+import numpy as np
+import pytest
+
+from calibrant import Refined, Restarting
+from calibrant.certificates import coefficients
+from calibrant.forecasters import restarting
+from calibrant.measures import cal1, cal2
+from calibrant.streams.synthetic import alternating, corrupted, drift, iid, piecewise
+from forecasters.epochs import MEASURES, play_beside
+from naive.restarting import Restarting as RestartingTwin
+
+
+def switching(number, rounds):
+    """Return outcomes that jump between extremes, every 40 to 120 rounds."""
+    random = np.random.default_rng([number, rounds])
+    lengths = random.integers(40, 120, rounds // 40)
+    means = np.repeat(np.arange(len(lengths)) % 2, lengths)[:rounds]
+    return (random.random(rounds) < 0.05 + 0.9 * means).astype(float)
+
+
+@pytest.mark.parametrize("number", range(100))
+def test_agrees_with_its_twin(number, monkeypatch):
+    """Draws, restarts, thresholds and errors, over measures, constants and horizons.
+
+    Half of the certificates are the tuned ones. The others are far too small, so that there are
+    many restarts, and guesses of the deviation beyond the first, also with the paper's constants.
+    """
+    measure, constants = MEASURES[number % 4], ("tuned", "paper")[number // 4 % 2]
+    horizon = (None, 1000)[number // 8 % 2]
+    U = coefficients(measure, delta=0.1)
+    if constants == "paper" or number // 16 % 2:
+        U = (0.4, 0.0, 0.02, 0.0) if measure == "l1" else (1.0, 0.05, 0.2, 0.01)
+    monkeypatch.setattr(restarting, "coefficients", lambda *_, **__: U)
+    forecaster = Restarting(measure, horizon=horizon, delta=0.1, constants=constants, seed=number)
+    twin = RestartingTwin(measure, U, horizon=horizon, delta=0.1, constants=constants)
+    play_beside(forecaster, twin, lambda twin: twin.base.points, switching(number, 300))
+    *closed, current = forecaster.history
+    assert len(closed) == len(twin.history) > 0
+    for record, (*row, error, threshold) in zip(closed, twin.history, strict=True):
+        assert [*row] == [
+            record.block,
+            record.sub_block,
+            record.sub_blocks,
+            record.guess,
+            record.start,
+            record.end,
+        ]
+        assert record.error == pytest.approx(error, abs=1e-9)
+        assert record.threshold == pytest.approx(threshold, rel=1e-12)
+    assert twin.row(None) == (
+        current.block,
+        current.sub_block,
+        current.sub_blocks,
+        current.guess,
+        current.start,
+        current.end,
+    )
+    assert current.error == pytest.approx(twin.base.error(), abs=1e-9) == forecaster.error
+    assert current.threshold == pytest.approx(twin.threshold(), rel=1e-12)
+
+
+def test_the_twins_reached_what_they_are_for(monkeypatch):
+    """The small certificates lead to sub-blocks that assume a deviation, and to later blocks."""
+    monkeypatch.setattr(restarting, "coefficients", lambda *_, **__: (1.0, 0.05, 0.2, 0.01))
+    forecaster = Restarting(seed=5)
+    forecaster.run(switching(5, 300))
+    assert {record.guess for record in forecaster.history} >= {0.0, 8.0}
+    assert forecaster.history[-1].block >= 2
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_history_is_whole(measure):
+    """Rows follow one another without a gap; each error has just passed its threshold."""
+    outcomes = piecewise(20_000, levels=[0.1, 0.8, 0.3, 0.95], seed=3).outcomes
+    forecaster = Restarting(measure, seed=3)
+    steps = []
+    for part in np.split(outcomes, 400):
+        forecaster.run(part)
+        steps.append(forecaster.history)
+    history = steps[-1]
+    assert len(history) > 3
+    assert history[0].start == 0
+    assert [record.end for record in history[:-1]] == [record.start for record in history[1:]]
+    assert history[-1].end is None
+    assert forecaster.forgotten == 0
+    for record in history[:-1]:
+        assert record.error > record.threshold
+        # One round adds little: before the last, the threshold held.
+        assert record.error < record.threshold + 2 if measure != "pseudo_kl" else 5
+    for before in steps:
+        assert before[-1].error <= before[-1].threshold
+        assert before[:-1] == history[: len(before) - 1]
+    for record in history:
+        assert 1 <= record.sub_block <= record.sub_blocks
+        assert record.guess == (8.0**record.block if record.sub_block == record.sub_blocks else 0)
+
+
+def test_the_current_row_holds_what_refined_would_say():
+    """Up to the first restart it is Refined, draw for draw, and after it a new one."""
+    outcomes = iid(5000, mean=0.3, seed=8).outcomes
+    forecaster, alone = Restarting(seed=8), Refined(seed=8)
+    assert forecaster.run(outcomes).tolist() == alone.run(outcomes).tolist()
+    assert (forecaster.history[-1].error, forecaster.epoch) == (alone.error, alone.epoch)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_restarts_follow_changes(measure):
+    """A restart within 2,000 rounds of each change, and hardly any elsewhere."""
+    changes = (10_000, 20_000)
+    for seed in range(10):
+        outcomes = piecewise(30_000, levels=[0.2, 0.7, 0.4], seed=seed).outcomes
+        forecaster = Restarting(measure, seed=seed)
+        forecaster.run(outcomes)
+        starts = [record.start for record in forecaster.history[1:]]
+        for change in changes:
+            assert any(change < start <= change + 2000 for start in starts), (seed, starts)
+        assert len(starts) <= 4, (seed, starts)
+
+
+def test_old_rows_are_forgotten_and_counted(monkeypatch):
+    """A certificate that every round passes: rows pile up to 4096 and no further."""
+    monkeypatch.setattr(restarting, "coefficients", lambda *_, **__: (0.2, 0.0, 0.0, 0.0))
+    outcomes = alternating(11_000).outcomes
+    forecaster = Restarting(seed=1)
+    forecaster.run(outcomes[:5_000])
+    early = forecaster.history
+    blob = forecaster.to_bytes()
+    forecaster.run(outcomes[5_000:])
+    history = forecaster.history
+    assert len(early) == len(history) == 4097
+    assert forecaster.forgotten == 11_000 - 4096
+    assert [record.end for record in history[:-1]] == [record.start for record in history[1:]]
+    restored = Restarting.from_bytes(blob)
+    assert restored.history == early
+    restored.run(outcomes[5_000:])
+    assert restored.history == history
+    assert restored.forgotten == forecaster.forgotten
+
+
+def mean_error(stream_for, error=cal2, **arguments):
+    errors = []
+    for seed in range(20):
+        outcomes = stream_for(seed).outcomes
+        errors.append(error(Restarting(seed=seed, **arguments).run(outcomes), outcomes))
+    return np.mean(errors)
+
+
+T = 100_000
+
+
+# As for Refined: limits at least three standard errors above the mean measured on these seeds.
+@pytest.mark.parametrize(
+    ("stream_for", "limit"),
+    [
+        (lambda seed: iid(T, mean=0.5, seed=seed), 13.5),  # 10.5 +- 1.0
+        (lambda seed: iid(T, mean=0.05, seed=seed), 2.5),  # 2.0 +- 0.14
+        (lambda seed: piecewise(T, segments=2, seed=seed), 27),  # 24.1 +- 0.8
+        (lambda seed: piecewise(T, segments=5, seed=seed), 82),  # 75.2 +- 2.1
+        (lambda seed: drift(T, seed=seed), 180),  # 172 +- 2.3
+        # 10,000 rounds of ones
+        (
+            lambda seed: corrupted(T, budget=7000, mean=0.3, shape="burst", seed=seed),
+            41.5,  # 39.0 +- 0.7
+        ),
+    ],
+    ids=["steady", "rare", "two segments", "five segments", "drift", "burst"],
+)
+def test_cal2(stream_for, limit):
+    assert mean_error(stream_for) <= limit
+
+
+def test_cal1():
+    """On five segments, 2309 +- 64."""
+    error = mean_error(lambda seed: piecewise(T, segments=5, seed=seed), cal1, measure="l1")
+    assert error <= 2510
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_the_printed_constants_never_restart_at_real_horizons(measure):
+    forecaster = Restarting(measure, horizon=20_000, constants="paper")
+    forecaster.run(alternating(20_000, every=1000).outcomes)
+    assert len(forecaster.history) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"measure": "kl"}, "measure must be one of 'l1', .* got 'kl'"),
+        ({"horizon": 0}, "horizon must be an integer in .*, got 0"),
+        ({"delta": -0.1}, "delta must be a number in .*, got -0.1"),
+        ({"constants": 1}, "constants must be one of 'tuned', 'paper', got 1"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Restarting(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("t", -1),
+        ("start", 301),
+        ("b", 0),
+        ("b", 65),
+        ("l", 0.0),
+        ("l", 1e6),
+        ("G", 0.5),
+        ("closed", 0),
+        ("rows", np.zeros(3)),
+        ("rows", None),
+        ("refined.m", 1),
+        ("refined.base.w", np.zeros(2)),
+        ("refined.mass", np.zeros(2)),
+        ("other", 1.0),
+    ],
+)
+def test_a_state_without_sense_is_refused_and_nothing_changes(name, value):
+    forecaster = Restarting()
+    forecaster.run(switching(3, 300))
+    assert len(forecaster.history) > 1
+    before = forecaster.to_bytes()
+    with pytest.raises(ValueError, match="saved"):
+        forecaster._set_state({**forecaster._get_state(), name: value})
+    assert forecaster.to_bytes() == before
