@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.speed import river_pair, run_time, take_turns
 from benchmarks.tables import table
 from calibrant import Interval, Refined, Restarting, Swap
@@ -81,6 +83,28 @@ def by_cells():
     return costs(contenders)
 
 
+def class_sizes():
+    """Return a table of how many points a stationary distribution rests on."""
+    contenders = {
+        **{
+            f"{name}, {cells} cells": lambda name=name, cells=cells: BASES[name](cells)
+            for name in BASES
+            if name.startswith("Swap")
+            for cells in (50, 500)
+        },
+        **{name: make for name, make in FRAMEWORKS.items() if "pseudo" in name},
+    }
+    rows = []
+    for name, make in contenders.items():
+        row = [name]
+        for outcomes in STREAMS.values():
+            sizes = np.diff(make().trace(outcomes)[1].starts)
+            row += [f"{sizes.mean():.1f}", f"{np.quantile(sizes, 0.99):.0f}"]
+        rows.append(row)
+    head = [f"{stream}, {what}" for stream in STREAMS for what in ("mean", "99 %")]
+    return table("Points in the distribution of a round", ["forecaster", *head], rows)
+
+
 def draw(river, times):
     """Plot the cost of a round against the number of cells."""
     import matplotlib as mpl  # noqa: PLC0415 - a second to import, for one picture
@@ -141,6 +165,9 @@ def tables(progress):
     title = f"A round of `run` by the number of cells, {ROUNDS:,} rounds"
     yield cost_table(title, river, rows)
     yield f"![Cost of a round against the number of cells]({PICTURE.name})\n"
+
+    progress("paper: points of a distribution")
+    yield class_sizes()
 
     progress("paper: cost of the frameworks")
     river, times = costs(FRAMEWORKS)

@@ -22,7 +22,8 @@ STREAMS = {
     "piecewise, K = 5": lambda seed: piecewise(ROUNDS, segments=5, seed=seed),
     "piecewise, K = 20": lambda seed: piecewise(ROUNDS, segments=20, seed=seed),
     "drift": lambda seed: drift(ROUNDS, seed=seed),
-    # 10,000 rounds moved from 0.3 to 1.
+    # 143 rounds moved from 0.3 to 1, and 10,000.
+    "burst, C = 100": lambda seed: corrupted(ROUNDS, budget=100, shape="burst", seed=seed),
     "burst": lambda seed: corrupted(ROUNDS, budget=7000, mean=0.3, shape="burst", seed=seed),
 }
 ERRORS = {
