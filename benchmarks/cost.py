@@ -121,7 +121,7 @@ def draw(river, times):
         "Swap, log loss": {"color": "#009E73", "marker": "^"},
     }
     dashes = {"iid 0.5": ":", "drift": "-"}
-    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    figure, axes = plt.subplots(figsize=(6.4, 4.6), layout="constrained")
     for name, look in looks.items():
         for stream, dash in dashes.items():
             points = sorted(
@@ -141,7 +141,7 @@ def draw(river, times):
     axes.set_yticks(heights, [f"{ns:,}" for ns in heights])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.savefig(PICTURE, metadata={"Date": None})
