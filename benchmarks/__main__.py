@@ -1,5 +1,6 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [name ...]``."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,17 @@ from benchmarks import choices, error, machine, paper, speed  # noqa: E402
 PARTS = {"speed": speed, "error": error, "choices": choices, "paper": paper}
 
 
+def quote(name, texts, titles):
+    """Put the tables with these titles into the README, between the marks of this part."""
+    readme = HERE.parent / "README.md"
+    chosen = "\n".join(
+        text for text in texts if text.startswith(tuple(f"### {t}\n" for t in titles))
+    )
+    start, end = f"<!-- {name}: written by make bench -->", f"<!-- end of {name} -->"
+    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
+    readme.write_text(pattern.sub(lambda _: f"{start}\n{chosen}{end}", readme.read_text()))
+
+
 def main(names):
     console = Console(stderr=True)
     for name in names or PARTS:
@@ -23,6 +35,7 @@ def main(names):
                 texts.append(text)
         page = f"# {PARTS[name].TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
         (HERE / f"{name}.md").write_text(page + "\n".join(texts))
+        quote(name, texts, PARTS[name].IN_README)
         console.print(f"wrote benchmarks/{name}.md")
 
 

@@ -13,6 +13,7 @@ from calibrant.measures import cal2
 from naive.zoom import NaiveZoom
 
 TITLE = "Zoom's choices"
+IN_README = ()
 ROUNDS = 100_000
 SEEDS = range(5)
 

@@ -3,7 +3,11 @@
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
+
+import numpy as np
 
 from benchmarks.peers import NumpyFosterHart, RiverPair
 from benchmarks.tables import table
@@ -13,6 +17,9 @@ from calibrant.streams import drift, piecewise
 from naive.zoom import NaiveZoom
 
 TITLE = "Speed and memory"
+PAIRS = "One predict + update, called from Python"
+LOOPS = "`run` on a drifting stream of 1,000,000 rounds"
+IN_README = (PAIRS, LOOPS)
 REPEATS = 7
 # Python floats, so that no contender pays for unpacking NumPy's.
 PAIR_OUTCOMES = drift(20_000, seed=1).outcomes.tolist()
@@ -70,7 +77,7 @@ def rounds_from_python():
     river = times["river LogisticRegression, predict + learn"]
     rows = [(name, f"{ns:,.0f}", f"{river / ns:.1f}") for name, ns in times.items()]
     return river, table(
-        "One predict + update, called from Python",
+        PAIRS,
         ["forecaster", "ns a round", "times faster than river"],
         rows,
     )
@@ -88,36 +95,43 @@ def rounds_in_run(river):
         (name, f"{ns:.0f}", f"{1e3 / ns:.0f}", f"{river / ns:.0f}") for name, ns in times.items()
     ]
     return table(
-        "`run` on a drifting stream of 1,000,000 rounds",
+        LOOPS,
         ["forecaster", "ns a round", "million rounds a second", "times faster than river's pair"],
         rows,
     )
 
 
 MEMORY = """
-import resource, sys
+import sys
+from pathlib import Path
+import numpy as np
 from calibrant import Zoom
-from calibrant.streams import drift
-rounds = int(sys.argv[1])
-outcomes = drift(rounds, seed=1).outcomes
+
+def kilobytes(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+outcomes = np.load(sys.argv[1])
 forecaster = Zoom()
 forecaster.run(outcomes[:1000])
-# Touch what the answer will need, so that only what comes on top of it is counted.
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-answer = np.ones(rounds); del answer
-filler = np.ones(rounds)
-before = peak(); del filler
-forecaster.run(outcomes)
-print((peak() - before) * 1024)
+Path("/proc/self/clear_refs").write_text("5")  # forget the highest mark so far
+before = kilobytes("VmRSS")
+predictions = forecaster.run(outcomes)
+print((kilobytes("VmHWM") - before) * 1024 - predictions.nbytes)
 """
 
 
-def extra_memory(rounds):
-    """Return bytes that `run` needs besides its input and its output, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", MEMORY, str(rounds)], capture_output=True, text=True, check=True
-    )
-    return int(done.stdout)
+def extra_memory(outcomes):
+    """Return MB that `run` needs besides its input and its output, in a process of its own."""
+    if not Path("/proc/self/clear_refs").exists():
+        return "not measured"  # only Linux can reset the highest mark
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "outcomes.npy"
+        np.save(path, outcomes)
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(path)], capture_output=True, text=True, check=True
+        )
+    return f"{max(0, int(done.stdout)) / 1e6:.1f}"
 
 
 def growth_with_rounds():
@@ -132,7 +146,7 @@ def growth_with_rounds():
         rows.append(
             (
                 f"{rounds:,}", f"{ns:.0f}", points, f"{sys.getsizeof(forecaster):,}",
-                f"{len(forecaster.to_bytes()):,}", f"{extra_memory(rounds) / 1e6:.1f}",
+                f"{len(forecaster.to_bytes()):,}", extra_memory(outcomes),
             )
         )  # fmt: skip
     return table(
@@ -163,7 +177,7 @@ IMPORTS = "import time; s = time.perf_counter(); import {}; print(time.perf_coun
 
 def import_times():
     """Return the time to import each package in a fresh process; they take turns."""
-    times = {"numpy": [], "calibrant": [], "river": []}
+    times = {"numpy": [], "calibrant": [], "river.linear_model": []}
     for _ in range(15):
         for name, values in times.items():
             done = subprocess.run(

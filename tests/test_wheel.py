@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import calibrant
+
 ROOT = Path(__file__).parents[1]
 
 IMPORT_EVERYTHING = """
@@ -71,6 +73,10 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert any(name.endswith("licenses/LICENSE") for name in names)
     strays = [n for n in names if n.endswith((".c", ".o", ".pyc")) or n.startswith("tests")]
     assert not strays
+
+
+def test_the_wheel_has_the_version_of_the_package(wheel):
+    assert wheel.name.startswith(f"calibrant-{calibrant.__version__}-")
 
 
 def test_every_module_imports_without_extras(empty_environment, tmp_path):

@@ -5,13 +5,14 @@ A kernel says where it puts its mass (`place`) and what it makes of an outcome (
 of the contract stands here once, over those two, so that `run` and single steps cannot differ.
 """
 
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 
 from calibrant._checks import as_series, describe
 from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.memory cimport resize
 
 # Rounds converted to float64 at a time: bounds the memory of `run` whatever the input's dtype.
 cdef Py_ssize_t CHUNK = 1 << 15
@@ -107,17 +108,12 @@ cdef class Kernel:
 
     cdef int reserve(self, Py_ssize_t size) noexcept nogil:
         """Make room for a distribution over `size` points."""
-        cdef void *grown
+        cdef double **columns[2]
         if size <= self._room:
             return 0
-        grown = realloc(self.points, size * sizeof(double))
-        if grown == NULL:
+        columns[:] = [&self.points, &self.weights]
+        if resize(columns, 2, size) < 0:
             return -1
-        self.points = <double *>grown
-        grown = realloc(self.weights, size * sizeof(double))
-        if grown == NULL:
-            return -1
-        self.weights = <double *>grown
         self._room = size
         return 0
 

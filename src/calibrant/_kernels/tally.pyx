@@ -7,10 +7,12 @@ that made it and the sum of their outcomes. A round changes one term.
 
 from libc.math cimport INFINITY, fabs, log, log1p
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
+
+from calibrant._kernels.memory cimport resize
 
 
 cdef inline Py_ssize_t slot_of(const Tally *t, double p) noexcept nogil:
@@ -28,18 +30,12 @@ cdef inline Py_ssize_t slot_of(const Tally *t, double p) noexcept nogil:
 cdef int tally_grow(Tally *t, Py_ssize_t room) noexcept nogil:
     """Make room for that many distinct predictions, a power of two."""
     cdef double **columns[4]
-    cdef void *grown
     cdef int64_t *table = <int64_t *>malloc(4 * room * sizeof(int64_t))
     cdef Py_ssize_t i
-    if table == NULL:
-        return -1
     columns[:] = [&t.p, &t.n, &t.s, &t.kl]
-    for i in range(4):
-        grown = realloc(columns[i][0], room * sizeof(double))
-        if grown == NULL:
-            free(table)
-            return -1
-        columns[i][0] = <double *>grown
+    if table == NULL or resize(columns, 4, room) < 0:
+        free(table)
+        return -1
     free(t.table)
     t.table, t.room, t.slots = table, room, 4 * room
     memset(table, 0xFF, t.slots * sizeof(int64_t))

@@ -8,10 +8,11 @@ the recent mean of the outcomes.
 """
 
 from libc.math cimport M_PI, cos, log2, sin
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memmove
 
 from calibrant._kernels.kernel cimport Kernel, array_of
+from calibrant._kernels.memory cimport resize
 from calibrant._kernels.saved import check_names, floats, number
 
 cdef int COLUMNS = 7
@@ -36,17 +37,12 @@ cdef inline double patience(Py_ssize_t count) noexcept nogil:
 
 cdef int zoom_reserve(ZoomState *s, Py_ssize_t count) noexcept nogil:
     cdef double **columns[7]
-    cdef void *grown
-    cdef Py_ssize_t i, room = 2 * count
     if count <= s.room:
         return 0
     columns_of(s, columns)
-    for i in range(COLUMNS):
-        grown = realloc(columns[i][0], room * sizeof(double))
-        if grown == NULL:
-            return -1
-        columns[i][0] = <double *>grown
-    s.room = room
+    if resize(columns, COLUMNS, 2 * count) < 0:
+        return -1
+    s.room = 2 * count
     return 0
 
 
