@@ -1,4 +1,7 @@
-"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [name ...]``."""
+"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
+
+Without a name, all parts but those that take an hour.
+"""
 
 import re
 import sys
@@ -9,9 +12,16 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import choices, error, machine, paper, speed  # noqa: E402
+from benchmarks import certificates, choices, error, machine, paper, speed  # noqa: E402
 
-PARTS = {"speed": speed, "error": error, "choices": choices, "paper": paper}
+PARTS = {
+    "speed": speed,
+    "error": error,
+    "choices": choices,
+    "paper": paper,
+    "certificates": certificates,
+}
+LONG = {"certificates"}
 
 
 def quote(name, texts, titles):
@@ -27,7 +37,7 @@ def quote(name, texts, titles):
 
 def main(names):
     console = Console(stderr=True)
-    for name in names or PARTS:
+    for name in names or [part for part in PARTS if part not in LONG]:
         with console.status(name) as status:
             texts = []
             for text in PARTS[name].tables(status.update):

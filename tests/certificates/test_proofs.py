@@ -5,6 +5,7 @@ numbers of cells, radii and bands of every epoch, and must stay below the certif
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from calibrant.certificates.lemmas import (
     squared_regret,
     visits,
 )
-from calibrant.certificates.proofs import l1, l2, pseudo_kl, pseudo_l2
+from calibrant.certificates.proofs import l2, pseudo_kl, pseudo_l2
 from naive.interval import Experts
 
 horizons = st.floats(4, 18.6).map(lambda x: 10**x)
@@ -40,7 +41,7 @@ def worlds(draw):
 class Epoch:
     """The numbers of one epoch in p, as the algorithm has them."""
 
-    def __init__(self, m, T, iota, C):
+    def __init__(self, m, iota, C):
         self.s = 2.0**m
         self.r = math.sqrt(iota / 2.0 ** (m - 1)) + C / 2.0 ** (m - 1)
         self.I = min(1.0, 4 * self.r)
@@ -49,8 +50,8 @@ class Epoch:
         self.W = 2 * sum((2**q - 1) * self.r < 1 for q in range(200))
 
 
-def epochs(n, T, iota, C):
-    return [Epoch(m, T, iota, C) for m in range(2, math.floor(math.log2(n + 1)) + 1)]
+def epochs(n, iota, C):
+    return [Epoch(m, iota, C) for m in range(2, math.floor(math.log2(n + 1)) + 1)]
 
 
 @given(worlds())
@@ -59,7 +60,7 @@ def test_l2_is_the_sum_of_its_epochs(world):
     iota = math.log(T / delta)
     B = math.ceil(((1 + C) / iota) ** (1 / 3))
     total = 0.5 + 6 * C / B**2
-    for e in epochs(n, T, iota, C):
+    for e in epochs(n, iota, C):
         # Widths D/B at distance D <= 1: B cells a band, each with 14,400 iota/B^2.
         total += cell_square(0, 0, iota) * (e.N + e.W * B)
         total += 2 * (e.s * e.I**2 / e.N**2 + 14_400 * iota * e.W / B)
@@ -72,7 +73,7 @@ def test_l1_is_the_sum_of_its_epochs(world):
     iota = math.log(T / delta)
     B = math.ceil(((1 + C) ** 2 / (iota * T)) ** (1 / 3))
     total = 1 + 122 * C / B
-    for e in epochs(n, T, iota, C):
+    for e in epochs(n, iota, C):
         total += 627 * iota * e.N + 137 * math.sqrt(iota * e.N * e.s) + e.s * e.I / e.N
         total += 126_400 * iota * B**2 / e.r
     U = 312_000 * math.sqrt(iota * n) + 540_000 * (iota * C * T) ** (1 / 3)
@@ -98,7 +99,7 @@ def test_pseudo_l2_is_the_sum_of_its_epochs(world):
     B = math.ceil((1 + C) ** (1 / 3) / iota)
     rho = squared_regret(T)
     total = 0.5 + 8 * C / (4 * B**2)
-    for e in epochs(n, T, iota, C):
+    for e in epochs(n, iota, C):
         points = e.N + e.W * B + 1
         occupancy = 2 * points * rho + 32 * iota  # step 4, the deviation is in `total`
         total += points * rho + e.s * e.I**2 / (4 * e.N**2) + occupancy / (4 * B**2)
@@ -248,7 +249,7 @@ def test_cells_on_stationary_streams():
     for q, seed in ((0.5, 1), (0.13, 2), (0.97, 3)):
         y = (np.random.default_rng(seed).random(T) < q).astype(float)
         p = IntervalKernel(seed, edges, 0, float(T), 1 / 16, 1.0, 0.5).run(y)
-        for low, z in zip(edges[:-1], edges[1:], strict=True):
+        for low, z in pairwise(edges):
             n = (p == z).sum()
             residual = abs((y - z)[p == z].sum())
             assert residual <= 80 * iota + 12.1 * math.sqrt(iota * n) + n / cells

@@ -1,4 +1,4 @@
-"""What error does a world of a given deviation explain?
+"""Certificates: the error that a world of a given deviation explains.
 
 A certificate U(n, C) is an error that a fresh `Refined` stays below for n rounds, with probability
 1 - delta, if the means of the outcomes stray from one value by at most C in total. An error above

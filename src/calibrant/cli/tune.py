@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from calibrant.cli import console
 from calibrant.experiments.certificates import total_rounds, tune
@@ -32,21 +33,22 @@ def tune_certificates(
 
     The same runs and rounds give the same table, whatever the number of workers.
     """
-    with console.clean_end(), console.progress() as shown:
-        bar = shown.add_task("simulating", total=total_rounds(runs, rounds))
-        table = tune(
-            runs=runs,
-            rounds=rounds,
-            workers=workers,
-            advance=lambda played: shown.advance(bar, played),
-        )
-        with replacing(out) as file:
-            file.write((json.dumps(table, indent=2) + "\n").encode())
+    # The file is opened first: whoever cannot write there should not learn it after the work.
+    with console.clean_end(), replacing(out) as file:
+        with console.progress() as shown:
+            bar = shown.add_task("simulating", total=total_rounds(runs, rounds))
+            table = tune(
+                runs=runs,
+                rounds=rounds,
+                workers=workers,
+                advance=lambda played: shown.advance(bar, played),
+            )
+        file.write((json.dumps(table, indent=2) + "\n").encode())
     console.out.print(certificates(table["measures"]))
     console.note(f"{out}: the tuned certificates of {runs:,} runs of {rounds:,} rounds")
 
 
-def certificates(rows: dict[str, Any]) -> Any:
+def certificates(rows: dict[str, Any]) -> Table:
     """Return the certificates as a table of formulas."""
     return console.figures(
         "Tuned certificates U(n, C) at level delta",

@@ -104,7 +104,7 @@ def play(chunk: Chunk) -> list[float]:
     """Return a figure of every run of a chunk; a run depends on its batch and number alone."""
     batch, figures = chunk.batch, []
     for run in range(chunk.first, chunk.last):
-        rng = np.random.default_rng([chunk.level is not None, chunk.number, run])
+        rng = np.random.default_rng([int(chunk.level is not None), chunk.number, run])
         if batch.deviation == 0.0:
             means: float | Floats = batch.mean
         else:
@@ -271,7 +271,7 @@ def tune(
     runs: int = 1000,
     rounds: int = 100_000,
     workers: int | None = None,
-    advance: Callable[[int], None] = lambda rounds: None,
+    advance: Callable[[int], None] = lambda _rounds: None,
 ) -> dict[str, Any]:
     """Measure the tuned certificates and return their table.
 
@@ -295,7 +295,7 @@ def tune(
     """
     check_integer("runs", runs, FEWEST_RUNS, 10**6)
     check_integer("rounds", rounds, FEWEST_ROUNDS, 10**7)
-    count = check_integer("workers", workers or os.cpu_count() or 1, 1, 1024)
+    count = os.cpu_count() or 1 if workers is None else check_integer("workers", workers, 1, 1024)
     steady, drifting = plan_steady(runs, rounds), plan_drifting(runs, rounds)
     rows = fit_steady(steady, simulate(steady, None, count, advance))
     levels = {
