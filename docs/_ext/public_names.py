@@ -15,6 +15,7 @@ MODULES = {
     "calibrant.forecasters": "Who predicts",
     "calibrant.forecasters.rivals": "What others do",
     "calibrant.measures": "How calibrated was it",
+    "calibrant.partitions": "Cells of probabilities",
     "calibrant.certificates": "What error a world explains",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.testing": "The contract as checks",

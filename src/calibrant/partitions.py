@@ -16,6 +16,8 @@ import numpy as np
 from calibrant._checks import Floats, check_choice, check_integer, check_real, describe
 from calibrant._kernels.partition import probability_edges, refined_edges, uniform_edges
 
+__all__ = ["Partition", "refined", "uniform"]
+
 MAX_CELLS = 2**24
 DOMAINS = {"p": (0.0, 1.0), "theta": (0.0, math.pi)}
 

@@ -11,7 +11,9 @@ all experts is one factor exp(-eta lambda), with an argument so small that a sho
 """
 
 from libc.math cimport exp, fabs, fmax, log, sqrt
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
+
+from calibrant._kernels.memory cimport resize
 
 cdef double SERIES = 1.0 / 64.0   # up to here the series of exp to degree 6 is exact in float64
 cdef double TOLERANCE = 1e-14     # of the sum of the weights
@@ -75,16 +77,11 @@ cdef void normalise(MsMwC *s, double excess) noexcept nogil:
 
 cdef int msmwc_reserve(MsMwC *s, Py_ssize_t d) noexcept nogil:
     cdef double **columns[4]
-    cdef void *grown
-    cdef Py_ssize_t i
     if d <= s.room:
         return 0
     columns[:] = [&s.w, &s.eta, &s.V, &s.trial]
-    for i in range(4):
-        grown = realloc(columns[i][0], d * sizeof(double))
-        if grown == NULL:
-            return -1
-        columns[i][0] = <double *>grown
+    if resize(columns, 4, d) < 0:
+        return -1
     s.room = d
     return 0
 

@@ -11,7 +11,7 @@ draws, and keeps the error of the epoch.
 
 from libc.math cimport fmax, fmin, ldexp, sin
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from calibrant._kernels.cuts cimport Cut, L1, L2, PSEUDO_KL, paper_cut, tuned_cut
 from calibrant._kernels.interval cimport IntervalKernel, Lean, lean_towards
 from calibrant._kernels.kernel cimport Kernel, array_of
+from calibrant._kernels.memory cimport resize
 from calibrant._kernels.partition cimport (
     Partition, partition_as_probabilities, partition_refined,
 )
@@ -126,16 +127,11 @@ cdef class RefinedKernel(Kernel):
 
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil:
         cdef double **columns[3]
-        cdef void *grown
-        cdef Py_ssize_t i
         if points <= self.room:
             return 0
         columns[:] = [&self.mass, &self.ones, &self.term]
-        for i in range(3):
-            grown = realloc(columns[i][0], points * sizeof(double))
-            if grown == NULL:
-                return -1
-            columns[i][0] = <double *>grown
+        if resize(columns, 3, points) < 0:
+            return -1
         self.room = points
         return 0
 

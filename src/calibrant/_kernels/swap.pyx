@@ -13,7 +13,7 @@ squared loss as well, where it is follow-the-regularised-leader.
 """
 
 from libc.math cimport M_PI, fmax, fmin
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 from calibrant._kernels.blocks cimport (
     FIRST, GROWTH, block_ends, cells_for, is_block_length,
@@ -22,6 +22,7 @@ from calibrant._kernels.closed_class cimport (
     State, chain_free, chain_reserve, chain_size, find_closed_class, find_stationary,
 )
 from calibrant._kernels.kernel cimport Kernel, array_of
+from calibrant._kernels.memory cimport resize
 from calibrant._kernels.partition cimport (
     Partition, partition_as_probabilities, partition_copy, partition_free, partition_reserve,
     partition_set, partition_uniform,
@@ -82,17 +83,12 @@ cdef class SwapKernel(Kernel):
         return 0
 
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil:
-        cdef void *grown
+        cdef double **columns[2]
         if points <= self.room:
             return 0
-        grown = realloc(self.G, points * sizeof(double))
-        if grown == NULL:
+        columns[:] = [&self.G, &self.A]
+        if resize(columns, 2, points) < 0:
             return -1
-        self.G = <double *>grown
-        grown = realloc(self.A, points * sizeof(double))
-        if grown == NULL:
-            return -1
-        self.A = <double *>grown
         self.room = points
         return 0
 
