@@ -12,9 +12,15 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import certificates, choices, error, machine, speed  # noqa: E402
+from benchmarks import certificates, choices, error, machine, paper, speed  # noqa: E402
 
-PARTS = {"speed": speed, "error": error, "choices": choices, "certificates": certificates}
+PARTS = {
+    "speed": speed,
+    "error": error,
+    "choices": choices,
+    "paper": paper,
+    "certificates": certificates,
+}
 LONG = {"certificates"}
 
 

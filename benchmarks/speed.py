@@ -21,6 +21,8 @@ PAIRS = "One predict + update, called from Python"
 LOOPS = "`run` on a drifting stream of 1,000,000 rounds"
 IN_README = (PAIRS, LOOPS)
 REPEATS = 7
+# Python floats, so that no contender pays for unpacking NumPy's.
+PAIR_OUTCOMES = drift(20_000, seed=1).outcomes.tolist()
 
 
 def pair_time(forecaster, outcomes):
@@ -40,13 +42,25 @@ def run_time(forecaster, outcomes):
     return (time.perf_counter_ns() - start) / len(outcomes)
 
 
-def side_by_side(measure, contenders, outcomes):
-    """Return the median time of each contender; they take turns, so that all see the same load."""
-    times = {name: [] for name in contenders}
+def take_turns(timings):
+    """Return the median of each timing; they take turns, so that all see the same load."""
+    times = {name: [] for name in timings}
     for _ in range(REPEATS):
-        for name, make in contenders.items():
-            times[name].append(measure(make(), outcomes))
+        for name, measure in timings.items():
+            times[name].append(measure())
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def side_by_side(measure, contenders, outcomes):
+    """Return the median time of each contender on the same outcomes."""
+    return take_turns(
+        {name: lambda make=make: measure(make(), outcomes) for name, make in contenders.items()}
+    )
+
+
+def river_pair():
+    """Return nanoseconds of river's predict + learn: the unit that other costs are told in."""
+    return pair_time(RiverPair(), PAIR_OUTCOMES)
 
 
 def rounds_from_python():
@@ -59,9 +73,7 @@ def rounds_from_python():
         "Foster-Hart in NumPy, 46 cells": lambda: NumpyFosterHart(46),
         "river LogisticRegression, predict + learn": RiverPair,
     }
-    # Python floats, so that no contender pays for unpacking NumPy's.
-    outcomes = drift(20_000, seed=1).outcomes.tolist()
-    times = side_by_side(pair_time, contenders, outcomes)
+    times = side_by_side(pair_time, contenders, PAIR_OUTCOMES)
     river = times["river LogisticRegression, predict + learn"]
     rows = [(name, f"{ns:,.0f}", f"{river / ns:.1f}") for name, ns in times.items()]
     return river, table(

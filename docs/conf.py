@@ -24,7 +24,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
-nitpicky = False
+# An attribute that two classes share is no reason to stop.
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = "calibrant"

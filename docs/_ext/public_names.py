@@ -67,8 +67,8 @@ def entry(path: str, value: object, *, again: bool) -> list[str]:
         return [f".. autoclass:: {path}", *index, *members, ""]
     if inspect.isfunction(value):
         return [f".. autofunction:: {path}", *index, ""]
-    assert isinstance(value, dict)
-    return [f".. py:data:: {path}", *index, "", f"   A table by name: {', '.join(value)}.", ""]
+    assert isinstance(value, dict | tuple)
+    return [f".. py:data:: {path}", *index, "", f"   Of these: {', '.join(value)}.", ""]
 
 
 def keep_bars(  # the arguments are Sphinx's

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from calibrant import Zoom
+from calibrant.cli.arguments import FORECASTERS
 from calibrant.forecasters.rivals import RunningMean
 from calibrant.measures import cal1, cal2
 from calibrant.streams import load, read
@@ -54,7 +55,7 @@ def test_the_scorecard_stands_beside_the_baselines(calibrant, events):
     assert "no outcome column was named, taking 'outcome'" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["zoom", "epoch", "epoch-kl", "foster-hart", "running-mean"])
+@pytest.mark.parametrize("name", FORECASTERS)
 def test_every_forecaster_can_be_named(calibrant, events, name):
     result = calibrant("run", events, "--forecaster", name)
     assert result.exit_code == 0, result.stderr

@@ -1,7 +1,18 @@
 """Every public forecaster, once for each way of building it: all pass the same tests."""
 
 from calibrant import Epoch, Interval, Refined, Restarting, Swap, Zoom
-from calibrant.forecasters.rivals import FosterHart, RunningMean
+from calibrant.forecasters.rivals import (
+    AOSA,
+    K29,
+    AbernethyBartlettHazan,
+    ExponentialWindow,
+    Foster1999,
+    FosterHart,
+    FosterVohra,
+    K29Star,
+    RunningMean,
+    SlidingWindow,
+)
 from calibrant.partitions import refined
 
 FORECASTERS = [
@@ -24,6 +35,15 @@ FORECASTERS = [
     (RunningMean, {}),
     (FosterHart, {"cells": 1}),
     (FosterHart, {"cells": 32}),
+    (SlidingWindow, {"window": 100}),
+    (ExponentialWindow, {}),
+    (FosterVohra, {"cells": 11}),
+    (Foster1999, {}),
+    (AbernethyBartlettHazan, {}),
+    (AbernethyBartlettHazan, {"cells": 1, "rate": 0.1}),
+    (K29, {"cells": 32}),
+    (K29Star, {"cells": 32}),
+    (AOSA, {"cells": 32}),
 ]
 IDS = [
     f"{cls.__name__}-{'-'.join(map(str, arguments.values()))}".rstrip("-")

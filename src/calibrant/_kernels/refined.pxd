@@ -1,7 +1,9 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.cuts cimport Cut
 from calibrant._kernels.interval cimport IntervalKernel
 from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.partition cimport Partition
 from calibrant._kernels.swap cimport SwapKernel
 
 
@@ -27,11 +29,14 @@ cdef class RefinedKernel(Kernel):
     cdef double *ones         # the same, times the outcomes
     cdef double *term         # what it adds to the error
 
-    # Forget everything and start with epoch 1, for deviation C. Needs no memory.
+    # Forget everything that was learned and start with epoch 1, for deviation C. Needs no memory.
     cdef void begin(self, double C) noexcept nogil
     # The error so far: the sum over epochs of the epoch's own error.
     cdef double error_so_far(self) noexcept nogil
     cdef int open_epoch(self, int m, double y_hat) noexcept nogil
+    cdef int lay_out(self, Partition *cells, const Cut *cut) noexcept nogil
+    cdef int open_interval(self, const Cut *cut) noexcept nogil
+    cdef int open_swap(self, const Cut *cut, double s) noexcept nogil
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil
     cdef Py_ssize_t points_in_epoch(self) noexcept nogil
     cdef Py_ssize_t place_of(self, Py_ssize_t k) noexcept nogil

@@ -16,12 +16,12 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from calibrant._kernels.cuts cimport (
-    Cut, L1, L2, PSEUDO_KL, PSEUDO_L2, paper_cut, tuned_cut,
-)
+from calibrant._kernels.cuts cimport Cut, L1, L2, PSEUDO_KL, paper_cut, tuned_cut
 from calibrant._kernels.interval cimport IntervalKernel, Lean, lean_towards
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.partition cimport partition_as_probabilities, partition_refined
+from calibrant._kernels.partition cimport (
+    Partition, partition_as_probabilities, partition_refined,
+)
 from calibrant._kernels.swap cimport SwapKernel
 from calibrant._kernels.tally cimport cal1_term, cal2_term, kl_term
 
@@ -72,46 +72,54 @@ cdef class RefinedKernel(Kernel):
 
     cdef int open_epoch(self, int m, double y_hat) noexcept nogil:
         """Lay out epoch m around y_hat and start the base forecaster; -1 without memory."""
-        cdef double s = ldexp(1.0, m), half
+        cdef double s = ldexp(1.0, m), T = self.T if self.T > 0.0 else 2.0 * s
         cdef Cut cut
-        cdef Lean lean = lean_towards(0.5, 0.5)
         cdef Py_ssize_t i
         if self.tuned:
             cut = tuned_cut(self.measure, self.C, s, y_hat)
         else:
-            cut = paper_cut(
-                self.measure, self.C, self.T if self.T > 0.0 else 2.0 * s, self.delta, s, y_hat
-            )
-        if partition_refined(
-            &self.interval.spare if self.swap is None else &self.swap.spare,
-            cut.x, cut.r, cut.left, cut.right, cut.per_band, self.tuned, cut.low, cut.high,
-        ) < 0:
+            cut = paper_cut(self.measure, self.C, T, self.delta, s, y_hat)
+        if (self.open_interval(&cut) if self.swap is None else self.open_swap(&cut, s)) < 0:
             return -1
-        if self.swap is None:
-            if self.reserve_points(self.interval.spare.cells + 1) < 0:
-                return -1
-            if self.tuned:
-                lean = MOVED if self.C > 0.0 else STEADY
-                lean.y_hat, lean.a, lean.b = cut.x, cut.a, cut.b
-            if self.interval.open_block(cut.T, lean) < 0:
-                return -1
-            if self.tuned:
-                self.interval.anchor = cut.x
-        else:
-            if self.reserve_points(self.swap.spare.cells + 1) < 0:
-                return -1
-            if self.measure == PSEUDO_KL:
-                partition_as_probabilities(&self.swap.spare)
-                half = sin(cut.x / 2.0)
-                cut.x = half * half
-            if self.tuned:
-                # What y_hat was seen to be counts for a quarter of its rounds, if it can be trusted.
-                self.swap.n0 = 2.0 if self.C > 0.0 else fmax(2.0, (s - 2.0) / 4.0)
-            if self.swap.open_block(cut.T, cut.x if self.tuned else 0.5) < 0:
-                return -1
         self.m, self.seen, self.y_hat, self.epoch_total = m, 0, y_hat, 0.0
         for i in range(self.points_in_epoch()):
             self.mass[i] = self.ones[i] = self.term[i] = 0.0
+        return 0
+
+    cdef int lay_out(self, Partition *cells, const Cut *cut) noexcept nogil:
+        """Cut the cells of an epoch, with room to count what each of its points predicts."""
+        if partition_refined(
+            cells, cut.x, cut.r, cut.left, cut.right, cut.per_band, self.tuned, cut.low, cut.high
+        ) < 0:
+            return -1
+        return self.reserve_points(cells.cells + 1)
+
+    cdef int open_interval(self, const Cut *cut) noexcept nogil:
+        cdef Lean lean = lean_towards(0.5, 0.5)
+        if self.lay_out(&self.interval.spare, cut) < 0:
+            return -1
+        if self.tuned:
+            lean = MOVED if self.C > 0.0 else STEADY
+            lean.y_hat, lean.a, lean.b = cut.x, cut.a, cut.b
+        if self.interval.open_block(cut.T, lean) < 0:
+            return -1
+        if self.tuned:
+            self.interval.anchor = cut.x
+        return 0
+
+    cdef int open_swap(self, const Cut *cut, double s) noexcept nogil:
+        cdef double x = cut.x, n0 = self.swap.n0
+        if self.lay_out(&self.swap.spare, cut) < 0:
+            return -1
+        if self.measure == PSEUDO_KL:
+            partition_as_probabilities(&self.swap.spare)
+            x = sin(x / 2.0) * sin(x / 2.0)
+        if self.tuned:
+            # Where the truth stands still, its mean over s - 2 rounds counts for a quarter of them.
+            self.swap.n0 = 2.0 if self.C > 0.0 else fmax(2.0, (s - 2.0) / 4.0)
+        if self.swap.open_block(cut.T, x if self.tuned else 0.5) < 0:
+            self.swap.n0 = n0
+            return -1
         return 0
 
     # -- the error ------------------------------------------------------------------------------

@@ -16,7 +16,18 @@ from calibrant.forecasters import (
     Swap,
     Zoom,
 )
-from calibrant.forecasters.rivals import FosterHart, RunningMean
+from calibrant.forecasters.rivals import (
+    AOSA,
+    K29,
+    AbernethyBartlettHazan,
+    ExponentialWindow,
+    Foster1999,
+    FosterHart,
+    FosterVohra,
+    K29Star,
+    RunningMean,
+    SlidingWindow,
+)
 
 #: Every forecaster that a user can name, made from a seed.
 FORECASTERS: dict[str, Callable[[int], Forecaster]] = {
@@ -29,6 +40,14 @@ FORECASTERS: dict[str, Callable[[int], Forecaster]] = {
     "restarting": lambda seed: Restarting(seed=seed),
     "foster-hart": lambda seed: FosterHart(seed=seed),
     "running-mean": lambda seed: RunningMean(seed=seed),
+    "sliding-window": lambda seed: SlidingWindow(seed=seed),
+    "exponential-window": lambda seed: ExponentialWindow(seed=seed),
+    "foster-vohra": lambda seed: FosterVohra(seed=seed),
+    "foster-1999": lambda seed: Foster1999(seed=seed),
+    "abernethy-bartlett-hazan": lambda seed: AbernethyBartlettHazan(seed=seed),
+    "k29": lambda seed: K29(seed=seed),
+    "k29-star": lambda seed: K29Star(seed=seed),
+    "aosa": lambda seed: AOSA(seed=seed),
 }
 
 Source = Annotated[

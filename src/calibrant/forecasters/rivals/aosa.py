@@ -1,0 +1,61 @@
+"""Almost-One-Step-Ahead, which stays near calibrated predictions without drawing."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from calibrant._checks import check_integer, check_seed
+from calibrant._kernels.aosa import AOSAKernel
+from calibrant.forecasters.base import Forecaster
+
+
+class AOSA(Forecaster, AOSAKernel):
+    """Predict next to a shadow that sees each outcome before it chooses.
+
+    Arunachaleswaran, Collina, Roth & Shi 2025, *An elementary predictor obtaining 2 sqrt(T) + 1
+    distance to calibration*. Neighbours of the grid are taken whose shadow biases are at most 0
+    and at least 0. One of them is predicted; then the shadow takes the one nearer to the outcome,
+    which moves its bias towards 0 or past it by less than 1. The paper leaves open which pair is
+    taken and which of the two is predicted: here a bisection finds the pair, and its lower point is
+    predicted. Nothing is drawn.
+
+    Proved, for outcomes 0 and 1: the shadow's Cal1 is at most m + 1, and it never stands further
+    from the prediction than 1/m, so the distance to calibration is at most m + 1 + T/m against any
+    outcomes, which is 2 sqrt(T) + 1 for m = sqrt(T). Outcomes strictly between the two points can
+    move a bias away from 0, by 1/(2m) each: T/(2m) more. Cal1 itself can be large.
+
+    Parameters
+    ----------
+    cells : int, default 128
+        Cells m of the grid 0, 1/m, ..., 1; at least 1.
+    seed : int, default 0
+        Kept for the contract; the forecaster draws nothing.
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.rivals import AOSA
+    >>> forecaster = AOSA.for_horizon(10_000)
+    >>> forecaster
+    AOSA(cells=100, seed=0)
+    >>> _ = forecaster.run([1, 1, 0, 1] * 2500)
+    >>> abs(forecaster.predict() - 0.75) <= 0.02
+    True
+    """
+
+    __slots__ = ("_cells",)
+    parameters = ("cells", "seed")
+
+    def __init__(self, cells: int = 128, *, seed: int = 0) -> None:
+        self._cells = check_integer("cells", cells, 1, 2**24)
+        super().__init__(check_seed(seed), self._cells)
+
+    @classmethod
+    def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
+        """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) cells."""
+        rounds = check_integer("horizon", horizon, 1, 2**48)
+        return cls(max(1, round(rounds**0.5)), seed=seed)
+
+    @property
+    def cells(self) -> int:
+        """Cells of the grid."""
+        return self._cells

@@ -1,0 +1,58 @@
+"""Foster's forecaster of 1999, which mixes two neighbouring bins."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from calibrant._checks import check_integer, check_seed
+from calibrant._kernels.foster_1999 import Foster1999Kernel
+from calibrant.forecasters.base import Forecaster
+
+
+class Foster1999(Forecaster, Foster1999Kernel):
+    """Predict the middle of a bin whose outcomes agree with it, or mix two that disagree.
+
+    Foster 1999, *A proof of calibration via Blackwell's approachability theorem*. A bin has an
+    excess when the mean of its outcomes lies above its upper end, a deficit when it lies below its
+    lower end. A bin with neither is predicted; failing that, two neighbours, the lower with an
+    excess e and the upper with a deficit d, the lower with probability d / (d + e). Excess and
+    deficit are sums over the bin's rounds, as the approachability argument needs them. Of several
+    places that would do, a bisection takes the first it meets.
+
+    Proved: the squares of excesses and deficits grow by at most 1 a round on average, hence
+    E[Cal1] <= T/(2N) + sqrt(N T) against any outcomes, which is 1.5 T^(2/3) for N = T^(1/3) bins.
+
+    Parameters
+    ----------
+    cells : int, default 32
+        Number N of equal bins; at least 1.
+    seed : int, default 0
+        Seed of the draws, in [0, 2**64 - 1].
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.rivals import Foster1999
+    >>> forecaster = Foster1999.for_horizon(125)
+    >>> forecaster
+    Foster1999(cells=5, seed=0)
+    >>> forecaster.predict()
+    0.5
+    """
+
+    __slots__ = ("_cells",)
+    parameters = ("cells", "seed")
+
+    def __init__(self, cells: int = 32, *, seed: int = 0) -> None:
+        self._cells = check_integer("cells", cells, 1, 2**24)
+        super().__init__(check_seed(seed), self._cells)
+
+    @classmethod
+    def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
+        """Return the forecaster whose bins suit `horizon` rounds, T^(1/3) of them."""
+        rounds = check_integer("horizon", horizon, 1)
+        return cls(max(1, round(rounds ** (1 / 3))), seed=seed)
+
+    @property
+    def cells(self) -> int:
+        """Number of bins."""
+        return self._cells

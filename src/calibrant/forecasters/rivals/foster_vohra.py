@@ -1,0 +1,74 @@
+"""Foster and Vohra's forecaster, the first that was calibrated against everything."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from calibrant._checks import check_integer, check_real, check_seed
+from calibrant._kernels.foster_vohra import FosterVohraKernel
+from calibrant.forecasters.base import Forecaster
+
+
+class FosterVohra(Forecaster, FosterVohraKernel):
+    """Leave no regret for having predicted i where j would have been better, for any i and j.
+
+    Foster & Vohra 1998, *Asymptotic calibration*, in the form with exponential weights of
+    Cesa-Bianchi & Lugosi 2006, *Prediction, learning, and games*, sections 4.4 and 4.5. R_ij is how
+    much lower the squared loss would be had j been predicted in place of i, in the rounds'
+    probabilities. With D_ij = exp(eta R_ij), the forecaster draws from the distribution p with
+    p_i sum_j D_ij = sum_j p_j D_ji, so that on average no weighting of the pairs gains. The fixed
+    point is solved exactly each round (elimination without subtraction): a round costs N^2
+    exponentials and N^3 / 3 multiplications; two numbers a point are remembered.
+
+    Proved, with eta = sqrt(2 log(N (N - 1)) / T): max R_ij <= sqrt(2 T log(N (N - 1))) against any
+    outcomes, hence calibration up to the grid, PCal2 <= T/(4 N^2) + N max R_ij. That rate is slow
+    to tell neighbouring points apart, whose losses differ by 1/N^2. Measured on i.i.d. outcomes
+    and three adversaries, T = 1,000 to 30,000 and N = 10 to 31, eta = 1 had 1.6 times to 25 times
+    less Cal1, and is the default although nothing is proved of it.
+
+    Parameters
+    ----------
+    cells : int, default 16
+        Number N of equal cells, whose middles are predicted; in [1, 4096].
+    rate : float or None, default 1
+        The rate eta of the weights, in [1e-9, 1e9]; None is the proof's, with t in place of T in
+        round t.
+    seed : int, default 0
+        Seed of the draws, in [0, 2**64 - 1].
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.rivals import FosterVohra
+    >>> forecaster = FosterVohra.for_horizon(1000)
+    >>> forecaster
+    FosterVohra(cells=10, rate=1.0, seed=0)
+    >>> round(forecaster.expected(), 12)
+    0.5
+    """
+
+    __slots__ = ("_cells", "_rate")
+    parameters = ("cells", "rate", "seed")
+
+    def __init__(self, cells: int = 16, *, rate: float | None = 1.0, seed: int = 0) -> None:
+        self._cells = check_integer("cells", cells, 1, 4096)
+        self._rate = None if rate is None else check_real("rate", rate, 1e-9, 1e9)
+        super().__init__(check_seed(seed), self._cells, self._rate or 0.0)
+
+    @classmethod
+    def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
+        """Return the forecaster that suits T rounds: T^(1/3) cells, 32 at the most.
+
+        A round costs N^3, so that T^(1/3) cells to the end would make T rounds cost T^2.
+        """
+        rounds = check_integer("horizon", horizon, 1)
+        return cls(min(max(1, round(rounds ** (1 / 3))), 32), seed=seed)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self._cells
+
+    @property
+    def rate(self) -> float | None:
+        """The rate of the weights, or None for the proof's."""
+        return self._rate

@@ -1,0 +1,73 @@
+"""Defensive forecasting by the algorithm K29."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from calibrant._checks import check_integer, check_real, check_seed
+from calibrant._kernels.k29 import K29Kernel
+from calibrant.forecasters.base import Forecaster
+
+
+class K29(Forecaster, K29Kernel):
+    """Predict where a kernel average of past residuals vanishes.
+
+    Vovk, Takemura & Shafer 2005, *Defensive forecasting*: p is a root of
+    S(p) = sum K(p, p_i) (y_i - p_i) over the past rounds, 1 when S is positive at both ends of
+    [0, 1] and 0 when it is negative at both. K is Gaussian, exp(-(p - q)^2 / (2 width^2)).
+
+    As published, a round costs O(t) and every prediction is new. Here predictions are grid points
+    j/N, so that S is kept at N + 1 points and a round costs O(N): a bisection over the grid finds
+    neighbours between which S changes sign, and the one with the smaller |S| is predicted, which is
+    the root of the line between them, rounded. Nothing is drawn, so that an adversary can spoil
+    Cal1; what is small is the error that smooth tests see.
+
+    Proved: the norm of sum (y_i - p_i) K(p_i, .) in the kernel's space is at most
+    sqrt(T) + T/(2 N width), the second term being the price of the grid; the sum of f(p_i)
+    (y_i - p_i) is at most that times the norm of f, for every f in the space.
+
+    Parameters
+    ----------
+    cells : int, default 256
+        Cells N of the grid 0, 1/N, ..., 1; at least 1.
+    width : float, default 0.1
+        Standard deviation of the kernel, in [1e-6, 1e6].
+    seed : int, default 0
+        Kept for the contract; the forecaster draws nothing.
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.rivals import K29
+    >>> forecaster = K29.for_horizon(10_000)
+    >>> forecaster
+    K29(cells=100, width=0.1, seed=0)
+    >>> _ = forecaster.run([1, 1, 0, 1] * 2500)
+    >>> abs(forecaster.predict() - 0.75) < 0.02
+    True
+    """
+
+    __slots__ = ("_cells", "_width")
+    parameters = ("cells", "width", "seed")
+
+    _star: ClassVar[bool] = False
+
+    def __init__(self, cells: int = 256, *, width: float = 0.1, seed: int = 0) -> None:
+        self._cells = check_integer("cells", cells, 1, 2**24)
+        self._width = check_real("width", width, 1e-6, 1e6)
+        super().__init__(check_seed(seed), self._cells, self._width, self._star)
+
+    @classmethod
+    def for_horizon(cls, horizon: int, *, width: float = 0.1, seed: int = 0) -> Self:
+        """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) cells."""
+        rounds = check_integer("horizon", horizon, 1, 2**48)
+        return cls(max(1, round(rounds**0.5)), width=width, seed=seed)
+
+    @property
+    def cells(self) -> int:
+        """Cells of the grid."""
+        return self._cells
+
+    @property
+    def width(self) -> float:
+        """Standard deviation of the kernel."""
+        return self._width

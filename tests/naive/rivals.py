@@ -1,0 +1,147 @@
+"""The rivals, as their papers say it: everything is remembered, nothing is updated in place."""
+
+import math
+
+import numpy as np
+
+from naive.draws import Draws
+
+
+def sliding_window(outcomes, window):
+    recent = [outcomes[max(0, t - window) : t] for t in range(len(outcomes))]
+    return [(math.fsum(past) + 1) / (len(past) + 2) for past in recent]
+
+
+def exponential_window(outcomes, halflife):
+    predictions = []
+    for t in range(len(outcomes)):
+        weights = [2 ** (-(t - 1 - s) / halflife) for s in range(t)]
+        successes = math.fsum(w * y for w, y in zip(weights, outcomes[:t], strict=True))
+        predictions.append((successes + 1) / (math.fsum(weights) + 2))
+    return predictions
+
+
+def bisect(size, sign):
+    """Return the place without a sign, or the neighbours with +1 and -1, that a bisection meets.
+
+    Places before the first count as +1, places after the last as -1.
+    """
+    low, high = -1, size
+    while high - low > 1:
+        middle = (low + high) // 2
+        if sign(middle) == 0:
+            return (middle,)
+        low, high = (middle, high) if sign(middle) > 0 else (low, middle)
+    return (low, high)
+
+
+def foster_1999(outcomes, cells, seed):
+    draws = Draws(seed)
+    seen = {b: [] for b in range(cells)}
+
+    def excess(b):
+        return sum(seen[b]) - len(seen[b]) * ((b + 1) / cells)
+
+    def deficit(b):
+        return len(seen[b]) * (b / cells) - sum(seen[b])
+
+    predictions = []
+    for y in outcomes:
+        bins = bisect(cells, lambda b: (excess(b) > 0) - (deficit(b) > 0))
+        lower = 1.0 if len(bins) == 1 else deficit(bins[1]) / (deficit(bins[1]) + excess(bins[0]))
+        b = draws.choose(bins, [lower, 1 - lower][: len(bins)])
+        predictions.append((b + 0.5) / cells)
+        seen[b].append(y)
+    return predictions
+
+
+def abernethy_bartlett_hazan(outcomes, m, rate, seed):
+    """The learner moves all of theta, by the gradient of sum_k theta(k) w(k) (y - k/m)."""
+    draws = Draws(seed)
+    theta = [0.0] * (m + 1)
+    predictions = []
+    for t, y in enumerate(outcomes, start=1):
+        eta = math.sqrt((m + 1) / t) if rate is None else rate
+        points = bisect(m + 1, lambda k, now=theta: (now[k] > 0) - (now[k] < 0))
+        w = [0.0] * (m + 1)
+        w[points[0]] = 1.0
+        if len(points) == 2:
+            up, down = abs(theta[points[0]]), abs(theta[points[1]])
+            w[points[0]] = down / (down + up)
+            w[points[1]] = 1 - w[points[0]]
+        predictions.append(draws.choose(points, [w[k] for k in points]) / m)
+        theta = [min(max(theta[k] + eta * w[k] * (y - k / m), -1.0), 1.0) for k in range(m + 1)]
+    return predictions
+
+
+def foster_vohra(outcomes, cells, rate, seed):
+    """Return the predictions and each round's distribution, from the matrix of regrets."""
+    draws = Draws(seed)
+    x = (np.arange(cells) + 0.5) / cells
+    R = np.zeros((cells, cells))
+    predictions, distributions = [], []
+    for t, y in enumerate(outcomes, start=1):
+        eta = math.sqrt(2 * math.log(cells * (cells - 1)) / t) if rate is None else rate
+        D = np.exp(eta * R)
+        np.fill_diagonal(D, 0.0)
+        # p_i sum_j D_ij - sum_j p_j D_ji = 0 for all i but the last, and sum p = 1.
+        balance = np.diag(D.sum(axis=1)) - D.T
+        balance[-1] = 1.0
+        p = np.linalg.solve(balance, np.eye(cells)[-1])
+        predictions.append(draws.choose(x.tolist(), p.tolist()))
+        distributions.append(p)
+        loss = (x - y) ** 2
+        R += p[:, None] * (loss[:, None] - loss[None, :])
+    return predictions, np.array(distributions)
+
+
+def k29(outcomes, cells, width, star):
+    """S(p), here `slack`, is summed over all past rounds, wherever it is asked for."""
+    past = []
+
+    def kernel(i, j):
+        x = abs(i - j) / cells / width
+        return math.exp(-x * x / 2)
+
+    def slack(j):
+        total = 0.0
+        for i, residual in past:
+            total += kernel(i, j) * residual
+        return total + (kernel(j, j) * (1 - 2 * (j / cells)) / 2 if star else 0.0)
+
+    predictions = []
+    for y in outcomes:
+        low, high = 0, cells
+        if slack(low) > 0 and slack(high) > 0:
+            low = high
+        elif slack(low) < 0 and slack(high) < 0:
+            high = low
+        falling = slack(low) > 0 or slack(high) < 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            value = slack(middle) if falling else -slack(middle)
+            if value == 0:
+                low = high = middle
+            else:
+                low, high = (middle, high) if value > 0 else (low, middle)
+        j = min((low, high), key=lambda end: abs(slack(end)))
+        predictions.append(j / cells)
+        past.append((j, y - j / cells))
+    return predictions
+
+
+def aosa(outcomes, m):
+    """Return the predictions and the shadow's choices."""
+    predictions, shadow = [], []
+    for t, y in enumerate(outcomes):
+
+        def alpha(i, t=t):
+            return sum(i / m - outcomes[s] for s in range(t) if shadow[s] == i / m)
+
+        low, high = 0, m
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if alpha(middle) > 0 else (middle, high)
+        predictions.append(low / m)
+        shadow.append(min((low / m, high / m), key=lambda p: abs(p - y)))
+    return predictions, shadow
