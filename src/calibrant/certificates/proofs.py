@@ -147,17 +147,18 @@ def pseudo_kl(T: float, delta: float) -> Coefficients:
        sum C_m/B~^2 <= C^(1/3) h^(4/3).
     7. *Over the epochs*, and at most 2 for the first: U = H + a1 + a2 C^(1/3), with H = h for the
        largest error of one round, a1 = 2 + M [64.8 h1 iota + h1 (144 + 20.5 W) + 4.5 iota + 25],
-       a2 = M [(4.5 iota + 98.5 h1)/iota^(1/3) + 9.1 h1 W/(ln T)^(2/3)] + 20.3 h^(7/3).
+       a2 = M [4.5 iota^(2/3) + 98.5 h1/(ln T)^(1/3) + 9.1 h1 W/(ln T)^(2/3)] + 20.3 h^(7/3); in the
+       second term iota >= ln T, so that a2 does not fall when delta does.
     """
     iota, W, h = math.log(T / delta), math.log2(T), math.log(T + 1)
     if T < SHORTEST:
         return Coefficients(T * h, 0.0, 0.0, 0.0)
-    h1 = h + 1
+    h1, root = h + 1, math.cbrt(math.log(T))
     return Coefficients(
         h + 2,
         64.8 * h1 * iota + h1 * (144 + 20.5 * W) + 4.5 * iota + 25,
         20.3 * h ** (7 / 3),
-        (4.5 * iota + 98.5 * h1) / math.cbrt(iota) + 9.1 * h1 * W / math.cbrt(math.log(T)) ** 2,
+        4.5 * math.cbrt(iota) ** 2 + 98.5 * h1 / root + 9.1 * h1 * W / root**2,
     )
 
 
