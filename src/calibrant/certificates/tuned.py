@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from calibrant.certificates.form import Coefficients
@@ -20,7 +20,7 @@ def table() -> dict[str, Any]:
     with the deviation) and, for the record, the ``quantiles`` themselves; and besides the measures
     how they were measured.
     """
-    text = files("calibrant.certificates").joinpath("tuned.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("tuned.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
 
