@@ -15,6 +15,7 @@ MODULES = {
     "calibrant.forecasters": "Who predicts",
     "calibrant.forecasters.rivals": "What others do",
     "calibrant.measures": "How calibrated was it",
+    "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.testing": "The contract as checks",
 }
