@@ -17,14 +17,14 @@ Id = str | int
 Round = tuple[int, float, float, float]
 
 
-def check_id(value: object) -> Id:
+def check_id(value: object, name: str = "id") -> Id:
     """Return an id, a string or an integer."""
     if type(value) is int or type(value) is str:
         return value
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ValueError(f"id must be a string or an integer, got {describe(value)}")
+        raise ValueError(f"{name} must be a string or an integer, got {describe(value)}")
     return value
 
 
@@ -130,7 +130,7 @@ def ids_of(state: Mapping[str, Any], name: str) -> list[Id]:
     ids = state[name]
     if not isinstance(ids, list):
         raise ValueError(f"saved {name} must be a list")
-    checked = [check_id(id_) for id_ in ids]
+    checked = [check_id(id_, f"each of the saved {name}") for id_ in ids]
     if len(set(checked)) != len(checked):
         raise ValueError(f"saved {name} must be distinct")
     return checked
