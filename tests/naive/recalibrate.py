@@ -1,4 +1,4 @@
-"""The recalibrator in plain Python and numpy, one expert an object; written from its description."""
+"""The recalibrator in plain Python, one expert an object; written from its description."""
 
 import math
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Bins:
         b = self.bin(s)
         return within((2 * s + self.outcomes[b]) / (2 + self.visits[b]))
 
-    def learn(self, s, p, y):
+    def learn(self, s, _p, y):
         b = self.bin(s)
         self.outcomes[b] = (1 - self.forget) * self.outcomes[b] + y
         self.visits[b] = (1 - self.forget) * self.visits[b] + 1
@@ -145,7 +145,7 @@ class NaiveRecalibrator:
     def places(self, mean):
         """Return every admissible place as (distance, right of m, points, weights)."""
         found = []
-        for i, point in enumerate(self.points):
+        for point in self.points:
             if point.leaning == 0:
                 found.append((abs(point.z - mean), point.z > mean, [point], [1.0]))
         for left, right in zip(self.points, self.points[1:], strict=False):
@@ -162,9 +162,8 @@ class NaiveRecalibrator:
 
     def predict(self, score, id_):
         s = self.probability(score)
-        mean = within(
-            sum(w * e.predict(s) for w, e in zip(self.weights, self.experts, strict=True))
-        )
+        said = np.array([expert.predict(s) for expert in self.experts])
+        mean = within(float(self.weights @ said))
         at = self.gap(mean)
         ends = self.points[at], self.points[at + 1]
         if all(end.leaning == 0 for end in ends):
@@ -172,11 +171,11 @@ class NaiveRecalibrator:
         else:
             *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
         drawn = self.draws.choose(points, weights)
-        self.waiting[id_] = s, mean, drawn
+        self.waiting[id_] = s, mean, drawn, said
         return drawn.z
 
     def update(self, outcome, id_):
-        s, mean, point = self.waiting.pop(id_)
+        s, mean, point, said = self.waiting.pop(id_)
         point.visits += 1
         point.bias += point.z - outcome
         at = self.gap(mean)
@@ -186,8 +185,7 @@ class NaiveRecalibrator:
         if left.rounds_in_gap * (right.theta - left.theta) ** 2 > gaps / 64:
             left.rounds_in_gap = 0
             self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
-        said = np.array([expert.predict(s) for expert in self.experts])
         self.weights = self.weights * said**outcome * (1 - said) ** (1 - outcome)
         self.weights = (1 - 1e-4) * self.weights / self.weights.sum() + 1e-4 / len(self.experts)
-        for expert, p in zip(self.experts, said, strict=True):
-            expert.learn(s, p, outcome)
+        for expert in self.experts:
+            expert.learn(s, expert.predict(s), outcome)

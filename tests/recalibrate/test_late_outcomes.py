@@ -33,7 +33,7 @@ class LateOutcomes(RuleBasedStateMachine):
     @rule(score=st.floats(0, 1), id_=ids)
     def predict(self, score, id_):
         if id_ in self.waiting or id_ in self.remembered() or len(self.waiting) == CAPACITY:
-            with pytest.raises(ValueError, match="predicted already|capacity=6"):
+            with pytest.raises(ValueError, match=r"predicted already|capacity=6"):
                 self.recalibrator.predict(score, id=id_)
             return
         prediction = self.recalibrator.predict(score, id=id_)
@@ -142,7 +142,7 @@ def test_the_bound_on_finished_ids():
         recalibrator.predict(0.5, id=id_)
         recalibrator.update(1, id=id_)
     recalibrator.update(1, id=4)
-    with pytest.raises(ValueError, match="0 is unknown: .* more than 3 outcomes ago"):
+    with pytest.raises(ValueError, match=r"0 is unknown: .* more than 3 outcomes ago"):
         recalibrator.update(1, id=0)
     assert recalibrator.learned == 5
 
