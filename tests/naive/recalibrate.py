@@ -106,10 +106,15 @@ class Point:
         return self.bias**2 / (self.visits * self.variance + 1)
 
     @property
+    def excess(self):
+        """By how much the cost is more than chance explains."""
+        return self.cost - 5 - math.log(self.visits * self.variance + 1)
+
+    @property
     def leaning(self):
         if self.z in (0.0, 1.0):
             return -1 if self.z == 0.0 else 1
-        return 0 if self.cost <= 9 else int(math.copysign(1, self.bias))
+        return 0 if self.excess <= 0 else int(math.copysign(1, self.bias))
 
     @property
     def weighed_bias(self):
@@ -154,8 +159,8 @@ class NaiveRecalibrator:
                 if left.z == 0.0 or right.z == 1.0:
                     points, weights = [right if left.z == 0.0 else left], [1.0]
                 else:
-                    a = (left.cost - 9) * abs(left.weighed_bias)
-                    b = (right.cost - 9) * abs(right.weighed_bias)
+                    a = left.excess * abs(left.weighed_bias)
+                    b = right.excess * abs(right.weighed_bias)
                     points, weights = [left, right], [b / (a + b), a / (a + b)]
                 found.append((distance, left.z > mean, points, weights))
         return found

@@ -113,7 +113,7 @@ def test_what_is_proved_of_the_safe_stage(name):
     mixed_rounds, ever_mixed = 0, set()
     for state, points, weights, _ in contrary(Recalibrator(seed=1), scores):
         z, v, n, S = state["z"], state["v"], state["n"], state["S"]
-        e = S**2 / (n * v + 1)
+        e, k = S**2 / (n * v + 1), 5 + np.log(n * v + 1)
         at = np.searchsorted(z, points)
         assert (z[at] == points).all()
         assert ((points > 0) & (points < 1)).all()
@@ -121,20 +121,20 @@ def test_what_is_proved_of_the_safe_stage(name):
             mixed_rounds += 1
             ever_mixed.update(points)
             assert at[1] == at[0] + 1
-            assert (e[at] > 9).all()
+            assert (e[at] > k[at]).all()
             assert S[at[0]] < 0 < S[at[1]]
             D = (n[at] + 1) * v[at] + 1
-            moves = [weights @ ((e[at] - 9) * 2 * S[at] * (points - y) / D) for y in (0, 1)]
-            a, b = (e[at] - 9) * np.abs(S[at]) / D
+            moves = [weights @ ((e[at] - k[at]) * 2 * S[at] * (points - y) / D) for y in (0, 1)]
+            a, b = (e[at] - k[at]) * np.abs(S[at]) / D
             bound = 2 * a * b / (a + b) * (points[1] - points[0])
             assert moves == pytest.approx([bound, bound], rel=1e-9)
         else:
             beside_a_sentinel = at[0] in (1, len(z) - 2)
-            assert e[at[0]] <= 9 or beside_a_sentinel
-            if e[at[0]] > 9:
+            assert e[at[0]] <= k[at[0]] or beside_a_sentinel
+            if e[at[0]] > k[at[0]]:
                 ever_mixed.update(points)
         calm = ~np.isin(z, list(ever_mixed))
-        assert (np.abs(S[calm]) <= 3 * np.sqrt(n[calm] * v[calm] + 1) + 1).all()
+        assert (np.abs(S[calm]) <= np.sqrt(k[calm] * (n[calm] * v[calm] + 1)) + 1).all()
     assert mixed_rounds > 100
 
 

@@ -18,12 +18,12 @@ from calibrant._kernels.kernel import check_range, chunk_of
 from calibrant._kernels.safe cimport (
     Place,
     SafeState,
-    safe_cost,
     safe_free,
     safe_learn,
     safe_place,
     safe_reserve,
     safe_start,
+    safe_weigh,
 )
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.sharp cimport (
@@ -342,7 +342,7 @@ cdef class RecalibrateKernel:
     # -- saving ---------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + 7 * self.safe.room * sizeof(double)
+        return object.__sizeof__(self) + 8 * self.safe.room * sizeof(double)
 
     def _get_state(self):
         """Return everything the past left behind, as arrays and numbers by name."""
@@ -392,7 +392,8 @@ cdef class RecalibrateKernel:
         s.count = count
         for i in range(count):
             s.theta[i], s.z[i], s.v[i] = theta[i], z[i], v[i]
-            s.n[i], s.S[i], s.e[i], s.g[i] = n[i], S[i], safe_cost(n[i], S[i], v[i]), g[i]
+            s.n[i], s.S[i], s.g[i] = n[i], S[i], g[i]
+            safe_weigh(s, i)
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:

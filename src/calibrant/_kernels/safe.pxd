@@ -9,6 +9,7 @@ cdef struct SafeState:
     double *n             # visits: outcomes learned of rounds that predicted z
     double *S             # bias: sum of z - y over those rounds
     double *e             # what the bias costs, S^2 / (n v + 1)
+    double *k             # what it may cost while the point counts as neutral
     double *g             # rounds learned whose mean lay in the gap to the right since it was cut
 
 
@@ -23,6 +24,6 @@ cdef int safe_start(SafeState *s) noexcept nogil
 cdef void safe_free(SafeState *s) noexcept nogil
 cdef int safe_reserve(SafeState *s, Py_ssize_t count) noexcept nogil
 cdef Py_ssize_t safe_find(const SafeState *s, double z) noexcept nogil
-cdef double safe_cost(double n, double S, double v) noexcept nogil
+cdef void safe_weigh(SafeState *s, Py_ssize_t i) noexcept nogil
 cdef Place safe_place(const SafeState *s, double m) noexcept nogil
 cdef int safe_learn(SafeState *s, double m, double z, double y) noexcept nogil
