@@ -22,16 +22,17 @@ first, 0, under-predicts and the last, 1, over-predicts, so somewhere a point th
 stands left of a neighbour that over-predicts. (If one of the two is a sentinel, the other is
 predicted.)
 
-**What bounds S.** A point that is neutral when it is predicted has |S| <= sqrt(k (n v + 1))
-before the outcome and moves by less than 1, while k and n v only grow. So |S| < sqrt(k (n v + 1))
-+ 1 after each of its visits but those that were mixed or beside a sentinel, whatever the outcomes.
-For mixed rounds take the potential Phi, half the sum of (e - k)^2 over the points that are not
-neutral; that k grows with n can only lower it. A visit changes e by exactly (2 S d + d^2 - e v) / D, now with d = z - y. With a, b the slopes of the left and the
-right end, the left is drawn with probability b / (a + b), and the first term moves Phi, to first
-order, by 2 a b / (a + b) (z_right - z_left) in the mean, the same for every outcome: no opponent
-who does not see the draw can choose it. The other two terms lower Phi where v >= 1/5, that is for z
-in [0.28, 0.72], since d^2 < 1 and e > 5. Slopes that start from zero at the threshold matter: with
-slopes |S| / D an opponent loads a neutral point for nothing and lets mixing pass the load on.
+**What bounds S.** A point that is neutral when it is predicted has |S| <= sqrt(k (n v + 1)) before
+the outcome and moves by less than 1, while k and n v only grow. So |S| < sqrt(k (n v + 1)) + 1
+after each of its visits but those that were mixed or beside a sentinel, whatever the outcomes. For
+mixed rounds take the potential Phi, half the sum of (e - k)^2 over the points that are not neutral;
+that k grows with n can only lower it. A visit changes e by exactly (2 S d + d^2 - e v) / D, now
+with d = z - y. With a, b the slopes of the left and the right end, the left is drawn with
+probability b / (a + b), and the first term moves Phi, to first order, by 2 a b / (a + b) (z_right -
+z_left) in the mean, the same for every outcome: no opponent who does not see the draw can choose
+it. The other two terms lower Phi where v >= 1/5, that is for z in [0.28, 0.72], since d^2 < 1 and e
+> 5. Slopes that start from zero at the threshold matter: with slopes |S| / D an opponent loads a
+neutral point for nothing and lets mixing pass the load on.
 """
 
 from libc.math cimport M_PI, cos, log, sin
