@@ -46,7 +46,7 @@ cdef enum:
     LOGIT
     MARGIN
 
-# Where each part of the mixture lies, by the name it is saved under.
+# The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
 SHARP_PARTS = {
     "w": EXPERTS,
     "platt": 2 * PLATTS,
@@ -80,22 +80,6 @@ def check_rounds(rounds, z):
     """Refuse saved rounds, (s, m, z, said) one after the other, that cannot have been played."""
     if not ((rounds > 0.0) & (rounds < 1.0)).all() or not np.isin(rounds[2::ROUND], z).all():
         raise ValueError("a saved prediction without its outcome is none of the saved points")
-
-
-cdef double *sharp_part(SharpState *s, str name) except NULL:
-    if name == "w":
-        return s.w
-    if name == "platt":
-        return s.platt
-    if name == "platt_A":
-        return s.platt_A
-    if name == "beta":
-        return s.beta
-    if name == "beta_A":
-        return s.beta_A
-    if name == "Y":
-        return s.Y
-    return s.N
 
 
 cdef class RecalibrateKernel:
@@ -302,7 +286,7 @@ cdef class RecalibrateKernel:
         self.check_scores(scores)
         check_range(outcomes)
         predictions = np.empty(len(scores))
-        cdef Py_ssize_t start, i
+        cdef Py_ssize_t start = 0, i
         cdef const double[::1] x, y
         cdef double[::1] p
         cdef int failed = 0
@@ -310,9 +294,10 @@ cdef class RecalibrateKernel:
             self._open = False
         self._running = True
         try:
-            for start in range(0, len(scores), 1 << 15):
+            while start < len(scores):
                 x, y = chunk_of(scores, start), chunk_of(outcomes, start)
-                p = predictions[start : start + (1 << 15)]
+                p = predictions[start : start + len(x)]
+                start += len(x)
                 with nogil:
                     for i in range(y.shape[0]):
                         self.current = self.begin(x[i])
@@ -327,9 +312,9 @@ cdef class RecalibrateKernel:
         return predictions
 
     cdef int check_scores(self, series) except -1:
-        cdef Py_ssize_t start, i
+        cdef Py_ssize_t start = 0, i
         cdef const double[::1] x
-        for start in range(0, len(series), 1 << 15):
+        while start < len(series):
             x = chunk_of(series, start)
             for i in range(x.shape[0]):
                 if not self.fits(x[i]):
@@ -337,6 +322,7 @@ cdef class RecalibrateKernel:
                         f"scores must each be {self._allowed()}, "
                         f"got {x[i]!r} at position {start + i}"
                     )
+            start += len(x)
         return 0
 
     # -- saving ---------------------------------------------------------------------------------
@@ -349,8 +335,10 @@ cdef class RecalibrateKernel:
         self.enter()
         cdef SafeState *s = &self.safe
         state = {"learned": self._learned, "size": self.size}
+        cdef double *part = <double *>&self.sharp
         for name, count in SHARP_PARTS.items():
-            state[name] = array_of(sharp_part(&self.sharp, name), count)
+            state[name] = array_of(part, count)
+            part += <Py_ssize_t>count
         state["theta"], state["z"] = array_of(s.theta, s.count), array_of(s.z, s.count)
         state["v"], state["n"] = array_of(s.v, s.count), array_of(s.n, s.count)
         state["S"], state["g"] = array_of(s.S, s.count), array_of(s.g, s.count)
@@ -372,7 +360,7 @@ cdef class RecalibrateKernel:
         cdef const double[::1] S = floats(state, "S", size=count)
         cdef const double[::1] g = floats(state, "g", size=count, low=0.0)
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
-        cdef const double[::1] part
+        cdef const double[::1] sharp = np.concatenate(list(parts.values()))
         if count < 3 or z[0] != 0.0 or z[count - 1] != 1.0:
             raise ValueError("saved z must run from 0 to 1 over three points or more")
         for i in range(1, count):
@@ -386,9 +374,7 @@ cdef class RecalibrateKernel:
         cdef SafeState *s = &self.safe
         if safe_reserve(s, count) < 0:
             raise MemoryError
-        for name, values in parts.items():
-            part = values
-            memcpy(sharp_part(&self.sharp, name), &part[0], part.shape[0] * sizeof(double))
+        memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
         s.count = count
         for i in range(count):
             s.theta[i], s.z[i], s.v[i] = theta[i], z[i], v[i]
