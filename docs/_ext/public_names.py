@@ -17,6 +17,7 @@ MODULES = {
     "calibrant.measures": "How calibrated was it",
     "calibrant.partitions": "Cells of probabilities",
     "calibrant.certificates": "What error a world explains",
+    "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.testing": "The contract as checks",
 }
