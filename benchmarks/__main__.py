@@ -1,4 +1,4 @@
-"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [speed] [error] [choices]``."""
+"""Run the benchmarks and rewrite the tables: ``python -m benchmarks [speed] [error] ...``."""
 
 import re
 import sys
@@ -9,9 +9,9 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import choices, error, machine, speed  # noqa: E402
+from benchmarks import choices, error, machine, recalibrate, speed  # noqa: E402
 
-PARTS = {"speed": speed, "error": error, "choices": choices}
+PARTS = {"speed": speed, "error": error, "choices": choices, "recalibrate": recalibrate}
 
 
 def quote(name, texts, titles):
