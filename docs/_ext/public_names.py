@@ -16,6 +16,7 @@ MODULES = {
     "calibrant.forecasters.rivals": "What others do",
     "calibrant.recalibrate.rivals": "What others do with scores",
     "calibrant.measures": "How calibrated was it",
+    "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.testing": "The contract as checks",
 }

@@ -4,5 +4,6 @@ from calibrant.forecasters.epoch import Epoch as Epoch
 from calibrant.forecasters.interval import Interval as Interval
 from calibrant.forecasters.swap import Swap as Swap
 from calibrant.forecasters.zoom import Zoom as Zoom
+from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
 
 __version__ = "0.1.0"

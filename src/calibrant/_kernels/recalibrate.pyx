@@ -1,0 +1,394 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe).
+
+What has to be remembered of a round until its outcome comes is small: the score as a probability,
+and where the prediction was placed. What the experts say of the score is asked again when the
+outcome comes, so that each learns from where it then stands.
+"""
+
+from libc.math cimport exp, fabs, isfinite
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from calibrant._checks import as_series, check_integer, check_same_length, describe
+from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.kernel cimport array_of, as_outcome
+from calibrant._kernels.kernel import check_range, chunk_of
+from calibrant._kernels.safe cimport (
+    Place,
+    SafeState,
+    safe_cost,
+    safe_free,
+    safe_learn,
+    safe_place,
+    safe_reserve,
+    safe_start,
+)
+from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.sharp cimport (
+    BETAS,
+    CELLS,
+    EXPERTS,
+    MEMORIES,
+    PLATTS,
+    SharpState,
+    View,
+    sharp_learn,
+    sharp_start,
+    sharp_view,
+    sharp_within,
+)
+
+KINDS = ("probability", "logit", "margin")
+cdef enum:
+    PROBABILITY
+    LOGIT
+    MARGIN
+
+# Where each part of the mixture lies, by the name it is saved under.
+SHARP_PARTS = {
+    "w": EXPERTS,
+    "platt": 2 * PLATTS,
+    "platt_A": 3 * PLATTS,
+    "beta": 3 * BETAS,
+    "beta_A": 6 * BETAS,
+    "Y": MEMORIES * CELLS,
+    "N": MEMORIES * CELLS,
+}
+SAFE_PARTS = ("theta", "z", "v", "n", "S", "g")
+
+
+cdef struct Round:
+    int64_t number
+    double s
+    Place place
+
+
+def outcome_of(outcome):
+    """Return one outcome as a float in [0, 1], or raise ValueError."""
+    return as_outcome(outcome)
+
+
+cdef double *sharp_part(SharpState *s, str name) except NULL:
+    if name == "w":
+        return s.w
+    if name == "platt":
+        return s.platt
+    if name == "platt_A":
+        return s.platt_A
+    if name == "beta":
+        return s.beta
+    if name == "beta_A":
+        return s.beta_A
+    if name == "Y":
+        return s.Y
+    return s.N
+
+
+cdef class RecalibrateKernel:
+    """The mixture and the grid of one Recalibrator."""
+
+    cdef SharpState sharp
+    cdef SafeState safe
+    cdef int _kind
+    cdef double size              # mean absolute margin so far
+    cdef uint64_t _seed
+    cdef uint64_t _key
+    cdef int64_t _rounds          # predictions made
+    cdef int64_t _learned         # outcomes learned
+    cdef bint _open               # does a prediction without an id wait for its outcome?
+    cdef bint _running            # is a thread inside `run`, with the GIL released?
+    cdef Round current            # that prediction
+    cdef View view                # what the experts said of view.s when view_age outcomes were
+    cdef int64_t view_age         # learned; kept because the outcome mostly comes next
+
+    def __cinit__(self, *args, **kwargs):
+        sharp_start(&self.sharp)
+        self.view_age = -1
+        if safe_start(&self.safe) < 0:
+            raise MemoryError
+
+    def __init__(self, kind, seed):
+        self._kind = KINDS.index(kind)
+        self._seed = seed
+        self._key = scramble(self._seed)
+
+    def __dealloc__(self):
+        safe_free(&self.safe)
+
+    # -- one round ------------------------------------------------------------------------------
+
+    cdef double size_with(self, double score) noexcept nogil:
+        return self.size + (fabs(score) - self.size) / (self._rounds + 1)
+
+    cdef double probability_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability that the experts can take."""
+        cdef double size
+        if self._kind == PROBABILITY:
+            return sharp_within(score)
+        if self._kind == MARGIN:
+            # A margin of the usual size counts as a logit of 1; only its unit is unknown.
+            size = self.size_with(score)
+            score = score / size if size > 0.0 else 0.0
+        return sharp_within(1.0 / (1.0 + exp(-score)))
+
+    cdef double look(self, double s) noexcept nogil:
+        """Return the mixture's word on s, and keep what each expert said."""
+        self.view_age = self._learned
+        return sharp_view(&self.sharp, s, &self.view)
+
+    cdef Round begin(self, double score) noexcept nogil:
+        """Make the next prediction."""
+        cdef Round r
+        cdef Place place
+        r.number, r.s = self._rounds, self.probability_of(score)
+        place = safe_place(&self.safe, self.look(r.s))
+        if 0.0 < place.share < 1.0:
+            place.z = place.hi
+            if uniform(self._key, <uint64_t>self._rounds) < place.share:
+                place.z = place.lo
+        r.place = place
+        if self._kind == MARGIN:
+            self.size = self.size_with(score)
+        self._rounds += 1
+        return r
+
+    cdef int finish(self, Round r, double y) noexcept nogil:
+        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
+        if safe_learn(&self.safe, r.place, y) < 0:
+            return -1
+        if self.view_age != self._learned or self.view.s != r.s:
+            self.look(r.s)
+        sharp_learn(&self.sharp, &self.view, y)
+        self._learned += 1
+        return 0
+
+    cdef int enter(self) except -1:
+        """Refuse a second thread while `run` works without the GIL."""
+        if self._running:
+            raise RuntimeError(
+                f"this {type(self).__name__} is at work in another thread; "
+                "give each thread a recalibrator of its own"
+            )
+        return 0
+
+    cdef double as_score(self, object score) except? -1.0:
+        """Return one score as a float of the declared kind, or raise ValueError."""
+        cdef double value
+        try:
+            if type(score) is not float and getattr(score, "shape", ()) != ():
+                raise TypeError  # an array of one element would pass for a number
+            value = score
+        except (TypeError, OverflowError):
+            raise ValueError(f"score must be {self._allowed()}, got {describe(score)}") from None
+        if not self.fits(value):
+            raise ValueError(f"score must be {self._allowed()}, got {value!r}")
+        return value
+
+    cdef bint fits(self, double score) noexcept nogil:
+        return 0.0 <= score <= 1.0 if self._kind == PROBABILITY else isfinite(score)
+
+    def _allowed(self):
+        if self._kind == PROBABILITY:
+            return "a number in [0, 1] (kind='probability')"
+        return f"a finite number (kind={self.kind!r})"
+
+    # -- the contract ---------------------------------------------------------------------------
+
+    @property
+    def rounds(self):
+        """Predictions made so far."""
+        return self._rounds
+
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self._learned
+
+    @property
+    def seed(self):
+        """The seed of the draws, as given."""
+        return self._seed
+
+    @property
+    def kind(self):
+        """What the scores are, as given."""
+        return KINDS[self._kind]
+
+    @property
+    def is_open(self):
+        """Whether the last prediction without an id still waits for its outcome."""
+        return self._open
+
+    def _predict(self, score):
+        """Predict without an id; an earlier such prediction without an outcome is given up."""
+        self.enter()
+        cdef double value = self.as_score(score)
+        self.current = self.begin(value)
+        self._open = True
+        return self.current.place.z
+
+    def _update(self, outcome):
+        """Learn the outcome of the last prediction without an id."""
+        self.enter()
+        cdef double y = as_outcome(outcome)
+        if not self._open:
+            raise ValueError(
+                "update() without an id answers the last predict() without one, "
+                "and none waits for its outcome"
+            )
+        if self.finish(self.current, y) < 0:
+            raise MemoryError
+        self._open = False
+
+    def _begin(self, score):
+        """Predict for a caller that keeps the round until its outcome comes."""
+        self.enter()
+        cdef double value = self.as_score(score)
+        cdef Round r = self.begin(value)
+        return r.number, r.s, r.place.lo, r.place.hi, r.place.z
+
+    def _finish(self, begun, outcome):
+        """Learn the outcome of a round of `_begin`."""
+        self.enter()
+        cdef double y = as_outcome(outcome)
+        cdef Round r
+        r.place.share = 1.0
+        r.number, r.s, r.place.lo, r.place.hi, r.place.z = begun
+        if self.finish(r, y) < 0:
+            raise MemoryError
+
+    cdef Place would_be(self, object score) except *:
+        self.enter()
+        return safe_place(&self.safe, self.look(self.probability_of(self.as_score(score))))
+
+    def expected(self, score):
+        """Return the mean of what `predict` would draw for this score now; changes nothing."""
+        cdef Place place = self.would_be(score)
+        return place.share * place.lo + (1.0 - place.share) * place.hi
+
+    def distribution(self, score):
+        """Return the points that `predict` would draw from for this score now, and their weights.
+
+        Changes nothing.
+        """
+        cdef Place place = self.would_be(score)
+        if 0.0 < place.share < 1.0:
+            return np.array([place.lo, place.hi]), np.array([place.share, 1.0 - place.share])
+        return np.array([place.z]), np.array([1.0])
+
+    def run(self, scores, outcomes):
+        """Predict each score and then learn its outcome; return the predictions.
+
+        Bit for bit what `predict` and `update` without ids give, in one compiled loop.
+        """
+        self.enter()
+        scores, outcomes = as_series(scores, "scores"), as_series(outcomes, "outcomes")
+        check_same_length("scores", len(scores), "outcomes", len(outcomes))
+        self.check_scores(scores)
+        check_range(outcomes)
+        predictions = np.empty(len(scores))
+        cdef Py_ssize_t start, i
+        cdef const double[::1] x, y
+        cdef double[::1] p
+        cdef int failed = 0
+        if len(scores):
+            self._open = False
+        self._running = True
+        try:
+            for start in range(0, len(scores), 1 << 15):
+                x, y = chunk_of(scores, start), chunk_of(outcomes, start)
+                p = predictions[start : start + (1 << 15)]
+                with nogil:
+                    for i in range(y.shape[0]):
+                        self.current = self.begin(x[i])
+                        p[i] = self.current.place.z
+                        failed = self.finish(self.current, y[i])
+                        if failed < 0:
+                            break
+                if failed < 0:
+                    raise MemoryError(f"no memory left in round {self._rounds}")
+        finally:
+            self._running = False
+        return predictions
+
+    cdef int check_scores(self, series) except -1:
+        cdef Py_ssize_t start, i
+        cdef const double[::1] x
+        for start in range(0, len(series), 1 << 15):
+            x = chunk_of(series, start)
+            for i in range(x.shape[0]):
+                if not self.fits(x[i]):
+                    raise ValueError(
+                        f"scores must each be {self._allowed()}, "
+                        f"got {x[i]!r} at position {start + i}"
+                    )
+        return 0
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + 7 * self.safe.room * sizeof(double)
+
+    def _get_state(self):
+        """Return everything the past left behind, as arrays and numbers by name."""
+        self.enter()
+        cdef SafeState *s = &self.safe
+        cdef Round *r = &self.current
+        state = {"learned": self._learned, "size": self.size}
+        for name, count in SHARP_PARTS.items():
+            state[name] = array_of(sharp_part(&self.sharp, name), count)
+        state["theta"], state["z"] = array_of(s.theta, s.count), array_of(s.z, s.count)
+        state["v"], state["n"] = array_of(s.v, s.count), array_of(s.n, s.count)
+        state["S"], state["g"] = array_of(s.S, s.count), array_of(s.g, s.count)
+        waiting = [r.s, r.place.lo, r.place.hi, r.place.z] if self._open else []
+        state["open"] = np.array(waiting, dtype=np.float64)
+        return state
+
+    def _set_state(self, state):
+        """Take over a state of `_get_state`, or raise ValueError and change nothing."""
+        check_names(state, {"rounds", "learned", "size", "open", *SHARP_PARTS, *SAFE_PARTS})
+        cdef int64_t rounds = state["rounds"]
+        cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
+        cdef double size = number(state, "size", low=0.0, high=1.7976931348623157e308)
+        parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
+        cdef const double[::1] theta = floats(state, "theta", low=0.0)
+        cdef Py_ssize_t count = theta.shape[0], i
+        cdef const double[::1] z = floats(state, "z", size=count, low=0.0)
+        cdef const double[::1] v = floats(state, "v", size=count, low=0.0)
+        cdef const double[::1] n = floats(state, "n", size=count, low=0.0)
+        cdef const double[::1] S = floats(state, "S", size=count)
+        cdef const double[::1] g = floats(state, "g", size=count, low=0.0)
+        cdef const double[::1] waiting = floats(state, "open", low=0.0)
+        cdef const double[::1] part
+        if count < 3 or z[0] != 0.0 or z[count - 1] != 1.0:
+            raise ValueError("saved z must run from 0 to 1 over three points or more")
+        for i in range(1, count):
+            if not (theta[i - 1] < theta[i] and z[i - 1] < z[i]):
+                raise ValueError(f"saved points must increase, they do not at point {i}")
+        if waiting.shape[0] not in (0, 4):
+            raise ValueError(f"saved open must have 0 or 4 values, got {waiting.shape[0]}")
+        if waiting.shape[0] and not (
+            0.0 < waiting[0] < 1.0 and 0.0 < waiting[3] < 1.0 and waiting[3] in state["z"]
+        ):
+            raise ValueError("the saved open prediction is none of the saved points")
+        if not (parts["w"] > 0.0).all() or abs(parts["w"].sum() - 1.0) > 1e-6:
+            raise ValueError("saved w must be positive and sum to 1")
+        cdef SafeState *s = &self.safe
+        if safe_reserve(s, count) < 0:
+            raise MemoryError
+        for name, values in parts.items():
+            part = values
+            memcpy(sharp_part(&self.sharp, name), &part[0], part.shape[0] * sizeof(double))
+        s.count = count
+        for i in range(count):
+            s.theta[i], s.z[i], s.v[i] = theta[i], z[i], v[i]
+            s.n[i], s.S[i], s.e[i], s.g[i] = n[i], S[i], safe_cost(n[i], S[i], v[i]), g[i]
+        self._rounds, self._learned, self.size = rounds, learned, size
+        self._open, self.view_age = waiting.shape[0] > 0, -1
+        if self._open:
+            self.current.s, self.current.place.share = waiting[0], 1.0
+            self.current.place.lo, self.current.place.hi = waiting[1], waiting[2]
+            self.current.place.z = waiting[3]

@@ -1,0 +1,34 @@
+# How many experts of each shape; `sharp.pyx` gives their memories.
+cdef enum:
+    PLATTS = 7
+    BETAS = 3
+    GRIDS = 3
+    MEMORIES = 3
+    CELLS = 80                      # bins of all grids: 10 + 20 + 50
+    EXPERTS = 1 + PLATTS + BETAS + GRIDS * MEMORIES
+
+
+# Everything the mixture has learned.
+cdef struct SharpState:
+    double[EXPERTS] w               # weights, summing to 1
+    double[2 * PLATTS] platt        # (a, b) of each
+    double[3 * PLATTS] platt_A      # upper triangle of its matrix, row by row
+    double[3 * BETAS] beta          # (a, b, c) of each
+    double[6 * BETAS] beta_A
+    double[MEMORIES * CELLS] Y      # outcomes seen in a bin, faded
+    double[MEMORIES * CELLS] N      # visits to it, faded
+
+
+# A score as the experts see it, and what each of them says.
+cdef struct View:
+    double s                        # the score as a probability
+    double u                        # log s
+    double v                        # -log(1 - s)
+    Py_ssize_t[GRIDS] cell          # its bin in each grid
+    double[EXPERTS] p
+
+
+cdef void sharp_start(SharpState *s) noexcept nogil
+cdef double sharp_within(double p) noexcept nogil
+cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil
+cdef void sharp_learn(SharpState *state, const View *view, double y) noexcept nogil

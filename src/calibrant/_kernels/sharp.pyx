@@ -1,0 +1,169 @@
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Sharp: a mixture of online recalibrations of different shapes and memories.
+
+The experts, at a score s with x = log s - log(1 - s):
+
+- the identity, which says s;
+- Platt scaling, sigmoid(a x + b);
+- beta scaling, sigmoid(a log s - b log(1 - s) + c) (Kull, Silva Filho & Flach 2017);
+- the mean outcome of the score's bin, (2 s + Y) / (2 + N), on grids of 10, 20 and 50 bins.
+
+Platt and beta scaling take Newton steps on the log loss, one a round: with f the features and p
+the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), 0.001), and the parameters
+move by -A^-1 (p - y) f. As A starts at I it never falls below I, so no step is longer than |f|.
+
+The mixture's weights are multiplied by each expert's likelihood of the outcome and then shared a
+little. Its log loss over any stretch of rounds is therefore at most that of the best expert there
+plus log(EXPERTS / SHARE), and a further such term for each change of the best expert (Herbster &
+Warmuth 1998), plus SHARE / (1 - SHARE) a round.
+"""
+
+from libc.math cimport exp, log, log1p
+from libc.string cimport memset
+
+from calibrant._kernels.tally cimport bin_of
+
+cdef double LEAST = 1e-4            # no expert says less than this, or more than 1 - LEAST
+cdef double SHARE = 1e-4            # of the weight is spread evenly each round
+cdef double FLAT = 0.001            # the least curvature that a Newton step sees
+cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
+
+cdef double[PLATTS] PLATT_FORGETS
+PLATT_FORGETS[:] = [0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
+cdef double[BETAS] BETA_FORGETS
+BETA_FORGETS[:] = [0.0, 1e-3, 1e-2]
+cdef double[MEMORIES] BIN_FORGETS
+BIN_FORGETS[:] = [0.0, 1e-3, 1e-2]
+cdef Py_ssize_t[GRIDS] BINS
+BINS[:] = [10, 20, 50]
+
+
+cdef double sharp_within(double p) noexcept nogil:
+    """Return p, moved away from 0 and 1 if it is too near."""
+    return LEAST if p < LEAST else 1.0 - LEAST if p > 1.0 - LEAST else p
+
+
+cdef inline double sigmoid(double x) noexcept nogil:
+    # exp of a huge number is infinite, and 1 / infinity is the right answer.
+    return 1.0 / (1.0 + exp(-x))
+
+
+cdef inline double pivot(double d) noexcept nogil:
+    """Return a pivot of a matrix that is at least I, which rounding may not push below 1."""
+    return d if d > 1.0 else 1.0
+
+
+cdef void sharp_start(SharpState *s) noexcept nogil:
+    """Start every expert at the identity, with equal weights."""
+    cdef Py_ssize_t i
+    memset(s, 0, sizeof(SharpState))
+    for i in range(EXPERTS):
+        s.w[i] = 1.0 / EXPERTS
+    for i in range(PLATTS):
+        s.platt[2 * i] = 1.0
+        s.platt_A[3 * i] = s.platt_A[3 * i + 2] = 1.0
+    for i in range(BETAS):
+        s.beta[3 * i] = s.beta[3 * i + 1] = 1.0
+        s.beta_A[6 * i] = s.beta_A[6 * i + 3] = s.beta_A[6 * i + 5] = 1.0
+
+
+cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil:
+    """Ask every expert about the score s, inside [LEAST, 1 - LEAST]; return the mixture's word."""
+    cdef Py_ssize_t i, j, cell, before = 0, at = 1
+    cdef double u = log(s), v = -log1p(-s), m = 0.0
+    view.s, view.u, view.v = s, u, v
+    view.p[0] = s
+    for i in range(PLATTS):
+        view.p[at] = sharp_within(sigmoid(state.platt[2 * i] * (u + v) + state.platt[2 * i + 1]))
+        at += 1
+    for i in range(BETAS):
+        view.p[at] = sharp_within(
+            sigmoid(state.beta[3 * i] * u + state.beta[3 * i + 1] * v + state.beta[3 * i + 2])
+        )
+        at += 1
+    for i in range(GRIDS):
+        view.cell[i] = before + bin_of(s, BINS[i])
+        for j in range(MEMORIES):
+            cell = j * CELLS + view.cell[i]
+            view.p[at] = sharp_within((PRIOR * s + state.Y[cell]) / (PRIOR + state.N[cell]))
+            at += 1
+        before += BINS[i]
+    for i in range(EXPERTS):
+        m += state.w[i] * view.p[i]
+    return sharp_within(m)
+
+
+cdef inline double likelihood(double p, double y) noexcept nogil:
+    if y == 1.0:
+        return p
+    if y == 0.0:
+        return 1.0 - p
+    return exp(y * log(p) + (1.0 - y) * log1p(-p))
+
+
+cdef inline double curvature(double p) noexcept nogil:
+    return p * (1.0 - p) if p * (1.0 - p) > FLAT else FLAT
+
+
+cdef inline void platt_step(double *a, double *A, double x, double p, double y,
+                            double forget) noexcept nogil:
+    cdef double lam = 1.0 - forget, h = curvature(p), r = p - y, l, d, b
+    A[0] = lam * A[0] + forget + h * x * x
+    A[1] = lam * A[1] + h * x
+    A[2] = lam * A[2] + forget + h
+    # A = L D L^T, solved forwards and backwards.
+    l = A[1] / A[0]
+    d = pivot(A[2] - l * A[1])
+    b = (r - l * r * x) / d
+    a[1] -= b
+    a[0] -= r * x / A[0] - l * b
+
+
+cdef inline void beta_step(double *a, double *A, double u, double v, double p, double y,
+                           double forget) noexcept nogil:
+    cdef double lam = 1.0 - forget, h = curvature(p), r = p - y
+    cdef double l1, l2, l3, d1, d2, t, g1, g2, b, c
+    A[0] = lam * A[0] + forget + h * u * u
+    A[1] = lam * A[1] + h * u * v
+    A[2] = lam * A[2] + h * u
+    A[3] = lam * A[3] + forget + h * v * v
+    A[4] = lam * A[4] + h * v
+    A[5] = lam * A[5] + forget + h
+    l1, l2 = A[1] / A[0], A[2] / A[0]
+    d1 = pivot(A[3] - l1 * A[1])
+    t = A[4] - l1 * A[2]
+    l3 = t / d1
+    d2 = pivot(A[5] - l2 * A[2] - l3 * t)
+    g1 = r * v - l1 * r * u
+    g2 = r - l2 * r * u - l3 * g1
+    c = g2 / d2
+    b = g1 / d1 - l3 * c
+    a[0] -= r * u / A[0] - l1 * b - l2 * c
+    a[1] -= b
+    a[2] -= c
+
+
+cdef void sharp_learn(SharpState *state, const View *view, double y) noexcept nogil:
+    """Weigh the experts by what they said in `view`, then let each learn the outcome."""
+    cdef Py_ssize_t i, j, cell, at = 1
+    cdef double total = 0.0, keep, x = view.u + view.v
+    for i in range(EXPERTS):
+        state.w[i] *= likelihood(view.p[i], y)
+        total += state.w[i]
+    keep = (1.0 - SHARE) / total
+    for i in range(EXPERTS):
+        state.w[i] = state.w[i] * keep + SHARE / EXPERTS
+    for i in range(PLATTS):
+        platt_step(&state.platt[2 * i], &state.platt_A[3 * i], x, view.p[at], y, PLATT_FORGETS[i])
+        at += 1
+    for i in range(BETAS):
+        beta_step(
+            &state.beta[3 * i], &state.beta_A[6 * i], view.u, view.v, view.p[at], y,
+            BETA_FORGETS[i],
+        )
+        at += 1
+    for i in range(GRIDS):
+        for j in range(MEMORIES):
+            cell = j * CELLS + view.cell[i]
+            state.Y[cell] = (1.0 - BIN_FORGETS[j]) * state.Y[cell] + y
+            state.N[cell] = (1.0 - BIN_FORGETS[j]) * state.N[cell] + 1.0
