@@ -116,7 +116,7 @@ def rising(x, y):
 
 
 def sigmoid(x, y):
-    """Least log loss among sigmoids of the logit."""
+    """Least log loss among sigmoids of the logit, with half the squared slope as a penalty."""
 
     def logit(p):
         p = inside(p)
@@ -124,7 +124,7 @@ def sigmoid(x, y):
 
     def loss(line):
         margin = line[0] * logit(x) + line[1]
-        return np.sum(np.logaddexp(0, margin) - y * margin)
+        return np.sum(np.logaddexp(0, margin) - y * margin) + line[0] ** 2 / 2
 
     a, b = minimize(loss, [1.0, 0.0], tol=1e-12).x
     return lambda score: logistic(a * float(logit(score)) + b)

@@ -32,8 +32,9 @@ class WindowedRefit(Rival):
     ``pip install 'calibrant[sklearn]'``.
 
     Left open by custom: until the first fit the score itself is predicted; a window with outcomes
-    of one kind keeps the old map; the sigmoid is fitted without a penalty worth the name to the
-    logit of the score, clipped as in `OnlinePlatt`.
+    of one kind keeps the old map; the sigmoid is fitted to the logit of the score, clipped as in
+    `OnlinePlatt`, with scikit-learn's usual penalty on the slope a, a^2 / 2 beside the summed log
+    loss, which keeps it finite where the scores separate the outcomes.
 
     Parameters
     ----------
@@ -104,6 +105,6 @@ class WindowedRefit(Rival):
         weights = np.concatenate([outcomes, 1.0 - outcomes])
         rows, kinds = np.tile(x, 2), np.repeat([1, 0], len(x))
         some = weights > 0.0
-        model = self._sklearn.linear_model.LogisticRegression(C=1e6)
+        model = self._sklearn.linear_model.LogisticRegression(C=1.0, solver="newton-cholesky")
         model.fit(rows[some, None], kinds[some], sample_weight=weights[some])
         self._line = float(model.coef_[0, 0]), float(model.intercept_[0])
