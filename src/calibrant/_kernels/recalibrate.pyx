@@ -2,7 +2,7 @@
 """The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe).
 
 What has to be remembered of a round until its outcome comes is small: the score as a probability,
-and where the prediction was placed. What the experts say of the score is asked again when the
+the mean that the mixture gave it and the point predicted. What the experts say of the score is asked again when the
 outcome comes, so that each learns from where it then stands.
 """
 
@@ -62,13 +62,20 @@ SAFE_PARTS = ("theta", "z", "v", "n", "S", "g")
 
 cdef struct Round:
     int64_t number
-    double s
-    Place place
+    double s              # the score as a probability
+    double m              # the mixture's word on it
+    double z              # the prediction
 
 
 def outcome_of(outcome):
     """Return one outcome as a float in [0, 1], or raise ValueError."""
     return as_outcome(outcome)
+
+
+def check_rounds(rounds, z):
+    """Refuse saved rounds, (s, m, z) one after the other, that cannot have been played."""
+    if not ((rounds > 0.0) & (rounds < 1.0)).all() or not np.isin(rounds[2::3], z).all():
+        raise ValueError("a saved prediction without its outcome is none of the saved points")
 
 
 cdef double *sharp_part(SharpState *s, str name) except NULL:
@@ -144,12 +151,11 @@ cdef class RecalibrateKernel:
         cdef Round r
         cdef Place place
         r.number, r.s = self._rounds, self.probability_of(score)
-        place = safe_place(&self.safe, self.look(r.s))
-        if 0.0 < place.share < 1.0:
-            place.z = place.hi
-            if uniform(self._key, <uint64_t>self._rounds) < place.share:
-                place.z = place.lo
-        r.place = place
+        r.m = self.look(r.s)
+        place = safe_place(&self.safe, r.m)
+        r.z = place.hi
+        if uniform(self._key, <uint64_t>self._rounds) < place.share:
+            r.z = place.lo
         if self._kind == MARGIN:
             self.size = self.size_with(score)
         self._rounds += 1
@@ -157,7 +163,7 @@ cdef class RecalibrateKernel:
 
     cdef int finish(self, Round r, double y) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
-        if safe_learn(&self.safe, r.place, y) < 0:
+        if safe_learn(&self.safe, r.m, r.z, y) < 0:
             return -1
         if self.view_age != self._learned or self.view.s != r.s:
             self.look(r.s)
@@ -228,7 +234,7 @@ cdef class RecalibrateKernel:
         cdef double value = self.as_score(score)
         self.current = self.begin(value)
         self._open = True
-        return self.current.place.z
+        return self.current.z
 
     def _update(self, outcome):
         """Learn the outcome of the last prediction without an id."""
@@ -248,15 +254,14 @@ cdef class RecalibrateKernel:
         self.enter()
         cdef double value = self.as_score(score)
         cdef Round r = self.begin(value)
-        return r.number, r.s, r.place.lo, r.place.hi, r.place.z
+        return r.number, r.s, r.m, r.z
 
     def _finish(self, begun, outcome):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
         cdef double y = as_outcome(outcome)
         cdef Round r
-        r.place.share = 1.0
-        r.number, r.s, r.place.lo, r.place.hi, r.place.z = begun
+        r.number, r.s, r.m, r.z = begun
         if self.finish(r, y) < 0:
             raise MemoryError
 
@@ -275,9 +280,9 @@ cdef class RecalibrateKernel:
         Changes nothing.
         """
         cdef Place place = self.would_be(score)
-        if 0.0 < place.share < 1.0:
-            return np.array([place.lo, place.hi]), np.array([place.share, 1.0 - place.share])
-        return np.array([place.z]), np.array([1.0])
+        if place.lo == place.hi:
+            return np.array([place.lo]), np.array([1.0])
+        return np.array([place.lo, place.hi]), np.array([place.share, 1.0 - place.share])
 
     def run(self, scores, outcomes):
         """Predict each score and then learn its outcome; return the predictions.
@@ -304,7 +309,7 @@ cdef class RecalibrateKernel:
                 with nogil:
                     for i in range(y.shape[0]):
                         self.current = self.begin(x[i])
-                        p[i] = self.current.place.z
+                        p[i] = self.current.z
                         failed = self.finish(self.current, y[i])
                         if failed < 0:
                             break
@@ -343,7 +348,7 @@ cdef class RecalibrateKernel:
         state["theta"], state["z"] = array_of(s.theta, s.count), array_of(s.z, s.count)
         state["v"], state["n"] = array_of(s.v, s.count), array_of(s.n, s.count)
         state["S"], state["g"] = array_of(s.S, s.count), array_of(s.g, s.count)
-        waiting = [r.s, r.place.lo, r.place.hi, r.place.z] if self._open else []
+        waiting = [r.s, r.m, r.z] if self._open else []
         state["open"] = np.array(waiting, dtype=np.float64)
         return state
 
@@ -368,12 +373,9 @@ cdef class RecalibrateKernel:
         for i in range(1, count):
             if not (theta[i - 1] < theta[i] and z[i - 1] < z[i]):
                 raise ValueError(f"saved points must increase, they do not at point {i}")
-        if waiting.shape[0] not in (0, 4):
-            raise ValueError(f"saved open must have 0 or 4 values, got {waiting.shape[0]}")
-        if waiting.shape[0] and not (
-            0.0 < waiting[0] < 1.0 and 0.0 < waiting[3] < 1.0 and waiting[3] in state["z"]
-        ):
-            raise ValueError("the saved open prediction is none of the saved points")
+        if waiting.shape[0] not in (0, 3):
+            raise ValueError(f"saved open must have 0 or 3 values, got {waiting.shape[0]}")
+        check_rounds(state["open"], state["z"])
         if not (parts["w"] > 0.0).all() or abs(parts["w"].sum() - 1.0) > 1e-6:
             raise ValueError("saved w must be positive and sum to 1")
         cdef SafeState *s = &self.safe
@@ -389,6 +391,4 @@ cdef class RecalibrateKernel:
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:
-            self.current.s, self.current.place.share = waiting[0], 1.0
-            self.current.place.lo, self.current.place.hi = waiting[1], waiting[2]
-            self.current.place.z = waiting[3]
+            self.current.s, self.current.m, self.current.z = waiting[0], waiting[1], waiting[2]

@@ -9,16 +9,14 @@ cdef struct SafeState:
     double *n             # visits: outcomes learned of rounds that predicted z
     double *S             # bias: sum of z - y over those rounds
     double *e             # what the bias costs, S^2 / (n v + 1)
-    double *g             # rounds learned in the gap to the right since it was last cut
+    double *g             # rounds learned whose mean lay in the gap to the right since it was cut
 
 
-# Where a round is played, in probabilities and not in indices: those still hold after other
-# rounds have cut the grid. `lo == hi` is a point by itself.
+# Where a round is played: on one of two ends. A point by itself has `lo == hi`.
 cdef struct Place:
-    double lo             # the ends of the gap
+    double lo
     double hi
     double share          # probability of the lower end
-    double z              # the end that was drawn
 
 
 cdef int safe_start(SafeState *s) noexcept nogil
@@ -27,4 +25,4 @@ cdef int safe_reserve(SafeState *s, Py_ssize_t count) noexcept nogil
 cdef Py_ssize_t safe_find(const SafeState *s, double z) noexcept nogil
 cdef double safe_cost(double n, double S, double v) noexcept nogil
 cdef Place safe_place(const SafeState *s, double m) noexcept nogil
-cdef int safe_learn(SafeState *s, Place place, double y) noexcept nogil
+cdef int safe_learn(SafeState *s, double m, double z, double y) noexcept nogil

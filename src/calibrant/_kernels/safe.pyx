@@ -6,26 +6,35 @@ e <= KAPPA: its bias is within sqrt(KAPPA) = 3 standard errors. Otherwise it *un
 (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as under-predicting, 1 as over-predicting,
 and neither is ever predicted.
 
-Where both ends of m's gap are neutral, one of them is drawn so that the mean stays m. Otherwise
-the round is played at the admissible place nearest to m: a neutral point, or neighbours of which
-the left under-predicts and the right over-predicts, mixed.
+With D = (n + 1) v + 1, a round that is to predict a mean m goes
+
+1. where both ends of m's gap are neutral, to the end with the smaller charge d^2 + v S d / D, where
+   d = z - m: the squared distance, plus half of what the visit is expected to add to v e if m is
+   right. So nearby ends are preferred, and among them the one whose bias the visit repays;
+2. otherwise to the admissible place nearest to m: a neutral point, or neighbours of which the left
+   under-predicts and the right over-predicts, mixed each with the other's slope (e - KAPPA) |S| / D.
+
+Every outcome counts for the gap that its m lies in, wherever it was played, and a gap with enough
+of them is cut. So where points went bad, fresh ones follow, and no hole stays around m.
 
 **An admissible place always exists.** If no point is neutral, each under- or over-predicts. The
 first, 0, under-predicts and the last, 1, over-predicts, so somewhere a point that under-predicts
-stands left of a neighbour that over-predicts.
+stands left of a neighbour that over-predicts. (If one of the two is a sentinel, the other is
+predicted.)
 
 **What bounds S.** A point that is neutral when it is predicted has |S| <= 3 sqrt(n v + 1) before
-the outcome and moves by less than 1. So |S| < 3 sqrt(n v + 1) + 1 for every point that was never
-predicted but when neutral, whatever the outcomes. In a round that mixes, put D = (n + 1) v + 1 and
-d = z - y. Then e changes by exactly (2 S d + d^2 - e v) / D. With a = |S| / D at the left end and
-b = |S| / D at the right, drawing the left end with probability b / (a + b) makes the first term's
-mean the same for y = 0 and y = 1, and every y between: 2 a b / (a + b) times the gap. The rest has
-e > 9 and d^2 < 1: it is negative where v >= 1/9, that is for every z in [0.13, 0.87]. So the
-expected rise of the sum of all e, in a round that mixes there, is below 2 min(a, b) times the gap,
-against any opponent who does not see the draw; and gaps in use shrink.
+the outcome and moves by less than 1. So |S| < 3 sqrt(n v + 1) + 1 after each of its visits but
+those that were mixed or beside a sentinel, whatever the outcomes. For mixed rounds take the
+potential Phi, half the sum of (e - KAPPA)^2 over the points that are not neutral. A visit changes e
+by exactly (2 S d + d^2 - e v) / D, now with d = z - y. With a, b the slopes of the left and the
+right end, the left is drawn with probability b / (a + b), and the first term moves Phi, to first
+order, by 2 a b / (a + b) (z_right - z_left) in the mean, the same for every outcome: no opponent
+who does not see the draw can choose it. The other two terms lower Phi where v >= 1/9, that is for z
+in [0.13, 0.87], since d^2 < 1 and e > 9. Slopes that start from zero at the threshold matter: with
+slopes |S| / D an opponent loads a neutral point for nothing and lets mixing pass the load on.
 """
 
-from libc.math cimport M_PI, cos, fabs, sin
+from libc.math cimport M_PI, cos, sin
 from libc.stdlib cimport free
 from libc.string cimport memmove
 
@@ -34,7 +43,7 @@ from calibrant._kernels.memory cimport resize
 cdef int COLUMNS = 7
 cdef Py_ssize_t GAPS = 16   # at the start, of equal width in theta
 cdef double KAPPA = 9.0     # a point is neutral while e is at most this
-cdef double CUT = 0.5       # a gap is cut once g (its width)^2 passes this
+cdef double CUT = 1 / 64.0  # a gap is cut once g (its width)^2 passes this, times all gaps
 
 
 cdef inline void columns_of(SafeState *s, double ***columns) noexcept nogil:
@@ -117,35 +126,39 @@ cdef inline int leaning(const SafeState *s, Py_ssize_t k) noexcept nogil:
     return 1 if s.S[k] > 0.0 else -1
 
 
-cdef inline double slope(const SafeState *s, Py_ssize_t k) noexcept nogil:
-    return fabs(s.S[k]) / ((s.n[k] + 1.0) * s.v[k] + 1.0)
+cdef inline double weighed(const SafeState *s, Py_ssize_t k) noexcept nogil:
+    """Return S / D."""
+    return s.S[k] / ((s.n[k] + 1.0) * s.v[k] + 1.0)
+
+
+cdef inline double charge(const SafeState *s, Py_ssize_t k, double m) noexcept nogil:
+    """Return what predicting point k for a mean m is taken to cost."""
+    cdef double d = s.z[k] - m
+    return d * (d + s.v[k] * weighed(s, k))
 
 
 cdef inline Place point(const SafeState *s, Py_ssize_t k) noexcept nogil:
-    return Place(s.z[k], s.z[k], 1.0, s.z[k])
-
-
-cdef Place gap(const SafeState *s, Py_ssize_t k, double share) noexcept nogil:
-    """Return the gap right of point k; beside a sentinel all mass goes to the other end."""
-    if k == 0:
-        share = 0.0
-    elif k == s.count - 2:
-        share = 1.0
-    return Place(s.z[k], s.z[k + 1], share, s.z[k] if share == 1.0 else s.z[k + 1])
+    return Place(s.z[k], s.z[k], 1.0)
 
 
 cdef Place mixed(const SafeState *s, Py_ssize_t k) noexcept nogil:
-    """Mix neighbours that lean apart, each with the other's slope."""
-    cdef double a = slope(s, k), b = slope(s, k + 1)
-    return gap(s, k, b / (a + b) if a + b > 0.0 else 0.5)
+    """Mix point k and the next, which lean apart, each with the other's slope."""
+    cdef double a, b
+    if k == 0:
+        return point(s, 1)
+    if k == s.count - 2:
+        return point(s, k)
+    a = (s.e[k] - KAPPA) * -weighed(s, k)
+    b = (s.e[k + 1] - KAPPA) * weighed(s, k + 1)
+    return Place(s.z[k], s.z[k + 1], b / (a + b))
 
 
 cdef Place safe_place(const SafeState *s, double m) noexcept nogil:
-    """Choose where to play for a mean m inside (0, 1); nothing is drawn yet."""
+    """Choose where to play for a mean m inside (0, 1)."""
     cdef Py_ssize_t last = s.count - 1, i = safe_find(s, m), j = i + 1
     cdef int left = leaning(s, i), right = leaning(s, j)
-    if (left == 0 or i == 0) and (right == 0 or j == last):
-        return gap(s, i, (s.z[j] - m) / (s.z[j] - s.z[i]))
+    if left == 0 and right == 0:
+        return point(s, i if charge(s, i, m) <= charge(s, j, m) else j)
     if left < 0 and right > 0:
         return mixed(s, i)
     # Outwards, the nearer side first. A place always exists, so neither side runs out unseen.
@@ -166,27 +179,25 @@ cdef Place safe_place(const SafeState *s, double m) noexcept nogil:
             j += 1
 
 
-cdef int safe_learn(SafeState *s, Place place, double y) noexcept nogil:
-    """Charge the outcome to the point that was drawn, and cut its gap if it has earned it."""
-    cdef Py_ssize_t k = safe_find(s, place.z), lo
+cdef int safe_learn(SafeState *s, double m, double z, double y) noexcept nogil:
+    """Charge the outcome to z, which was predicted for m, and cut m's gap if it has earned it.
+
+    Returns 0, or -1 when there was no memory and nothing changed.
+    """
+    cdef Py_ssize_t k = safe_find(s, z)
     cdef double theta, w, a, b
     if safe_reserve(s, s.count + 1) < 0:
         return -1
     s.n[k] += 1.0
-    s.S[k] += s.z[k] - y
+    s.S[k] += z - y
     s.e[k] = safe_cost(s.n[k], s.S[k], s.v[k])
-    if place.lo == place.hi:
-        return 0
-    lo = safe_find(s, place.lo)
-    # Cut since the prediction was made: its halves count only rounds that were played in them.
-    if s.z[lo + 1] != place.hi:
-        return 0
-    s.g[lo] += 1.0
-    w = s.theta[lo + 1] - s.theta[lo]
-    if s.g[lo] * w * w > CUT:
-        theta = 0.5 * (s.theta[lo] + s.theta[lo + 1])
+    k = safe_find(s, m)
+    s.g[k] += 1.0
+    w = s.theta[k + 1] - s.theta[k]
+    if s.g[k] * w * w > CUT * (s.count - 1):
+        theta = 0.5 * (s.theta[k] + s.theta[k + 1])
         a, b = sin(0.5 * theta), cos(0.5 * theta)
         # A gap too thin for a number in between stays whole.
-        if s.z[lo] < a * a < s.z[lo + 1]:
-            insert(s, lo + 1, theta, a * a, (a * a) * (b * b))
+        if s.z[k] < a * a < s.z[k + 1]:
+            insert(s, k + 1, theta, a * a, (a * a) * (b * b))
     return 0

@@ -140,7 +140,7 @@ class Recalibrator(RecalibrateKernel):
         except (KeyError, TypeError) as error:
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
         recalibrator._set_state(state)
-        recalibrator._waiting.set_state(late, saved.rounds, state["z"][1:-1])
+        recalibrator._waiting.set_state(late, saved.rounds, state["z"])
         return recalibrator
 
     def _arguments(self) -> dict[str, Any]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from calibrant._checks import describe
+from calibrant._checks import Floats, describe
+from calibrant._kernels.recalibrate import check_rounds
 from calibrant._kernels.saved import floats
 
 Id = str | int
-#: Number of the round, score as a probability, ends of the gap, the end drawn.
-Round = tuple[int, float, float, float, float]
+#: Number of the round, score as a probability, the mixture's word on it, the prediction.
+Round = tuple[int, float, float, float]
 
 
 def check_id(value: object) -> Id:
     """Return an id, a string or an integer."""
+    if type(value) is int or type(value) is str:
+        return value
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -36,7 +40,7 @@ class Waiting:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.rounds: dict[Id, Round] = {}
-        self.finished: dict[Id, float] = {}
+        self.finished: OrderedDict[Id, float] = OrderedDict()
 
     def check_new(self, id_: Id) -> None:
         """Refuse an id that is taken, or one too many."""
@@ -70,7 +74,7 @@ class Waiting:
         del self.rounds[id_]
         self.finished[id_] = outcome
         if len(self.finished) > self.capacity:
-            del self.finished[next(iter(self.finished))]
+            self.finished.popitem(last=False)
 
     def expire(self, before: int) -> list[Id]:
         """Give up the rounds with a number below `before`; return their ids."""
@@ -94,11 +98,11 @@ class Waiting:
             "finished_outcomes": np.array(list(self.finished.values()), dtype=np.float64),
         }
 
-    def set_state(self, state: Mapping[str, Any], rounds: int, points: Any) -> None:
+    def set_state(self, state: Mapping[str, Any], rounds: int, z: Floats) -> None:
         """Take over a state of `get_state`, or raise ValueError and change nothing."""
         waiting, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
         numbers = state["waiting_numbers"]
-        places = floats(state, "waiting_places", size=4 * len(waiting), low=0.0).reshape(-1, 4)
+        places = floats(state, "waiting_places", size=3 * len(waiting))
         outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
         if max(len(waiting), len(finished)) > self.capacity or set(waiting) & set(finished):
             raise ValueError("saved ids are too many, or both waiting and finished")
@@ -110,14 +114,15 @@ class Waiting:
             or ((numbers < 0) | (numbers >= rounds)).any()
         ):
             raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
-        inside = (places[:, 0] > 0.0) & (places[:, 0] < 1.0)
-        if not (inside & np.isin(places[:, 3], points)).all() or (outcomes > 1.0).any():
-            raise ValueError("a saved waiting prediction is none of the saved points")
+        check_rounds(places, z)
+        if (outcomes > 1.0).any():
+            raise ValueError("saved finished_outcomes must be in [0, 1]")
+        triples = places.reshape(-1, 3).tolist()
         self.rounds = {
             id_: (number, *place)
-            for id_, number, place in zip(waiting, numbers.tolist(), places.tolist(), strict=True)
+            for id_, number, place in zip(waiting, numbers.tolist(), triples, strict=True)
         }
-        self.finished = dict(zip(finished, outcomes.tolist(), strict=True))
+        self.finished = OrderedDict(zip(finished, outcomes.tolist(), strict=True))
 
 
 def ids_of(state: Mapping[str, Any], name: str) -> list[Id]:
