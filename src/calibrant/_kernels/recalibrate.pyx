@@ -1,9 +1,8 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 """The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe).
 
-What has to be remembered of a round until its outcome comes is small: the score as a probability,
-the mean that the mixture gave it and the point predicted. What the experts say of the score is asked again when the
-outcome comes, so that each learns from where it then stands.
+What is remembered of a round until its outcome comes: the score as a probability, what each expert
+and the mixture made of it, and the point predicted.
 """
 
 from libc.math cimport exp, fabs, isfinite
@@ -60,11 +59,16 @@ SHARP_PARTS = {
 SAFE_PARTS = ("theta", "z", "v", "n", "S", "g")
 
 
+# What is remembered of a round; all but its number are saved as one stretch of ROUND doubles.
 cdef struct Round:
     int64_t number
     double s              # the score as a probability
     double m              # the mixture's word on it
     double z              # the prediction
+    double[EXPERTS] said  # what each expert said
+
+
+ROUND = 3 + EXPERTS
 
 
 def outcome_of(outcome):
@@ -73,8 +77,8 @@ def outcome_of(outcome):
 
 
 def check_rounds(rounds, z):
-    """Refuse saved rounds, (s, m, z) one after the other, that cannot have been played."""
-    if not ((rounds > 0.0) & (rounds < 1.0)).all() or not np.isin(rounds[2::3], z).all():
+    """Refuse saved rounds, (s, m, z, said) one after the other, that cannot have been played."""
+    if not ((rounds > 0.0) & (rounds < 1.0)).all() or not np.isin(rounds[2::ROUND], z).all():
         raise ValueError("a saved prediction without its outcome is none of the saved points")
 
 
@@ -152,6 +156,7 @@ cdef class RecalibrateKernel:
         cdef Place place
         r.number, r.s = self._rounds, self.probability_of(score)
         r.m = self.look(r.s)
+        memcpy(r.said, self.view.p, sizeof(r.said))
         place = safe_place(&self.safe, r.m)
         r.z = place.hi
         if uniform(self._key, <uint64_t>self._rounds) < place.share:
@@ -161,13 +166,13 @@ cdef class RecalibrateKernel:
         self._rounds += 1
         return r
 
-    cdef int finish(self, Round r, double y) noexcept nogil:
+    cdef int finish(self, const Round *r, double y) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
         if safe_learn(&self.safe, r.m, r.z, y) < 0:
             return -1
         if self.view_age != self._learned or self.view.s != r.s:
             self.look(r.s)
-        sharp_learn(&self.sharp, &self.view, y)
+        sharp_learn(&self.sharp, &self.view, r.said, y)
         self._learned += 1
         return 0
 
@@ -245,7 +250,7 @@ cdef class RecalibrateKernel:
                 "update() without an id answers the last predict() without one, "
                 "and none waits for its outcome"
             )
-        if self.finish(self.current, y) < 0:
+        if self.finish(&self.current, y) < 0:
             raise MemoryError
         self._open = False
 
@@ -254,15 +259,17 @@ cdef class RecalibrateKernel:
         self.enter()
         cdef double value = self.as_score(score)
         cdef Round r = self.begin(value)
-        return r.number, r.s, r.m, r.z
+        return r.number, r.s, r.m, r.z, (<char *>r.said)[: sizeof(r.said)]
 
     def _finish(self, begun, outcome):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
         cdef double y = as_outcome(outcome)
         cdef Round r
-        r.number, r.s, r.m, r.z = begun
-        if self.finish(r, y) < 0:
+        cdef bytes said
+        r.number, r.s, r.m, r.z, said = begun
+        memcpy(r.said, <const char *>said, sizeof(r.said))
+        if self.finish(&r, y) < 0:
             raise MemoryError
 
     cdef Place would_be(self, object score) except *:
@@ -310,7 +317,7 @@ cdef class RecalibrateKernel:
                     for i in range(y.shape[0]):
                         self.current = self.begin(x[i])
                         p[i] = self.current.z
-                        failed = self.finish(self.current, y[i])
+                        failed = self.finish(&self.current, y[i])
                         if failed < 0:
                             break
                 if failed < 0:
@@ -341,15 +348,13 @@ cdef class RecalibrateKernel:
         """Return everything the past left behind, as arrays and numbers by name."""
         self.enter()
         cdef SafeState *s = &self.safe
-        cdef Round *r = &self.current
         state = {"learned": self._learned, "size": self.size}
         for name, count in SHARP_PARTS.items():
             state[name] = array_of(sharp_part(&self.sharp, name), count)
         state["theta"], state["z"] = array_of(s.theta, s.count), array_of(s.z, s.count)
         state["v"], state["n"] = array_of(s.v, s.count), array_of(s.n, s.count)
         state["S"], state["g"] = array_of(s.S, s.count), array_of(s.g, s.count)
-        waiting = [r.s, r.m, r.z] if self._open else []
-        state["open"] = np.array(waiting, dtype=np.float64)
+        state["open"] = array_of(&self.current.s, ROUND if self._open else 0)
         return state
 
     def _set_state(self, state):
@@ -373,8 +378,8 @@ cdef class RecalibrateKernel:
         for i in range(1, count):
             if not (theta[i - 1] < theta[i] and z[i - 1] < z[i]):
                 raise ValueError(f"saved points must increase, they do not at point {i}")
-        if waiting.shape[0] not in (0, 3):
-            raise ValueError(f"saved open must have 0 or 3 values, got {waiting.shape[0]}")
+        if waiting.shape[0] not in (0, ROUND):
+            raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
         if not (parts["w"] > 0.0).all() or abs(parts["w"].sum() - 1.0) > 1e-6:
             raise ValueError("saved w must be positive and sum to 1")
@@ -391,4 +396,4 @@ cdef class RecalibrateKernel:
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:
-            self.current.s, self.current.m, self.current.z = waiting[0], waiting[1], waiting[2]
+            memcpy(&self.current.s, &waiting[0], ROUND * sizeof(double))

@@ -31,4 +31,6 @@ cdef struct View:
 cdef void sharp_start(SharpState *s) noexcept nogil
 cdef double sharp_within(double p) noexcept nogil
 cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil
-cdef void sharp_learn(SharpState *state, const View *view, double y) noexcept nogil
+cdef void sharp_learn(
+    SharpState *state, const View *view, const double *said, double y
+) noexcept nogil

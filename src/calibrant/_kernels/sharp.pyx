@@ -143,12 +143,18 @@ cdef inline void beta_step(double *a, double *A, double u, double v, double p, d
     a[2] -= c
 
 
-cdef void sharp_learn(SharpState *state, const View *view, double y) noexcept nogil:
-    """Weigh the experts by what they said in `view`, then let each learn the outcome."""
+cdef void sharp_learn(
+    SharpState *state, const View *view, const double *said, double y
+) noexcept nogil:
+    """Weigh the experts by what they `said` when it counted, then let each learn the outcome.
+
+    `view` is what they say of the same score now. If the outcome is late the two differ: what an
+    expert is worth includes how it bears the delay, but it learns from where it stands.
+    """
     cdef Py_ssize_t i, j, cell, at = 1
     cdef double total = 0.0, keep, x = view.u + view.v
     for i in range(EXPERTS):
-        state.w[i] *= likelihood(view.p[i], y)
+        state.w[i] *= likelihood(said[i], y)
         total += state.w[i]
     keep = (1.0 - SHARE) / total
     for i in range(EXPERTS):

@@ -79,7 +79,7 @@ class Recalibrator(RecalibrateKernel):
         self._waiting.check_new(name)
         begun = self._begin(score)
         self._waiting.rounds[name] = begun
-        return begun[-1]
+        return begun[3]
 
     def update(self, outcome: SupportsFloat, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.

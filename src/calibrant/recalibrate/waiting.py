@@ -9,22 +9,23 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import Floats, describe
-from calibrant._kernels.recalibrate import check_rounds
+from calibrant._kernels.recalibrate import ROUND, check_rounds
 from calibrant._kernels.saved import floats
 
 Id = str | int
-#: Number of the round, score as a probability, the mixture's word on it, the prediction.
-Round = tuple[int, float, float, float]
+#: Number of the round, score as a probability, the mixture's word on it, the prediction, and what
+#: each expert said, as raw numbers.
+Round = tuple[int, float, float, float, bytes]
 
 
-def check_id(value: object) -> Id:
+def check_id(value: object, name: str = "id") -> Id:
     """Return an id, a string or an integer."""
     if type(value) is int or type(value) is str:
         return value
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise ValueError(f"id must be a string or an integer, got {describe(value)}")
+        raise ValueError(f"{name} must be a string or an integer, got {describe(value)}")
     return value
 
 
@@ -93,7 +94,7 @@ class Waiting:
         return {
             "waiting_ids": list(self.rounds),
             "waiting_numbers": np.array([number for number, *_ in begun], dtype=np.int64),
-            "waiting_places": np.array([r[1:] for r in begun], dtype=np.float64).reshape(-1),
+            "waiting_places": np.array([x for r in begun for x in numbers_of(r)], dtype=np.float64),
             "finished_ids": list(self.finished),
             "finished_outcomes": np.array(list(self.finished.values()), dtype=np.float64),
         }
@@ -102,7 +103,7 @@ class Waiting:
         """Take over a state of `get_state`, or raise ValueError and change nothing."""
         waiting, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
         numbers = state["waiting_numbers"]
-        places = floats(state, "waiting_places", size=3 * len(waiting))
+        places = floats(state, "waiting_places", size=ROUND * len(waiting))
         outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
         if max(len(waiting), len(finished)) > self.capacity or set(waiting) & set(finished):
             raise ValueError("saved ids are too many, or both waiting and finished")
@@ -117,12 +118,18 @@ class Waiting:
         check_rounds(places, z)
         if (outcomes > 1.0).any():
             raise ValueError("saved finished_outcomes must be in [0, 1]")
-        triples = places.reshape(-1, 3).tolist()
         self.rounds = {
-            id_: (number, *place)
-            for id_, number, place in zip(waiting, numbers.tolist(), triples, strict=True)
+            id_: (number, *row[:3].tolist(), row[3:].tobytes())
+            for id_, number, row in zip(
+                waiting, numbers.tolist(), places.reshape(-1, ROUND), strict=True
+            )
         }
         self.finished = OrderedDict(zip(finished, outcomes.tolist(), strict=True))
+
+
+def numbers_of(begun: Round) -> list[float]:
+    """Return a round as the numbers it is saved as."""
+    return [*begun[1:4], *np.frombuffer(begun[4]).tolist()]
 
 
 def ids_of(state: Mapping[str, Any], name: str) -> list[Id]:
@@ -130,7 +137,7 @@ def ids_of(state: Mapping[str, Any], name: str) -> list[Id]:
     ids = state[name]
     if not isinstance(ids, list):
         raise ValueError(f"saved {name} must be a list")
-    checked = [check_id(id_) for id_ in ids]
+    checked = [check_id(id_, f"each of the saved {name}") for id_ in ids]
     if len(set(checked)) != len(checked):
         raise ValueError(f"saved {name} must be distinct")
     return checked

@@ -1,0 +1,191 @@
+"""The recalibrator in plain Python, one expert an object; written from its description."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from naive.draws import Draws
+
+LEAST = 1e-4
+
+
+def within(p):
+    return min(max(p, LEAST), 1 - LEAST)
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+class Identity:
+    def predict(self, s):
+        return s
+
+    def learn(self, s, p, y):
+        pass
+
+
+class Scaling:
+    """Newton steps on the log loss of a logistic model of some features of the score."""
+
+    def __init__(self, start, features, forget):
+        self.a = np.array(start, dtype=float)
+        self.matrix = np.eye(len(start))
+        self.features = features
+        self.forget = forget
+
+    def predict(self, s):
+        return within(sigmoid(float(self.a @ self.features(s))))
+
+    def learn(self, s, p, y):
+        f = self.features(s)
+        curvature = max(p * (1 - p), 0.001)
+        identity = np.eye(len(f))
+        self.matrix = (1 - self.forget) * self.matrix + self.forget * identity
+        self.matrix += curvature * np.outer(f, f)
+        self.a = self.a - np.linalg.solve(self.matrix, (p - y) * f)
+
+
+class Bins:
+    def __init__(self, count, forget):
+        self.count, self.forget = count, forget
+        self.outcomes, self.visits = [0.0] * count, [0.0] * count
+
+    def bin(self, s):
+        edges = [i / self.count for i in range(1, self.count)]
+        return sum(edge <= s for edge in edges)
+
+    def predict(self, s):
+        b = self.bin(s)
+        return within((2 * s + self.outcomes[b]) / (2 + self.visits[b]))
+
+    def learn(self, s, _p, y):
+        b = self.bin(s)
+        self.outcomes[b] = (1 - self.forget) * self.outcomes[b] + y
+        self.visits[b] = (1 - self.forget) * self.visits[b] + 1
+
+
+def platt_features(s):
+    return np.array([math.log(s / (1 - s)), 1.0])
+
+
+def beta_features(s):
+    return np.array([math.log(s), -math.log(1 - s), 1.0])
+
+
+def make_experts():
+    experts = [Identity()]
+    for forget in (0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2):
+        experts.append(Scaling([1, 0], platt_features, forget))
+    for forget in (0, 1e-3, 1e-2):
+        experts.append(Scaling([1, 1, 0], beta_features, forget))
+    for count in (10, 20, 50):
+        for forget in (0, 1e-3, 1e-2):
+            experts.append(Bins(count, forget))
+    return experts
+
+
+@dataclass
+class Point:
+    theta: float
+    visits: int = 0
+    bias: float = 0.0
+    rounds_in_gap: int = 0  # of the gap to the right
+
+    @property
+    def z(self):
+        return math.sin(self.theta / 2) ** 2 if self.theta < math.pi else 1.0
+
+    @property
+    def variance(self):
+        return self.z * (1 - self.z)
+
+    @property
+    def cost(self):
+        return self.bias**2 / (self.visits * self.variance + 1)
+
+    @property
+    def leaning(self):
+        if self.z in (0.0, 1.0):
+            return -1 if self.z == 0.0 else 1
+        return 0 if self.cost <= 9 else int(math.copysign(1, self.bias))
+
+    @property
+    def weighed_bias(self):
+        return self.bias / ((self.visits + 1) * self.variance + 1)
+
+    def charge(self, mean):
+        distance = self.z - mean
+        return distance**2 + self.variance * self.weighed_bias * distance
+
+
+class NaiveRecalibrator:
+    """Predictions by id; `waiting` is all that is remembered of a round."""
+
+    def __init__(self, kind="probability", seed=0):
+        self.kind = kind
+        self.draws = Draws(seed)
+        self.experts = make_experts()
+        self.weights = np.full(len(self.experts), 1 / len(self.experts))
+        self.points = [Point(math.pi * i / 16) for i in range(17)]
+        self.margins = []
+        self.waiting = {}
+
+    def probability(self, score):
+        if self.kind == "margin":
+            self.margins.append(abs(score))
+            size = sum(self.margins) / len(self.margins)
+            score = score / size if size else 0.0
+        return within(score if self.kind == "probability" else sigmoid(score))
+
+    def gap(self, mean):
+        return max(i for i, point in enumerate(self.points) if point.z <= mean)
+
+    def places(self, mean):
+        """Return every admissible place as (distance, right of m, points, weights)."""
+        found = []
+        for point in self.points:
+            if point.leaning == 0:
+                found.append((abs(point.z - mean), point.z > mean, [point], [1.0]))
+        for left, right in zip(self.points, self.points[1:], strict=False):
+            if left.leaning < 0 < right.leaning:
+                distance = max(left.z - mean, mean - right.z, 0.0)
+                if left.z == 0.0 or right.z == 1.0:
+                    points, weights = [right if left.z == 0.0 else left], [1.0]
+                else:
+                    a = (left.cost - 9) * abs(left.weighed_bias)
+                    b = (right.cost - 9) * abs(right.weighed_bias)
+                    points, weights = [left, right], [b / (a + b), a / (a + b)]
+                found.append((distance, left.z > mean, points, weights))
+        return found
+
+    def predict(self, score, id_):
+        s = self.probability(score)
+        said = np.array([expert.predict(s) for expert in self.experts])
+        mean = within(float(self.weights @ said))
+        at = self.gap(mean)
+        ends = self.points[at], self.points[at + 1]
+        if all(end.leaning == 0 for end in ends):
+            points, weights = [min(ends, key=lambda end: end.charge(mean))], [1.0]
+        else:
+            *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
+        drawn = self.draws.choose(points, weights)
+        self.waiting[id_] = s, mean, drawn, said
+        return drawn.z
+
+    def update(self, outcome, id_):
+        s, mean, point, said = self.waiting.pop(id_)
+        point.visits += 1
+        point.bias += point.z - outcome
+        at = self.gap(mean)
+        self.points[at].rounds_in_gap += 1
+        left, right = self.points[at], self.points[at + 1]
+        gaps = len(self.points) - 1
+        if left.rounds_in_gap * (right.theta - left.theta) ** 2 > gaps / 64:
+            left.rounds_in_gap = 0
+            self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
+        self.weights = self.weights * said**outcome * (1 - said) ** (1 - outcome)
+        self.weights = (1 - 1e-4) * self.weights / self.weights.sum() + 1e-4 / len(self.experts)
+        for expert in self.experts:
+            expert.learn(s, expert.predict(s), outcome)

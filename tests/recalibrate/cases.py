@@ -1,0 +1,51 @@
+"""Streams of scores and outcomes that the tests of the recalibrator share."""
+
+import numpy as np
+
+
+def zigzag(scores, teeth):
+    """Return a map with that many slopes up and down between 0.1 and 0.9."""
+    phase = (scores * teeth) % 2
+    return 0.1 + 0.8 * np.where(phase < 1, phase, 2 - phase)
+
+
+HOSTILE = {
+    "inverted": lambda s: 1 - s,
+    "ten teeth": lambda s: zigzag(s, 10),
+    "seven teeth": lambda s: zigzag(s, 7),
+    "constant": lambda s: np.full(len(s), 0.3),
+    "random": lambda s: np.full(len(s), 0.4),
+    "switched": lambda s: np.where((np.arange(len(s)) // 5000) % 2 == 0, s, 1 - s),
+}
+
+
+def hostile(name, rounds, seed):
+    """Return scores, the true means that hostile map gives them, and outcomes."""
+    random = np.random.default_rng([seed, rounds])
+    scores = np.full(rounds, 0.7) if name == "constant" else random.random(rounds)
+    means = HOSTILE[name](scores)
+    return scores, means, (random.random(rounds) < means).astype(float)
+
+
+def random_case(number, rounds):
+    """Return kind, scores and outcomes of one of many small streams, all different."""
+    random = np.random.default_rng([number, 5])
+    kind = ("probability", "logit", "margin")[number % 3]
+    shape = number // 3 % 5
+    logits = random.normal(0, 2, rounds)
+    if shape == 1:
+        logits = np.round(logits)  # ties
+    elif shape == 2:
+        logits = np.full(rounds, 0.8)
+    means = 1 / (1 + np.exp(-random.choice([-1, 0.3, 1, 2]) * logits - random.normal()))
+    if shape == 3:
+        means = np.where(np.arange(rounds) % 150 < 75, 0.02, 0.98)  # biases beyond neutral
+    outcomes = (random.random(rounds) < means).astype(float)
+    if shape == 4:
+        outcomes = np.round(means, 2)  # fractions
+    if kind == "probability":
+        scores = 1 / (1 + np.exp(-logits))
+        scores[::17] = number % 2  # 0 and 1 exactly
+    else:
+        scores = logits * (40.0 if kind == "margin" else 1.0)
+    return kind, scores, outcomes

@@ -1,0 +1,165 @@
+"""Bad input: a ValueError that says what is allowed, and nothing half-changed."""
+
+import numpy as np
+import pytest
+
+from calibrant import Recalibrator, Zoom
+from calibrant.forecasters.saving import Saved, pack, unpack
+
+NOT_NUMBERS = ["0.5", b"1", None, 1j, [0.5], object(), np.array([0.5]), 10**400]
+NOT_FINITE = [float("nan"), float("inf"), -float("inf")]
+
+
+@pytest.mark.parametrize("kind", ["probability", "logit", "margin"])
+@pytest.mark.parametrize("score", [*NOT_NUMBERS, *NOT_FINITE], ids=repr)
+def test_scores(kind, score):
+    recalibrator = Recalibrator(kind)
+    recalibrator.run([0.5, 0.1], [1, 0])
+    before = recalibrator.to_bytes()
+    for ask in (
+        recalibrator.predict,
+        recalibrator.expected,
+        recalibrator.distribution,
+        lambda s: recalibrator.predict(s, id="x"),
+    ):
+        with pytest.raises(ValueError, match=f"score must be .*kind='{kind}'"):
+            ask(score)
+    assert recalibrator.to_bytes() == before
+
+
+@pytest.mark.parametrize("score", [-0.1, 1.1, 2, -1e-300])
+def test_scores_outside_the_declared_kind(score):
+    with pytest.raises(ValueError, match=r"score must be a number in \[0, 1\].*got"):
+        Recalibrator().predict(score)
+    for kind in ("logit", "margin"):
+        assert 0 < Recalibrator(kind).predict(score) < 1
+
+
+@pytest.mark.parametrize("kind", ["logit", "margin"])
+def test_huge_scores(kind):
+    scores = np.array([1e308, -1e308, 1e-308, 0.0, -0.0, 5e-324] * 50)
+    predictions = Recalibrator(kind).run(scores, np.arange(300) % 2)
+    assert ((predictions > 0) & (predictions < 1)).all()
+
+
+@pytest.mark.parametrize("outcome", [*NOT_NUMBERS, *NOT_FINITE, -0.1, 1.1, 2], ids=repr)
+def test_outcomes(outcome):
+    recalibrator = Recalibrator()
+    recalibrator.predict(0.5)
+    recalibrator.predict(0.5, id=1)
+    before = recalibrator.to_bytes()
+    for id_ in (None, 1):
+        with pytest.raises(ValueError, match=r"outcome must be .*\[0, 1\]"):
+            recalibrator.update(outcome, id=id_)
+    assert recalibrator.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("scores", "outcomes", "message"),
+    [
+        ([0.5, 1.5], [0, 1], r"scores must each be .* got 1.5 at position 1"),
+        ([0.5, float("nan")], [0, 1], r"scores .* got nan at position 1"),
+        ([0.5, 0.5], [0, 2], r"outcomes must be in \[0, 1\], got 2.0 at position 1"),
+        ([0.5, 0.5], [0], "same length, got 2 and 1"),
+        (["0.5"], [0], "scores must be numbers"),
+        ([[0.5]], [0], "scores must be one-dimensional"),
+        ("01", [0, 1], "scores must be a one-dimensional"),
+        (0.5, 1, "scores must be a one-dimensional"),
+        ([0.5], [None], "outcomes must be numbers"),
+    ],
+)
+def test_batches(scores, outcomes, message):
+    recalibrator = Recalibrator()
+    recalibrator.predict(0.3)
+    before = recalibrator.to_bytes()
+    with pytest.raises(ValueError, match=message):
+        recalibrator.run(scores, outcomes)
+    assert recalibrator.to_bytes() == before
+
+
+def test_numbers_as_people_have_them():
+    scores = np.array([0, 1, 1, 0, 1])
+    outcomes = [True, False, 1, 0.5, 1.0]
+    expected = Recalibrator().run(scores.astype(float), np.array(outcomes, dtype=float))
+    for dtype in (bool, np.int8, np.float32):
+        assert Recalibrator().run(scores.astype(dtype), outcomes).tolist() == expected.tolist()
+    assert Recalibrator().run([], []).tolist() == []
+    recalibrator = Recalibrator()
+    assert recalibrator.predict(np.float32(0)) == expected[0]
+    recalibrator.update(np.True_)
+    assert recalibrator.predict(np.array(1)) == expected[1]
+
+
+def test_an_outcome_before_any_prediction():
+    with pytest.raises(ValueError, match="none waits for its outcome"):
+        Recalibrator().update(1)
+    with pytest.raises(ValueError, match="id 'a' is unknown"):
+        Recalibrator().update(1, id="a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"kind": "probabilities"}, "kind must be one of 'probability', 'logit', 'margin'"),
+        ({"kind": 1}, "kind must be one of"),
+        ({"seed": -1}, "seed must be an integer"),
+        ({"seed": 2**64}, "seed must be an integer"),
+        ({"capacity": 0}, "capacity must be an integer at least 1"),
+        ({"capacity": 2.0}, "capacity must be an integer"),
+    ],
+)
+def test_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Recalibrator(**arguments)
+
+
+def test_damaged_bytes():
+    recalibrator = Recalibrator()
+    recalibrator.predict(0.5, id=1)
+    blob = recalibrator.to_bytes()
+    for at in range(0, len(blob), 97):
+        damaged = bytearray(blob)
+        damaged[at] ^= 1
+        with pytest.raises(ValueError, match=r"saved|bytes"):
+            Recalibrator.from_bytes(damaged)
+    with pytest.raises(ValueError, match="hold a Zoom, not a Recalibrator"):
+        Recalibrator.from_bytes(Zoom().to_bytes())
+
+
+def saved_with(**changes):
+    """Return bytes with a good checksum and one part that makes no sense."""
+    recalibrator = Recalibrator(capacity=3)
+    recalibrator.run([0.5, 0.2], [0, 1])
+    recalibrator.predict(0.5)
+    for id_ in (1, 2):
+        recalibrator.predict(0.5, id=id_)
+    recalibrator.update(1, id=2)
+    saved = unpack(recalibrator.to_bytes())
+    state = {name: value for name, value in {**saved.state, **changes}.items() if value is not ...}
+    return pack(Saved(saved.name, saved.parameters, saved.rounds, state))
+
+
+def test_a_saved_state_that_makes_sense_is_taken():
+    assert Recalibrator.from_bytes(saved_with()).pending == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"w": np.zeros(20)}, {"w": np.full(19, 1 / 19)}, {"w": np.full(20, 1.0)},
+        {"learned": 9}, {"learned": 1.5}, {"learned": -1}, {"size": -1.0}, {"size": "1"},
+        {"z": np.array([0.0, 1.0])}, {"theta": np.arange(17.0)[::-1].copy()},
+        {"open": np.array([0.5])}, {"open": np.full(23, 0.123)},
+        {"open": np.zeros(23)},
+        {"waiting_ids": [1, 1]}, {"waiting_ids": [1.5]}, {"waiting_ids": {}}, {"waiting_ids": ...},
+        {"waiting_ids": []}, {"waiting_ids": [2]},
+        {"waiting_numbers": np.array([99])}, {"waiting_numbers": np.array([3.0])},
+        {"waiting_places": np.full(23, 0.123)}, {"waiting_places": np.array([0.5])},
+        {"finished_outcomes": np.array([2.0])}, {"finished_outcomes": np.array([])},
+        {"finished_ids": [1]}, {"more": 1}, {"N": ...},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_saved_state_that_makes_no_sense_is_refused(changes):
+    with pytest.raises(ValueError, match="saved"):
+        Recalibrator.from_bytes(saved_with(**changes))

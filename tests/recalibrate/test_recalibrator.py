@@ -1,0 +1,220 @@
+"""The recalibrator: against its slow twin, run against steps, what is proved, how well it does."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from calibrant import Recalibrator
+from calibrant.measures import brier, cal2, log_loss
+from calibrant.streams import load
+from naive.recalibrate import NaiveRecalibrator
+from recalibrate.cases import HOSTILE, hostile, random_case
+
+SCORED = ["covid_rise", "mlb538", "nba538", "nba_elo", "nfl_elo", "nycflights", "soccer538"]
+
+
+@pytest.mark.parametrize("number", range(45))
+def test_agrees_with_its_twin(number):
+    """On every other stream, outcomes come up to five rounds late, in an order of their own."""
+    kind, scores, outcomes = random_case(number, 500)
+    kernel, twin = Recalibrator(kind, seed=number), NaiveRecalibrator(kind, seed=number)
+    delays = np.random.default_rng(number).integers(0, 6, 500) * (number % 2)
+    for t in range(500):
+        expected = twin.predict(scores[t], t)
+        assert kernel.predict(scores[t], id=t) == pytest.approx(expected, rel=0, abs=1e-9)
+        for late in range(max(t - 5, 0), t + 1):
+            if late + delays[late] == t:
+                kernel.update(outcomes[late], id=late)
+                twin.update(outcomes[late], late)
+    state = kernel._get_state()
+    np.testing.assert_allclose(state["w"], twin.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(state["z"], [point.z for point in twin.points], atol=1e-9)
+    np.testing.assert_allclose(state["S"], [point.bias for point in twin.points], atol=1e-9)
+    assert state["n"].tolist() == [point.visits for point in twin.points]
+    assert state["g"].tolist() == [point.rounds_in_gap for point in twin.points]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_agrees_with_its_twin_where_neighbours_are_mixed(seed):
+    """A contrary opponent makes every point biased, so that draws decide."""
+    scores, _, _ = hostile("inverted", 2500, seed)
+    kernel, twin = Recalibrator(seed=seed), NaiveRecalibrator(seed=seed)
+    mixed = 0
+    for t, score in enumerate(scores):
+        mixed += len(kernel.distribution(score)[0]) == 2
+        outcome = float(kernel.expected(score) < 0.5)
+        assert kernel.predict(score) == pytest.approx(twin.predict(score, t), rel=0, abs=1e-9)
+        kernel.update(outcome)
+        twin.update(outcome, t)
+    assert mixed > 100
+
+
+@pytest.mark.parametrize("number", range(15))
+def test_run_is_bit_for_bit_the_steps(number):
+    kind, scores, outcomes = random_case(number, 2000)
+    running, stepping = Recalibrator(kind, seed=3), Recalibrator(kind, seed=3)
+    steps = []
+    for score, outcome in zip(scores, outcomes, strict=True):
+        steps.append(stepping.predict(score))
+        stepping.update(outcome)
+    halves = [running.run(scores[:777], outcomes[:777]), running.run(scores[777:], outcomes[777:])]
+    assert np.concatenate(halves).tolist() == steps
+    assert running.to_bytes() == stepping.to_bytes()
+    assert (running.rounds, running.learned, running.pending) == (2000, 2000, 0)
+
+
+def test_predictions_with_an_id_are_those_without():
+    _, scores, outcomes = random_case(0, 1000)
+    named, plain = Recalibrator(seed=1), Recalibrator(seed=1)
+    for t, (score, outcome) in enumerate(zip(scores, outcomes, strict=True)):
+        assert named.predict(score, id=t) == plain.predict(score)
+        named.update(outcome, id=t)
+        plain.update(outcome)
+    for name, value in named._get_state().items():
+        assert np.array_equal(value, plain._get_state()[name]), name
+
+
+def test_looking_changes_nothing():
+    kind, scores, outcomes = random_case(2, 600)
+    looking, blind = Recalibrator(kind, seed=2), Recalibrator(kind, seed=2)
+    for score, outcome in zip(scores, outcomes, strict=True):
+        before = looking.to_bytes()
+        points, weights = looking.distribution(score)
+        mean = looking.expected(score)
+        assert looking.to_bytes() == before
+        assert mean == pytest.approx(points @ weights, abs=1e-12)
+        assert weights.sum() == pytest.approx(1)
+        prediction = looking.predict(score)
+        looking.expected(scores[0])  # between a prediction and its outcome, another score
+        assert prediction in points
+        assert blind.predict(score) == prediction
+        looking.update(outcome)
+        blind.update(outcome)
+    assert looking.to_bytes() == blind.to_bytes()
+
+
+def contrary(recalibrator, scores):
+    """Play the outcome that is less expected; yield the state and P_t of each round before it."""
+    for score in scores:
+        points, weights = recalibrator.distribution(score)
+        state = recalibrator._get_state()
+        outcome = float(points @ weights < 0.5)
+        yield state, points, weights, outcome
+        recalibrator.predict(score)
+        recalibrator.update(outcome)
+
+
+@pytest.mark.parametrize("name", ["inverted", "constant"])
+def test_what_is_proved_of_the_safe_stage(name):
+    """Places are admissible; mixing moves the potential alike for either outcome; S is bounded."""
+    scores, _, _ = hostile(name, 4000, seed=1)
+    mixed_rounds, ever_mixed = 0, set()
+    for state, points, weights, _ in contrary(Recalibrator(seed=1), scores):
+        z, v, n, S = state["z"], state["v"], state["n"], state["S"]
+        e = S**2 / (n * v + 1)
+        at = np.searchsorted(z, points)
+        assert (z[at] == points).all()
+        assert ((points > 0) & (points < 1)).all()
+        if len(points) == 2:
+            mixed_rounds += 1
+            ever_mixed.update(points)
+            assert at[1] == at[0] + 1
+            assert (e[at] > 9).all()
+            assert S[at[0]] < 0 < S[at[1]]
+            D = (n[at] + 1) * v[at] + 1
+            moves = [weights @ ((e[at] - 9) * 2 * S[at] * (points - y) / D) for y in (0, 1)]
+            a, b = (e[at] - 9) * np.abs(S[at]) / D
+            bound = 2 * a * b / (a + b) * (points[1] - points[0])
+            assert moves == pytest.approx([bound, bound], rel=1e-9)
+        else:
+            beside_a_sentinel = at[0] in (1, len(z) - 2)
+            assert e[at[0]] <= 9 or beside_a_sentinel
+            if e[at[0]] > 9:
+                ever_mixed.update(points)
+        calm = ~np.isin(z, list(ever_mixed))
+        assert (np.abs(S[calm]) <= 3 * np.sqrt(n[calm] * v[calm] + 1) + 1).all()
+    assert mixed_rounds > 100
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_one_outcome_for_ever_keeps_every_prediction_inside(outcome):
+    recalibrator = Recalibrator()
+    predictions = recalibrator.run(np.full(20_000, 1 - outcome), np.full(20_000, outcome))
+    assert ((predictions > 0) & (predictions < 1)).all()
+    assert abs(predictions[-1] - outcome) < 0.002
+
+
+# Limits with room for other seeds: three of them measured a Cal2 of 34 at most, and a Brier score
+# 0.0036 above the true map's for ten teeth, 0.0025 or less for the others. Raw inverted scores are
+# 0.33 above it.
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_scores(name):
+    scores, means, outcomes = hostile(name, 50_000, seed=1)
+    predictions = Recalibrator(seed=1).run(scores, outcomes)
+    allowed = 0.005 if name in ("inverted", "random", "ten teeth") else 0.02
+    assert cal2(predictions, outcomes) <= 60
+    assert brier(predictions, outcomes) <= brier(means, outcomes) + allowed
+
+
+@pytest.mark.parametrize("name", ["inverted", "constant"])
+def test_a_contrary_opponent(name):
+    scores, _, _ = hostile(name, 10_000, seed=2)
+    recalibrator, predictions, outcomes = Recalibrator(seed=2), [], []
+    for score in scores:
+        outcomes.append(float(recalibrator.expected(score) < 0.5))
+        predictions.append(recalibrator.predict(score))
+        recalibrator.update(outcomes[-1])
+    assert cal2(predictions, outcomes) <= 60
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_real_streams(name):
+    stream = load(name)
+    scores, outcomes = stream.scores, stream.outcomes
+    predictions = Recalibrator(seed=1).run(scores, outcomes)
+    assert cal2(predictions, outcomes) <= 45
+    # Never much worse than the raw scores, whatever these are worth.
+    assert brier(predictions, outcomes) <= brier(scores, outcomes) + 0.0004
+    assert (
+        log_loss(predictions, outcomes) <= log_loss(scores, outcomes) + 0.0004
+    )
+    if name == "nycflights":
+        assert brier(predictions, outcomes) <= 0.1445
+        assert log_loss(predictions, outcomes) <= 0.4545
+
+
+def test_logits_and_margins_are_worth_what_probabilities_are():
+    stream = load("nba538")
+    inside = np.clip(stream.scores, 1e-4, 1 - 1e-4)
+    logits = np.log(inside / (1 - inside))
+    plain = brier(Recalibrator().run(stream.scores, stream.outcomes), stream.outcomes)
+    as_logits = Recalibrator("logit").run(logits, stream.outcomes)
+    as_margins = Recalibrator("margin").run(1000 * logits, stream.outcomes)
+    assert brier(as_logits, stream.outcomes) == pytest.approx(plain, abs=1e-3)
+    assert brier(as_margins, stream.outcomes) == pytest.approx(plain, abs=2e-3)
+
+
+def test_a_model_replaced_in_mid_stream():
+    scores, _, outcomes = hostile("inverted", 10_000, seed=4)
+    scores = np.where(np.arange(10_000) < 5000, scores, 1 - scores)
+    predictions = Recalibrator().run(scores, outcomes)
+    means = np.where(np.arange(10_000) < 5000, 1 - scores, scores)
+    late = slice(5500, None)
+    assert brier(predictions[late], outcomes[late]) <= brier(means[late], outcomes[late]) + 0.01
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_copies_continue_alike(how):
+    recalibrator = Recalibrator("logit", seed=5, capacity=7)
+    recalibrator.run([0.5, -2.0], [1, 0])
+    recalibrator.predict(0.4, id="late")
+    recalibrator.predict(0.1)
+    other = how(recalibrator)
+    assert repr(other) == "Recalibrator(kind='logit', seed=5, capacity=7)"
+    for each in (recalibrator, other):
+        each.update(1)
+        each.update(0, id="late")
+    assert other.to_bytes() == recalibrator.to_bytes()
+    assert other.pending == 0
