@@ -138,6 +138,24 @@ def test_what_is_proved_of_the_safe_stage(name):
     assert mixed_rounds > 100
 
 
+@pytest.mark.parametrize("name", ["switched", "ten teeth"])
+def test_the_mixture_follows_the_best_expert_of_any_stretch(name):
+    """A weight never falls below 0.0001 / 20, and keeps 0.9999 of itself a round."""
+    scores, _, outcomes = hostile(name, 12_000, seed=3)
+    recalibrator = Recalibrator(seed=3)
+    likelihoods = np.empty((12_000, 21))  # of the mixture, then of each expert
+    for t in range(12_000):
+        begun = _, _, mean, _, said = recalibrator._begin(scores[t])
+        words = np.array([mean, *np.frombuffer(said)])
+        likelihoods[t] = words if outcomes[t] else 1 - words
+        recalibrator._finish(begun, outcomes[t])
+    losses = -np.log(likelihoods)
+    for start, end in [(0, 12_000), (4900, 5100), (5000, 5200), (5000, 10_000), (11_000, 12_000)]:
+        mixture, *experts = losses[start:end].sum(axis=0)
+        slack = np.log(20 / 1e-4) - (end - start) * np.log(1 - 1e-4)
+        assert mixture <= min(experts) + slack
+
+
 @pytest.mark.parametrize("outcome", [0, 1])
 def test_one_outcome_for_ever_keeps_every_prediction_inside(outcome):
     recalibrator = Recalibrator()
@@ -177,9 +195,7 @@ def test_real_streams(name):
     assert cal2(predictions, outcomes) <= 45
     # Never much worse than the raw scores, whatever these are worth.
     assert brier(predictions, outcomes) <= brier(scores, outcomes) + 0.0004
-    assert (
-        log_loss(predictions, outcomes) <= log_loss(scores, outcomes) + 0.0004
-    )
+    assert log_loss(predictions, outcomes) <= log_loss(scores, outcomes) + 0.0004
     if name == "nycflights":
         assert brier(predictions, outcomes) <= 0.1445
         assert log_loss(predictions, outcomes) <= 0.4545
