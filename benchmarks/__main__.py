@@ -12,13 +12,22 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 
 from rich.console import Console  # noqa: E402
 
-from benchmarks import certificates, choices, error, machine, paper, speed  # noqa: E402
+from benchmarks import (  # noqa: E402
+    certificates,
+    choices,
+    error,
+    machine,
+    paper,
+    recalibrate,
+    speed,
+)
 
 PARTS = {
     "speed": speed,
     "error": error,
     "choices": choices,
     "paper": paper,
+    "recalibrate": recalibrate,
     "certificates": certificates,
 }
 LONG = {"certificates"}

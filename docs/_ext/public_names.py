@@ -14,6 +14,7 @@ MODULES = {
     "calibrant": "What most users need",
     "calibrant.forecasters": "Who predicts",
     "calibrant.forecasters.rivals": "What others do",
+    "calibrant.recalibrate.rivals": "What others do with scores",
     "calibrant.measures": "How calibrated was it",
     "calibrant.partitions": "Cells of probabilities",
     "calibrant.certificates": "What error a world explains",

@@ -116,8 +116,9 @@ cdef Py_ssize_t zoom_place(ZoomState *s, double *points, double *weights) noexce
             return 1
     if s.e[lo] == 0.0:
         return 1
-    # Each end with the other's cost: the expected rise of the sum of e is then the same for every
-    # outcome, and small because the ends are close.
+    # Each end with the other's cost, which is proportional to the slope of |S|^3 / (n v + 1): the
+    # expected rise of the sum of these is then the same for every outcome, to first order, and
+    # small because the ends are close.
     points[1] = s.z[hi]
     weights[0] = s.e[hi] / (s.e[lo] + s.e[hi])
     weights[1] = 1.0 - weights[0]

@@ -1,0 +1,204 @@
+"""Recalibrators side by side: real scores, hostile scores, speed."""
+
+import sys
+import time
+
+import numpy as np
+
+from benchmarks import speed
+from benchmarks.hostile import MAPS, hostile
+from benchmarks.peers import RiverPair
+from benchmarks.tables import table
+from calibrant import streams
+from calibrant.forecasters.rivals import AbernethyBartlettHazan
+from calibrant.measures import brier, cal2, ece, log_loss
+from calibrant.recalibrate.rivals import (
+    HOPS,
+    TOPS,
+    Calibeating,
+    KuleshovErmon,
+    OnlineBeta,
+    OnlinePlatt,
+    Raw,
+    WindowedRefit,
+)
+
+try:
+    from calibrant.recalibrate import Recalibrator
+except ImportError:
+    Recalibrator = None
+
+TITLE = "Recalibration"
+IN_README = ()
+SEEDS = range(5)
+ROUNDS = 50_000
+WINDOW = 1_000
+OURS = "Recalibrator"
+RIVER = "river LogisticRegression, predict + learn"
+
+
+def refit(method, window):
+    return lambda seed: WindowedRefit(method, window=window, every=500)
+
+
+# Those that draw at random take the seed.
+RANDOM = {
+    "HOPS": lambda seed: HOPS(seed=seed),
+    "Kuleshov-Ermon, Zoom": lambda seed: KuleshovErmon(seed=seed),
+    "Kuleshov-Ermon, ABH": lambda seed: KuleshovErmon(forecaster=AbernethyBartlettHazan, seed=seed),
+}
+FIXED = {
+    "raw": lambda seed: Raw(),
+    "OPS": lambda seed: OnlinePlatt(),
+    "TOPS": lambda seed: TOPS(),
+    "online beta": lambda seed: OnlineBeta(),
+    "calibeating": lambda seed: Calibeating(),
+    "isotonic, last 2,000": refit("isotonic", 2_000),
+    "isotonic, last 10,000": refit("isotonic", 10_000),
+    "sigmoid, last 2,000": refit("sigmoid", 2_000),
+    "sigmoid, last 10,000": refit("sigmoid", 10_000),
+}
+if Recalibrator is not None:
+    RANDOM[OURS] = lambda seed: Recalibrator(seed=seed)
+RECALIBRATORS = {**FIXED, **RANDOM}
+
+
+def windowed_ece(predictions, outcomes):
+    """Return the mean ECE of the full windows."""
+    starts = range(0, len(outcomes) - WINDOW + 1, WINDOW)
+    return np.mean([ece(predictions[s : s + WINDOW], outcomes[s : s + WINDOW]) for s in starts])
+
+
+def clipped_log_loss(predictions, outcomes):
+    """Return the log loss with predictions kept 1/(T+1) from 0 and 1: some rivals predict both."""
+    rounds = len(outcomes)
+    return log_loss(np.clip(predictions, 1 / (rounds + 1), rounds / (rounds + 1)), outcomes)
+
+
+BRIER = "Brier score"
+LOG_LOSS = "Log loss, predictions at least 1/(T+1) from 0 and 1"
+CAL2 = "Exact Cal2 (large where predictions hardly repeat)"
+ECE = f"Mean ECE in windows of {WINDOW:,} rounds"
+MEASURES = {
+    BRIER: (brier, ".4f"),
+    LOG_LOSS: (clipped_log_loss, ".4f"),
+    CAL2: (cal2, ",.0f"),
+    ECE: (windowed_ece, ".4f"),
+}
+# What the recalibrator is to match: the best of some, by their common name.
+REFITS = [name for name in FIXED if "last" in name]
+BEST = ("the best of raw, OPS, TOPS, HOPS and refits", ["raw", "OPS", "TOPS", "HOPS", *REFITS])
+TO_MATCH = {BRIER: BEST, LOG_LOSS: BEST, ECE: ("OPS", ["OPS"])}
+
+
+def on_real_scores(progress):
+    """Return figures[recalibrator][stream]: each measure's mean over the seeds."""
+    scored = [
+        stream for name in streams.names() if (stream := streams.load(name)).scores is not None
+    ]
+    figures = {name: {} for name in RECALIBRATORS}
+    for stream in scored:
+        for name, make in RECALIBRATORS.items():
+            progress(f"recalibrate: {name} on {stream.name}")
+            seeds = SEEDS if name in RANDOM else [0]
+            runs = [make(seed).run(stream.scores, stream.outcomes) for seed in seeds]
+            figures[name][stream.name] = [
+                np.mean([measure(predictions, stream.outcomes) for predictions in runs])
+                for measure, _ in MEASURES.values()
+            ]
+    return figures
+
+
+def real_tables(figures):
+    names = list(figures["raw"])
+    for which, (title, (_, form)) in enumerate(MEASURES.items()):
+        rows = [
+            [name, *(format(figures[name][stream][which], form) for stream in names)]
+            for name in RECALIBRATORS
+        ]
+        if OURS in RECALIBRATORS and title in TO_MATCH:
+            label, rivals = TO_MATCH[title]
+            excess = [
+                figures[OURS][stream][which] - min(figures[name][stream][which] for name in rivals)
+                for stream in names
+            ]
+            rows.append([f"{OURS} minus {label}", *(f"{value:+.4f}" for value in excess)])
+        yield table(f"{title}, real scores", ["recalibrator", *names], rows)
+
+
+def hostile_tables(progress):
+    """Yield Brier above the true map and Cal2, on fresh scores for each seed."""
+    excess = {name: [] for name in RECALIBRATORS}
+    error = {name: [] for name in RECALIBRATORS}
+    for kind in MAPS:
+        games = [hostile(kind, ROUNDS, seed) for seed in SEEDS]
+        for name, make in RECALIBRATORS.items():
+            progress(f"recalibrate: {name}, {kind}")
+            runs = [make(seed).run(game.scores, game.outcomes) for seed, game in enumerate(games)]
+            above = [
+                brier(run, game.outcomes) - brier(game.truth, game.outcomes)
+                for run, game in zip(runs, games, strict=True)
+            ]
+            errors = [cal2(run, game.outcomes) for run, game in zip(runs, games, strict=True)]
+            excess[name].append(f"{np.mean(above):+.4f}")
+            error[name].append(f"{np.mean(errors):,.0f}")
+    title = f"hostile scores, {ROUNDS:,} rounds"
+    head = ["recalibrator", *MAPS]
+    yield table(
+        f"Brier score minus that of the true map, {title}",
+        head,
+        [[name, *row] for name, row in excess.items()],
+    )
+    yield table(f"Exact Cal2, {title}", head, [[name, *row] for name, row in error.items()])
+
+
+def pair_time(recalibrator, rounds):
+    """Return nanoseconds of one predict + update, called from Python."""
+    if isinstance(recalibrator, RiverPair):
+        return speed.pair_time(recalibrator, [outcome for _, outcome in rounds])
+    predict, update = recalibrator.predict, recalibrator.update
+    start = time.perf_counter_ns()
+    for score, outcome in rounds:
+        predict(score)
+        update(outcome)
+    return (time.perf_counter_ns() - start) / len(rounds)
+
+
+def run_time(recalibrator, rounds):
+    """Return nanoseconds a round of `run`."""
+    scores, outcomes = np.array(rounds).T.copy()
+    start = time.perf_counter_ns()
+    recalibrator.run(scores, outcomes)
+    return (time.perf_counter_ns() - start) / len(rounds)
+
+
+def speed_table():
+    stream = streams.load("nycflights")
+    rounds = list(
+        zip(stream.scores[:20_000].tolist(), stream.outcomes[:20_000].tolist(), strict=True)
+    )
+    contenders = {name: lambda make=make: make(0) for name, make in RECALIBRATORS.items()}
+    pairs = speed.side_by_side(pair_time, {**contenders, RIVER: RiverPair}, rounds)
+    runs = speed.side_by_side(run_time, contenders, rounds)
+    river = pairs.pop(RIVER)
+    rows = [
+        (name, f"{ns:,.0f}", f"{ns / river:.2f}", f"{runs[name]:,.0f}", f"{runs[name] / river:.2f}")
+        for name, ns in pairs.items()
+    ]
+    rows.append((RIVER, f"{river:,.0f}", "1.00", "", ""))
+    return table(
+        "Speed on the flights",
+        ["recalibrator", "ns a predict + update", "river's pairs", "ns a row of `run`",
+         "river's pairs"],
+        rows,
+    )  # fmt: skip
+
+
+def tables(progress):
+    """Return the tables of this module, one after the other."""
+    if Recalibrator is None:
+        print("calibrant.recalibrate has no Recalibrator: only its rivals run", file=sys.stderr)
+    yield from real_tables(on_real_scores(progress))
+    yield from hostile_tables(progress)
+    progress("recalibrate: speed")
+    yield speed_table()

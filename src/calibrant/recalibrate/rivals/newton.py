@@ -1,0 +1,72 @@
+"""Logistic recalibration by the online Newton step, whatever the features of the score."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+from calibrant._checks import check_real
+from calibrant.recalibrate.rivals.base import Rival
+
+# Scores of 0 and 1 have no logarithm on one side: they count as this far from the end.
+MARGIN = 1e-3
+
+
+def clipped(score: float) -> float:
+    """Return a score moved inside [0.001, 0.999]."""
+    return min(max(score, MARGIN), 1.0 - MARGIN)
+
+
+def sigmoid(x: float) -> float:
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+class NewtonScaling(Rival):
+    """Predict sigmoid(theta . x), with x the features of the score.
+
+    With g = (p - y) x, the gradient of the log loss: A += g g^T, theta -= A^-1 g / gamma. Only
+    A^-1 is kept, by the formula of Sherman and Morrison.
+    """
+
+    def __init__(self, start: list[float], gamma: float, ridge: float) -> None:
+        super().__init__()
+        self._rate = 1.0 / check_real("gamma", gamma, 1e-6, 1e6)
+        diagonal = 1.0 / check_real("ridge", ridge, 1e-6, 1e12)
+        self._theta = start
+        self._inverse = [
+            [diagonal if i == j else 0.0 for j in range(len(start))] for i in range(len(start))
+        ]
+        self._features = [0.0] * len(start)
+        self._probability = 0.5
+
+    @abstractmethod
+    def _features_of(self, score: float) -> list[float]:
+        """Return x."""
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """The weights theta of the features, as they stand."""
+        return tuple(self._theta)
+
+    def _forecast(self, score: float) -> float:
+        self._features = self._features_of(score)
+        margin = 0.0
+        for weight, x in zip(self._theta, self._features, strict=True):
+            margin += weight * x
+        self._probability = sigmoid(margin)
+        return self._probability
+
+    def _learn(self, outcome: float) -> None:
+        residual = self._probability - outcome
+        g = [residual * x for x in self._features]
+        u = [sum(a * b for a, b in zip(row, g, strict=True)) for row in self._inverse]
+        s = 1.0 + sum(a * b for a, b in zip(g, u, strict=True))
+        for i, row in enumerate(self._inverse):
+            shrink = u[i] / s
+            for j, value in enumerate(u):
+                row[j] -= shrink * value
+            self._theta[i] -= self._rate * shrink  # u / s is the new A^-1 times g

@@ -1,0 +1,110 @@
+"""A recalibration map that scikit-learn fits anew from time to time."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any, Literal
+
+import numpy as np
+
+from calibrant._checks import Floats, check_choice, check_integer
+from calibrant.recalibrate.rivals.base import Rival
+from calibrant.recalibrate.rivals.newton import MARGIN, clipped, sigmoid
+
+
+def _scikit_learn() -> Any:
+    try:
+        import sklearn.isotonic  # noqa: PLC0415 - an extra
+        import sklearn.linear_model  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError(
+            "WindowedRefit needs scikit-learn: pip install 'calibrant[sklearn]'"
+        ) from error
+    return sklearn
+
+
+class WindowedRefit(Rival):
+    """Predict with a map that is fitted anew every few rounds, on a window of past rounds.
+
+    What a careful team does today, with the two maps of scikit-learn's ``CalibratedClassifierCV``:
+    isotonic regression (Zadrozny and Elkan 2002) or a sigmoid (Platt 1999). Needs scikit-learn:
+    ``pip install 'calibrant[sklearn]'``.
+
+    Left open by custom: until the first fit the score itself is predicted; a window with outcomes
+    of one kind keeps the old map; the sigmoid is fitted to the logit of the score, clipped as in
+    `OnlinePlatt`, with scikit-learn's usual penalty on the slope a, a^2 / 2 beside the summed log
+    loss, which keeps it finite where the scores separate the outcomes.
+
+    Parameters
+    ----------
+    method : {"isotonic", "sigmoid"}
+        The family of maps.
+    window : int, default 10,000
+        How many of the latest rounds to fit.
+    every : int, default 1,000
+        Rounds from one fit to the next.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import WindowedRefit
+    >>> rival = WindowedRefit("isotonic", window=4, every=4)
+    >>> rival.run([0.1, 0.2, 0.3, 0.4, 0.2], [0, 1, 0, 1, 1]).tolist()
+    [0.1, 0.2, 0.3, 0.4, 0.5]
+    """
+
+    def __init__(
+        self,
+        method: Literal["isotonic", "sigmoid"] = "isotonic",
+        *,
+        window: int = 10_000,
+        every: int = 1_000,
+    ) -> None:
+        super().__init__()
+        self._method = check_choice("method", method, ("isotonic", "sigmoid"))
+        self._every = check_integer("every", every, 1)
+        size = check_integer("window", window, 1)
+        self._sklearn = _scikit_learn()
+        self._past: deque[tuple[float, float]] = deque(maxlen=size)
+        self._until_fit = self._every
+        self._score = 0.0
+        # Either the knots of a step-free map or the two numbers of a sigmoid; neither at first.
+        self._knots: tuple[Floats, Floats] | None = None
+        self._line: tuple[float, float] | None = None
+
+    def _forecast(self, score: float) -> float:
+        self._score = score
+        if self._knots is not None:
+            return float(np.interp(score, *self._knots))
+        if self._line is not None:
+            slope, intercept = self._line
+            p = clipped(score)
+            return sigmoid(slope * math.log(p / (1.0 - p)) + intercept)
+        return score
+
+    def _learn(self, outcome: float) -> None:
+        self._past.append((self._score, outcome))
+        self._until_fit -= 1
+        if self._until_fit == 0:
+            self._until_fit = self._every
+            self._fit()
+
+    def _fit(self) -> None:
+        scores, outcomes = np.array(self._past).T
+        if outcomes.min() == outcomes.max():
+            return
+        if self._method == "isotonic":
+            isotonic = self._sklearn.isotonic.IsotonicRegression(
+                y_min=0.0, y_max=1.0, out_of_bounds="clip"
+            ).fit(scores, outcomes)
+            self._knots = isotonic.X_thresholds_, isotonic.y_thresholds_
+            return
+        p = np.clip(scores, MARGIN, 1.0 - MARGIN)
+        x = np.log(p / (1.0 - p))
+        # A fractional outcome is a success and a failure in part: two rows with weights.
+        weights = np.concatenate([outcomes, 1.0 - outcomes])
+        rows, kinds = np.tile(x, 2), np.repeat([1, 0], len(x))
+        some = weights > 0.0
+        model = self._sklearn.linear_model.LogisticRegression(C=1.0, solver="newton-cholesky")
+        model.fit(rows[some, None], kinds[some], sample_weight=weights[some])
+        self._line = float(model.coef_[0, 0]), float(model.intercept_[0])
