@@ -76,8 +76,8 @@ class Restarting(Forecaster, RestartingKernel):
     plans ahead.
 
     Measured, mean Cal2 of l2 over 20 seeds at T = 100,000, ``"tuned"`` without a horizon against
-    ``"paper"`` with it: 10 against 364 for i.i.d. outcomes of mean 0.5, 24 against 869 for two
-    segments, 75 against 1169 for five, 172 against 1093 on a slow sine, 39 against 602 with a burst
+    ``"paper"`` with it: 10 against 364 for i.i.d. outcomes of mean 0.5, 25 against 869 for two
+    segments, 73 against 1169 for five, 168 against 1093 on a slow sine, 41 against 602 with a burst
     of 10,000 ones among outcomes of mean 0.3.
 
     Parameters
