@@ -1,0 +1,1 @@
+"""calibrant inside other libraries; each module is imported only when it is used."""
