@@ -1,0 +1,19 @@
+"""scikit-learn classifiers that stay calibrated, and their diagrams. Needs the extra ``sklearn``.
+
+`OnlineCalibratedClassifier` wraps a classifier, or a frozen one that is deployed already, and
+follows it batch by batch. `CalibrationDisplay` draws what was said beside what happened.
+"""
+
+try:
+    import sklearn.frozen
+except ImportError as error:
+    raise ImportError(
+        "calibrant.integrations.sklearn needs scikit-learn 1.6 or newer: "
+        "pip install 'calibrant[sklearn]'"
+    ) from error
+
+from calibrant.integrations.sklearn.classifier import (
+    OnlineCalibratedClassifier as OnlineCalibratedClassifier,
+)
+
+del sklearn
