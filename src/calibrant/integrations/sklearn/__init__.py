@@ -5,7 +5,7 @@ follows it batch by batch. `CalibrationDisplay` draws what was said beside what 
 """
 
 try:
-    import sklearn.frozen
+    import sklearn.frozen  # noqa: F401 - the newest part that is needed
 except ImportError as error:
     raise ImportError(
         "calibrant.integrations.sklearn needs scikit-learn 1.6 or newer: "
@@ -15,5 +15,4 @@ except ImportError as error:
 from calibrant.integrations.sklearn.classifier import (
     OnlineCalibratedClassifier as OnlineCalibratedClassifier,
 )
-
-del sklearn
+from calibrant.integrations.sklearn.display import CalibrationDisplay as CalibrationDisplay

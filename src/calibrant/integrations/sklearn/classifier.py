@@ -19,7 +19,7 @@ from sklearn.utils import (
     get_tags,
     indexable,
 )
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -81,7 +81,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         One for the second of two classes; one a class, against the rest, for three or more.
     n_features_in_ : int
         Number of features, if the estimator tells.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if the estimator tells.
 
     Examples
@@ -98,6 +98,9 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     >>> deployed.predict_proba([[1.0]]).round(1), model.predict_proba([[1.0]]).round(1)
     (array([[0.3, 0.7]]), array([[0.7, 0.3]]))
     """
+
+    # The labels are for this classifier, not something to be routed.
+    __metadata_request__partial_fit = {"classes": UNUSED}  # noqa: RUF012 - as scikit-learn reads it
 
     def __init__(
         self,
