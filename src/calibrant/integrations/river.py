@@ -90,14 +90,12 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the calibrated probability of each label; changes nothing."""
-        raw = self.predict_raw_one(x, **kwargs)
+        raw = _checked(self.predict_raw_one(x, **kwargs))
         if not raw or not self._recalibrators:
             return raw
         drawn = {
-            label: _next_prediction(recalibrator, score)
-            for (label, recalibrator), score in zip(
-                self._recalibrators.items(), self._scores(raw), strict=True
-            )
+            label: _next_prediction(recalibrator, raw.get(label, 0.0))
+            for label, recalibrator in self._recalibrators.items()
         }
         if len(self._labels) == 2:
             rest, label = self._labels
@@ -107,22 +105,20 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
 
     def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
         """Learn the label of x: the model, and the recalibrator from the model's word before."""
-        raw = self.predict_raw_one(x)
-        self._scores(raw)  # a model without sense fails here, before anything has changed
+        raw = _checked(self.predict_raw_one(x))
         self.model.learn_one(x, y, **kwargs)
         for label in (*raw, y):
             self._meet(label)
-        if raw:
-            for (label, recalibrator), score in zip(
-                self._recalibrators.items(), self._scores(raw), strict=True
-            ):
-                recalibrator.predict(score)
-                recalibrator.update(y == label)
+        if not raw:
+            return  # the model had no word yet
+        for label, recalibrator in self._recalibrators.items():
+            recalibrator.predict(raw.get(label, 0.0))
+            recalibrator.update(y == label)
 
     def _meet(self, label: Any) -> None:
         """Give a label that is new a recalibrator, unless it is what another one leaves."""
         if isinstance(label, bool | np.bool_) and not self._labels:
-            self._labels.append(False)
+            self._labels.append(False)  # so that of the two it is True that has one
         if label in self._labels:
             return
         self._labels.append(label)
@@ -132,15 +128,16 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
             seed = (self.seed + len(self._recalibrators)) % (MAX_SEED + 1)
             self._recalibrators[one] = Recalibrator(seed=seed)
 
-    def _scores(self, raw: dict[Any, float]) -> list[float]:
-        """Return the model's probability of each label that has a recalibrator."""
-        for label, probability in raw.items():
-            if not -ROUNDING <= probability <= 1.0 + ROUNDING:  # also refuses NaN
-                raise ValueError(
-                    f"the model must give probabilities in [0, 1], "
-                    f"got {describe(probability)} for the label {label!r}"
-                )
-        return [min(max(float(raw.get(label, 0.0)), 0.0), 1.0) for label in self._recalibrators]
+
+def _checked(raw: dict[Any, float]) -> dict[Any, float]:
+    """Return a model's probabilities without their rounding, or name the one that is none."""
+    for label, probability in raw.items():
+        if not -ROUNDING <= probability <= 1.0 + ROUNDING:  # also refuses NaN
+            raise ValueError(
+                f"the model must give probabilities in [0, 1], "
+                f"got {describe(probability)} for the label {label!r}"
+            )
+    return {label: min(max(float(p), 0.0), 1.0) for label, p in raw.items()}
 
 
 def _next_prediction(recalibrator: Recalibrator, score: float) -> float:
@@ -148,4 +145,4 @@ def _next_prediction(recalibrator: Recalibrator, score: float) -> float:
     points, _ = recalibrator.distribution(score)
     if len(points) == 1:
         return float(points[0])
-    return copy.copy(recalibrator).predict(score)  # counts a round; the copy takes it with it
+    return copy.copy(recalibrator).predict(score)  # a round is counted, but in the copy
