@@ -10,6 +10,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
@@ -179,14 +180,18 @@ def after_the_turn(model):
     return log_loss(np.concatenate(raw), y), log_loss(np.concatenate(calibrated), y)
 
 
-@pytest.mark.parametrize("estimator", [GaussianNB(), LogisticRegression()], ids=str)
+@pytest.mark.parametrize(
+    "estimator",
+    [GaussianNB(), GradientBoostingClassifier(n_estimators=20, random_state=0)],
+    ids=str,
+)
 def test_a_deployed_model_survives_a_turn_of_the_world(estimator):
-    """The turned world's own entropy is 0.62 a row, and a coin's 0.69."""
+    """Raw, it is worse than a coin, 0.69; the turned world's own entropy is 0.58."""
     X, y = world(2000, 6)
     model = OnlineCalibratedClassifier(FrozenEstimator(estimator.fit(X[:1000], y[:1000])))
     raw, calibrated = after_the_turn(model.fit(X[1000:], y[1000:]))
-    assert raw > 1.2
-    assert calibrated < 0.72
+    assert raw > 1.0
+    assert calibrated < 0.68
 
 
 def test_an_estimator_that_learns_in_parts_survives_it_too():
