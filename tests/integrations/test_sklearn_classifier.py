@@ -235,6 +235,7 @@ def test_names_of_features_come_from_the_estimator():
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = OnlineCalibratedClassifier(LogisticRegression()).fit(frame, y)
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
 
 
 def test_inside_pipelines_and_searches():
@@ -344,6 +345,8 @@ def test_a_batch_that_is_refused_changes_nothing():
     strange[7] = 5
     with pytest.raises(ValueError, match=r"y must hold the classes \[0 1\], got .*5.* position 7"):
         model.partial_fit(X, strange)
+    with pytest.raises(ValueError, match="y must hold the classes"):
+        model.partial_fit(X, np.where(y, "yes", "no"))
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(X[:, :2], y)
     X[5, 1] = np.nan
@@ -352,14 +355,20 @@ def test_a_batch_that_is_refused_changes_nothing():
     assert pickle.dumps(model) == before
 
 
-def test_scores_that_are_not_numbers_are_refused():
+@pytest.mark.parametrize("p", [np.nan, 1.5, -0.1, np.inf])
+def test_scores_that_are_no_probabilities_are_refused(p):
     X, y = world(4, 17)
-    scores = [[0.5, 0.5], [0.5, 0.5], [0.5, np.nan], [0.5, 0.5]]
-    frozen = FrozenEstimator(Scores(scores).fit(X, [0, 1, 0, 1]))
-    with pytest.raises(
-        ValueError, match="predict_proba of the estimator is not finite at position 2"
-    ):
-        OnlineCalibratedClassifier(frozen).fit(X, y)
+    scores = [[0.5, 0.5], [0.5, 0.5], [0.5, p], [0.5, 0.5]]
+    model = OnlineCalibratedClassifier(FrozenEstimator(Scores(scores).fit(X, [0, 1, 0, 1])))
+    with pytest.raises(ValueError, match=rf"must be in \[0, 1\], got {p} at position 2 of X"):
+        model.fit(X, y)
+
+
+def test_rounding_is_forgiven():
+    X, y = world(2, 17)
+    scores = np.array([[-1e-7, 1 + 1e-7], [1 + 1e-7, -1e-7]])
+    model = OnlineCalibratedClassifier(FrozenEstimator(Scores(scores).fit(X, [0, 1])))
+    assert model.fit(X, y).raw_scores(X).ravel().tolist() == [1.0, 0.0]
 
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):

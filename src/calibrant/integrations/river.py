@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import MAX_SEED, check_seed, describe
+from calibrant.integrations import ROUNDING
 from calibrant.recalibrate import Recalibrator
 
 try:
@@ -20,9 +21,6 @@ except ImportError as error:
     ) from error
 
 __all__ = ["CalibratedClassifier"]
-
-# By how much rounding may carry a model's probability out of [0, 1].
-ROUNDING = 1e-9
 
 
 class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):

@@ -25,6 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from calibrant._checks import Floats, check_choice, check_integer, check_seed, describe
+from calibrant.integrations import ROUNDING
 from calibrant.integrations.sklearn.one_vs_rest import expected, fresh, learn
 from calibrant.recalibrate import Recalibrator
 
@@ -292,13 +293,18 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         name = self._response(estimator)
         scores = np.asarray(getattr(estimator, name)(X), dtype=np.float64)
         if name == "predict_proba":
-            scores = scores.clip(0.0, 1.0)  # rounding
-            scores = scores[:, 1:] if scores.shape[1] == 2 else scores
-        scores = scores.reshape(len(scores), -1)
-        if not np.isfinite(scores).all():
-            position = int(np.isfinite(scores).all(axis=1).argmin())
-            raise ValueError(f"{name} of the estimator is not finite at position {position} of X")
-        return scores
+            sound, allowed = (scores >= -ROUNDING) & (scores <= 1.0 + ROUNDING), "in [0, 1]"
+        else:
+            sound, allowed = np.isfinite(scores), "finite"
+        if not sound.all():
+            place = tuple(np.argwhere(~sound)[0])
+            raise ValueError(
+                f"{name} of the estimator must be {allowed}, "
+                f"got {float(scores[place])!r} at position {place[0]} of X"
+            )
+        if name == "predict_proba":
+            return scores[:, 1 if scores.shape[1] == 2 else 0 :].clip(0.0, 1.0)
+        return scores.reshape(len(scores), -1)
 
     def _fresh(self, estimator: Any, classes: int) -> list[Recalibrator]:
         if classes < 2:
@@ -331,6 +337,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         self.estimator_ = estimator
         self.recalibrators_ = recalibrators
         for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
 
