@@ -19,7 +19,11 @@ import calibrant
 names = [m.name for m in pkgutil.walk_packages(calibrant.__path__, "calibrant.")]
 assert len(names) > 20, names
 for name in names:
-    importlib.import_module(name)
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        assert name.startswith("calibrant.integrations."), name
+        assert "pip install 'calibrant[" in str(error), error
 extras = {"scipy", "pandas", "polars", "pyarrow", "matplotlib", "river", "sklearn", "Cython"}
 assert not extras & set(sys.modules), extras & set(sys.modules)
 print(calibrant.__file__)
@@ -28,7 +32,8 @@ print(calibrant.__file__)
 IMPORT_LIGHTLY = """
 import sys
 import calibrant
-heavy = {"narwhals", "typer", "rich", "scipy", "pandas", "calibrant.cli"} & set(sys.modules)
+heavy = {"narwhals", "typer", "rich", "scipy", "pandas", "calibrant.cli", "calibrant.integrations"}
+heavy &= set(sys.modules)
 assert not heavy, heavy
 """
 

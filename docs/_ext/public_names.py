@@ -20,8 +20,15 @@ MODULES = {
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.streams": "Where outcomes come from",
+    "calibrant.report": "What was measured, as one page",
+    "calibrant.report.figures": "What was measured, as figures",
+    "calibrant.integrations.river": "Inside river",
+    "calibrant.integrations.sklearn": "Inside scikit-learn",
     "calibrant.testing": "The contract as checks",
 }
+
+# Classes of others, whose members are described elsewhere and refer to pages that are not here.
+STRANGERS = "tuple, Exception, Base, ClassifierMixin"
 
 
 def public_names(module: str) -> dict[str, object]:
@@ -66,7 +73,8 @@ def entry(path: str, value: object, *, again: bool) -> list[str]:
     """Return the directive that describes a name; one exported twice is indexed once."""
     index = ["   :no-index:"] if again else []
     if inspect.isclass(value):
-        members = ["   :members:", "   :inherited-members: tuple, Exception"]
+        members = ["   :members:", f"   :inherited-members: {STRANGERS}"]
+        members += ["   :exclude-members: set_score_request"]  # scikit-learn puts it in each class
         return [f".. autoclass:: {path}", *index, *members, ""]
     if inspect.isfunction(value):
         return [f".. autofunction:: {path}", *index, ""]

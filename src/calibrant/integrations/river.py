@@ -1,0 +1,146 @@
+"""A river classifier whose probabilities stay calibrated. Needs the extra ``river``."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from calibrant._checks import MAX_SEED, check_seed, describe
+from calibrant.integrations import ROUNDING
+from calibrant.recalibrate import Recalibrator
+
+try:
+    from river import base
+except ImportError as error:
+    raise ImportError(
+        "calibrant.integrations.river needs river: pip install 'calibrant[river]'"
+    ) from error
+
+__all__ = ["CalibratedClassifier"]
+
+
+class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
+    """Recalibrate the probabilities of a river classifier while both of them learn.
+
+    ``learn_one(x, y)`` takes the model's probability for x before it learns y, teaches it x and y,
+    and tells a `Recalibrator` that probability and the outcome: what it learns from is always out
+    of sample. ``predict_proba_one`` changes nothing, however often it is asked. What it gives is
+    the very prediction that ``learn_one`` will count if it comes next, draw included, so that the
+    exact calibration errors of the predictions shown are those that the recalibrator controls.
+
+    Of two labels, one has a recalibrator and the other what it leaves; the one is True, or the
+    label that came second. From the third label on, each has its own, one against the rest, and
+    their predictions are divided by their sum. Until a second label has come, and where the model
+    itself gives no probabilities yet, its own word is passed on.
+
+    Parameters
+    ----------
+    model : river.base.Classifier
+        Any classifier with ``predict_proba_one``, pipelines included.
+    seed : int, default 0
+        Seed of the draws, in [0, 2**64 - 1]; further labels count up from it.
+
+    Examples
+    --------
+    >>> from river import naive_bayes
+    >>> from calibrant.integrations.river import CalibratedClassifier
+    >>> model = CalibratedClassifier(naive_bayes.BernoulliNB(), seed=7)
+    >>> for t in range(6000):
+    ...     hot = t % 2 == 0
+    ...     x = {"a": hot, "b": hot, "c": hot}  # one feature thrice: naive Bayes is too sure
+    ...     model.learn_one(x, t % 6 in (0, 1, 2))
+    >>> x = {"a": True, "b": True, "c": True}   # of the hot ones, two thirds
+    >>> round(model.predict_raw_one(x)[True], 2), round(model.predict_proba_one(x)[True], 2)
+    (0.89, 0.66)
+    """
+
+    def __init__(self, model: base.Classifier, *, seed: int = 0) -> None:
+        self.model = model
+        self.seed = check_seed(seed)
+        self._labels: list[Any] = []
+        self._recalibrators: dict[Any, Recalibrator] = {}
+        if not self._multiclass:  # its labels are False and True, by river's convention
+            self._meet(True)
+
+    @property
+    def _wrapped_model(self) -> base.Classifier:
+        return self.model
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        from river import linear_model, preprocessing, tree  # noqa: PLC0415 - for river's checks
+
+        yield {"model": preprocessing.StandardScaler() | linear_model.LogisticRegression()}
+        yield {"model": tree.HoeffdingTreeClassifier(), "seed": 1}
+
+    @property
+    def recalibrators(self) -> Mapping[Any, Recalibrator]:
+        """The recalibrator of each label that has one, to read."""
+        return MappingProxyType(self._recalibrators)
+
+    def predict_raw_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the model's own probabilities, to set beside the calibrated ones."""
+        return self.model.predict_proba_one(x, **kwargs)
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Return the calibrated probability of each label; changes nothing."""
+        raw = _checked(self.predict_raw_one(x, **kwargs))
+        if not raw or not self._recalibrators:
+            return raw
+        drawn = {
+            label: _next_prediction(recalibrator, raw.get(label, 0.0))
+            for label, recalibrator in self._recalibrators.items()
+        }
+        if len(self._labels) == 2:
+            rest, label = self._labels
+            return {rest: 1.0 - drawn[label], label: drawn[label]}
+        total = sum(drawn.values())
+        return {label: prediction / total for label, prediction in drawn.items()}
+
+    def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
+        """Learn the label of x: the model, and the recalibrator from the model's word before."""
+        raw = _checked(self.predict_raw_one(x))
+        self.model.learn_one(x, y, **kwargs)
+        for label in (*raw, y):
+            self._meet(label)
+        if not raw:
+            return  # the model had no word yet
+        for label, recalibrator in self._recalibrators.items():
+            recalibrator.predict(raw.get(label, 0.0))
+            recalibrator.update(y == label)
+
+    def _meet(self, label: Any) -> None:
+        """Give a label that is new a recalibrator, unless it is what another one leaves."""
+        if isinstance(label, bool | np.bool_) and not self._labels:
+            self._labels.append(False)  # so that of the two it is True that has one
+        if label in self._labels:
+            return
+        self._labels.append(label)
+        # Of two labels, the first is what the second leaves; a third makes it count for itself.
+        newcomers = {1: [], 3: [self._labels[0], label]}.get(len(self._labels), [label])
+        for one in newcomers:
+            seed = (self.seed + len(self._recalibrators)) % (MAX_SEED + 1)
+            self._recalibrators[one] = Recalibrator(seed=seed)
+
+
+def _checked(raw: dict[Any, float]) -> dict[Any, float]:
+    """Return a model's probabilities without their rounding, or name the one that is none."""
+    for label, probability in raw.items():
+        if not -ROUNDING <= probability <= 1.0 + ROUNDING:  # also refuses NaN
+            raise ValueError(
+                f"the model must give probabilities in [0, 1], "
+                f"got {describe(probability)} for the label {label!r}"
+            )
+    return {label: min(max(float(p), 0.0), 1.0) for label, p in raw.items()}
+
+
+def _next_prediction(recalibrator: Recalibrator, score: float) -> float:
+    """Return what `predict` would return, and change nothing."""
+    points, _ = recalibrator.distribution(score)
+    if len(points) == 1:
+        return float(points[0])
+    return copy.copy(recalibrator).predict(score)  # a round is counted, but in the copy

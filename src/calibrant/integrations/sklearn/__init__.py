@@ -1,0 +1,18 @@
+"""scikit-learn classifiers that stay calibrated, and their diagrams. Needs the extra ``sklearn``.
+
+`OnlineCalibratedClassifier` wraps a classifier, or a frozen one that is deployed already, and
+follows it batch by batch. `CalibrationDisplay` draws what was said beside what happened.
+"""
+
+try:
+    import sklearn.frozen  # noqa: F401 - the newest part that is needed
+except ImportError as error:
+    raise ImportError(
+        "calibrant.integrations.sklearn needs scikit-learn 1.6 or newer: "
+        "pip install 'calibrant[sklearn]'"
+    ) from error
+
+from calibrant.integrations.sklearn.classifier import (
+    OnlineCalibratedClassifier as OnlineCalibratedClassifier,
+)
+from calibrant.integrations.sklearn.display import CalibrationDisplay as CalibrationDisplay

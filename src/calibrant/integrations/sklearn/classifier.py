@@ -1,0 +1,372 @@
+"""A scikit-learn classifier whose probabilities are recalibrated batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import SGDClassifier
+from sklearn.utils import (
+    _safe_indexing,
+    assert_all_finite,
+    check_random_state,
+    column_or_1d,
+    get_tags,
+    indexable,
+)
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from calibrant._checks import Floats, check_choice, check_integer, check_seed, describe
+from calibrant.integrations import ROUNDING
+from calibrant.integrations.sklearn.one_vs_rest import expected, fresh, learn
+from calibrant.recalibrate import Recalibrator
+
+RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+def _can_follow(classifier: OnlineCalibratedClassifier) -> bool:
+    """Whether there is anything that `partial_fit` could start from."""
+    estimator = classifier._model()
+    return (
+        hasattr(classifier, "estimator_")
+        or isinstance(estimator, FrozenEstimator)
+        or hasattr(estimator, "partial_fit")
+    )
+
+
+class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Recalibrate a classifier's probabilities, in the order in which the rows came.
+
+    The rows of X are in order of time, oldest first. What the recalibrators learn from is always
+    out of sample:
+
+    - ``fit`` cuts the rows into ``cv + 1`` stretches. A clone of the estimator is fitted on all
+      rows before each stretch but the first, and its scores on that stretch, with the outcomes,
+      teach the recalibrators. In the end the estimator is fitted on everything.
+    - ``fit`` of a ``FrozenEstimator``, a model deployed already, teaches the recalibrators its
+      scores on X; X must be rows that the model was not fitted on.
+    - ``partial_fit`` scores the batch with the model as it stands, teaches the recalibrators,
+      and then lets the estimator learn the batch if it has ``partial_fit``. One that has not, or
+      is frozen, stays as it is and is followed.
+
+    ``predict_proba`` is pure: it gives the mean of what the recalibrator would draw (its
+    ``expected``). `docs/integrations.md` says what that costs.
+
+    Parameters
+    ----------
+    estimator : classifier, default None
+        What to recalibrate; None stands for ``SGDClassifier(loss="log_loss")``.
+    response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
+        Which scores of the estimator to take; "auto" prefers probabilities.
+    cv : int, default 5
+        Stretches of ``fit`` that teach the recalibrators. A stretch before which some class was
+        never seen is passed over.
+    random_state : int, RandomState or None, default 0
+        Seed of the draws, and of the default estimator. None takes another one each time.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    estimator_ : classifier
+        The fitted estimator, or the frozen one.
+    recalibrators_ : list of Recalibrator
+        One for the second of two classes; one a class, against the rest, for three or more.
+    n_features_in_ : int
+        Number of features, if the estimator tells.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, if the estimator tells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from calibrant.integrations.sklearn import OnlineCalibratedClassifier
+    >>> X = np.random.default_rng(0).normal(size=(6000, 1))
+    >>> y = np.random.default_rng(1).random(6000) < 1 / (1 + np.exp(-X[:, 0]))
+    >>> deployed = LogisticRegression().fit(X[:2000], y[:2000])
+    >>> model = OnlineCalibratedClassifier(FrozenEstimator(deployed))
+    >>> model = model.partial_fit(X[2000:], ~y[2000:])   # the world has turned over
+    >>> deployed.predict_proba([[1.0]]).round(1), model.predict_proba([[1.0]]).round(1)
+    (array([[0.3, 0.7]]), array([[0.7, 0.3]]))
+    """
+
+    # The labels are for this classifier, not something to be routed.
+    __metadata_request__partial_fit = {"classes": UNUSED}  # noqa: RUF012 - as scikit-learn reads it
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        response_method: str = "auto",
+        cv: int = 5,
+        random_state: Any = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.response_method = response_method
+        self.cv = cv
+        self.random_state = random_state
+
+    # -- learning -----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Fit the estimator, and teach the recalibrators its scores out of sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, in order of time.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        **params
+            For the estimator's ``fit``; those with one value a row are cut as the rows are.
+
+        Returns
+        -------
+        self
+        """
+        X, y = _checked(X, y)
+        params = self._routed("fit", params)
+        estimator = self._model()
+        if isinstance(estimator, FrozenEstimator):
+            check_is_fitted(estimator)
+            classes = np.asarray(estimator.classes_)
+            codes = _codes(y, classes)
+            recalibrators = self._fresh(estimator, len(classes))
+            learn(recalibrators, self._scores(estimator, X), codes)
+        else:
+            classes, codes = np.unique(y, return_inverse=True)
+            estimator = clone(estimator).fit(X, y, **params)
+            recalibrators = self._fresh(estimator, len(classes))
+            for before, stretch in self._stretches(codes, len(classes)):
+                earlier = _fitted(estimator, X, y, params, before)
+                scores = self._scores(earlier, _safe_indexing(X, stretch))
+                learn(recalibrators, scores, codes[stretch])
+        self._keep(estimator, classes, recalibrators)
+        return self
+
+    @available_if(_can_follow)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
+        """Teach the recalibrators the scores of a new batch, and then the estimator the batch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows, in order of time, later than all before.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default None
+            All labels that will ever come: needed by the first call, unless ``fit`` came before
+            or the estimator is frozen.
+        **params
+            For the estimator's ``partial_fit``.
+
+        Returns
+        -------
+        self
+        """
+        X, y = _checked(X, y)
+        params = self._routed("partial_fit", params)
+        known = self._classes_of_stream(classes)
+        codes = _codes(y, known)
+        if hasattr(self, "estimator_"):
+            estimator, recalibrators = self.estimator_, self.recalibrators_
+        else:
+            estimator, recalibrators = clone(self._model()), None
+        frozen = isinstance(estimator, FrozenEstimator)
+        scores = None
+        if frozen or hasattr(self, "estimator_"):
+            scores = self._scores(estimator, X)
+        if not frozen and hasattr(estimator, "partial_fit"):
+            estimator.partial_fit(X, y, classes=known, **params)
+        recalibrators = recalibrators or self._fresh(estimator, len(known))
+        if scores is not None:
+            learn(recalibrators, scores, codes)
+        self._keep(estimator, known, recalibrators)
+        return self
+
+    # -- predicting ---------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the calibrated probability of each class for each row; changes nothing.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        scores = self.raw_scores(X)
+        return expected(self.recalibrators_, scores)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class with the highest calibrated probability for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        most = self.predict_proba(X).argmax(axis=1)
+        labels: npt.NDArray[Any] = self.classes_[most]
+        return labels
+
+    def raw_scores(self, X: Any) -> Floats:
+        """Return the estimator's own scores, to set beside the calibrated probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 1), or (n_samples, n_classes) for three classes or more
+            Of two classes, the score of the second.
+        """
+        check_is_fitted(self)
+        return self._scores(self.estimator_, X)
+
+    # -- conventions --------------------------------------------------------------------------
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return where ``fit`` and ``partial_fit`` send their further arguments."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        mapping.add(caller="partial_fit", callee="partial_fit")
+        return MetadataRouter(owner=self).add(estimator=self._model(), method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._model()).input_tags
+        return tags
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _model(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        return SGDClassifier(loss="log_loss", random_state=self.random_state)
+
+    def _routed(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if not get_config()["enable_metadata_routing"]:
+            return params
+        routed: dict[str, Any] = process_routing(self, method, **params).estimator[method]
+        return routed
+
+    def _stretches(
+        self, codes: npt.NDArray[np.intp], classes: int
+    ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+        """Yield the rows before a stretch and its own, where the rows before hold all classes."""
+        pieces = np.array_split(np.arange(len(codes)), check_integer("cv", self.cv, 1) + 1)
+        for before, stretch in zip(np.cumsum([len(p) for p in pieces]), pieces[1:], strict=False):
+            if len(stretch) and len(np.unique(codes[:before])) == classes:
+                yield np.arange(before), stretch
+
+    def _response(self, estimator: Any) -> str:
+        asked = check_choice("response_method", self.response_method, RESPONSES)
+        for name in RESPONSES[1:] if asked == "auto" else (asked,):
+            if hasattr(estimator, name):
+                return name
+        raise ValueError(
+            f"the estimator must have {' or '.join(RESPONSES[1:]) if asked == 'auto' else asked}, "
+            f"got {describe(estimator)}"
+        )
+
+    def _scores(self, estimator: Any, X: Any) -> Floats:
+        """Return one column of scores a recalibrator."""
+        name = self._response(estimator)
+        scores = np.asarray(getattr(estimator, name)(X), dtype=np.float64)
+        if name == "predict_proba":
+            sound, allowed = (scores >= -ROUNDING) & (scores <= 1.0 + ROUNDING), "in [0, 1]"
+        else:
+            sound, allowed = np.isfinite(scores), "finite"
+        if not sound.all():
+            place = tuple(np.argwhere(~sound)[0])
+            raise ValueError(
+                f"{name} of the estimator must be {allowed}, "
+                f"got {float(scores[place])!r} at position {place[0]} of X"
+            )
+        if name == "predict_proba":
+            return scores[:, 1 if scores.shape[1] == 2 else 0 :].clip(0.0, 1.0)
+        return scores.reshape(len(scores), -1)
+
+    def _fresh(self, estimator: Any, classes: int) -> list[Recalibrator]:
+        if classes < 2:
+            raise ValueError(f"y must hold at least two classes, got {classes}")
+        kind = "probability" if self._response(estimator) == "predict_proba" else "margin"
+        state = self.random_state
+        if state is None or isinstance(state, np.random.RandomState):
+            state = check_random_state(state).randint(2**31 - 1)
+        return fresh(classes, kind, check_seed(state))
+
+    def _classes_of_stream(self, classes: Any) -> npt.NDArray[Any]:
+        """Return the labels that `partial_fit` may meet."""
+        if hasattr(self, "classes_"):
+            known = self.classes_
+        elif isinstance(self._model(), FrozenEstimator):
+            check_is_fitted(self._model())
+            known = np.asarray(self._model().classes_)
+        elif classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        else:
+            return np.unique(np.asarray(classes))
+        if classes is not None and not np.array_equal(known, np.unique(np.asarray(classes))):
+            raise ValueError(f"classes must be {known} as before, got {describe(classes)}")
+        return known
+
+    def _keep(
+        self, estimator: Any, classes: npt.NDArray[Any], recalibrators: list[Recalibrator]
+    ) -> None:
+        self.classes_ = classes
+        self.estimator_ = estimator
+        self.recalibrators_ = recalibrators
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+            if hasattr(estimator, name):
+                setattr(self, name, getattr(estimator, name))
+
+
+def _checked(X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    X, y = indexable(X, y)
+    return X, column_or_1d(y, warn=True)
+
+
+def _codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Return the place of each label among the classes, or name the first that has none."""
+    codes = np.searchsorted(classes, y).clip(0, len(classes) - 1)
+    strange = classes[codes] != y
+    if strange.any():
+        position = int(strange.argmax())
+        raise ValueError(
+            f"y must hold the classes {classes}, got {y[position]!r} at position {position}"
+        )
+    return codes
+
+
+def _fitted(estimator: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> Any:
+    """Return a clone that is fitted on some of the rows."""
+    some = {
+        name: _safe_indexing(value, rows)
+        if not isinstance(value, str) and hasattr(value, "__len__") and len(value) == len(y)
+        else value
+        for name, value in params.items()
+    }
+    return clone(estimator).fit(_safe_indexing(X, rows), y[rows], **some)

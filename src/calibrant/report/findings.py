@@ -1,0 +1,121 @@
+"""What the results say, in sentences that are computed from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from calibrant.report.claims import VERDICTS, Claim
+from calibrant.report.page import show_number
+from calibrant.report.results import HOPELESS, ranking, ratios
+
+Means = Mapping[str, Mapping[str, float]]
+
+
+def headline(means: Means, measure: str) -> list[str]:
+    """Say who has the smallest error on most streams, and how it does on the others.
+
+    Examples
+    --------
+    >>> means = {"iid": {"zoom": 10.0, "epoch": 8.0}, "drift": {"zoom": 16.0, "epoch": 4483.0}}
+    >>> for sentence in headline(means, "Cal2"):
+    ...     print(sentence)
+    Over all streams, zoom does best: it has the smallest mean Cal2 on 1 of 2 streams.
+    Where it has not, it is at most 1.25 times the smallest: 10 against 8 of epoch, on iid.
+    Next over all streams is epoch: typically 10 times the smallest.
+    """
+    order = ranking(means)
+    best = order[0]
+    played = {stream: row for stream, row in means.items() if best in row}
+    lost = {stream: row for stream, row in played.items() if row[best] > min(row.values())}
+    won = f"{len(played) - len(lost)} of {_count(len(played), 'stream')}"
+    if not lost:
+        sentences = [f"{best} has the smallest mean {measure} on {won}."]
+    else:
+        sentences = [
+            f"Over all streams, {best} does best: it has the smallest mean {measure} on {won}.",
+            _where_lost(best, lost),
+        ]
+    if len(order) > 1:
+        sentences.append(
+            f"Next over all streams is {order[1]}: typically "
+            f"{show_number(typical(means, order[1]))} times the smallest."
+        )
+    return sentences
+
+
+def typical(means: Means, name: str) -> float:
+    """Return the geometric mean of a forecaster's errors over the smallest on each stream.
+
+    Examples
+    --------
+    >>> round(typical({"iid": {"a": 4.0, "b": 1.0}, "drift": {"a": 1.0, "b": 2.0}}, "a"), 6)
+    2.0
+    """
+    over = [min(ratios(row)[name], HOPELESS) for row in means.values() if name in row]
+    return float(np.exp(np.mean(np.log(over))))
+
+
+def _where_lost(best: str, lost: Means) -> str:
+    """Say by how much the best forecaster loses where it does, in the worst case."""
+    over = {stream: ratios(row)[best] for stream, row in lost.items()}
+    worst = max(over, key=lambda stream: over[stream])
+    row = lost[worst]
+    winner = min(row, key=lambda name: row[name])
+    numbers = f"{show_number(row[best])} against {show_number(row[winner])} of {winner}, on {worst}"
+    if np.isinf(over[worst]):
+        finite = [ratio for ratio in over.values() if np.isfinite(ratio)]
+        rest = f"; elsewhere it is at most {show_number(max(finite))} times" if finite else ""
+        return f"Where it has not, the largest gap is {numbers}{rest}."
+    return (
+        f"Where it has not, it is at most {show_number(over[worst])} times the smallest: {numbers}."
+    )
+
+
+def losses(means: Means, best: str) -> list[list[str | float]]:
+    """Return a row for each stream that the best forecaster does not win.
+
+    Stream, its error, the smallest, whose it is, and the first over the second.
+
+    Examples
+    --------
+    >>> losses({"iid": {"zoom": 10.0, "epoch": 8.0}}, "zoom")
+    [['iid', 10.0, 8.0, 'epoch', 1.25]]
+    """
+    rows: list[list[str | float]] = []
+    for stream, row in means.items():
+        winner = min(row, key=lambda name: row[name])
+        if best in row and row[best] > row[winner]:
+            rows.append([stream, row[best], row[winner], winner, ratios(row)[best]])
+    return rows
+
+
+def verdicts(claims: Sequence[Claim]) -> str:
+    """Say how many of the paper's claims the measurements bear out.
+
+    Examples
+    --------
+    >>> verdicts([])
+    ''
+    """
+    if not claims:
+        return ""
+    counts = Counter(claim.verdict for claim in claims)
+    parts = [f"{counts[verdict]} {_verb(verdict, counts[verdict])}" for verdict in VERDICTS]
+    failed = [f"{c.error} of {c.forecaster} in {c.axis}" for c in claims if c.verdict == "fails"]
+    return (
+        f"Of {_count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
+        f"at these sizes." + (f" What fails: {'; '.join(failed)}." if failed else "")
+    )
+
+
+def _verb(verdict: str, number: int) -> str:
+    if number == 1:
+        return {"not visible": "is not visible"}.get(verdict, verdict)
+    return {"passes": "pass", "fails": "fail"}.get(verdict, "are not visible")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

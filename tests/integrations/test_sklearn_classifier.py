@@ -1,0 +1,380 @@
+"""The scikit-learn classifier: its own checks, the Recalibrator by hand, and drift survived."""
+
+import importlib
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from calibrant import Recalibrator
+from calibrant.integrations.sklearn import OnlineCalibratedClassifier
+from calibrant.measures import log_loss
+
+
+def expected_failures(classifier):
+    """What of scikit-learn's checks does not apply, and why."""
+    if classifier.estimator is None:
+        return {}
+    return {
+        "check_n_features_in_after_fitting": "an estimator that cannot learn in parts has "
+        "partial_fit after fit: the check looks for it on a fitted one and calls it on a clone"
+    }
+
+
+@parametrize_with_checks(
+    [
+        OnlineCalibratedClassifier(),
+        OnlineCalibratedClassifier(LogisticRegression(), cv=2),
+        OnlineCalibratedClassifier(LinearSVC(), cv=2),
+    ],
+    expected_failed_checks=expected_failures,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # on its toy data
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+def world(rounds, seed, *, turned=False):
+    """Rows of three features, of which the first decides; turned over, the other way round."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(rounds, 3))
+    z = (-1.0 if turned else 2.0) * X[:, 0] + 0.5
+    return X, (random.random(rounds) < 1 / (1 + np.exp(-z))).astype(int)
+
+
+def three_classes(rounds, seed):
+    random = np.random.default_rng(seed)
+    y = random.integers(3, size=rounds)
+    return random.normal(size=(rounds, 2)) + np.array([[0, 0], [2, 0], [0, 2]])[y], y
+
+
+# -- equal to the Recalibrator by hand ------------------------------------------------------------
+
+
+def test_a_frozen_estimator_is_a_recalibrator_fed_with_its_scores():
+    X, y = world(3000, 0)
+    deployed = GaussianNB().fit(X[:500], y[:500])
+    scores = deployed.predict_proba(X)[:, 1]
+    by_hand = Recalibrator(seed=5)
+    by_hand.run(scores[500:2000], y[500:2000])
+
+    model = OnlineCalibratedClassifier(FrozenEstimator(deployed), random_state=5)
+    model.fit(X[500:2000], y[500:2000])
+    assert model.recalibrators_[0].to_bytes() == by_hand.to_bytes()
+    wanted = [by_hand.expected(score) for score in scores[2000:]]
+    np.testing.assert_array_equal(model.predict_proba(X[2000:])[:, 1], wanted)
+
+    in_parts = clone(model)
+    for start in range(500, 2000, 100):
+        in_parts.partial_fit(X[start : start + 100], y[start : start + 100])
+    assert in_parts.recalibrators_[0].to_bytes() == by_hand.to_bytes()
+
+
+def test_fit_teaches_scores_of_models_that_saw_earlier_rows_only():
+    X, y = world(1000, 1)
+    model = OnlineCalibratedClassifier(LogisticRegression(), cv=3, random_state=2).fit(X, y)
+    by_hand = Recalibrator(seed=2)
+    for before in (250, 500, 750):
+        earlier = LogisticRegression().fit(X[:before], y[:before])
+        stretch = slice(before, before + 250)
+        by_hand.run(earlier.predict_proba(X[stretch])[:, 1], y[stretch])
+    assert model.recalibrators_[0].to_bytes() == by_hand.to_bytes()
+    np.testing.assert_array_equal(model.estimator_.coef_, LogisticRegression().fit(X, y).coef_)
+
+
+def test_partial_fit_scores_a_batch_before_learning_it():
+    X, y = world(1000, 2)
+    sgd = SGDClassifier(loss="log_loss", random_state=0)
+    model = OnlineCalibratedClassifier(clone(sgd), random_state=4)
+    by_hand, online = Recalibrator(seed=4), clone(sgd)
+    for start in range(0, 1000, 100):
+        batch = slice(start, start + 100)
+        model.partial_fit(X[batch], y[batch], classes=[0, 1])
+        if start:
+            by_hand.run(online.predict_proba(X[batch])[:, 1], y[batch])
+        online.partial_fit(X[batch], y[batch], classes=[0, 1])
+    assert model.recalibrators_[0].to_bytes() == by_hand.to_bytes()
+    np.testing.assert_array_equal(model.estimator_.coef_, online.coef_)
+    np.testing.assert_array_equal(model.raw_scores(X)[:, 0], online.predict_proba(X)[:, 1])
+
+
+def test_a_fitted_estimator_that_cannot_learn_in_parts_stays_as_it_is_and_is_followed():
+    X, y = world(1000, 3)
+    model = OnlineCalibratedClassifier(LogisticRegression())
+    assert not hasattr(model, "partial_fit")
+    model.fit(X[:500], y[:500])
+    coefficients, learned = model.estimator_.coef_.copy(), model.recalibrators_[0].learned
+    model.partial_fit(X[500:], y[500:])
+    assert model.recalibrators_[0].learned == learned + 500
+    np.testing.assert_array_equal(model.estimator_.coef_, coefficients)
+
+
+def test_a_frozen_estimator_never_learns():
+    X, y = world(400, 3)
+    inner = SGDClassifier(loss="log_loss", random_state=0).fit(X[:100], y[:100])
+    coefficients = inner.coef_.copy()
+    model = OnlineCalibratedClassifier(FrozenEstimator(inner)).fit(X[100:200], y[100:200])
+    model.partial_fit(X[200:], y[200:])
+    np.testing.assert_array_equal(inner.coef_, coefficients)
+
+
+def test_three_classes_are_one_against_the_rest():
+    X, y = three_classes(1500, 0)
+    names = np.array(["ash", "beech", "oak"])[y]
+    deployed = GaussianNB().fit(X[:500], names[:500])
+    model = OnlineCalibratedClassifier(FrozenEstimator(deployed), random_state=7)
+    model.fit(X[500:], names[500:])
+    scores = deployed.predict_proba(X)
+    wanted = np.empty((1500, 3))
+    for k in range(3):
+        by_hand = Recalibrator(seed=7 + k)
+        by_hand.run(scores[500:, k], y[500:] == k)
+        wanted[:, k] = [by_hand.expected(score) for score in scores[:, k]]
+    np.testing.assert_allclose(
+        model.predict_proba(X), wanted / wanted.sum(1, keepdims=True), rtol=0, atol=1e-12
+    )
+    as_good = (deployed.predict(X) == names).mean() - 0.02
+    assert (model.predict(X) == names).mean() > as_good > 0.7
+    assert model.classes_.tolist() == ["ash", "beech", "oak"]
+
+
+def test_margins_are_told_as_margins():
+    X, y = world(1000, 5)
+    model = OnlineCalibratedClassifier(LinearSVC(), random_state=1).fit(X, y)
+    assert model.recalibrators_[0].kind == "margin"
+    np.testing.assert_array_equal(model.raw_scores(X)[:, 0], model.estimator_.decision_function(X))
+    forced = OnlineCalibratedClassifier(LogisticRegression(), response_method="decision_function")
+    assert forced.fit(X, y).recalibrators_[0].kind == "margin"
+    several = OnlineCalibratedClassifier(LinearSVC()).fit(*three_classes(600, 1))
+    assert [r.kind for r in several.recalibrators_] == ["margin"] * 3
+
+
+# -- what it is for -------------------------------------------------------------------------------
+
+
+def after_the_turn(model):
+    """Return the log loss, raw and calibrated, of batches after the world has turned over."""
+    raw, calibrated, outcomes = [], [], []
+    for start in range(20):
+        X, y = world(100, 100 + start, turned=True)
+        raw.append(model.raw_scores(X)[:, 0])
+        calibrated.append(model.predict_proba(X)[:, 1])
+        outcomes.append(y)
+        model.partial_fit(X, y)
+    y = np.concatenate(outcomes)
+    return log_loss(np.concatenate(raw), y), log_loss(np.concatenate(calibrated), y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [GaussianNB(), GradientBoostingClassifier(n_estimators=20, random_state=0)],
+    ids=str,
+)
+def test_a_deployed_model_survives_a_turn_of_the_world(estimator):
+    """Raw, it is worse than a coin, 0.69; the turned world's own entropy is 0.58."""
+    X, y = world(2000, 6)
+    model = OnlineCalibratedClassifier(FrozenEstimator(estimator.fit(X[:1000], y[:1000])))
+    raw, calibrated = after_the_turn(model.fit(X[1000:], y[1000:]))
+    assert raw > 1.0
+    assert calibrated < 0.68
+
+
+def test_an_estimator_that_learns_in_parts_survives_it_too():
+    X, y = world(2000, 6)
+    hasty = SGDClassifier(loss="log_loss", learning_rate="constant", eta0=0.5, random_state=0)
+    raw, calibrated = after_the_turn(OnlineCalibratedClassifier(hasty).fit(X, y))
+    assert calibrated < raw - 0.05
+
+
+def test_on_data_without_drift_it_costs_little():
+    X, y = world(6000, 7)
+    model = OnlineCalibratedClassifier(LogisticRegression()).fit(X[:4000], y[:4000])
+    raw = log_loss(model.raw_scores(X[4000:])[:, 0], y[4000:])
+    calibrated = log_loss(model.predict_proba(X[4000:])[:, 1], y[4000:])
+    assert calibrated < raw + 0.01
+
+
+# -- conventions ----------------------------------------------------------------------------------
+
+
+def test_labels_in_order_pass_over_stretches_before_all_are_seen():
+    X, y = world(600, 8)
+    order = np.argsort(y, kind="stable")
+    model = OnlineCalibratedClassifier(LogisticRegression(), cv=5).fit(X[order], y[order])
+    zeros = int((y == 0).sum())
+    first = next(edge for edge in range(100, 600, 100) if edge > zeros)
+    assert model.recalibrators_[0].learned == 600 - first
+
+
+@pytest.mark.parametrize("as_", [np.asarray, np.ndarray.tolist, pd.DataFrame, sparse.csr_array])
+def test_rows_of_every_kind(as_):
+    X, y = world(300, 9)
+    wanted = OnlineCalibratedClassifier(LogisticRegression()).fit(X, y).predict_proba(X)
+    model = OnlineCalibratedClassifier(LogisticRegression()).fit(as_(X), y)
+    np.testing.assert_allclose(model.predict_proba(as_(X)), wanted, atol=1e-6)
+    assert model.n_features_in_ == 3
+
+
+def test_names_of_features_come_from_the_estimator():
+    X, y = world(300, 9)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = OnlineCalibratedClassifier(LogisticRegression()).fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert not hasattr(model.fit(X, y), "feature_names_in_")
+
+
+def test_inside_pipelines_and_searches():
+    X, y = world(400, 10)
+    pipeline = make_pipeline(StandardScaler(), OnlineCalibratedClassifier())
+    search = GridSearchCV(
+        pipeline, {"onlinecalibratedclassifier__cv": [2, 4]}, scoring="neg_log_loss", cv=2
+    )
+    assert search.fit(X, y).best_score_ > -0.69
+
+
+def test_weights_are_cut_with_the_rows():
+    X, y = world(400, 11)
+    weight = np.random.default_rng(0).random(400)
+    model = OnlineCalibratedClassifier(LogisticRegression(), cv=1)
+    model.fit(X, y, sample_weight=weight)
+    first = LogisticRegression().fit(X[:200], y[:200], sample_weight=weight[:200])
+    by_hand = Recalibrator()
+    by_hand.run(first.predict_proba(X[200:])[:, 1], y[200:])
+    assert model.recalibrators_[0].to_bytes() == by_hand.to_bytes()
+    with sklearn.config_context(enable_metadata_routing=True):
+        asks = LogisticRegression().set_fit_request(sample_weight=True)
+        routed = OnlineCalibratedClassifier(asks, cv=1).fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(routed.estimator_.coef_, model.estimator_.coef_)
+        refuses = LogisticRegression().set_fit_request(sample_weight=False)
+        with pytest.raises(TypeError, match="sample_weight"):
+            OnlineCalibratedClassifier(refuses).fit(X, y, sample_weight=weight)
+
+
+def test_a_pickle_continues_exactly():
+    X, y = world(600, 12)
+    model = OnlineCalibratedClassifier().fit(X[:300], y[:300])
+    again = pickle.loads(pickle.dumps(model))
+    for one in (model, again):
+        one.partial_fit(X[300:450], y[300:450])
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
+
+
+def test_predicting_changes_nothing():
+    X, y = world(300, 13)
+    model = OnlineCalibratedClassifier().fit(X, y)
+    before = pickle.dumps(model)
+    first = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X), first)
+    assert pickle.dumps(model) == before
+
+
+def test_random_state():
+    X, y = world(300, 14)
+    seeds = [
+        OnlineCalibratedClassifier(LogisticRegression(), random_state=state)
+        .fit(X, y)
+        .recalibrators_[0]
+        .seed
+        for state in (3, np.random.RandomState(1), np.random.RandomState(1), None, None)
+    ]
+    assert seeds[0] == 3
+    assert seeds[1] == seeds[2]
+    assert seeds[3] != seeds[4]
+
+
+# -- bad input ------------------------------------------------------------------------------------
+
+
+class Scores(ClassifierMixin, BaseEstimator):
+    """Gives the scores that it is told to give."""
+
+    def __init__(self, scores=None):
+        self.scores = scores
+
+    def fit(self, _X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        return np.asarray(self.scores)[: len(X)]
+
+
+def test_what_cannot_be_done_is_refused():
+    X, y = world(60, 15)
+    with pytest.raises(ValueError, match="response_method must be one of"):
+        OnlineCalibratedClassifier(response_method="predict").fit(X, y)
+    with pytest.raises(ValueError, match="must have decision_function, got GaussianNB"):
+        OnlineCalibratedClassifier(GaussianNB(), response_method="decision_function").fit(X, y)
+    with pytest.raises(ValueError, match="cv must be an integer at least 1, got 0"):
+        OnlineCalibratedClassifier(cv=0).fit(X, y)
+    with pytest.raises(ValueError, match="seed must be an integer"):
+        OnlineCalibratedClassifier(LogisticRegression(), random_state=-1).fit(X, y)
+    with pytest.raises(ValueError, match="at least two classes, got 1"):
+        OnlineCalibratedClassifier(GaussianNB()).fit(X, np.ones(60))
+    with pytest.raises(NotFittedError):
+        OnlineCalibratedClassifier(FrozenEstimator(GaussianNB())).fit(X, y)
+    with pytest.raises(ValueError, match="one score a class, 4 a row, got 6"):
+        OnlineCalibratedClassifier(SVC(decision_function_shape="ovo")).fit(X, np.arange(60) % 4)
+
+
+def test_a_batch_that_is_refused_changes_nothing():
+    X, y = world(300, 16)
+    model = OnlineCalibratedClassifier()
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, y)
+    model.partial_fit(X, y, classes=[0, 1]).partial_fit(X, y)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"classes must be \[0 1\] as before"):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+    strange = y.copy()
+    strange[7] = 5
+    with pytest.raises(ValueError, match=r"y must hold the classes \[0 1\], got .*5.* position 7"):
+        model.partial_fit(X, strange)
+    with pytest.raises(ValueError, match="y must hold the classes"):
+        model.partial_fit(X, np.where(y, "yes", "no"))
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(X[:, :2], y)
+    X[5, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(X, y)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("p", [np.nan, 1.5, -0.1, np.inf])
+def test_scores_that_are_no_probabilities_are_refused(p):
+    X, y = world(4, 17)
+    scores = [[0.5, 0.5], [0.5, 0.5], [0.5, p], [0.5, 0.5]]
+    model = OnlineCalibratedClassifier(FrozenEstimator(Scores(scores).fit(X, [0, 1, 0, 1])))
+    with pytest.raises(ValueError, match=rf"must be in \[0, 1\], got {p} at position 2 of X"):
+        model.fit(X, y)
+
+
+def test_rounding_is_forgiven():
+    X, y = world(2, 17)
+    scores = np.array([[-1e-7, 1 + 1e-7], [1 + 1e-7, -1e-7]])
+    model = OnlineCalibratedClassifier(FrozenEstimator(Scores(scores).fit(X, [0, 1])))
+    assert model.fit(X, y).raw_scores(X).ravel().tolist() == [1.0, 0.0]
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [n for n in sys.modules if n.startswith("calibrant.integrations.sklearn")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match=r"pip install 'calibrant\[sklearn\]'"):
+        importlib.import_module("calibrant.integrations.sklearn")
