@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,6 +29,8 @@ from calibrant.forecasters.rivals import (
     RunningMean,
     SlidingWindow,
 )
+from calibrant.streams import Table, names, read
+from calibrant.streams.bundled import bundled_table
 
 #: Every forecaster that a user can name, made from a seed.
 FORECASTERS: dict[str, Callable[[int], Forecaster]] = {
@@ -52,7 +55,11 @@ FORECASTERS: dict[str, Callable[[int], Forecaster]] = {
 
 Source = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="CSV, JSON Lines or Parquet, also with .gz; - for a pipe."),
+    typer.Argument(
+        metavar="FILE",
+        help="CSV, JSON Lines or Parquet, also with .gz; - for a pipe; or the name of a "
+        "stream that comes with calibrant, such as nycflights.",
+    ),
 ]
 OutcomeColumn = Annotated[
     str | None,
@@ -62,3 +69,10 @@ ForecasterName = Annotated[
     str, typer.Option(metavar="NAME", help=f"One of {', '.join(FORECASTERS)}.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]
+
+
+def read_source(source: str) -> Table:
+    """Return the rows of a file, of standard input, or of a stream that comes with the package."""
+    if source in names() and not Path(source).exists():
+        return bundled_table(source)
+    return read(source)
