@@ -9,10 +9,11 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from calibrant._checks import Floats, check_choice, check_seed
+from calibrant._checks import Floats, check_seed
 from calibrant.cli import console
-from calibrant.cli.arguments import FORECASTERS, ForecasterName, OutcomeColumn, Seed, Source
+from calibrant.cli.arguments import ForecasterName, OutcomeColumn, Seed, Source
 from calibrant.forecasters import Forecaster
+from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
 from calibrant.streams import follow, read, write
 from calibrant.streams.writing import kind_to_write
@@ -49,10 +50,10 @@ def run(
     With - the rows come from a pipe: each line is answered at once with its probability.
     """
     with console.clean_end():
-        make = FORECASTERS[check_choice("--forecaster", forecaster, tuple(FORECASTERS))]
+        parameters(forecaster)  # refuses what is no forecaster before anything is read
         check_seed(seed)
         if source == "-" and out is None:
-            answer_lines(make(seed), forecaster, outcome, ahead)
+            answer_lines(make(forecaster, seed=seed), forecaster, outcome, ahead)
         elif ahead:
             raise ValueError("--ahead answers a pipe line by line: give - as FILE and no --out")
         else:
@@ -97,7 +98,8 @@ def forecast_file(
     with console.progress() as bar:
         task = bar.add_task("forecasting", total=STEPS * len(names))
         for each in names:
-            forecaster, cards[each] = FORECASTERS[each](seed), Scorecard(window=WINDOW)
+            forecaster = make(each, seed=seed, rounds=len(rows))
+            cards[each] = Scorecard(window=WINDOW)
             parts = []
             for part in np.array_split(outcomes.values, STEPS):
                 parts.append(forecaster.run(part))
