@@ -20,6 +20,8 @@ MODULES = {
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.streams": "Where outcomes come from",
+    "calibrant.report": "What was measured, as one page",
+    "calibrant.report.figures": "What was measured, as figures",
     "calibrant.testing": "The contract as checks",
 }
 

@@ -1,4 +1,4 @@
-"""The command line: run, measure, simulate and tune-certificates."""
+"""The command line: run, measure, compare, simulate and tune-certificates."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from calibrant import __version__
 from calibrant.cli import simulate
+from calibrant.cli.compare import compare
 from calibrant.cli.measure import measure
 from calibrant.cli.run import run
 from calibrant.cli.tune import tune_certificates
@@ -21,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(measure)
+app.command()(compare)
 app.add_typer(simulate.app, name="simulate")
 app.command("tune-certificates")(tune_certificates)
 

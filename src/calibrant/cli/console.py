@@ -66,13 +66,16 @@ def busy(text: str) -> Status:
     return err.status(escape(text))
 
 
-def progress() -> Progress:
-    """Return a progress bar that leaves no trace and stays away from files and pipes."""
+def progress(left: str | None = None) -> Progress:
+    """Return a progress bar that leaves no trace and stays away from files and pipes.
+
+    `left` is a template for what it says of the rest, if the bar should not judge by its pace.
+    """
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn() if left is None else TextColumn(left),
         console=err,
         transient=True,
         disable=not err.is_terminal,

@@ -18,7 +18,7 @@ from calibrant.cli import before_after, console
 from calibrant.cli.arguments import read_source
 from calibrant.recalibrate.arrivals import recalibrate_rows
 from calibrant.report.before_after import BeforeAfter
-from calibrant.report.findings import findings
+from calibrant.report.what_changed import what_changed
 from calibrant.streams import Table, replacing, write
 from calibrant.streams.errors import InputError
 from calibrant.streams.scored import Scored, take_scored
@@ -90,7 +90,7 @@ def recalibrate_file(job: Job) -> None:
                 seen, calibrated[known], rows.outcomes[known],
                 groups=None if rows.groups is None else [rows.groups[row] for row in known],
             )  # fmt: skip
-            points = findings(
+            points = what_changed(
                 both, never=rows.arrivals.never,
                 place=lambda at: name_of(table, rows, int(known[at])),
             )  # fmt: skip

@@ -9,12 +9,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from calibrant._checks import Floats, check_choice, check_seed
+from calibrant._checks import Floats, check_seed
 from calibrant.cli import console
-from calibrant.cli.arguments import FORECASTERS, OutcomeColumn, Seed, Source, read_source
+from calibrant.cli.arguments import FORECASTER, OutcomeColumn, Seed, Source, read_source
 from calibrant.cli.recalibrate import Job, recalibrate_file
 from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters import Forecaster
+from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
 from calibrant.streams import follow, write
 from calibrant.streams.writing import kind_to_write
@@ -83,9 +84,8 @@ def run(
     forecaster: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help=f"Without --score: {', '.join(FORECASTERS)} (default: {DEFAULT}).",
-            show_default=False,
+            metavar="SPEC",
+            help=f"Without --score, who forecasts ({DEFAULT} if not given): {FORECASTER}",
         ),
     ] = None,
     ahead: Annotated[
@@ -119,9 +119,10 @@ def run(
             id=id_column, time=time, available=available, by=by, report=report,
             kind=kind != "probability",
         )  # fmt: skip
-        name = check_choice("--forecaster", forecaster or DEFAULT, tuple(FORECASTERS))
+        name = forecaster or DEFAULT
+        parameters(name)  # refuses what is no forecaster before anything is read
         if source == "-" and out is None:
-            answer_lines(FORECASTERS[name](seed), name, outcome, ahead)
+            answer_lines(make(name, seed=seed), name, outcome, ahead)
         elif ahead:
             raise ValueError("--ahead answers a pipe line by line: give - as FILE and no --out")
         else:
@@ -173,7 +174,8 @@ def forecast_file(
     with console.progress() as bar:
         task = bar.add_task("forecasting", total=STEPS * len(names))
         for each in names:
-            forecaster, cards[each] = FORECASTERS[each](seed), Scorecard(window=WINDOW)
+            forecaster = make(each, seed=seed, rounds=len(rows))
+            cards[each] = Scorecard(window=WINDOW)
             parts = []
             for part in np.array_split(outcomes.values, STEPS):
                 parts.append(forecaster.run(part))

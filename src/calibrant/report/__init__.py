@@ -1,1 +1,3 @@
-"""What was measured, as figures and as one page."""
+"""What was measured, as figures (`calibrant.report.figures`) and as one page (`Page`)."""
+
+from calibrant.report.page import Page as Page

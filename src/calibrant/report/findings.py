@@ -1,125 +1,121 @@
-"""What a before-and-after comparison says, in sentences that its numbers decide."""
+"""What the results say, in sentences that are computed from them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
-from calibrant.report.before_after import BeforeAfter, Scores
+import numpy as np
 
-#: Groups with fewer rounds are not singled out: their errors are mostly chance.
-FEW_ROUNDS = 500
+from calibrant.report.claims import VERDICTS, Claim
+from calibrant.report.page import show_number
+from calibrant.report.results import HOPELESS, ranking, ratios
+
+Means = Mapping[str, Mapping[str, float]]
 
 
-def findings(
-    both: BeforeAfter,
-    *,
-    never: int = 0,
-    place: Callable[[int], str] = lambda at: f"round {at + 1:,}",
-) -> list[str]:
-    """Return what to look at and what it means, most important first.
-
-    Parameters
-    ----------
-    both : BeforeAfter
-        The numbers.
-    never : int
-        Outcomes that never arrived.
-    place : callable
-        What to call a round: its time, for instance.
+def headline(means: Means, measure: str) -> list[str]:
+    """Say who has the smallest error on most streams, and how it does on the others.
 
     Examples
     --------
-    >>> from calibrant.report.before_after import BeforeAfter
-    >>> both = BeforeAfter.from_predictions([0.9, 0.9], [0.6, 0.4], [1, 0])
-    >>> findings(both)[0]
-    'Too few rounds (2) to tell a change of the Brier score from chance: 0.4100 became 0.1600.'
+    >>> means = {"iid": {"zoom": 10.0, "epoch": 8.0}, "drift": {"zoom": 16.0, "epoch": 4483.0}}
+    >>> for sentence in headline(means, "Cal2"):
+    ...     print(sentence)
+    Over all streams, zoom does best: it has the smallest mean Cal2 on 1 of 2 streams.
+    Where it has not, it is at most 1.25 times the smallest: 10 against 8 of epoch, on iid.
+    Next over all streams is epoch: typically 10 times the smallest.
     """
-    points = []
-    if both.raw is not None:
-        points += [losses(both, both.raw), calibration(both.raw, both.calibrated)]
+    order = ranking(means)
+    best = order[0]
+    played = {stream: row for stream, row in means.items() if best in row}
+    lost = {stream: row for stream, row in played.items() if row[best] > min(row.values())}
+    won = f"{len(played) - len(lost)} of {_count(len(played), 'stream')}"
+    if not lost:
+        sentences = [f"{best} has the smallest mean {measure} on {won}."]
     else:
-        points.append(
-            "The scores are margins, not probabilities, so there is no before to compare with. "
-            f"Calibrated, they are off by {both.calibrated.ece:.3f} in the mean."
+        sentences = [
+            f"Over all streams, {best} does best: it has the smallest mean {measure} on {won}.",
+            _where_lost(best, lost),
+        ]
+    if len(order) > 1:
+        sentences.append(
+            f"Next over all streams is {order[1]}: typically "
+            f"{show_number(typical(means, order[1]))} times the smallest."
         )
-    points += worst_window(both, place)
-    points += worst_group(both)
-    if never:
-        points.append(
-            f"{never:,} {'outcome' if never == 1 else 'outcomes'} never arrived: those rows have a "
-            "probability, but nothing was learned from them."
-        )
-    return points
+    return sentences
 
 
-def losses(both: BeforeAfter, raw: Scores) -> str:
-    """Say whether the probabilities became better, worse or neither."""
-    before, after, change = raw.brier, both.calibrated.brier, both.change
-    assert change is not None
-    if math.isnan(change.low):
-        return (
-            f"Too few rounds ({both.rounds:,}) to tell a change of the Brier score from chance: "
-            f"{before:.4f} became {after:.4f}."
-        )
-    interval = f"{change.mean:+.4f}, 95 % interval {change.low:+.4f} to {change.high:+.4f}"
-    if change.high < 0.0:
-        percent = -100.0 * change.mean / before
-        return (
-            f"The probabilities became better: the Brier score fell from {before:.4f} to "
-            f"{after:.4f}, by {percent:.1f} % ({interval})."
-        )
-    if change.low > 0.0:
-        return (
-            f"The probabilities became worse: the Brier score rose from {before:.4f} to "
-            f"{after:.4f} ({interval})."
-        )
+def typical(means: Means, name: str) -> float:
+    """Return the geometric mean of a forecaster's errors over the smallest on each stream.
+
+    Examples
+    --------
+    >>> round(typical({"iid": {"a": 4.0, "b": 1.0}, "drift": {"a": 1.0, "b": 2.0}}, "a"), 6)
+    2.0
+    """
+    over = [min(ratios(row)[name], HOPELESS) for row in means.values() if name in row]
+    return float(np.exp(np.mean(np.log(over))))
+
+
+def _where_lost(best: str, lost: Means) -> str:
+    """Say by how much the best forecaster loses where it does, in the worst case."""
+    over = {stream: ratios(row)[best] for stream, row in lost.items()}
+    worst = max(over, key=lambda stream: over[stream])
+    row = lost[worst]
+    winner = min(row, key=lambda name: row[name])
+    numbers = f"{show_number(row[best])} against {show_number(row[winner])} of {winner}, on {worst}"
+    if np.isinf(over[worst]):
+        finite = [ratio for ratio in over.values() if np.isfinite(ratio)]
+        rest = f"; elsewhere it is at most {show_number(max(finite))} times" if finite else ""
+        return f"Where it has not, the largest gap is {numbers}{rest}."
     return (
-        f"The Brier score did not change beyond chance: {before:.4f} became {after:.4f} "
-        f"({interval})."
+        f"Where it has not, it is at most {show_number(over[worst])} times the smallest: {numbers}."
     )
 
 
-def calibration(raw: Scores, calibrated: Scores) -> str:
-    """Say how far what was said is from what happened."""
+def losses(means: Means, best: str) -> list[list[str | float]]:
+    """Return a row for each stream that the best forecaster does not win.
+
+    Stream, its error, the smallest, whose it is, and the first over the second.
+
+    Examples
+    --------
+    >>> losses({"iid": {"zoom": 10.0, "epoch": 8.0}}, "zoom")
+    [['iid', 10.0, 8.0, 'epoch', 1.25]]
+    """
+    rows: list[list[str | float]] = []
+    for stream, row in means.items():
+        winner = min(row, key=lambda name: row[name])
+        if best in row and row[best] > row[winner]:
+            rows.append([stream, row[best], row[winner], winner, ratios(row)[best]])
+    return rows
+
+
+def verdicts(claims: Sequence[Claim]) -> str:
+    """Say how many of the paper's claims the measurements bear out.
+
+    Examples
+    --------
+    >>> verdicts([])
+    ''
+    """
+    if not claims:
+        return ""
+    counts = Counter(claim.verdict for claim in claims)
+    parts = [f"{counts[verdict]} {_verb(verdict, counts[verdict])}" for verdict in VERDICTS]
+    failed = [f"{c.error} of {c.forecaster} in {c.axis}" for c in claims if c.verdict == "fails"]
     return (
-        f"What was said was off what happened by {raw.ece:.3f} in the mean (ECE) and is off by "
-        f"{calibrated.ece:.3f} now; chance alone would leave {calibrated.chance:.3f}. "
-        f"{raw.bins_off} of {raw.bins_used} bins disagreed with their 95 % interval; now "
-        f"{calibrated.bins_off} of {calibrated.bins_used} do."
+        f"Of {_count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
+        f"at these sizes." + (f" What fails: {'; '.join(failed)}." if failed else "")
     )
 
 
-def worst_window(both: BeforeAfter, place: Callable[[int], str]) -> list[str]:
-    """Say when it was worst, before and after."""
-    after = both.calibrated.worst
-    if after is None:
-        return []
-    said = (
-        f"In their worst {both.window:,} rounds, from {place(after.start)}, the calibrated "
-        f"probabilities are off by {after.ece:.3f}, of which chance alone explains about "
-        f"{both.calibrated.worst_chance:.3f}: {after.mean_prediction:.2f} was said in the mean, "
-        f"{after.mean_outcome:.2f} happened."
-    )
-    before = None if both.raw is None else both.raw.worst
-    if before is None:
-        return [said]
-    return [
-        f"In the scores' worst {both.window:,} rounds, from {place(before.start)}, they were off "
-        f"by {before.ece:.3f}: {before.mean_prediction:.2f} was said in the mean, "
-        f"{before.mean_outcome:.2f} happened.",
-        said,
-    ]
+def _verb(verdict: str, number: int) -> str:
+    if number == 1:
+        return {"not visible": "is not visible"}.get(verdict, verdict)
+    return {"passes": "pass", "fails": "fail"}.get(verdict, "are not visible")
 
 
-def worst_group(both: BeforeAfter) -> list[str]:
-    """Say which group is furthest off, among those with rounds enough."""
-    large = [part for part in both.groups if part.rounds >= FEW_ROUNDS]
-    if len(large) < 2:
-        return []
-    worst = max(large, key=lambda part: part.calibrated.ece)
-    before = "" if worst.raw is None else f"; before it was {worst.raw.ece:.3f}"
-    return [
-        f"Of the {len(large)} groups with {FEW_ROUNDS} rounds or more, {worst.group} is furthest "
-        f"off: {worst.calibrated.ece:.3f} in the mean over {worst.rounds:,} rounds{before}."
-    ]
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -73,7 +73,7 @@ def recalibration_page(
     title : str
         The heading.
     points : sequence of str
-        What to look at, as `calibrant.report.findings` says it.
+        What to look at, as `calibrant.report.what_changed` says it.
     made : mapping of str to str
         How the run was made.
 

@@ -1,0 +1,253 @@
+"""Play many cells in parallel; survive a crash; write the same results whoever played them.
+
+A folder holds one plan. Every finished cell goes at once into its journal, so that a sweep which
+was interrupted, or killed, continues where it stopped. Once all cells are there, the results are
+written in one step and the journal is removed. A plan may grow: what is finished is used again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from calibrant._checks import check_choice
+from calibrant.experiments import journal, results
+from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, Cell
+from calibrant.experiments.engines.batches import Batch, Report, Task, batches_of
+from calibrant.experiments.engines.local import LocalEngine
+from calibrant.experiments.engines.ray import RayEngine
+from calibrant.experiments.pace import Pace, Progress
+from calibrant.experiments.results import Identifier, Identity
+from calibrant.forecasters import named as forecasters
+from calibrant.streams import named as streams
+from calibrant.streams.frames import import_pyarrow
+
+__all__ = ["ENGINES", "Progress", "SweepError", "sweep"]
+
+
+class Engine(Protocol):
+    """Where cells are played."""
+
+    workers: int
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+    def run(self, batches: Sequence[Batch]) -> Iterable[list[Report]]:
+        """Play batches; yield the reports of each as it is done, in any order."""
+
+
+#: Where cells can be played.
+ENGINES: dict[str, Callable[[int | None], Engine]] = {"local": LocalEngine, "ray": RayEngine}
+
+
+class SweepError(RuntimeError):
+    """Some cells failed; the others are kept, and a rerun plays only those that failed.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.sweep import SweepError
+    >>> issubclass(SweepError, RuntimeError)
+    True
+    """
+
+
+def sweep(
+    cells: Iterable[Cell],
+    folder: str | os.PathLike[str],
+    *,
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    engine: str = "local",
+    workers: int | None = None,
+    advance: Callable[[Progress], None] | None = None,
+) -> None:
+    """Play cells and write their measures to ``folder/results.parquet``.
+
+    The same cells give the same bytes, whatever the engine, the number of workers, and however
+    often the sweep was interrupted. Cells that are the same are played once.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        What to play.
+    folder : path
+        Where to; made if it is not there. What an earlier sweep finished there is not played
+        again, but all of it must belong to this plan.
+    measures : sequence of str
+        Which of `calibrant.experiments.cells.MEASURES` to take.
+    engine : {"local", "ray"}
+        Where cells are played: on the cores of this machine or on a Ray cluster.
+    workers : int, optional
+        How many cells are played at a time; as many as there are cores by default.
+    advance : callable, optional
+        Called with a `Progress` at the start and after every batch of cells.
+
+    Raises
+    ------
+    ValueError
+        Before anything is played: a cell that cannot be made, a folder with another plan, another
+        sweep at work in the folder.
+    SweepError
+        When some cells failed: it names them. All others are kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from calibrant.experiments.cells import plan
+    >>> from calibrant.experiments.sweep import sweep
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sweep(plan(["zoom", "epoch"], ["drift"], [100], seeds=3), folder, workers=1)
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['results.parquet']
+    """
+    import_pyarrow()
+    for name in measures:
+        check_choice("measures", name, MEASURES)
+    if not measures:
+        raise ValueError("measures must not be empty")
+    check_choice("engine", engine, tuple(ENGINES))
+    crew = ENGINES[engine](workers)
+    wanted = identified(cells, measures)
+    check(wanted.values())
+    where = Path(folder)
+    where.mkdir(parents=True, exist_ok=True)
+    kept = results.finished_in(where)
+    check_same_plan(kept, wanted, where)
+    if kept.keys() == wanted.keys() and not (where / journal.NAME).exists():
+        if advance is not None:
+            advance(Progress(len(wanted), len(wanted), 1.0, 0.0))
+        return
+    with journal.opened(where) as book:
+        # Again, now that nobody else can change it.
+        finished = results.finished_in(where) | book.finished
+        check_same_plan(finished, wanted, where)
+        todo = [identity for identity in wanted if identity not in finished]
+        problems: list[str] = []
+        if todo:
+            with crew:
+                problems = play_all(todo, wanted, crew, book, len(finished), advance)
+        elif advance is not None:
+            advance(Progress(len(wanted), len(wanted), 1.0, 0.0))
+        if problems:
+            shown = "\n".join(problems[:10])
+            more = f"\nand {len(problems) - 10} more" if len(problems) > 10 else ""
+            raise SweepError(
+                f"{len(problems)} of {len(wanted)} cells failed; the others are kept in {where}, "
+                f"and a rerun plays only these:\n{shown}{more}"
+            )
+        results.write(where, results.finished_in(where) | book.finished)
+        book.remove()
+
+
+def identified(cells: Iterable[Cell], measures: Sequence[str]) -> dict[Identity, Cell]:
+    """Return the cells by what they are, each once; refuse specs that mean nothing."""
+    identify = Identifier(measures)
+    wanted: dict[Identity, Cell] = {}
+    for cell in cells:
+        if not isinstance(cell, Cell):
+            raise ValueError(f"cells must be Cells, got {cell!r}")
+        wanted.setdefault(identify(cell), cell)
+    if not wanted:
+        raise ValueError("cells must not be empty: there is nothing to play")
+    return wanted
+
+
+def check(cells: Iterable[Cell]) -> None:
+    """Refuse a forecaster or a stream that cannot be made, before anything is played."""
+    games = dict.fromkeys((cell.stream, cell.rounds, cell.forecaster) for cell in cells)
+    rounds_of: dict[str, list[int]] = {}
+    for stream, rounds, _ in games:
+        rounds_of.setdefault(stream, []).append(rounds)
+    deviations = {}
+    for stream, all_rounds in rounds_of.items():
+        # What a family allows grows with its rounds: the shortest stream decides, and is cheap.
+        deviations[stream] = streams.find(stream, rounds=min(all_rounds)).deviation
+        most = streams.length(stream)
+        if most is not None and max(all_rounds) > most:
+            raise ValueError(f"stream {stream!r} has {most} rounds, not {max(all_rounds)}")
+    for stream, rounds, forecaster in games:
+        forecasters.make(forecaster, rounds=rounds, deviation=deviations[stream])
+
+
+def check_same_plan(
+    finished: Iterable[Identity], wanted: dict[Identity, Cell], folder: Path
+) -> None:
+    """Refuse a folder with cells of another plan: results are of one plan, whole."""
+    strange = [identity for identity in finished if identity not in wanted]
+    if strange:
+        raise ValueError(
+            f"{folder} holds {len(strange)} finished cells of another plan, for instance "
+            f"{said(strange[0])}{difference(strange[0], wanted)}; "
+            "choose another folder, remove this one, or ask for these cells too"
+        )
+
+
+def said(identity: Identity) -> str:
+    """Return a cell as a message names it."""
+    return (
+        f"{identity.forecaster} {identity.forecaster_parameters} on {identity.stream} "
+        f"{identity.stream_parameters}, {identity.rounds:,} rounds, seed {identity.seed}"
+    )
+
+
+def difference(identity: Identity, wanted: Iterable[Identity]) -> str:
+    """Say why a cell is not in a plan, where only one thing differs."""
+    for other in wanted:
+        names = [
+            name
+            for name, mine, its in zip(Identity._fields, identity, other, strict=True)
+            if mine != its
+        ]
+        if names in (["calibrant"], ["numpy"], ["measures"]):
+            name = names[0]
+            return f" ({name} {getattr(identity, name)}, now {getattr(other, name)})"
+        if names == ["stream_parameters"] and identity.stream == other.stream == "file":
+            return " (the file has changed)"
+    return ""
+
+
+def play_all(
+    todo: Sequence[Identity],
+    wanted: dict[Identity, Cell],
+    crew: Engine,
+    book: journal.Journal,
+    before: int,
+    advance: Callable[[Progress], None] | None,
+) -> list[str]:
+    """Play cells, note each in the journal as it is finished; return what went wrong."""
+    tasks = [
+        Task(
+            number,
+            wanted[identity],
+            identity.measures,
+            json.loads(identity.stream_parameters).get("sha256"),
+        )
+        for number, identity in enumerate(todo)
+    ]
+    pace = Pace((task.cell for task in tasks), todo[0].measures, crew.workers)
+    problems: list[str] = []
+    done = before
+    if advance is not None:
+        advance(pace.progress(done, len(wanted)))
+    for reports in crew.run(batches_of(tasks, crew.workers)):
+        book.add((todo[r.number], r.values) for r in reports if r.error is None)
+        for report in reports:
+            cell = wanted[todo[report.number]]
+            pace.finish(cell, report.seconds)
+            if report.error is not None:
+                problems.append(f"{cell}: {report.error}")
+        done += sum(report.error is None for report in reports)
+        if advance is not None:
+            advance(pace.progress(done, len(wanted)))
+    return sorted(problems)

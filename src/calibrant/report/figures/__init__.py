@@ -1,0 +1,16 @@
+"""Figures, each in two halves: ``from_...`` computes plain numbers, ``.plot(ax=None)`` draws them.
+
+The numbers need NumPy alone and are there to be read or tested. Drawing needs matplotlib
+(``pip install 'calibrant[plot]'``), returns the axes, and leaves matplotlib's settings as they
+were; ``.plot().figure`` is what to show in a notebook or to save. Every figure can be read in
+grey and by colour-blind readers: what a colour says, dashes or a shape say too.
+"""
+
+from calibrant.report.figures.error_growth import ErrorGrowth as ErrorGrowth
+from calibrant.report.figures.error_growth import GrowthCurve as GrowthCurve
+from calibrant.report.figures.error_growth import Slope as Slope
+from calibrant.report.figures.error_through_time import ErrorThroughTime as ErrorThroughTime
+from calibrant.report.figures.error_through_time import TimeCurve as TimeCurve
+from calibrant.report.figures.point_spread import PointSpread as PointSpread
+from calibrant.report.figures.reliability import ReliabilityDiagram as ReliabilityDiagram
+from calibrant.report.figures.winner_map import WinnerMap as WinnerMap

@@ -1,0 +1,271 @@
+"""Calibration error through time, with restarts and certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, as_unit_series, check_choice, check_integer
+from calibrant.forecasters import Restarting
+from calibrant.measures import Scorecard
+from calibrant.measures.rounds import Indices, as_some_rounds
+from calibrant.report.style import MUTED, legend_above, new_axes, plain_number, series, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What can be followed, and what the axis calls it.
+MEASURES = {
+    "cal1": "Cal1", "cal2": "Cal2", "klcal": "KLCal",
+    "ece": "ECE", "brier": "Brier score", "log_loss": "log loss",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TimeCurve:
+    """The error of one forecaster at some moments.
+
+    Attributes
+    ----------
+    rounds : array of int
+        Rounds played at each moment.
+    error : array of float
+        The error there.
+    restarts : array of int
+        The first round of each stretch but the first.
+    certificate : array of float or None
+        The error that an unchanged world explains, at the same moments.
+
+    Examples
+    --------
+    >>> from calibrant.report.figures import ErrorThroughTime
+    >>> figure = ErrorThroughTime.from_predictions([0.5, 0.5], [1, 1], measure="cal1")
+    >>> figure.curves["forecast"].error
+    array([0.5, 1. ])
+    """
+
+    rounds: Indices
+    error: Floats
+    restarts: Indices
+    certificate: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorThroughTime:
+    """Calibration error through time: of all rounds so far, of each window, or since a restart.
+
+    Attributes
+    ----------
+    curves : dict of str to TimeCurve
+        The numbers, by the name of the forecaster.
+    measure : str
+        Which error.
+    window : int or None
+        Rounds of a window; None where the error is that of all rounds so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import Zoom
+    >>> from calibrant.report.figures import ErrorThroughTime
+    >>> outcomes = np.random.default_rng(0).random(5_000) < 0.3
+    >>> figure = ErrorThroughTime.from_predictions(Zoom().run(outcomes), outcomes, name="Zoom")
+    >>> ax = figure.plot()
+    >>> ax.get_ylabel()
+    'Cal2 of all rounds so far'
+    """
+
+    curves: dict[str, TimeCurve]
+    measure: str
+    window: int | None = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        predictions: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        *,
+        measure: str = "cal2",
+        window: int | None = None,
+        moments: int = 200,
+        restarts: Sequence[int] = (),
+        name: str | None = None,
+    ) -> ErrorThroughTime:
+        """Compute the error of one forecaster through time.
+
+        Parameters
+        ----------
+        predictions, outcomes : array_like of shape (T,)
+            Numbers in [0, 1], at least one round.
+        measure : {"cal1", "cal2", "klcal", "ece", "brier", "log_loss"}, default "cal2"
+            Which error.
+        window : int, optional
+            Take each run of so many rounds by itself; all rounds so far if not given. A last one
+            with less than half of them is left out.
+        moments : int, default 200
+            How often to look, where there is no window.
+        restarts : sequence of int, optional
+            Rounds to mark, from 0.
+        name : str, optional
+            What the legend says; "forecast" if not given.
+        """
+        label = name or "forecast"
+        return cls.from_several(
+            {label: predictions}, outcomes, measure=measure, window=window, moments=moments,
+            restarts={label: restarts},
+        )  # fmt: skip
+
+    @classmethod
+    def from_several(
+        cls,
+        predictions: Mapping[str, npt.ArrayLike],
+        outcomes: npt.ArrayLike | Mapping[str, npt.ArrayLike],
+        *,
+        measure: str = "cal2",
+        window: int | None = None,
+        moments: int = 200,
+        restarts: Mapping[str, Sequence[int]] | None = None,
+    ) -> ErrorThroughTime:
+        """Compute the errors of several forecasters through time, by their names.
+
+        The outcomes are the same for all or, against an adversary, by name too.
+
+        Examples
+        --------
+        >>> from calibrant.report.figures import ErrorThroughTime
+        >>> figure = ErrorThroughTime.from_several(
+        ...     {"a": [0.5] * 4, "b": [1.0] * 4}, [1, 1, 0, 0], measure="brier", window=2)
+        >>> figure.curves["b"].error
+        array([0., 1.])
+        """
+        check_choice("measure", measure, tuple(MEASURES))
+        if not predictions:
+            raise ValueError("predictions must name at least one forecaster, got none")
+        curves = {}
+        for name, values in predictions.items():
+            own = outcomes[name] if isinstance(outcomes, Mapping) else outcomes
+            p, y = as_some_rounds(values, own)
+            if window is None:
+                rounds, error = _so_far(p, y, measure, moments)
+            else:
+                rounds, error = _by_window(p, y, measure, window)
+            marks = np.asarray((restarts or {}).get(name, ()), dtype=np.intp)
+            curves[name] = TimeCurve(rounds, error, marks)
+        return cls(curves, measure, window)
+
+    @classmethod
+    def from_restarting(
+        cls,
+        forecaster: Restarting,
+        outcomes: npt.ArrayLike,
+        *,
+        moments: int = 1_000,
+        name: str = "Restarting",
+    ) -> ErrorThroughTime:
+        """Play a fresh `Restarting` and compute its error since its last restart.
+
+        The error is the one that it tests, the sum over the epochs of its current stretch;
+        the certificate is what an unchanged world explains. It restarts when the one passes the
+        other. The forecaster given is stepped: it ends as `run` would leave it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant import Restarting
+        >>> from calibrant.report.figures import ErrorThroughTime
+        >>> outcomes = np.random.default_rng(0).random(4_000) < np.repeat([0.2, 0.7], 2_000)
+        >>> figure = ErrorThroughTime.from_restarting(Restarting(), outcomes)
+        >>> bool(2_000 < figure.curves["Restarting"].restarts[0] < 2_500)
+        True
+        """
+        y = as_unit_series(outcomes, "outcomes")
+        if not isinstance(forecaster, Restarting) or forecaster.rounds:
+            raise ValueError(f"forecaster must be a fresh Restarting, got {forecaster!r}")
+        if len(y) == 0:
+            raise ValueError("outcomes must hold at least one round")
+        stops = _moments(len(y), moments)
+        tested = np.empty((2, len(stops)))
+        for at, part in enumerate(np.split(y, stops[:-1])):
+            forecaster.run(part)
+            current = forecaster.history[-1]
+            tested[:, at] = current.error, current.threshold
+        starts = [stretch.start for stretch in forecaster.history if stretch.start > 0]
+        error = {"l1": "cal1", "l2": "cal2"}.get(forecaster.measure, forecaster.measure)
+        curve = TimeCurve(stops, tested[0], np.array(starts, dtype=np.intp), tested[1])
+        return cls({name: curve}, error)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the error, on `ax` or on new axes, and return the axes.
+
+        A triangle at the foot marks a restart; fine grey dashes are a certificate.
+        """
+        with styled():
+            ax = ax or new_axes()
+            for position, (name, curve) in enumerate(self.curves.items()):
+                look = series(position)
+                ax.plot(
+                    curve.rounds, curve.error, color=look.color, linestyle=look.dashes, label=name
+                )
+                if curve.certificate is not None:
+                    ax.plot(
+                        curve.rounds, curve.certificate, color=MUTED, linewidth=1.1,
+                        linestyle=(0, (2, 2)), label="its certificate",
+                    )  # fmt: skip
+                for restart in curve.restarts:
+                    ax.axvline(restart, color=look.color, linewidth=0.7, alpha=0.5, zorder=1)
+                if len(curve.restarts):
+                    ax.plot(
+                        curve.restarts, np.zeros(len(curve.restarts)), color=look.color,
+                        marker="^", markersize=7, linestyle="none", clip_on=False,
+                        transform=ax.get_xaxis_transform(), label="its restarts",
+                    )  # fmt: skip
+            ax.set(xlabel="rounds", ylabel=f"{MEASURES.get(self.measure, self.measure)} {self._of}")
+            ax.set_xlim(0, max(int(curve.rounds[-1]) for curve in self.curves.values()))
+            ax.set_ylim(bottom=0)
+            ax.xaxis.set_major_formatter(plain_number)
+            ax.yaxis.set_major_formatter(plain_number)
+            legend_above(ax)
+        return ax
+
+    @property
+    def _of(self) -> str:
+        if self.window is not None:
+            return f"of each {self.window:,} rounds"
+        if any(curve.certificate is not None for curve in self.curves.values()):
+            return "since the last restart"
+        return "of all rounds so far"
+
+
+def _moments(rounds: int, moments: int) -> Indices:
+    """Return up to so many numbers of rounds, evenly spaced, the last of them all rounds."""
+    many = min(check_integer("moments", moments, 1), rounds)
+    return np.linspace(rounds / many, rounds, many).round().astype(np.intp)
+
+
+def _so_far(p: Floats, y: Floats, measure: str, moments: int) -> tuple[Indices, Floats]:
+    """Return when, and the error of all rounds until then."""
+    stops, card, errors = _moments(len(p), moments), Scorecard(), []
+    for said, happened in zip(np.split(p, stops[:-1]), np.split(y, stops[:-1]), strict=True):
+        card.extend(said, happened)
+        errors.append(getattr(card, measure))
+    return stops, np.array(errors)
+
+
+def _by_window(p: Floats, y: Floats, measure: str, window: int) -> tuple[Indices, Floats]:
+    """Return the end of each window, and its error by itself.
+
+    A last window with less than half of its rounds is left out: its error would be noise.
+    """
+    card = Scorecard(window=window)
+    card.extend(p, y)
+    scores = card.windows
+    if len(scores) > 1 and 2 * (scores[-1].stop - scores[-1].start) < window:
+        scores = scores[:-1]
+    return (
+        np.array([score.stop for score in scores], dtype=np.intp),
+        np.array([getattr(score, measure) for score in scores]),
+    )

@@ -1,0 +1,150 @@
+"""The reliability diagram: what was said against what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant.measures import ReliabilityTable, Scorecard
+from calibrant.measures.rounds import as_some_rounds
+from calibrant.report.style import INK, MUTED, PAPER, legend_above, new_axes, series, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityDiagram:
+    """What was said against what happened, with counts and intervals.
+
+    A calibrated forecaster's points lie on the diagonal: of what it called 70 %, 70 % happened.
+    Points below it said too much, points above too little. The bars give an interval for what
+    would have happened in the long run; a diagonal outside one is more than chance. The strip
+    below shows how many rounds each point stands for.
+
+    Attributes
+    ----------
+    tables : dict of str to ReliabilityTable
+        The numbers, by the name of the forecaster.
+
+    Examples
+    --------
+    >>> from calibrant.report.figures import ReliabilityDiagram
+    >>> diagram = ReliabilityDiagram.from_predictions([0.1, 0.2, 0.9, 0.9], [0, 0, 1, 0], bins=2)
+    >>> diagram.tables["forecast"].mean_outcome
+    array([0. , 0.5])
+    >>> ax = diagram.plot()
+    >>> ax.get_ylabel()
+    'happened: share of rounds'
+    """
+
+    tables: dict[str, ReliabilityTable]
+
+    @classmethod
+    def from_predictions(
+        cls,
+        predictions: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        *,
+        bins: int = 15,
+        level: float = 0.95,
+        name: str | None = None,
+    ) -> ReliabilityDiagram:
+        """Compute the diagram of one forecaster.
+
+        Parameters
+        ----------
+        predictions, outcomes : array_like of shape (T,)
+            Numbers in [0, 1], at least one round.
+        bins : int, default 15
+            Bins of equal width.
+        level : float, default 0.95
+            Confidence level of the intervals.
+        name : str, optional
+            What the legend says; "forecast" if not given.
+        """
+        return cls.from_several({name or "forecast": predictions}, outcomes, bins=bins, level=level)
+
+    @classmethod
+    def from_several(
+        cls,
+        predictions: Mapping[str, npt.ArrayLike],
+        outcomes: npt.ArrayLike,
+        *,
+        bins: int = 15,
+        level: float = 0.95,
+    ) -> ReliabilityDiagram:
+        """Compute the diagram of several forecasters of the same outcomes, by their names.
+
+        Examples
+        --------
+        >>> from calibrant.report.figures import ReliabilityDiagram
+        >>> both = ReliabilityDiagram.from_several(
+        ...     {"before": [0.9, 0.8], "after": [0.5, 0.5]}, [1, 0])
+        >>> list(both.tables)
+        ['before', 'after']
+        """
+        if not predictions:
+            raise ValueError("predictions must name at least one forecaster, got none")
+        tables = {}
+        for name, values in predictions.items():
+            card = Scorecard()
+            card.extend(*as_some_rounds(values, outcomes))
+            tables[name] = card.reliability(bins=bins, level=level)
+        return cls(tables)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the diagram, on `ax` or on new axes, and return the axes.
+
+        The strip of counts hangs below them.
+        """
+        with styled():
+            from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
+            ax = ax or new_axes(4.8, 5.4)
+            ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+            # The strip's place is below the axes, with room for nothing between the two.
+            strip = ax.inset_axes((0.0, -0.27, 1.0, 0.22))
+            for position, (name, table) in enumerate(self.tables.items()):
+                self._draw_points(ax, position, name, table)
+                self._draw_counts(strip, position, table)
+            ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+            ax.set_ylabel("happened: share of rounds")
+            ax.tick_params(labelbottom=False)
+            strip.set(xlim=ax.get_xlim(), xlabel="said: predicted probability", ylabel="rounds")
+            strip.yaxis.set_major_formatter(_short_count)
+            strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
+            strip.grid(visible=False, axis="x")
+            legend_above(ax)
+        return ax
+
+    def _draw_points(self, ax: Axes, position: int, name: str, table: ReliabilityTable) -> None:
+        look, some = series(position), table.count > 0
+        said, happened = table.mean_prediction[some], table.mean_outcome[some]
+        low, high = table.interval_low[some], table.interval_high[some]
+        ax.vlines(said, low, high, color=look.color, linewidth=1.2, zorder=2)
+        ax.plot(
+            said, happened, color=look.color, linestyle=look.dashes, marker=look.marker,
+            # The first is filled and the others are hollow: in grey, that is seen first.
+            markerfacecolor=look.color if position == 0 else PAPER, label=name, zorder=3,
+        )  # fmt: skip
+
+    def _draw_counts(self, strip: Axes, position: int, table: ReliabilityTable) -> None:
+        look, width = series(position), (table.upper - table.lower) / len(self.tables)
+        strip.bar(
+            table.lower + position * width, table.count, width * 0.92, align="edge",
+            color=look.color if position == 0 else PAPER, edgecolor=look.color or INK,
+            linewidth=0.8,
+        )  # fmt: skip
+
+
+def _short_count(value: float, _position: object = None) -> str:
+    """Return a number of rounds in few letters."""
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{letter}"
+    return f"{np.round(value, 1):g}"

@@ -1,0 +1,327 @@
+"""The results of a sweep, read back and checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.streams import InputError
+from calibrant.streams.frames import import_pyarrow
+
+#: The columns of the file, and whether each holds words, whole numbers or numbers.
+COLUMNS = {
+    "forecaster": "words", "forecaster_parameters": "words",
+    "stream": "words", "stream_parameters": "words",
+    "rounds": "whole numbers", "seed": "whole numbers",
+    "deviation": "numbers", "segments": "whole numbers",
+    "measure": "words", "value": "numbers",
+}  # fmt: skip
+OPTIONAL = ("deviation", "segments")  # where the means of the outcomes are not known
+#: The errors that a report can rank by, the best known first.
+ERRORS = {
+    "cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "pcal2": "PCal2", "pklcal": "PKLCal",
+    "ece": "ECE", "smece": "smooth ECE", "brier": "Brier score", "log_loss": "log loss",
+}  # fmt: skip
+# A forecaster a hundred times worse than the best is as bad as one a thousand times worse.
+HOPELESS = 100.0
+
+
+@dataclass(frozen=True)
+class Played:
+    """One forecaster on one stream with one seed, and what it was measured to be.
+
+    Forecaster and stream are specs, ``name:key=value,key=value``, from which they can be made
+    again.
+
+    Examples
+    --------
+    >>> from calibrant.report.results import Played
+    >>> Played("zoom", "iid:mean=0.5", 1000, 0, None, None, {"cal2": 4.5}).values["cal2"]
+    4.5
+    """
+
+    forecaster: str
+    stream: str
+    rounds: int
+    seed: int
+    deviation: float | None
+    segments: int | None
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that a sweep measured.
+
+    Attributes
+    ----------
+    played : sequence of Played
+        Every forecaster on every stream, for every number of rounds and every seed.
+
+    Examples
+    --------
+    >>> from calibrant.report.results import Played, Results
+    >>> results = Results([
+    ...     Played("zoom", "drift", 1000, 0, None, None, {"cal2": 4.0}),
+    ...     Played("zoom", "drift", 1000, 1, None, None, {"cal2": 6.0}),
+    ...     Played("epoch", "drift", 1000, 0, None, None, {"cal2": 40.0}),
+    ... ])
+    >>> results.errors("cal2")
+    {'drift': {'zoom': 5.0, 'epoch': 40.0}}
+    """
+
+    played: Sequence[Played]
+
+    @property
+    def measures(self) -> list[str]:
+        """The errors that every cell has, the best known first."""
+        shared = set(ERRORS).intersection(*(cell.values.keys() for cell in self.played))
+        return [measure for measure in ERRORS if measure in shared]
+
+    @property
+    def streams(self) -> list[str]:
+        """The streams, in the order in which they come."""
+        return list(dict.fromkeys(cell.stream for cell in self.played))
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds there are."""
+        return len({cell.seed for cell in self.played})
+
+    def longest(self, stream: str) -> int:
+        """Return the largest number of rounds of a stream."""
+        return max(cell.rounds for cell in self.played if cell.stream == stream)
+
+    def errors(self, measure: str) -> dict[str, dict[str, float]]:
+        """Return the mean over seeds, ``[stream][forecaster]``, at the most rounds of each stream.
+
+        The forecasters come in the order of `ranking`.
+        """
+        longest = {stream: self.longest(stream) for stream in self.streams}
+        seeds: dict[str, dict[str, list[float]]] = {stream: {} for stream in self.streams}
+        for cell in self.played:
+            if cell.rounds == longest[cell.stream]:
+                seeds[cell.stream].setdefault(cell.forecaster, []).append(cell.values[measure])
+        means = {
+            stream: {name: float(np.mean(values)) for name, values in row.items()}
+            for stream, row in seeds.items()
+        }
+        order = ranking(means)
+        return {
+            stream: {name: row[name] for name in order if name in row}
+            for stream, row in means.items()
+        }
+
+    def over_rounds(self, stream: str, measure: str) -> dict[str, dict[float, list[float]]]:
+        """Return the errors on a stream, ``[forecaster][rounds]``, one a seed."""
+        return _by_size(
+            ((cell, float(cell.rounds)) for cell in self.played if cell.stream == stream), measure
+        )
+
+    def over_worlds(self, measure: str) -> list[Worlds]:
+        """Return the families that were played with at least three deviations or segments."""
+        groups: dict[tuple[str, int], dict[str, list[Played]]] = {}
+        for cell in self.played:
+            if cell.deviation is not None and cell.segments is not None:
+                family = cell.stream.partition(":")[0]
+                members = groups.setdefault((family, cell.rounds), {})
+                members.setdefault(cell.stream, []).append(cell)
+        found = []
+        for (family, rounds), members in groups.items():
+            # Segments that were asked for; where means move, their number says nothing.
+            axis = "K" if all("segments=" in stream for stream in members) else "C"
+            what = "segments" if axis == "K" else "deviation"
+            sized = [
+                (cell, float(np.mean([getattr(each, what) for each in cells])))
+                for cells in members.values()
+                for cell in cells
+            ]
+            sized = [(cell, size) for cell, size in sized if size > 0]
+            if len({size for _, size in sized}) >= 3:
+                found.append(Worlds(family, axis, rounds, _by_size(sized, measure)))
+        return found
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """The errors on streams of one family that differ in deviation C or segments K.
+
+    Attributes
+    ----------
+    family : str
+        Name of the streams.
+    axis : {"C", "K"}
+        What they differ in.
+    rounds : int
+        Rounds of each.
+    errors : dict
+        ``errors[forecaster][size]`` holds the error of each seed.
+
+    Examples
+    --------
+    >>> from calibrant.report.results import Worlds
+    >>> Worlds("piecewise", "K", 1000, {"zoom": {2.0: [1.0], 4.0: [3.0]}}).axis
+    'K'
+    """
+
+    family: str
+    axis: str
+    rounds: int
+    errors: dict[str, dict[float, list[float]]]
+
+
+def ranking(means: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the forecasters from the best to the worst over all streams.
+
+    By the geometric mean of each error over the smallest on its stream, at most 100 of each.
+
+    Examples
+    --------
+    >>> ranking({"iid": {"a": 2.0, "b": 1.0}, "drift": {"a": 1.0, "b": 50.0}})
+    ['a', 'b']
+    """
+    logs: dict[str, list[float]] = {}
+    for row in means.values():
+        for name, ratio in ratios(row).items():
+            logs.setdefault(name, []).append(float(np.log(min(ratio, HOPELESS))))
+    return sorted(logs, key=lambda name: float(np.mean(logs[name])))
+
+
+def ratios(row: Mapping[str, float]) -> dict[str, float]:
+    """Return each error over the smallest; 1 for a 0 that is the smallest.
+
+    Examples
+    --------
+    >>> ratios({"a": 2.0, "b": 1.0}), ratios({"a": 2.0, "b": 0.0})
+    ({'a': 2.0, 'b': 1.0}, {'a': inf, 'b': 1.0})
+    """
+    best = min(row.values())
+    return {
+        name: 1.0 if error == best else error / best if best > 0 else float("inf")
+        for name, error in row.items()
+    }
+
+
+def read_results(folder: str | os.PathLike[str]) -> Results:
+    """Read and check ``results.parquet`` of a folder.
+
+    Examples
+    --------
+    >>> from calibrant.report.results import read_results
+    >>> read_results("nowhere")
+    Traceback (most recent call last):
+    calibrant.streams.errors.InputError: nowhere/results.parquet: is not there...
+    """
+    path = Path(folder) / "results.parquet"
+    if not path.exists():
+        raise InputError(
+            "is not there; `calibrant compare` and `calibrant reproduce` write it", source=str(path)
+        )
+    arrow, parquet = import_pyarrow()
+    try:
+        table = parquet.read_table(path)
+    except (arrow.ArrowException, OSError) as error:
+        raise InputError(
+            f"is not a whole Parquet file ({str(error).splitlines()[0]})", source=str(path)
+        ) from None
+    _check_columns(table, arrow, str(path))
+    rows = table.select(list(COLUMNS)).to_pylist()
+    return Results(list(_cells(rows, str(path))))
+
+
+def _check_columns(table: Any, arrow: Any, source: str) -> None:
+    """Refuse a table that lacks a column, or rows, or has something else in a column."""
+    missing = [name for name in COLUMNS if name not in table.column_names]
+    if missing:
+        raise InputError(
+            f"lacks the columns {', '.join(missing)}; it has {', '.join(table.column_names)}",
+            source=source,
+        )
+    if table.num_rows == 0:
+        raise InputError("has no rows", source=source)
+    fits = {
+        "words": lambda kind: arrow.types.is_string(kind) or arrow.types.is_large_string(kind),
+        "whole numbers": arrow.types.is_integer,
+        "numbers": lambda kind: arrow.types.is_floating(kind) or arrow.types.is_integer(kind),
+    }
+    for name, content in COLUMNS.items():
+        column = table.column(name)
+        empty = name in OPTIONAL and arrow.types.is_null(column.type)
+        if not (fits[content](column.type) or empty):
+            raise InputError(
+                f"column {name!r} must hold {content}, holds {column.type}", source=source
+            )
+        if column.null_count and name not in OPTIONAL:
+            row = column.is_null().to_pylist().index(True)
+            raise InputError(f"column {name!r} must be filled, row {row} is empty", source=source)
+
+
+def _cells(rows: Iterable[Mapping[str, Any]], source: str) -> Iterable[Played]:
+    """Return the cells of a long table, the measures of each gathered."""
+    cells: dict[tuple[Any, ...], dict[str, float]] = {}
+    specs: dict[tuple[str, str], str] = {}
+    for number, row in enumerate(rows):
+        names = []
+        for what in ("forecaster", "stream"):
+            pair = row[what], row[f"{what}_parameters"]
+            if pair not in specs:
+                specs[pair] = spec_of(*pair, source=f"{source}, row {number}")
+            names.append(specs[pair])
+        key = (*names, row["rounds"], row["seed"], row["deviation"], row["segments"])
+        values = cells.setdefault(key, {})
+        if row["measure"] in values:
+            raise InputError(
+                f"row {number} repeats {row['measure']} of {names[0]} on {names[1]}, "
+                f"{row['rounds']} rounds, seed {row['seed']}", source=source,
+            )  # fmt: skip
+        values[row["measure"]] = row["value"]
+    return [
+        Played(forecaster, stream, rounds, seed, deviation, segments, values)
+        for (forecaster, stream, rounds, seed, deviation, segments), values in cells.items()
+    ]
+
+
+def spec_of(name: str, parameters: str, *, source: str = "parameters") -> str:
+    """Return a name and its parameters, which are JSON, as one spec.
+
+    Examples
+    --------
+    >>> spec_of("corrupted", '{"budget": "T/10", "levels": [0.2, 0.8]}')
+    'corrupted:budget=T/10,levels=0.2/0.8'
+    >>> spec_of("file", '{"path": "rain.csv", "column": "wet", "sha256": "..."}')
+    'file:rain.csv#wet'
+    """
+    try:
+        values = json.loads(parameters)
+    except json.JSONDecodeError:
+        values = None
+    if not isinstance(values, dict):
+        raise InputError(f"parameters must be a JSON object, got {parameters!r}", source=source)
+    if name == "file" and "path" in values:
+        return f"file:{values['path']}" + (f"#{values['column']}" if values.get("column") else "")
+    words = ",".join(f"{key}={_word(value)}" for key, value in sorted(values.items()))
+    return f"{name}:{words}" if words else name
+
+
+def _word(value: object) -> str:
+    """Return a parameter as a spec writes it."""
+    if isinstance(value, list):
+        return "/".join(map(_word, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _by_size(
+    cells: Iterable[tuple[Played, float]], measure: str
+) -> dict[str, dict[float, list[float]]]:
+    """Return the errors, ``[forecaster][size]``, one a seed."""
+    errors: dict[str, dict[float, list[float]]] = {}
+    for cell, size in cells:
+        sizes = errors.setdefault(cell.forecaster, {})
+        sizes.setdefault(size, []).append(cell.values[measure])
+    return errors

@@ -1,0 +1,155 @@
+"""How figures look: one style, colours that everyone can tell apart, files that never differ.
+
+The colours are those of Okabe and Ito, which readers with any common kind of colour blindness can
+tell apart. No meaning hangs on them alone: each series also has its own dashes and its own marker.
+Nothing here changes matplotlib's global settings, and nothing needs a screen.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Text and axes; second-rank text; lines that should not be noticed; the background.
+INK, MUTED, RULE, PAPER = "#1b1f24", "#636b75", "#d8dde3", "#fefefe"
+
+
+class Series(NamedTuple):
+    """What tells one line from the others, in colour and in grey."""
+
+    color: str
+    dashes: str | tuple[int, tuple[int, ...]]
+    marker: str
+
+
+SERIES = (
+    Series("#0072b2", "-", "o"),
+    Series("#d55e00", (0, (5, 2)), "s"),
+    Series("#009e73", (0, (1, 1)), "^"),
+    Series("#cc79a7", (0, (5, 1, 1, 1)), "D"),
+    Series("#e69f00", (0, (3, 1, 1, 1, 1, 1)), "v"),
+    Series("#56b4e9", (0, (8, 3)), "P"),
+    Series("#5a5a5a", (0, (2, 3)), "X"),
+)
+
+#: What each colour becomes on a dark page.
+ON_DARK = {
+    INK: "#e6e9ed", MUTED: "#a2abb6", RULE: "#3a424c", PAPER: "#14181d",
+    "#0072b2": "#4fa3dd", "#d55e00": "#f08a4b", "#009e73": "#3cc79a", "#cc79a7": "#e09cc4",
+    "#e69f00": "#f2b632", "#56b4e9": "#9ad4f7", "#5a5a5a": "#b5b5b5",
+}  # fmt: skip
+
+SETTINGS: dict[str, Any] = {
+    "font.size": 10, "axes.labelsize": 10, "xtick.labelsize": 9, "ytick.labelsize": 9,
+    "legend.fontsize": 9, "legend.frameon": False, "legend.handlelength": 2.6,
+    "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
+    "axes.edgecolor": MUTED, "axes.linewidth": 0.8, "axes.facecolor": PAPER,
+    "figure.facecolor": PAPER, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": RULE, "grid.linewidth": 0.6,
+    "lines.linewidth": 1.6, "lines.markersize": 5, "xtick.minor.visible": False,
+    "ytick.minor.visible": False, "axes.formatter.use_mathtext": False,
+    # The same numbers give the same file, byte for byte.
+    "svg.hashsalt": "calibrant",
+}  # fmt: skip
+
+
+class Drawable(Protocol):
+    """A figure that knows its numbers and can draw them."""
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw, on the axes given or on new ones, and return them."""
+
+
+def series(position: int) -> Series:
+    """Return the look of a series, by its position; after seven they repeat."""
+    return SERIES[position % len(SERIES)]
+
+
+@contextmanager
+def styled(**settings: Any) -> Iterator[None]:
+    """Draw or save in the style of this package, for the time of a ``with``."""
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError:
+        raise ImportError(
+            "figures need matplotlib, which is not installed; run `pip install 'calibrant[plot]'`"
+        ) from None
+    chosen: Any = {**SETTINGS, **settings}
+    with mpl.rc_context(chosen):
+        yield
+
+
+def new_axes(width: float = 6.4, height: float = 4.0) -> Axes:
+    """Return the axes of a new figure, of a size in inches, that no window will show."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def figure_of(figure: Drawable | Figure) -> Figure:
+    """Return the matplotlib figure of something that can be drawn."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    if isinstance(figure, Figure):
+        return figure
+    if not hasattr(figure, "plot"):
+        raise ValueError(
+            f"figure must be a figure of calibrant or of matplotlib, got {type(figure).__name__}"
+        )
+    drawn = figure.plot().get_figure(root=True)
+    assert isinstance(drawn, Figure)
+    return drawn
+
+
+def as_svg(figure: Drawable | Figure, *, text: bool = False) -> str:
+    """Return a figure as SVG, always the same for the same numbers.
+
+    Letters are drawn as shapes, which look the same everywhere; as text, readers can select them
+    and have them read aloud, and the file is smaller.
+    """
+    with styled(**{"svg.fonttype": "none" if text else "path"}):
+        buffer = io.StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure_of(figure).savefig(buffer, format="svg", metadata=nothing)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+def as_png(figure: Drawable | Figure, *, dots_per_inch: int = 160) -> bytes:
+    """Return a figure as PNG, always the same for the same numbers."""
+    with styled():
+        buffer = io.BytesIO()
+        figure_of(figure).savefig(
+            buffer, format="png", dpi=dots_per_inch, metadata={"Software": None}
+        )
+    return buffer.getvalue()
+
+
+def legend_above(ax: Axes) -> None:
+    """Name the series above the axes, where nothing is hidden, in as many columns as fit."""
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        width = ax.get_figure(root=True).get_size_inches()[0] * ax.get_position().width  # type: ignore[union-attr]
+        # About 16 letters of this size fill an inch; a line and the gaps take the room of eight.
+        columns = int(16 * width / (max(map(len, labels)) + 8))
+        ax.legend(
+            handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0),
+            ncols=max(1, min(columns, len(labels))), borderaxespad=0.3, columnspacing=1.4,
+        )  # fmt: skip
+
+
+def halo() -> list[Any]:
+    """Return the effect that keeps a label readable where lines cross it."""
+    from matplotlib.patheffects import withStroke  # noqa: PLC0415
+
+    return [withStroke(linewidth=3, foreground=PAPER)]
+
+
+def plain_number(value: float, _position: object = None) -> str:
+    """Return a tick's label in plain digits."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
