@@ -2,4 +2,5 @@
 
 from calibrant.recalibrate.errors import RowError as RowError
 from calibrant.recalibrate.frames import recalibrate_frame as recalibrate_frame
+from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
 from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
