@@ -70,8 +70,8 @@ class Slope:
     def at(self, sizes: npt.ArrayLike) -> Floats:
         """Return the growth at some sizes, without the constant."""
         x = np.asarray(sizes, dtype=np.float64)
-        # 1 + log, since a size of 1 (one segment) must not vanish.
-        grown: Floats = x**self.exponent * (1.0 + np.log(x)) ** self.log_power
+        # Below e the logarithm would make small sizes vanish, one segment for one.
+        grown: Floats = x**self.exponent * np.log(np.maximum(x, np.e)) ** self.log_power
         return grown
 
 
