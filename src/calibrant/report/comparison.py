@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant.forecasters import Restarting
-from calibrant.measures import ReliabilityTable
-from calibrant.report import findings
+from calibrant.report import findings, gallery
 from calibrant.report.claims import Claim, read_claims
-from calibrant.report.examples import forecaster_of, games, moving_stream, real_stream, replay
 from calibrant.report.figures import (
     ErrorGrowth,
-    ErrorThroughTime,
     GrowthCurve,
-    PointSpread,
-    ReliabilityDiagram,
     Slope,
     WinnerMap,
 )
-from calibrant.report.figures.error_through_time import MEASURES as FOLLOWED
+from calibrant.report.naming import short_names, show_stream, spread_out
 from calibrant.report.page import Page
 from calibrant.report.panels import panels
 from calibrant.report.results import ERRORS, Results, ranking, read_results
@@ -35,6 +29,16 @@ if TYPE_CHECKING:
 
 #: More lines than this cannot be told apart in one figure, nor more panels taken in.
 MOST_LINES, MOST_PANELS = 6, 6
+
+#: How steep theory says that an error is: on a uniform grid in T, for Restarting in C and K.
+SLOPES = {
+    ("cal1", "T"): ("T^(2/3)", 2 / 3),
+    ("cal2", "T"): ("T^(1/3)", 1 / 3),
+    ("cal1", "C"): ("C^(1/3)", 1 / 3),
+    ("cal2", "C"): ("C^(1/3)", 1 / 3),
+    ("cal1", "K"): ("K^(1/2)", 1 / 2),
+    ("cal2", "K"): ("K", 1.0),
+}
 
 
 def write_report(
@@ -200,7 +204,8 @@ class Report:
             "Error against the number of rounds",
             f"Mean {self.error} on logarithmic axes: a straight line is a power of T, and a flat "
             "one does not grow at all. Bands are one standard deviation over the seeds. The grey "
-            "line shows how steep T^(1/3) is; its height means nothing."
+            "line, where there is one, shows how steep the rate of a uniform grid is; its height "
+            "means nothing."
             + (
                 f" {len(shown)} of {len(grown)} streams are shown, the best "
                 f"{MOST_LINES} forecasters on each."
@@ -214,7 +219,7 @@ class Report:
                 {
                     show_stream(stream): ErrorGrowth.from_errors(
                         self.chosen(grown[stream]), measure=self.error,
-                        slopes=[Slope("T^(1/3)", 1 / 3)],
+                        slopes=guide(self.measure, "T"),
                     )
                     for stream in shown
                 }
@@ -226,31 +231,33 @@ class Report:
 
     def over_worlds(self) -> None:
         """Show how the error grows with the deviation or the number of segments."""
-        worlds = self.results.over_worlds(self.measure)[:MOST_PANELS]
-        for axis, word in (("C", "deviation"), ("K", "number of segments")):
-            chosen = [world for world in worlds if world.axis == axis]
-            if not chosen:
+        words = {
+            "C": ("deviation", "on streams whose means stray further and further from one value"),
+            "K": ("number of segments", "cut into more and more segments of one mean each"),
+        }
+        for axis, (word, how) in words.items():
+            worlds = [w for w in self.results.over_worlds(self.measure) if w.axis == axis]
+            if not worlds:
                 continue
             self.page.section(
                 f"Error against the {word}",
-                f"The same number of rounds, on streams that move more and more. For the paper's "
-                f"forecasters, {self.error} grows like {axis}^(1/3) or slower where the claims say "
-                "so." if axis == "C" else
-                "The same number of rounds, cut into more and more segments.",
-            )  # fmt: skip
+                f"The same number of rounds, {how}. The grey line shows how steep the rate is "
+                "that the paper proves for Restarting, up to logarithms.",
+            )
             self.figure(
                 f"error-against-{axis}",
                 panels(
                     {
                         f"{world.family}, {world.rounds:,} rounds": ErrorGrowth.from_errors(
-                            self.chosen(world.errors), axis=axis, measure=self.error
+                            self.chosen(world.errors), axis=axis, measure=self.error,
+                            slopes=guide(self.measure, axis),
                         )
-                        for world in chosen
+                        for world in worlds[:MOST_PANELS]
                     }
                 ),
                 f"Mean {self.error} against the {word} {axis}.",
                 f"Line charts of {self.error} against the {word} on logarithmic axes.",
-            )
+            )  # fmt: skip
 
     def claims_measured(self) -> None:
         """Show the paper's claims beside what was measured."""
@@ -280,7 +287,13 @@ class Report:
         )
         self.figure(
             "claims",
-            panels({f"{c.error}, {c.world}": growth_of(c) for c in self.claims}),
+            panels(
+                {
+                    f"{c.error}, {c.world}: {c.claim}\n{c.forecaster}": growth_of(c)
+                    for c in self.claims
+                },
+                legend=False,
+            ),
             "Measured errors beside the claimed slopes. Only the steepness of a grey line means "
             "something.",
             "Line charts of the measured errors on logarithmic axes, one a claim.",
@@ -292,105 +305,16 @@ class Report:
             "Examples, played again",
             "Single games, played again from the parameters and seeds in the results.",
         )
-        for show in (self.reliability, self.through_time, self.restarts, self.points):
+        for show in (gallery.reliability, gallery.through_time, gallery.restarts, gallery.points):
             self.advance(f"playing again: {show.__name__.replace('_', ' ')}")
             try:
-                show()
+                shown = show(self.results, self.measure, self.order)
             except (ValueError, OSError) as error:
                 # A file may have moved, or a parameter be gone, since the results were made.
-                self.page.text(f"This game could not be played again: {error}.")
-
-    def reliability(self) -> None:
-        """Show what was said against what happened, on a real stream."""
-        stream = real_stream(self.results, self.measure)
-        if stream is None:
-            return
-        played = games(self.results, self.measure, stream)
-        replays = [replay(played[name]) for name in self.order if name in played][:3]
-        tables: dict[str, ReliabilityTable] = {}
-        for game in replays:
-            diagram = ReliabilityDiagram.from_predictions(
-                game.predictions, game.outcomes, name=self.names[game.played.forecaster]
-            )
-            tables |= diagram.tables
-        self.figure(
-            "reliability",
-            ReliabilityDiagram(tables),
-            f"What was said against what happened on {show_stream(stream)}, "
-            f"{len(replays[0].outcomes):,} rounds. Calibrated forecasts lie on the diagonal; the "
-            "vertical lines are intervals of 95 %, the strip below counts the rounds.",
-            f"Reliability diagram of {', '.join(tables)} on {show_stream(stream)}.",
-        )
-
-    def through_time(self) -> None:
-        """Show the error through time, with restarts, on a moving stream."""
-        stream = moving_stream(self.results, self.measure)
-        if stream is None or self.measure not in FOLLOWED:
-            return
-        played = games(self.results, self.measure, stream)
-        first = [name for name in self.order if name in played][:4]
-        chosen = first + [
-            name for name in played if name.startswith("restarting") and name not in first
-        ]
-        replays = {self.names[name]: replay(played[name]) for name in chosen}
-        same = all(game.agrees(self.measure) for game in replays.values())
-        self.figure(
-            "error-through-time",
-            ErrorThroughTime.from_several(
-                {name: game.predictions for name, game in replays.items()},
-                {name: game.outcomes for name, game in replays.items()},
-                measure=self.measure,
-                restarts={
-                    self.names[name]: restarts_of(forecaster_of(played[name]), game.outcomes)
-                    for name, game in zip(chosen, replays.values(), strict=True)
-                },
-            ),
-            f"{self.error} of all rounds so far on {show_stream(stream)}, seed "
-            f"{played[first[0]].seed}. "
-            + (
-                "The last values are those of the results, to the last digit."
-                if same
-                else "The last values differ from those of the results, which another version made."
-            ),
-            f"{self.error} through time of {', '.join(replays)} on {show_stream(stream)}.",
-        )
-
-    def restarts(self) -> None:
-        """Show how Restarting decides, on a moving stream."""
-        stream = moving_stream(self.results, self.measure)
-        if stream is None:
-            return
-        played = games(self.results, self.measure, stream)
-        for name, cell in played.items():
-            fresh = forecaster_of(cell)
-            if isinstance(fresh, Restarting):
-                figure = ErrorThroughTime.from_restarting(fresh, replay(cell).outcomes, name=name)
-                self.figure(
-                    "restarts",
-                    figure,
-                    f"How {name} decides on {show_stream(stream)}: when its error since the last "
-                    "restart passes the certificate, which is what its assumption explains, the "
-                    "world has changed and it starts afresh.",
-                    f"Error since the last restart and certificate of {name}; it restarts "
-                    f"{len(figure.curves[name].restarts)} times.",
-                )
-                return
-
-    def points(self) -> None:
-        """Show how Zoom's points spread, on a moving stream."""
-        stream = moving_stream(self.results, self.measure)
-        if stream is None or "zoom" not in games(self.results, self.measure, stream):
-            return
-        game = replay(games(self.results, self.measure, stream)["zoom"])
-        spread = PointSpread.from_predictions(game.predictions, means=game.means)
-        self.figure(
-            "points",
-            spread,
-            f"Where zoom's {len(spread.points)} points lie on {show_stream(stream)}: shaded where "
-            "it predicted, with a ring for each point when it was first used. New points come "
-            "where the outcomes lead.",
-            f"Predictions of zoom through time on {show_stream(stream)}, close to the true mean.",
-        )
+                self.page.text(f"A game could not be played again: {error}.")
+            else:
+                if shown is not None:
+                    self.figure(*shown)
 
     def what_was_run(self) -> None:
         """Say what the numbers are made of."""
@@ -431,60 +355,20 @@ class Report:
         }
 
 
-def short_names(specs: Sequence[str]) -> dict[str, str]:
-    """Return what to call each forecaster: its name, and its parameters only to tell two apart.
+def guide(measure: str, axis: str) -> list[Slope]:
+    """Return the slope to hold an error against, where the theory has one.
 
     Examples
     --------
-    >>> short_names(["zoom", "k29:horizon=T", "interval:cells=20", "interval:horizon=T"])
-    {'zoom': 'zoom', 'k29:horizon=T': 'k29',
-     'interval:cells=20': 'interval:cells=20', 'interval:horizon=T': 'interval:horizon=T'}
+    >>> guide("cal2", "C")
+    [Slope(label='C^(1/3)', exponent=0.3333333333333333, log_power=0.0)]
     """
-    heads = [spec.partition(":")[0] for spec in specs]
-    return {
-        spec: head if heads.count(head) == 1 else spec
-        for spec, head in zip(specs, heads, strict=True)
-    }
-
-
-def show_stream(spec: str) -> str:
-    """Return a stream's spec as words.
-
-    Examples
-    --------
-    >>> show_stream("corrupted:budget=T/10,shape=burst"), show_stream("file:data/rain.csv#wet")
-    ('corrupted, budget=T/10, shape=burst', 'rain.csv, wet')
-    """
-    name, _, rest = spec.partition(":")
-    if name == "file":
-        path, _, column = rest.partition("#")
-        return f"{Path(path).name}, {column}" if column else Path(path).name
-    return f"{name}, {rest.replace(',', ', ')}" if rest else name
-
-
-def spread_out(items: Sequence[str], many: int) -> list[str]:
-    """Return at most so many items, evenly chosen, the first and the last among them.
-
-    Examples
-    --------
-    >>> spread_out(["a", "b", "c", "d", "e"], 3)
-    ['a', 'c', 'e']
-    """
-    if len(items) <= many:
-        return list(items)
-    return [items[at] for at in np.linspace(0, len(items) - 1, many).round().astype(int)]
+    power = SLOPES.get((measure, axis))
+    return [] if power is None else [Slope(*power)]
 
 
 def growth_of(claim: Claim) -> ErrorGrowth:
     """Return the figure of one claim."""
     curve = GrowthCurve(np.array(claim.x), np.array(claim.mean), np.array(claim.spread))
-    slope = Slope(f"claimed: {claim.claim}", claim.claimed_exponent, claim.log_power)
+    slope = Slope("claimed", claim.claimed_exponent, claim.log_power)
     return ErrorGrowth({claim.forecaster: curve}, claim.axis, claim.error, (slope,))
-
-
-def restarts_of(forecaster: object, outcomes: object) -> list[int]:
-    """Return the rounds in which a forecaster restarts; none for one that never does."""
-    if not isinstance(forecaster, Restarting):
-        return []
-    forecaster.run(outcomes)  # type: ignore[arg-type]
-    return [stretch.start for stretch in forecaster.history if stretch.start > 0]

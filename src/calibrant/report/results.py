@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant.experiments.results import COLUMNS, NAME
 from calibrant.experiments.summary import label
-from calibrant.streams import InputError
+from calibrant.streams import ADVERSARIES, FAMILIES, InputError
 from calibrant.streams.frames import import_pyarrow
 
 #: What a column may hold, by the type that it is written as.
@@ -23,6 +23,8 @@ ERRORS = {
     "cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "pcal2": "PCal2", "pklcal": "PKLCal",
     "ece": "ECE", "smece": "smooth ECE", "brier": "Brier score", "log_loss": "log loss",
 }  # fmt: skip
+# A sum of rounding errors, where the error is 0.
+NOISE = 1e-9
 # A forecaster a hundred times worse than the best is as bad as one a thousand times worse.
 HOPELESS = 100.0
 
@@ -117,7 +119,7 @@ class Results:
             if cell.rounds == longest[cell.stream]:
                 seeds[cell.stream].setdefault(cell.forecaster, []).append(cell.values[measure])
         means = {
-            stream: {name: float(np.mean(values)) for name, values in row.items()}
+            stream: {name: _mean(values) for name, values in row.items()}
             for stream, row in seeds.items()
         }
         order = ranking(means)
@@ -138,15 +140,18 @@ class Results:
         )
 
     def over_worlds(self, measure: str) -> list[Worlds]:
-        """Return the families that were played with at least three deviations or segments."""
+        """Return the families with at least three deviations or segments, at the most rounds."""
         groups: dict[tuple[str, int], dict[str, list[Played]]] = {}
         for cell in self.measured(measure):
             if cell.deviation is not None and cell.segments is not None:
                 family = cell.stream.partition(":")[0]
                 members = groups.setdefault((family, cell.rounds), {})
                 members.setdefault(cell.stream, []).append(cell)
+        longest = dict(sorted(groups))  # the last of each family has the most rounds
         found = []
         for (family, rounds), members in groups.items():
+            if rounds < longest[family]:
+                continue
             # Segments that were asked for; where means move, their number says nothing.
             axis = "K" if all("segments=" in stream for stream in members) else "C"
             what = "segments" if axis == "K" else "deviation"
@@ -187,6 +192,11 @@ class Worlds:
     axis: str
     rounds: int
     errors: dict[str, dict[float, list[float]]]
+
+
+def _mean(values: Sequence[float]) -> float:
+    mean = float(np.mean(values))
+    return mean if mean > NOISE else 0.0
 
 
 def ranking(means: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -294,10 +304,17 @@ def _cells(rows: Iterable[Mapping[str, Any]], source: str) -> Iterable[Played]:
                 f"{row['rounds']} rounds, seed {row['seed']}", source=source,
             )  # fmt: skip
         values[row["measure"]] = row["value"]
-    return [
+    played = [
         Played(forecaster, stream, rounds, seed, deviation, segments, values)
         for (forecaster, stream, rounds, seed, deviation, segments), values in cells.items()
     ]
+    return sorted(played, key=lambda cell: _kind(cell.stream))
+
+
+def _kind(stream: str) -> int:
+    """Return 0 for a synthetic stream, 1 for an adversary, 2 for a real one."""
+    name = stream.partition(":")[0]
+    return 0 if name in FAMILIES else 1 if name in ADVERSARIES else 2
 
 
 def _spec(name: str, parameters: str, source: str) -> str:
