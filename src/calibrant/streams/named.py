@@ -31,7 +31,7 @@ DRAWN = ("rounds", "seed")  # given apart from the spec
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Outcomes, or an adversary who will choose them; and C and K where they are known.
+    """Outcomes, or an adversary who will choose them; C, K and the means where they are known.
 
     Examples
     --------
@@ -47,6 +47,7 @@ class Source:
     adversary: Adversary | None = None
     deviation: float | None = None
     segments: int | None = None
+    means: Floats | None = None
 
 
 def find(spec: str, *, rounds: int, seed: int = 0) -> Source:
@@ -79,7 +80,7 @@ def find(spec: str, *, rounds: int, seed: int = 0) -> Source:
         settled = _specs.settle(maker, values, {"T": rounds})
         if _specs.parse("stream", spec).name in FAMILIES:
             stream = _drawn(maker, rounds, seed, tuple(map(_hashable, settled.items())))
-            return Source(stream.outcomes, None, stream.deviation, stream.segments)
+            return Source(stream.outcomes, None, stream.deviation, stream.segments, stream.means)
         seeded = {"seed": seed} if "seed" in _specs.offered(maker, ()) else {}
         return Source(adversary=maker(**settled, **seeded))
     except (ValueError, TypeError) as error:
