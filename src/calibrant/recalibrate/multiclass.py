@@ -169,7 +169,7 @@ class MulticlassRecalibrator:
     def expected(self, probabilities: npt.ArrayLike) -> Floats:
         """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
 
-        In mode "top-label" this is the mean of what `predict` would give.
+        The classes are put together after the means are taken, not before.
         """
         return self._engine.expected(self._row(probabilities))
 
