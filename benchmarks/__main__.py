@@ -16,7 +16,9 @@ from benchmarks import (  # noqa: E402
     certificates,
     choices,
     error,
+    groups,
     machine,
+    multiclass,
     paper,
     recalibrate,
     speed,
@@ -28,6 +30,8 @@ PARTS = {
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
+    "groups": groups,
+    "multiclass": multiclass,
     "certificates": certificates,
 }
 LONG = {"certificates"}

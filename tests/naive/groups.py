@@ -12,7 +12,7 @@ class NaiveGroup:
         self.own = NaiveRecalibrator(seed=seed)
         self.last = NaiveRecalibrator(seed=seed)
         rest = len(self.last.experts) - 1
-        self.last.weights = np.array([0.5] + [0.5 / rest] * rest)
+        self.last.weights = np.array([0.9] + [0.1 / rest] * rest)
         self.weights = np.array([0.9, 0.1])
 
 

@@ -169,7 +169,7 @@ class MulticlassRecalibrator:
     def expected(self, probabilities: npt.ArrayLike) -> Floats:
         """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
 
-        In mode "top-label" this is the mean of what `predict` would give.
+        The classes are put together after the means are taken, not before.
         """
         return self._engine.expected(self._row(probabilities))
 
@@ -207,10 +207,14 @@ class MulticlassRecalibrator:
         return recalibrator
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
-        row = np.asarray(probabilities)
+        try:
+            row = np.asarray(probabilities)
+        except ValueError:  # a list of lists of different lengths
+            row = np.empty(())
         if row.ndim != 1:
             raise ValueError(
-                f"probabilities must be one row of {len(self._labels)}, got shape {row.shape}"
+                f"probabilities must be one row of {len(self._labels)}, "
+                f"got {describe(probabilities)}"
             )
         checked: Floats = as_distributions(row[None], "probabilities", len(self._labels))[0]
         return checked

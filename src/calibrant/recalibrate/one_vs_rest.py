@@ -74,6 +74,8 @@ class PerClass:
         states = unstack_states("class_", state, len(self.kernels))
         for kernel, each in zip(self.kernels, states, strict=True):
             kernel._set_state(each)
+        if len({(kernel.rounds, kernel.learned) for kernel in self.kernels}) > 1:
+            raise ValueError("saved classes must all have played the same rounds")
 
     def check_played(self, key: int, rows: Floats) -> None:
         """Refuse a saved prediction that cannot have been made here."""

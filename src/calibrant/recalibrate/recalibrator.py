@@ -19,7 +19,8 @@ class Recalibrator(RecalibrateKernel):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations follows the scores; its word is placed on a grid of points
-    and moved only where the outcomes show a point to be biased. `docs/recalibrate.md` says how.
+    and moved only where the outcomes show a point to be biased. `docs/recalibrate.md` says how, and
+    `docs/groups.md` what becomes of groups.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Recalibrator(RecalibrateKernel):
         How many predictions with an id may wait for their outcomes; also how many finished ids
         are remembered, so that an outcome told twice is counted once.
     max_groups : int, default 1000
-        How many groups `by` may name. A group takes about 20 kB.
+        How many groups `by` may name. A group takes about 15 kB.
 
     Examples
     --------

@@ -15,6 +15,8 @@ from calibrant.recalibrate.states import stack_states, unstack_states
 from calibrant.recalibrate.waiting import Played
 
 Labels = npt.NDArray[np.int64]
+#: By how much of itself the top class stays above another that would otherwise equal it.
+HAIR = 2.0**-40
 
 
 class TopLabel:
@@ -86,18 +88,30 @@ class TopLabel:
 
 
 def with_confidence(p: Floats, tops: npt.ArrayLike, confidences: npt.ArrayLike) -> Floats:
-    """Return rows with other confidences in their top classes.
+    """Return rows with other confidences in their top classes, which stay on top if they can.
 
-    The other classes keep their proportions. Where they had nothing, they share evenly.
+    The other classes share what is left in their old proportions, but none gets more than its cap,
+    a hair below the confidence: what is above goes to the others, again in proportion. They share
+    evenly where they had nothing, and where the confidence is below one in K: then some class must
+    be above it.
     """
-    at, sure = (np.arange(len(p)), np.asarray(tops)), np.asarray(confidences)
-    rest = p.copy()
-    rest[at] = 0.0
-    left = rest.sum(axis=1)
-    rest[left == 0.0] = 1.0 / (p.shape[1] - 1)
-    left[left == 0.0] = 1.0
-    rows: Floats = rest * ((1.0 - sure) / left)[:, None]
-    rows[at] = sure
+    sure = np.asarray(confidences)[:, None]
+    others = np.arange(p.shape[1]) != np.asarray(tops)[:, None]
+    cap = sure * (1.0 - HAIR)
+    crowded = cap * (p.shape[1] - 1) < 1.0 - sure
+    cap, p = np.where(crowded, 1.0, cap), np.where(crowded, 1.0, p)
+    rows: Floats = np.where(others, 0.0, sure)
+    free = others
+    while free.any():
+        left = 1.0 - rows.sum(axis=1, keepdims=True)
+        weights = np.where(free, p, 0.0)
+        weights = np.where(weights.any(axis=1, keepdims=True), weights, free)
+        total = weights.sum(axis=1, keepdims=True)
+        shares = weights * (left / np.where(total > 0.0, total, 1.0))
+        above = shares > cap
+        settled = free & ~above.any(axis=1, keepdims=True)
+        rows = np.where(settled, shares, np.where(above, cap, rows))
+        free = free & ~(settled | above)
     return rows
 
 

@@ -39,7 +39,7 @@ def check_id(value: object, name: str = "id") -> Id:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError(f"{name} must be a string or an integer, got {describe(value)}")
-    return value
+    return str(value) if isinstance(value, str) else int(value)
 
 
 class Waiting:

@@ -187,7 +187,7 @@ def side_by_side(series: Mapping[str, Floats], outcomes: Floats) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
     with styled():
-        figure = Figure(figsize=(4.6 * len(series), 5.7), layout="constrained")
+        figure = Figure(figsize=(4.6 * len(series), 6.1), layout="constrained")
         for ax, (name, values) in zip(
             figure.subplots(1, len(series), squeeze=False)[0], series.items(), strict=True
         ):
