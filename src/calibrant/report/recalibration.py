@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,7 @@ def recalibration_page(
     page.section("Before and after", READING)
     page.table(
         ["", *names, "what it is"],
-        [[name, *values, meaning] for name, values, meaning in measured_rows(both)],
+        [[name, *map(digits, values), meaning] for name, values, meaning in measured_rows(both)],
         "All rounds with an outcome.",
     )
     page.section(
@@ -136,6 +137,21 @@ def recalibration_page(
     return page
 
 
+def digits(value: float) -> str:
+    """Return a number with digits enough to see a small change.
+
+    Examples
+    --------
+    >>> digits(0.17301), digits(1725.04), digits(53877)
+    ('0.1730', '1,725.0', '53,877')
+    """
+    if math.isinf(value):
+        return "infinite"  # a log loss, where something called impossible happened
+    if value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if value >= 10.0 else f"{value:.4f}"
+
+
 def worst_of(both: BeforeAfter) -> list[float]:
     """Return the worst ECE of a window, raw first."""
     columns = [scores for scores in (both.raw, both.calibrated) if scores is not None]
@@ -152,7 +168,11 @@ def add_groups(page: Page, both: BeforeAfter) -> None:
         "chance." + (f" The {rest:,} smallest groups are not shown." if rest else ""),
     )
     head, rows = group_rows(both, shown_only=MOST_GROUPS)
-    page.table(head, rows, "Brier score and ECE (20 bins) by group.")
+    page.table(
+        head,
+        [[row[0], *(digits(float(value)) for value in row[1:])] for row in rows],
+        "Brier score and ECE (20 bins) by group.",
+    )
 
 
 def group_rows(
@@ -187,11 +207,12 @@ def side_by_side(series: Mapping[str, Floats], outcomes: Floats) -> Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
     with styled():
-        figure = Figure(figsize=(4.6 * len(series), 6.1), layout="constrained")
+        figure = Figure(figsize=(4.6 * len(series), 6.0), layout="constrained")
         for ax, (name, values) in zip(
             figure.subplots(1, len(series), squeeze=False)[0], series.items(), strict=True
         ):
-            ReliabilityDiagram.from_predictions(values, outcomes, bins=10, name=name).plot(ax)
+            diagram = ReliabilityDiagram.from_predictions(values, outcomes, bins=10, name=name)
+            diagram.plot(ax).set_anchor("N")  # what room is left belongs to the strip below
     return figure
 
 
