@@ -50,13 +50,14 @@ def test_the_order_of_events_is_what_asking_each_row_gives(stream):
     )
 
 
-@given(streams())
-def test_predictions_are_those_of_the_slow_twin(stream):
+@given(streams(), st.booleans())
+def test_predictions_are_those_of_the_slow_twin(stream, in_groups):
     scores, outcomes, times, available = stream
+    by = ["ab"[row % 2] for row in range(len(times))] if in_groups else None
     fast = recalibrate_rows(
-        Recalibrator(seed=3), scores, outcomes, arrivals_of(times, available, outcomes)
+        Recalibrator(seed=3), scores, outcomes, arrivals_of(times, available, outcomes), by
     )
-    assert fast.tolist() == recalibrated(scores, outcomes, times, available, seed=3)
+    assert fast.tolist() == recalibrated(scores, outcomes, times, available, seed=3, by=by)
 
 
 @given(streams(), st.data())
