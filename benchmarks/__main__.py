@@ -1,6 +1,6 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
-Without a name, all parts but those that take an hour.
+Without a name, all parts but those that take an hour. ``figures`` draws the README's figures.
 """
 
 import re
@@ -17,6 +17,7 @@ from benchmarks import (  # noqa: E402
     choices,
     error,
     groups,
+    figures,
     machine,
     multiclass,
     paper,
@@ -50,7 +51,12 @@ def quote(name, texts, titles):
 
 def main(names):
     console = Console(stderr=True)
-    for name in names or [part for part in PARTS if part not in LONG]:
+    for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:
+        if name == "figures":
+            with console.status(name) as status:
+                for path in figures.write(status.update):
+                    console.print(f"wrote docs/figures/{path.name}")
+            continue
         with console.status(name) as status:
             texts = []
             for text in PARTS[name].tables(status.update):

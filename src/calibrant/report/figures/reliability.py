@@ -128,7 +128,8 @@ class ReliabilityDiagram:
 
     def _draw_points(self, ax: Axes, position: int, name: str, table: ReliabilityTable) -> None:
         look, often = series(position), table.count >= RARE * table.count.sum()
-        for some, alpha in ((often, 1.0), (~often & (table.count > 0), 0.3)):
+        rare = ~often & (table.count > 0)
+        for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
             said, happened = table.mean_prediction[some], table.mean_outcome[some]
             low, high = table.interval_low[some], table.interval_high[some]
             ax.vlines(said, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2)
