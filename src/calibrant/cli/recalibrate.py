@@ -121,14 +121,14 @@ def name_of(table: Table, rows: Scored, row: int) -> str:
     if rows.clock is not None:
         return rows.clock.shown(row)
     unit, number = table.row_name(row)
-    return f"{unit} {number:,}"
+    return f"{unit} {number}"
 
 
 def headline(job: Job, table: Table, rows: Scored, both: BeforeAfter) -> str:
     """Return what was read, and how outcomes came."""
     parts = [
         f"{table.source}: {len(table):,} rounds, scores {job.score!r}, outcomes "
-        f"{rows.outcome_column!r}, mean outcome {both.mean_outcome:.4f}"
+        f"{rows.outcome_column!r} (mean {both.mean_outcome:.4f})"
     ]
     never, too_late = missing_outcomes(rows.arrivals.never), rows.arrivals.too_late
     if never:
