@@ -18,6 +18,9 @@ from calibrant.cli import before_after, console
 from calibrant.cli.arguments import read_source
 from calibrant.recalibrate.arrivals import recalibrate_rows
 from calibrant.report.before_after import BeforeAfter
+from calibrant.report.page import Page
+from calibrant.report.recalibration import recalibration_page
+from calibrant.report.style import styled
 from calibrant.report.what_changed import what_changed
 from calibrant.streams import Table, replacing, write
 from calibrant.streams.errors import InputError
@@ -83,28 +86,89 @@ def recalibrate_file(job: Job) -> None:
                 recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
             )
         with console.busy("measuring"):
-            known = np.flatnonzero(~np.isnan(rows.outcomes))
-            raw = raw_probabilities(rows.scores, job.kind)
-            seen = None if raw is None else raw[known]
-            both = BeforeAfter.from_predictions(
-                seen, calibrated[known], rows.outcomes[known],
-                groups=None if rows.groups is None else [rows.groups[row] for row in known],
-            )  # fmt: skip
-            points = what_changed(
-                both, never=rows.arrivals.never,
-                place=lambda at: name_of(table, rows, int(known[at])),
-            )  # fmt: skip
-        if report is not None:
-            with console.busy(f"drawing {job.report}"):
-                page = page_of(job, table, rows, both, points, seen, calibrated, known)
+            result = Result.of(job, table, rows, calibrated)
+            page = result.page().html().encode() if report is not None else b""
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
                 write(job.out, table.with_column(job.column, calibrated))
         if report is not None:
-            report.write(page.encode())
-    console.say(headline(job, table, rows, both))
-    before_after.show(both, points)
+            report.write(page)
+    console.say(result.headline())
+    before_after.show(result.both, result.points)
     show_where(job)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came of a job, on the rows whose outcomes are known."""
+
+    job: Job
+    table: Table
+    rows: Scored
+    raw: Floats | None
+    calibrated: Floats
+    outcomes: Floats
+    both: BeforeAfter
+    points: list[str]
+
+    @classmethod
+    def of(cls, job: Job, table: Table, rows: Scored, calibrated: Floats) -> Result:
+        """Measure what came of a job."""
+        known = np.flatnonzero(~np.isnan(rows.outcomes))
+        scores, calibrated, outcomes = (
+            column[known] for column in (rows.scores, calibrated, rows.outcomes)
+        )
+        raw = raw_probabilities(scores, job.kind)
+        groups = None if rows.groups is None else [rows.groups[row] for row in known]
+        both = BeforeAfter.from_predictions(raw, calibrated, outcomes, groups=groups)
+        points = what_changed(
+            both,
+            never=rows.arrivals.never,
+            place=lambda at: name_of(table, rows, int(known[at])),
+        )
+        return cls(job, table, rows, raw, calibrated, outcomes, both, points)
+
+    def headline(self) -> str:
+        """Return what was read, and how outcomes came."""
+        lines = [
+            f"{self.table.source}: {len(self.table):,} rounds, scores {self.job.score!r}, outcomes "
+            f"{self.rows.outcome_column!r} (mean {self.both.mean_outcome:.4f})"
+        ]
+        never, too_late = missing_outcomes(self.rows.arrivals.never), self.rows.arrivals.too_late
+        if never:
+            lines.append(never)
+        if self.job.available is not None and too_late:
+            lines.append(f"outcomes that arrived only after the last prediction: {too_late:,}")
+        return "\n".join(lines) + "\n"
+
+    def page(self) -> Page:
+        """Return the report."""
+        return recalibration_page(
+            self.both, self.raw, self.calibrated, self.outcomes,
+            title=f"{Path(self.table.source).name}: scores before and after recalibration",
+            points=self.points, made=self.made(),
+        )  # fmt: skip
+
+    def made(self) -> dict[str, str]:
+        """Return how the run was made."""
+        job = self.job
+        columns = {
+            "score": job.score, "outcome": self.rows.outcome_column, "id": job.id,
+            "time": job.time, "available": job.available, "by": job.by,
+        }  # fmt: skip
+        known = "each known to the next row"
+        if job.available is not None:
+            known = f"known from column {job.available!r} on, used by later predictions only"
+        return {
+            "command": job.command,
+            "file": f"{self.table.source}, {len(self.table):,} rows",
+            "columns": ", ".join(f"{part} {name!r}" for part, name in columns.items() if name),
+            "scores are": job.kind,
+            "outcomes are": f"{known}; {self.rows.arrivals.never:,} never arrived",
+            "seed": str(job.seed),
+            "calibrant": __version__,
+            "numpy": np.__version__,
+        }
 
 
 def raw_probabilities(scores: Floats, kind: str) -> Floats | None:
@@ -124,63 +188,9 @@ def name_of(table: Table, rows: Scored, row: int) -> str:
     return f"{unit} {number}"
 
 
-def headline(job: Job, table: Table, rows: Scored, both: BeforeAfter) -> str:
-    """Return what was read, and how outcomes came."""
-    parts = [
-        f"{table.source}: {len(table):,} rounds, scores {job.score!r}, outcomes "
-        f"{rows.outcome_column!r} (mean {both.mean_outcome:.4f})"
-    ]
-    never, too_late = missing_outcomes(rows.arrivals.never), rows.arrivals.too_late
-    if never:
-        parts.append(never)
-    if job.available is not None and too_late:
-        parts.append(f"outcomes that arrived only after the last prediction: {too_late:,}")
-    return "\n".join(parts) + "\n"
-
-
 def missing_outcomes(count: int) -> str | None:
     """Say how many outcomes never arrived, if any."""
     return f"outcomes that never arrived: {count:,}" if count else None
-
-
-def page_of(
-    job: Job,
-    table: Table,
-    rows: Scored,
-    both: BeforeAfter,
-    points: list[str],
-    raw: Floats | None,
-    calibrated: Floats,
-    known: np.ndarray[tuple[int], np.dtype[np.intp]],
-) -> str:
-    """Return the report as HTML."""
-    from calibrant.report.recalibration import recalibration_page  # noqa: PLC0415 - draws
-
-    columns = {
-        "score": job.score, "outcome": rows.outcome_column, "id": job.id, "time": job.time,
-        "available": job.available, "by": job.by,
-    }  # fmt: skip
-    outcomes = (
-        f"known from column {job.available!r} on, used by later predictions only"
-        if job.available
-        else "each known to the next row"
-    )
-    made = {
-        "command": job.command,
-        "file": f"{table.source}, {len(table):,} rows",
-        "columns": ", ".join(f"{part} {name!r}" for part, name in columns.items() if name),
-        "scores are": job.kind,
-        "outcomes are": f"{outcomes}; {rows.arrivals.never:,} never arrived",
-        "seed": str(job.seed),
-        "calibrant": __version__,
-        "numpy": np.__version__,
-    }
-    page = recalibration_page(
-        both, raw, calibrated[known], rows.outcomes[known],
-        title=f"{Path(table.source).name}: scores before and after recalibration",
-        points=points, made=made,
-    )  # fmt: skip
-    return page.html()
 
 
 def show_where(job: Job) -> None:
@@ -203,8 +213,6 @@ def opened(report: Path | None) -> Iterator[BinaryIO | None]:
         return
     if report.suffix.lower() not in (".html", ".htm"):
         raise InputError("the name of a report must end in .html", source=str(report))
-    from calibrant.report.style import styled  # noqa: PLC0415
-
     with styled():
         pass  # or learn now, not after the work, that matplotlib is missing
     with replacing(report) as file:

@@ -99,7 +99,9 @@ def take_scored(
             check_order(clock)
         if available is not None:
             if clock is None:
-                raise ValueError("--available needs --time: late is late for a time of prediction")
+                raise ValueError(
+                    "available needs time: an outcome is late for predictions made before it"
+                )
             arrivals = by_clock(clock, read_column_clock(table, available), ~np.isnan(outcomes))
         groups = None if by is None else groups_of(listed_cells(table, by), by)
     return Scored(scores, outcomes, outcome, arrivals, clock, groups, note)
