@@ -112,6 +112,21 @@ def test_groups_have_a_table(calibrant, scores, scored):
     assert table.index("north") < table.index("south")  # the larger one first
 
 
+def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
+    odd = ["[bold]", "[/]", ":smile:", "<b>&"]
+    lines = scores.read_text().splitlines()
+    for at in range(1, len(lines)):
+        cells = lines[at].split(",")
+        cells[3] = odd[at % 4]
+        lines[at] = ",".join(cells)
+    scores.write_text("\n".join(lines) + "\n")
+    result = calibrant("run", scores, *NAMES, "--by", "place", "--report", tmp_path / "r.html")
+    assert result.exit_code == 0, result.stderr
+    for name in odd:
+        assert name in result.stdout
+    assert "&lt;b&gt;&amp;" in (tmp_path / "r.html").read_text()
+
+
 def test_logits_and_margins(calibrant, tmp_path):
     random = np.random.default_rng(2)
     logits = random.normal(0, 2, 400).round(3)

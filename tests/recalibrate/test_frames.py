@@ -178,6 +178,12 @@ def test_nan_is_not_missing_where_the_library_tells_them_apart():
         recalibrate_frame(frame, score="s", outcome="y")
 
 
+def test_two_columns_of_one_name_are_refused():
+    frame = pandas.DataFrame([[0.1, 0.2, 1]], columns=["s", "s", "y"])
+    with pytest.raises(ValueError, match="'s' 2 times"):
+        recalibrate_frame(frame, score="s", outcome="y")
+
+
 @pytest.mark.parametrize("frame", [None, [1, 2], {"s": [1]}, polars.LazyFrame({"s": [1]})])
 def test_what_is_no_frame_is_refused(frame):
     with pytest.raises(ValueError, match="frame must be a data frame held in memory"):

@@ -31,7 +31,10 @@ def show(both: BeforeAfter, points: Sequence[str]) -> None:
     console.out.print("\n", reliability(both))
     if both.groups:
         head, rows = group_rows(both, shown_only=MOST_GROUPS)
-        shown = [[str(row[0]), *(console.number(float(x)) for x in row[1:])] for row in rows]
+        shown: list[list[str | Text]] = [
+            [Text(str(group)), *(console.number(float(value)) for value in values)]
+            for group, *values in rows
+        ]
         console.out.print("\n", console.figures("By group", head, shown))
         if len(both.groups) > MOST_GROUPS:
             console.explain(f"and {len(both.groups) - MOST_GROUPS:,} smaller groups")

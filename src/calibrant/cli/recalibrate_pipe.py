@@ -18,7 +18,7 @@ from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
 from calibrant.measures import Scorecard
 from calibrant.recalibrate.waiting import Id, check_id
 from calibrant.streams.cells import finite_number, is_missing, probability
-from calibrant.streams.columns import find_column
+from calibrant.streams.columns import check_there, find_column
 from calibrant.streams.errors import InputError
 from calibrant.streams.lines import Line, follow_lines
 
@@ -107,8 +107,7 @@ class ScorePipe:
     def check_names(self, names: list[str]) -> None:
         """Require that a line of names has what was asked for; find the outcome's."""
         for name in (self.job.score, self.job.id, self.job.by):
-            if name is not None:
-                find_column(names, "outcome", name, SOURCE)
+            check_there(names, name, SOURCE)
         self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)
         console.note(note)
 

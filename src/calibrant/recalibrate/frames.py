@@ -86,6 +86,8 @@ def recalibrate_frame(
             "frame must be a data frame held in memory (pandas, polars, pyarrow), "
             f"got {describe(frame)}"
         ) from None
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"frame: {' '.join(str(error).split())}") from None
     named = {
         "score": score, "outcome": outcome, "id": id, "time": time, "available": available, "by": by
     }  # fmt: skip

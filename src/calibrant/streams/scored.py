@@ -18,7 +18,7 @@ from calibrant.recalibrate.errors import RowError
 from calibrant.recalibrate.frames import cells_of, clock_of
 from calibrant.recalibrate.waiting import Id
 from calibrant.streams.cells import BadCellError, finite_numbers, is_missing, probabilities
-from calibrant.streams.columns import find_column
+from calibrant.streams.columns import check_there, find_column
 from calibrant.streams.errors import InputError
 from calibrant.streams.table import Table, plain
 
@@ -79,8 +79,7 @@ def take_scored(
     names, source = list(table.columns), table.source
     outcome, note = find_column(names, "outcome", outcome, source)
     for given in (score, id, time, available, by):
-        if given is not None:
-            find_column(names, "outcome", given, source)
+        check_there(names, given, source)
     with rows_named_as_in(table):
         with cells_in(score):
             scores = finite_numbers(plain(table.columns[score]))
