@@ -275,8 +275,8 @@ class Report:
             [
                 [
                     c.error, c.world, c.claim, c.forecaster, c.axis,
-                    c.claimed_exponent, round(c.fitted, 3), f"{c.low:.2f} to {c.high:.2f}",
-                    c.verdict,
+                    c.claimed_exponent, round(c.fitted, 3),
+                    f"{c.low:.2f}\u00a0to\u00a0{c.high:.2f}", c.verdict,
                 ]
                 for c in self.claims
             ],
