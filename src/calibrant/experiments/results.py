@@ -55,13 +55,12 @@ class Identity(NamedTuple):
 class Identifier:
     """Turns cells into identities; reads each spec, and each file, once."""
 
-    def __init__(self, measures: Iterable[str]) -> None:
-        self._measures = tuple(sorted(set(measures)))
+    def __init__(self) -> None:
         self._forecasters: dict[str, tuple[str, str]] = {}
         self._streams: dict[str, tuple[str, str]] = {}
 
-    def __call__(self, cell: Cell) -> Identity:
-        """Return the identity of a cell."""
+    def __call__(self, cell: Cell, measures: Iterable[str]) -> Identity:
+        """Return the identity of a cell with its measures."""
         if cell.forecaster not in self._forecasters:
             name, parameters = forecasters.parameters(cell.forecaster)
             self._forecasters[cell.forecaster] = name, as_text(parameters)
@@ -73,7 +72,7 @@ class Identifier:
             *self._streams[cell.stream],
             cell.rounds,
             cell.seed,
-            self._measures,
+            tuple(sorted(set(measures))),
             calibrant.__version__,
             np.__version__,
         )

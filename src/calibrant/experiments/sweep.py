@@ -66,7 +66,7 @@ def sweep(
     cells: Iterable[Cell],
     folder: str | os.PathLike[str],
     *,
-    measures: Sequence[str] = DEFAULT_MEASURES,
+    measures: Sequence[str] | Callable[[Cell], Sequence[str]] = DEFAULT_MEASURES,
     engine: str = "local",
     workers: int | None = None,
     advance: Callable[[Progress], None] | None = None,
@@ -83,8 +83,8 @@ def sweep(
     folder : path
         Where to; made if it is not there. What an earlier sweep finished there is not played
         again, but all of it must belong to this plan.
-    measures : sequence of str
-        Which of `calibrant.experiments.cells.MEASURES` to take.
+    measures : sequence of str, or callable
+        Which of `calibrant.experiments.cells.MEASURES` to take, of all cells or by cell.
     engine : {"local", "ray"}
         Where cells are played: on the cores of this machine or on a Ray cluster.
     workers : int, optional
@@ -112,10 +112,6 @@ def sweep(
     ['results.parquet']
     """
     import_pyarrow()
-    for name in measures:
-        check_choice("measures", name, MEASURES)
-    if not measures:
-        raise ValueError("measures must not be empty")
     check_choice("engine", engine, tuple(ENGINES))
     crew = ENGINES[engine](workers)
     wanted = identified(cells, measures)
@@ -150,17 +146,31 @@ def sweep(
         book.remove()
 
 
-def identified(cells: Iterable[Cell], measures: Sequence[str]) -> dict[Identity, Cell]:
+def identified(
+    cells: Iterable[Cell], measures: Sequence[str] | Callable[[Cell], Sequence[str]]
+) -> dict[Identity, Cell]:
     """Return the cells by what they are, each once; refuse specs that mean nothing."""
-    identify = Identifier(measures)
+    identify = Identifier()
     wanted: dict[Identity, Cell] = {}
+    if not callable(measures):
+        check_measures(measures)
     for cell in cells:
         if not isinstance(cell, Cell):
             raise ValueError(f"cells must be Cells, got {cell!r}")
-        wanted.setdefault(identify(cell), cell)
+        chosen = check_measures(measures(cell)) if callable(measures) else measures
+        wanted.setdefault(identify(cell, chosen), cell)
     if not wanted:
         raise ValueError("cells must not be empty: there is nothing to play")
     return wanted
+
+
+def check_measures(measures: Sequence[str]) -> Sequence[str]:
+    """Return the names of measures, or say which is none."""
+    for name in measures:
+        check_choice("measures", name, MEASURES)
+    if not measures:
+        raise ValueError("measures must not be empty")
+    return measures
 
 
 def check(cells: Iterable[Cell]) -> None:
@@ -235,7 +245,8 @@ def play_all(
         )
         for number, identity in enumerate(todo)
     ]
-    pace = Pace((task.cell for task in tasks), todo[0].measures, crew.workers)
+    measures = {name for identity in todo for name in identity.measures}
+    pace = Pace((task.cell for task in tasks), measures, crew.workers)
     problems: list[str] = []
     done = before
     if advance is not None:
