@@ -16,7 +16,7 @@ from calibrant.experiments import results
 from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, plan
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
 from calibrant.experiments.summary import Figure, summarise
-from calibrant.experiments.sweep import ENGINES, Progress, SweepError, sweep
+from calibrant.experiments.sweep import ENGINES, Progress, SweepError, count_kept, sweep
 from calibrant.streams.named import length
 
 SPECS = "Several with commas between them, or the option repeated."
@@ -134,10 +134,11 @@ def watched(folder: Path) -> Iterator[Callable[[Progress], None]]:
             yield advance
         except KeyboardInterrupt:
             bar.stop()
-            console.note(
-                f"{seen.cells:,} of {seen.of:,} cells are kept in {folder}; "
-                "the same command continues from there"
-            )
+            if seen.of:
+                console.note(
+                    f"{count_kept(folder):,} of {seen.of:,} cells are kept in {folder}; "
+                    "the same command continues from there"
+                )
             raise
 
 

@@ -15,6 +15,7 @@ from calibrant.experiments.cells import Cell
 from calibrant.forecasters import named as forecasters
 from calibrant.streams import named as streams
 from calibrant.streams.atomic import replacing
+from calibrant.streams.errors import InputError
 from calibrant.streams.frames import import_pyarrow
 
 __all__ = ["COLUMNS", "NAME", "read"]
@@ -129,8 +130,16 @@ def read(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     >>> rows[0]["forecaster"], rows[0]["measure"], rows[0]["value"] >= 1
     ('zoom', 'points', True)
     """
-    _, parquet = import_pyarrow()
-    rows: list[dict[str, Any]] = parquet.read_table(Path(folder) / NAME).to_pylist()
+    arrow, parquet = import_pyarrow()
+    path = str(Path(folder) / NAME)
+    try:
+        table = parquet.read_table(path, columns=list(COLUMNS))
+    except FileNotFoundError:
+        raise InputError("there are no results; has the sweep finished?", source=path) from None
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"not the results of a sweep ({reason})", source=path) from None
+    rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
@@ -138,7 +147,6 @@ def finished_in(folder: Path) -> dict[Identity, dict[str, float]]:
     """Return the cells of a finished sweep, if there is one in this folder."""
     if not (folder / NAME).exists():
         return {}
-    import_pyarrow()
     cells: dict[tuple[Any, ...], dict[str, float]] = {}
     same = [name for name in Identity._fields if name != "measures"]
     for row in read(folder):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -26,7 +27,7 @@ from calibrant.forecasters import named as forecasters
 from calibrant.streams import named as streams
 from calibrant.streams.frames import import_pyarrow
 
-__all__ = ["ENGINES", "Progress", "SweepError", "sweep"]
+__all__ = ["ENGINES", "Progress", "SweepError", "count_kept", "sweep"]
 
 
 class Engine(Protocol):
@@ -43,7 +44,7 @@ class Engine(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
 
-    def run(self, batches: Sequence[Batch]) -> Iterable[list[Report]]:
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
         """Play batches; yield the reports of each as it is done, in any order."""
 
 
@@ -103,7 +104,8 @@ def sweep(
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
+    >>> from contextlib import closing
+    from pathlib import Path
     >>> from calibrant.experiments.cells import plan
     >>> from calibrant.experiments.sweep import sweep
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -148,6 +150,25 @@ def sweep(
             )
         results.write(where, results.finished_in(where) | book.finished)
         book.remove()
+
+
+def count_kept(folder: str | os.PathLike[str]) -> int:
+    """Return how many cells are finished in a folder, whether or not its sweep is.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.experiments.sweep import count_kept
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     count_kept(folder)
+    0
+    """
+    where = Path(folder)
+    finished = set(results.finished_in(where))
+    if (where / journal.NAME).exists():
+        with (where / journal.NAME).open("rb") as file:
+            finished |= journal.read(file)[0].keys()
+    return len(finished)
 
 
 def identified(cells: Iterable[Cell], measures: Sequence[str]) -> dict[Identity, Cell]:
@@ -240,14 +261,16 @@ def play_all(
     done = before
     if advance is not None:
         advance(pace.progress(done, len(wanted)))
-    for reports in crew.run(batches_of(tasks, crew.workers)):
-        book.add((todo[r.number], r.values) for r in reports if r.error is None)
-        for report in reports:
-            cell = wanted[todo[report.number]]
-            pace.finish(cell, report.seconds)
-            if report.error is not None:
-                problems.append(f"{cell}: {report.error}")
-        done += sum(report.error is None for report in reports)
-        if advance is not None:
-            advance(pace.progress(done, len(wanted)))
+    # Closed at once, whatever happens here: then no worker goes on.
+    with closing(crew.run(batches_of(tasks, crew.workers))) as finished:
+        for reports in finished:
+            book.add((todo[r.number], r.values) for r in reports if r.error is None)
+            for report in reports:
+                cell = wanted[todo[report.number]]
+                pace.finish(cell, report.seconds)
+                if report.error is not None:
+                    problems.append(f"{cell}: {report.error}")
+            done += sum(report.error is None for report in reports)
+            if advance is not None:
+                advance(pace.progress(done, len(wanted)))
     return sorted(problems)
