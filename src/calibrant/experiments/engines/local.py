@@ -16,7 +16,7 @@ from calibrant._checks import check_integer
 from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
 
 # A worker that dies is replaced; a cell that so many workers died of is not tried again.
-DEATHS = 2
+DEATHS = 3
 SPAWN = get_context("spawn")
 
 
