@@ -18,7 +18,7 @@ from calibrant.streams.atomic import replacing
 from calibrant.streams.errors import InputError
 from calibrant.streams.frames import import_pyarrow
 
-__all__ = ["COLUMNS", "NAME", "read"]
+__all__ = ["COLUMNS", "read"]
 
 #: The name of the file in its folder.
 NAME = "results.parquet"

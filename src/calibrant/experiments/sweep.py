@@ -104,8 +104,7 @@ def sweep(
     Examples
     --------
     >>> import tempfile
-    >>> from contextlib import closing
-    from pathlib import Path
+    >>> from pathlib import Path
     >>> from calibrant.experiments.cells import plan
     >>> from calibrant.experiments.sweep import sweep
     >>> with tempfile.TemporaryDirectory() as folder:
