@@ -68,15 +68,18 @@ def test_the_marked_figure_is_the_least_mean(calibrant, tmp_path):
         assert [name for name in by if by[name].best] == [min(means, key=means.get)]
 
 
-def test_a_narrow_terminal_shows_the_best(calibrant, tmp_path, monkeypatch):
+def test_a_narrow_terminal_names_the_best(calibrant, tmp_path, monkeypatch):
     arguments = (*SMALL, "--forecasters", "paper", "--streams", "drift", "--out", tmp_path)
-    wide = calibrant(*arguments)
-    assert "restarting" in wide.stdout
-    monkeypatch.setattr("calibrant.cli.console.out.width", 60)
-    narrow = calibrant(*arguments)
-    shown = re.search(r"the best (\d) of 6 forecasters", narrow.stdout)
+    wide = calibrant(*arguments).stdout
+    assert "restarting" in wide
+    monkeypatch.setattr("calibrant.cli.console.out.width", 70)
+    narrow = calibrant(*arguments).stdout
+    shown = re.search(r"\((\d) of 6 forecasters", narrow)
     assert int(shown[1]) < 6
-    assert max(map(len, narrow.stdout.splitlines()[:5])) <= 60
+    assert max(map(len, narrow.splitlines()[:5])) <= 70
+    for (stream, rounds), by in summarise(results.read(tmp_path), "cal2").items():
+        (best,) = (name for name, figure in by.items() if figure.best)
+        assert re.search(rf"^{stream}, {rounds} +{re.escape(best)}( |$)", narrow, re.M)
 
 
 def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):

@@ -12,7 +12,7 @@ from calibrant.experiments import journal, results
 from calibrant.experiments.cells import Cell, plan, play
 from calibrant.experiments.engines import batches, local
 from calibrant.experiments.sweep import Progress, SweepError, sweep
-from calibrant.streams import frames
+from calibrant.streams import Table, frames, write
 
 FORECASTERS = ["zoom", "foster-hart:horizon=T", "swap:cells=5"]
 STREAMS = ["drift", "iid:mean=0.3", "chaser", "quakes6h"]
@@ -292,6 +292,9 @@ def test_a_missing_pyarrow_is_told_before_any_work(tmp_path, monkeypatch):
 def test_a_strange_results_file_is_refused(tmp_path):
     (tmp_path / results.NAME).write_bytes(b"PAR1 and no more")
     with pytest.raises(ValueError, match="not the results of a sweep"):
+        sweep(CELLS, tmp_path, workers=1)
+    write(tmp_path / results.NAME, Table("memory", {"y": ["1", "0"]}))
+    with pytest.raises(ValueError, match="other columns"):
         sweep(CELLS, tmp_path, workers=1)
     (tmp_path / results.NAME).unlink()
     with pytest.raises(ValueError, match="there are no results"):

@@ -133,12 +133,16 @@ def read(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     arrow, parquet = import_pyarrow()
     path = str(Path(folder) / NAME)
     try:
-        table = parquet.read_table(path, columns=list(COLUMNS))
+        # Not `read_table`, which imports pandas where there is one.
+        with parquet.ParquetFile(path) as file:
+            table = file.read()
     except FileNotFoundError:
         raise InputError("there are no results; has the sweep finished?", source=path) from None
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"not the results of a sweep ({reason})", source=path) from None
+    if table.column_names != list(COLUMNS):
+        raise InputError("not the results of a sweep (other columns)", source=path)
     rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 

@@ -22,9 +22,8 @@ from calibrant.experiments.engines.batches import Batch, Report, Task, batches_o
 from calibrant.experiments.engines.local import LocalEngine
 from calibrant.experiments.engines.ray import RayEngine
 from calibrant.experiments.pace import Pace, Progress
-from calibrant.experiments.results import Identifier, Identity
-from calibrant.forecasters import named as forecasters
-from calibrant.streams import named as streams
+from calibrant.experiments.plans import check_makeable, check_same_plan, identified
+from calibrant.experiments.results import Identity
 from calibrant.streams.frames import import_pyarrow
 
 __all__ = ["ENGINES", "Progress", "SweepError", "count_kept", "sweep"]
@@ -120,7 +119,7 @@ def sweep(
     check_choice("engine", engine, tuple(ENGINES))
     crew = ENGINES[engine](workers)
     wanted = identified(cells, measures)
-    check(wanted.values())
+    check_makeable(wanted.values())
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
     kept = results.finished_in(where)
@@ -168,73 +167,6 @@ def count_kept(folder: str | os.PathLike[str]) -> int:
         with (where / journal.NAME).open("rb") as file:
             finished |= journal.read(file)[0].keys()
     return len(finished)
-
-
-def identified(cells: Iterable[Cell], measures: Sequence[str]) -> dict[Identity, Cell]:
-    """Return the cells by what they are, each once; refuse specs that mean nothing."""
-    identify = Identifier(measures)
-    wanted: dict[Identity, Cell] = {}
-    for cell in cells:
-        if not isinstance(cell, Cell):
-            raise ValueError(f"cells must be Cells, got {cell!r}")
-        wanted.setdefault(identify(cell), cell)
-    if not wanted:
-        raise ValueError("cells must not be empty: there is nothing to play")
-    return wanted
-
-
-def check(cells: Iterable[Cell]) -> None:
-    """Refuse a forecaster or a stream that cannot be made, before anything is played."""
-    games = dict.fromkeys((cell.stream, cell.rounds, cell.forecaster) for cell in cells)
-    rounds_of: dict[str, list[int]] = {}
-    for stream, rounds, _ in games:
-        rounds_of.setdefault(stream, []).append(rounds)
-    deviations = {}
-    for stream, all_rounds in rounds_of.items():
-        # What a family allows grows with its rounds: the shortest stream decides, and is cheap.
-        deviations[stream] = streams.find(stream, rounds=min(all_rounds)).deviation
-        most = streams.length(stream)
-        if most is not None and max(all_rounds) > most:
-            raise ValueError(f"stream {stream!r} has {most} rounds, not {max(all_rounds)}")
-    for stream, rounds, forecaster in games:
-        forecasters.make(forecaster, rounds=rounds, deviation=deviations[stream])
-
-
-def check_same_plan(
-    finished: Iterable[Identity], wanted: dict[Identity, Cell], folder: Path
-) -> None:
-    """Refuse a folder with cells of another plan: results are of one plan, whole."""
-    strange = [identity for identity in finished if identity not in wanted]
-    if strange:
-        raise ValueError(
-            f"{folder} holds {len(strange)} finished cells of another plan, for instance "
-            f"{said(strange[0])}{difference(strange[0], wanted)}; "
-            "choose another folder, remove this one, or ask for these cells too"
-        )
-
-
-def said(identity: Identity) -> str:
-    """Return a cell as a message names it."""
-    return (
-        f"{identity.forecaster} {identity.forecaster_parameters} on {identity.stream} "
-        f"{identity.stream_parameters}, {identity.rounds:,} rounds, seed {identity.seed}"
-    )
-
-
-def difference(identity: Identity, wanted: Iterable[Identity]) -> str:
-    """Say why a cell is not in a plan, where only one thing differs."""
-    for other in wanted:
-        names = [
-            name
-            for name, mine, its in zip(Identity._fields, identity, other, strict=True)
-            if mine != its
-        ]
-        if names in (["calibrant"], ["numpy"], ["measures"]):
-            name = names[0]
-            return f" ({name} {getattr(identity, name)}, now {getattr(other, name)})"
-        if names == ["stream_parameters"] and identity.stream == other.stream == "file":
-            return " (the file has changed)"
-    return ""
 
 
 def play_all(
