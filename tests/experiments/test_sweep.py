@@ -4,14 +4,16 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import signal
+from pathlib import Path
 
 import pytest
 
 from calibrant.experiments import journal, results
 from calibrant.experiments.cells import Cell, plan, play
 from calibrant.experiments.engines import batches, local
-from calibrant.experiments.sweep import Progress, SweepError, sweep
+from calibrant.experiments.sweep import Progress, SweepError, count_kept, sweep
 from calibrant.streams import Table, frames, write
 
 FORECASTERS = ["zoom", "foster-hart:horizon=T", "swap:cells=5"]
@@ -106,6 +108,32 @@ def test_damaged_lines_are_played_again(undisturbed, tmp_path):
     assert whole == sum(map(len, lines[:-1]))
     sweep(CELLS, tmp_path, workers=1)
     assert (tmp_path / results.NAME).read_bytes() == undisturbed
+
+
+def test_what_follows_a_line_cut_short_is_kept(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        sweep(CELLS, tmp_path, workers=1, advance=stop_after(5))
+    path = tmp_path / journal.NAME
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(KeyboardInterrupt):
+        sweep(CELLS, tmp_path, workers=1, advance=stop_after(20))
+    with path.open("rb") as file:
+        finished, damaged, _ = journal.read(file)
+    assert damaged == 0
+    assert len(finished) >= 20
+
+
+def test_what_is_reported_is_in_the_file(tmp_path):
+    path = tmp_path / journal.NAME
+    reported = []
+
+    def look(progress):
+        assert path.read_bytes().count(b"\n") == progress.cells == count_kept(tmp_path)
+        reported.append(progress.cells)
+
+    sweep(CELLS, tmp_path, workers=1, advance=look)
+    assert reported[-1] == len(CELLS)
+    assert count_kept(tmp_path) == len(CELLS)
 
 
 def test_a_journal_that_outlived_its_results_is_removed(undisturbed, tmp_path):
@@ -212,6 +240,20 @@ def test_a_worker_that_is_killed_is_replaced(undisturbed, tmp_path):
     sweep(CELLS, tmp_path, workers=2, advance=kill)
     assert len(killed) == 2
     assert (tmp_path / results.NAME).read_bytes() == undisturbed
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
+def test_a_worker_ignores_ctrl_c_from_its_first_moment():
+    """The mask of ignored signals, as the process starts and before it has imported anything."""
+    worker = local.Worker()
+    try:
+        (child,) = multiprocessing.active_children()
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        ignored = int(re.search(r"^SigIgn:\s*(\w+)", status, re.M)[1], 16)
+        assert ignored & 1 << (signal.SIGINT - 1)
+    finally:
+        worker.stop()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def deadly(pipe):
