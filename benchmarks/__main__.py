@@ -20,6 +20,7 @@ from benchmarks import (  # noqa: E402
     paper,
     recalibrate,
     speed,
+    sweep,
 )
 
 PARTS = {
@@ -28,6 +29,7 @@ PARTS = {
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
+    "sweep": sweep,
     "certificates": certificates,
 }
 LONG = {"certificates"}

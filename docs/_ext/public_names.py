@@ -20,6 +20,12 @@ MODULES = {
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.streams": "Where outcomes come from",
+    "calibrant.forecasters.named": "Forecasters by name",
+    "calibrant.streams.named": "Streams by name",
+    "calibrant.experiments.cells": "One forecaster on one stream",
+    "calibrant.experiments.sweep": "Many cells, crash-safe",
+    "calibrant.experiments.results": "Results on disk",
+    "calibrant.experiments.summary": "Results in a table",
     "calibrant.testing": "The contract as checks",
 }
 

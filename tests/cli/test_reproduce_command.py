@@ -34,11 +34,12 @@ def test_the_whole_table(calibrant, tmp_path):
 def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch):
     played = {}
 
-    def fake(_folder, **options):
-        played.update(options)
-        return table
+    def play(folder, size, **options):
+        played.update(options, folder=folder, size=size)
 
-    monkeypatch.setattr(sys.modules["calibrant.cli.reproduce"], "measure_table", fake)
+    command = sys.modules["calibrant.cli.reproduce"]
+    monkeypatch.setattr(command, "play_rows", play)
+    monkeypatch.setattr(command, "tabulate", lambda *_arguments, **_options: table)
     monkeypatch.chdir(tmp_path)
     row = Measured(
         "Cal2", "i.i.d. (mean 0.5)", "log^2 T", "simple_block_Cal2", "epoch", "T", 0.0, 2.0,
@@ -47,12 +48,12 @@ def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch)
     )  # fmt: skip
     table = [row]
     assert calibrant("reproduce", "--full", "--engine", "ray").exit_code == 0
-    assert played["size"] == "full"
+    assert (played["size"], str(played["folder"])) == (SIZES["full"], "table1-full")
     assert played["engine"] == "ray"
     table = [Measured(**{**vars(row), "verdict": "not visible", "reason": "Too short."})]
     result = calibrant("reproduce")
     assert result.exit_code == 0
-    assert played["size"] == "default"
+    assert (played["size"], str(played["folder"])) == (SIZES["default"], "table1")
     assert "not visible: Cal2 of epoch in T. Too short." in result.stdout
     table = [row, Measured(**{**vars(row), "verdict": "fails", "reason": "Too steep."})]
     result = calibrant("reproduce")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant.experiments import reproduce as module
+from calibrant.experiments import results
 from calibrant.experiments.costs import Timing, time_rounds
 from calibrant.experiments.reproduce import SIZES, Size, judge, measured, reproduce, timings_of
 from calibrant.experiments.table1 import ROWS
@@ -140,6 +141,8 @@ def test_the_folder_and_the_contract(tmp_path):
         "costs.parquet", "results.parquet", "table1.json",
     ]  # fmt: skip
     assert timed[-1] == (3000, 3000)
+    taken = {(row["forecaster"], row["measure"]) for row in results.read(tmp_path)}
+    assert taken == {("epoch", "cal1"), ("refined", "pcal2")}
     entries = json.loads((tmp_path / "table1.json").read_text())
     assert [entry["theorem"] for entry in entries] == ["simple_block_Cal1", "PCal2_bound"]
     for entry, found in zip(entries, table, strict=True):

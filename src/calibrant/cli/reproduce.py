@@ -11,8 +11,16 @@ from rich.table import Table
 
 from calibrant.cli import console
 from calibrant.cli.compare import FAILED, watched
-from calibrant.experiments.reproduce import FAILS, NAME, NOT_VISIBLE, PASSES, Measured
-from calibrant.experiments.reproduce import reproduce as measure_table
+from calibrant.experiments.reproduce import (
+    FAILS,
+    NAME,
+    NOT_VISIBLE,
+    PASSES,
+    SIZES,
+    Measured,
+    play_rows,
+    tabulate,
+)
 from calibrant.experiments.sweep import ENGINES, SweepError
 from calibrant.streams.atomic import replacing
 
@@ -59,21 +67,19 @@ def reproduce(
         size = "quick" if quick else "full" if full else "default"
         folder = out or Path("table1" if size == "default" else f"table1-{size}")
         try:
-            with watched(folder) as advance, console.progress() as bar:
-                task = bar.add_task("timing", total=None, visible=False)
-                table = measure_table(
-                    folder,
-                    size=size,
-                    engine=engine,
-                    workers=workers,
-                    advance=advance,
-                    timed=lambda done, total: bar.update(
-                        task, completed=done, total=total, visible=True
-                    ),
-                )
+            with watched(folder, "measuring") as advance:
+                play_rows(folder, SIZES[size], engine=engine, workers=workers, advance=advance)
         except SweepError as error:
             console.err.print(f"calibrant: error: {error}", markup=False, soft_wrap=True)
             raise typer.Exit(FAILED) from None
+        # Alone, so that nothing else takes time from what is timed.
+        with console.progress() as bar:
+            task = bar.add_task("timing", total=None)
+            table = tabulate(
+                folder,
+                SIZES[size],
+                timed=lambda done, total: bar.update(task, completed=done, total=total),
+            )
         console.out.print(shown(table))
         for text in reasons(table):
             console.explain(text)

@@ -21,7 +21,7 @@ from calibrant.experiments.cells import Cell
 from calibrant.experiments.costs import Timing, time_rounds
 from calibrant.experiments.fits import envelope, fit_growth, slope
 from calibrant.experiments.sweep import Progress, sweep
-from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row, World
+from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
 from calibrant.experiments.visibility import visible_sizes
 from calibrant.streams.atomic import replacing
 
@@ -186,35 +186,58 @@ def reproduce(
     >>> row.theorem, row.x, row.verdict in ("passes", "fails")
     ('simple_block_Cal1', [100, 200, 400], True)
     """
-    if isinstance(size, str):
-        size = SIZES[check_choice("size", size, tuple(SIZES))]
+    size = sized(size)
+    play_rows(folder, size, rows, engine=engine, workers=workers, advance=advance)
+    return tabulate(folder, size, rows, timed=timed)
+
+
+def sized(size: str | Size) -> Size:
+    """Return the size that a name stands for."""
+    return size if isinstance(size, Size) else SIZES[check_choice("size", size, tuple(SIZES))]
+
+
+def play_rows(
+    folder: str | os.PathLike[str],
+    size: Size,
+    rows: Sequence[Row] = ROWS,
+    *,
+    engine: str = "local",
+    workers: int | None = None,
+    advance: Callable[[Progress], None] | None = None,
+) -> None:
+    """Play the cells of all rows: the part that takes long, and can be interrupted."""
     wanted = measures_by_forecaster(rows)
-    cells = [cell for row in rows for _, _, cell in cells_of(row, size)]
+    cells = [cell for row in rows for cell in cells_of(row, size)]
     sweep(
         cells, folder, measures=lambda cell: wanted[cell.forecaster],
         engine=engine, workers=workers, advance=advance,
     )  # fmt: skip
-    finished = results.finished_in(Path(folder))
-    identify = results.Identifier()
 
-    def error_of(cell: Cell, measure: str) -> float:
-        return finished[identify(cell, wanted[cell.forecaster])][measure]
 
+def tabulate(
+    folder: str | os.PathLike[str],
+    size: Size,
+    rows: Sequence[Row] = ROWS,
+    *,
+    timed: Callable[[int, int], None] | None = None,
+) -> list[Measured]:
+    """Time the rounds, fit what was played, and write the table."""
     costs = measure_costs(rows, size, folder, timed)
-    table = [measured(row, size, errors_of(row, size, error_of), costs) for row in rows]
+    errors = errors_of(rows, size, Path(folder))
+    table = [measured(row, size, errors[row], costs) for row in rows]
     with replacing(Path(folder) / NAME) as file:
         text = json.dumps([asdict(each) for each in table], indent=1, ensure_ascii=False)
         file.write(text.encode() + b"\n")
     return table
 
 
-def cells_of(row: Row, size: Size) -> Iterator[tuple[World, int, Cell]]:
+def cells_of(row: Row, size: Size) -> Iterator[Cell]:
     """Return the cells of a row, by world, size and seed."""
     for world in row.worlds:
         for x in size.along(row.axis):
             rounds = x if row.axis == "T" else size.rounds
             for seed in range(size.seeds):
-                yield world, x, Cell(row.forecaster, world.stream(x, rounds), rounds, seed)
+                yield Cell(row.forecaster, world.stream(x, rounds), rounds, seed)
 
 
 def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
@@ -225,11 +248,19 @@ def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
     return {forecaster: tuple(sorted(names)) for forecaster, names in wanted.items()}
 
 
-def errors_of(row: Row, size: Size, error_of: Callable[[Cell, str], float]) -> Floats:
-    """Return the errors of a row by world, size and seed."""
-    values = [error_of(cell, row.measure) for _, _, cell in cells_of(row, size)]
-    shape = (len(row.worlds), len(size.along(row.axis)), size.seeds)
-    return np.array(values).reshape(shape)
+def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats]:
+    """Return the errors of each row, by world, size and seed, from a finished sweep."""
+    finished, identify = results.finished_in(folder), results.Identifier()
+    wanted = measures_by_forecaster(rows)
+    errors = {}
+    for row in rows:
+        values = [
+            finished[identify(cell, wanted[cell.forecaster])][row.measure]
+            for cell in cells_of(row, size)
+        ]
+        shape = (len(row.worlds), len(size.along(row.axis)), size.seeds)
+        errors[row] = np.array(values).reshape(shape)
+    return errors
 
 
 def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Measured:
