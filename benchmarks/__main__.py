@@ -21,6 +21,7 @@ from benchmarks import (  # noqa: E402
     paper,
     recalibrate,
     speed,
+    sweep,
 )
 
 PARTS = {
@@ -29,6 +30,7 @@ PARTS = {
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
+    "sweep": sweep,
     "certificates": certificates,
 }
 LONG = {"certificates"}

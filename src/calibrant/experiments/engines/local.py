@@ -6,17 +6,17 @@ import os
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Self
+from typing import Self, cast
 
 from calibrant._checks import check_integer
 from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
 
 # A worker that dies is replaced; a cell that so many workers died of is not tried again.
-DEATHS = 2
+DEATHS = 3
 SPAWN = get_context("spawn")
 
 
@@ -33,7 +33,7 @@ class LocalEngine:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def run(self, batches: Sequence[Batch]) -> Iterator[list[Report]]:
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
         """Play batches; yield the reports of each as it is done."""
         if self.workers == 1:
             yield from map(play_batch, batches)
@@ -46,8 +46,7 @@ class LocalEngine:
                     worker = Worker()
                     crew[worker.pipe] = worker
                     worker.give(waiting.popleft())
-                for pipe in wait(list(crew)):
-                    assert isinstance(pipe, Connection)
+                for pipe in cast(list[Connection], wait(list(crew))):
                     worker = crew[pipe]
                     reports = worker.take()
                     if reports is None:
