@@ -19,7 +19,7 @@ from calibrant.streams import drift, iid, load, play
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
 HORIZONS = (10**3, 10**4, 10**5)
-SEEDS = range(5)
+SEEDS = range(20)
 
 FORECASTERS = {
     "Zoom": lambda T, seed: Zoom(seed=seed),

@@ -22,7 +22,7 @@ def test_the_report_renders_without_errors_and_fits(text, tmp_path, width):
     assert seen["out"] == []
     assert seen["scroll"] <= seen["wide"] == width
     assert seen["mode"] == "CSS1Compat"
-    assert len(seen["boxes"]) == text.count("<figure>") == 8
+    assert len(seen["boxes"]) == text.count("<figure>") == 9
     for drawn_wide, drawn_high, letters in seen["boxes"]:
         assert drawn_wide > 300
         assert drawn_high > 150

@@ -8,11 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from report_cases import CLAIM
 from typer.testing import CliRunner
 
 from calibrant.cli import app
 from calibrant.report import findings
-from calibrant.report.claims import read_claims
+from calibrant.report.claim_figures import claim_panels
+from calibrant.report.claims import Claim, read_claims
+from calibrant.report.comparison import Report
 from calibrant.report.examples import games, moving_stream, real_stream, replay
 from calibrant.report.results import Played, Results, ranking, read_results
 from calibrant.streams import InputError
@@ -198,6 +201,51 @@ def test_ranking_caps_what_is_hopeless():
     assert ranking(rows) == ["a", "b"]
 
 
+def claim(**changes):
+    return Claim(**{**{field: CLAIM.get(field) for field in Claim.__match_args__}, **changes})
+
+
+def test_reasons_are_given_for_what_does_not_pass_and_once_each():
+    claims = [
+        claim(),
+        claim(verdict="fails", reason="Too steep."),
+        claim(verdict="not visible", axis="K", reason="Too short."),
+        claim(verdict="not visible", axis="C", reason="Too short."),
+    ]
+    assert findings.reasons(claims) == [
+        "Cal2 of epoch, in T: Too steep.",
+        "Cal2 of epoch, in K; Cal2 of epoch, in C: Too short.",
+    ]
+
+
+def test_claims_with_one_rate_share_a_panel():
+    claims = [
+        claim(world="i.i.d. (mean 0.5)"),
+        claim(
+            world="i.i.d. (mean 0.5)", forecaster="refined:measure=l2,deviation=C", log_power=3.0
+        ),
+        claim(world="C of order T", forecaster="refined:measure=l2,constants=paper"),
+        claim(axis="K"),
+    ]
+    figures = claim_panels(claims, "T")
+    assert list(figures) == ["Cal2, i.i.d."]  # the printed constants are in the table alone
+    (figure,) = figures.values()
+    assert list(figure.curves) == ["epoch", "refined"]
+    assert figure.curves["refined"].mean.tolist() == CLAIM["mean"]
+    assert [(slope.exponent, slope.log_power) for slope in figure.slopes] == [(0.0, 3.0)]
+    assert list(claim_panels(claims[2:3], "T")) == ["Cal2, C of order T"]
+    assert claim_panels(claims, "C") == {}
+
+
+def test_a_name_has_its_look_on_every_panel():
+    claims = [claim(), claim(world="else", forecaster="interval")]
+    one, two = claim_panels(claims, "T").values()
+    assert list(one.curves) == list(two.curves) == ["epoch", "interval"]
+    lines = [figure.plot().lines for figure in (one, two)]
+    assert len(lines[0][0].get_xdata()) == len(lines[1][1].get_xdata()) == 3
+    assert len(lines[0][1].get_xdata()) == len(lines[1][0].get_xdata()) == 0
+
+
 def test_verdicts_are_counted(swept):
     assert findings.verdicts(read_claims(swept)) == (
         "Of 2 claims of the paper, 1 passes, 0 fail and 1 is not visible at these sizes."
@@ -238,9 +286,27 @@ def test_the_report_says_at_the_top_what_the_numbers_say(reported):
     assert "to the last digit" in text
 
 
+def test_a_check_of_claims_is_no_contest(folder, swept):
+    """Where forecasters play on different streams, nobody is said to win."""
+    rewrite(
+        folder,
+        lambda t: pa.Table.from_pylist(
+            [row for row in t.to_pylist()
+             if (row["forecaster"], row["stream"]) != ("zoom", "contrarian")], t.schema,
+        ),
+    )  # fmt: skip
+    results, claims = read_results(folder), read_claims(folder)
+    check = Report(results, claims, folder, print)
+    assert not check.compares
+    assert "<h1>The paper&#x27;s claims, measured</h1>" in check.page.html()
+    assert "smallest" not in "".join(check.lead())
+    assert Report(results, [], folder, print).compares
+    assert Report(read_results(swept), claims, folder, print).compares
+
+
 def test_every_figure_is_a_file_too(reported):
-    names = ["who-wins-where", "error-against-T", "error-against-K", "claims", "reliability",
-             "error-through-time", "restarts", "points"]  # fmt: skip
+    names = ["who-wins-where", "error-against-T", "error-against-K", "claims-in-T", "claims-in-K",
+             "reliability", "error-through-time", "restarts", "points"]  # fmt: skip
     files = {path.name: path.read_bytes() for path in (reported / "figures").iterdir()}
     assert sorted(files) == sorted(f"{name}.{end}" for name in names for end in ("png", "svg"))
     assert all(content.startswith((b"\x89PNG", b"<?xml")) for content in files.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from calibrant.experiments import results
 from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, plan
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
 from calibrant.experiments.summary import Figure, summarise
-from calibrant.experiments.sweep import ENGINES, Progress, SweepError, sweep
+from calibrant.experiments.sweep import ENGINES, Progress, SweepError, count_kept, sweep
 from calibrant.streams.named import length
 
 SPECS = "Several with commas between them, or the option repeated."
@@ -114,12 +115,12 @@ def say_what_is_short(streams: list[str], longest: int) -> None:
 
 
 @contextmanager
-def watched(folder: Path) -> Iterator[Callable[[Progress], None]]:
+def watched(folder: Path, doing: str = "comparing") -> Iterator[Callable[[Progress], None]]:
     """Show how far a sweep is; after Ctrl-C, say what is kept and how to go on."""
     seen = Progress(0, 0, 0.0, None)
     said = -1  # tenths of the work, where lines are printed
     with console.progress(left="{task.fields[left]}") as bar:
-        task = bar.add_task("comparing", total=1.0, left="")
+        task = bar.add_task(doing, total=1.0, left="")
 
         def advance(progress: Progress) -> None:
             nonlocal seen, said
@@ -134,10 +135,11 @@ def watched(folder: Path) -> Iterator[Callable[[Progress], None]]:
             yield advance
         except KeyboardInterrupt:
             bar.stop()
-            console.note(
-                f"{seen.cells:,} of {seen.of:,} cells are kept in {folder}; "
-                "the same command continues from there"
-            )
+            if seen.of:
+                console.note(
+                    f"{count_kept(folder):,} of {seen.of:,} cells are kept in {folder}; "
+                    "the same command continues from there"
+                )
             raise
 
 
@@ -151,28 +153,40 @@ def left(seconds: float | None) -> str:
 
 
 def summary(folder: Path, measure: str, seeds: int) -> Table:
-    """Return a measure by stream and forecaster: as many of the best as the terminal is wide."""
+    """Return a measure by stream and forecaster.
+
+    Where the terminal is too narrow for all, the best of each line is named, and as many
+    forecasters follow as fit, in the order of their mean rank.
+    """
     figures = summarise(results.read(folder), measure)
     names = list(next(iter(figures.values())))
-    streams = [f"{stream}, {rounds:,}" for stream, rounds in figures]
-    cells = [[figure_text(by[name]) for name in names] for by in figures.values()]
-    widths = [max(len(name), *(len(row[at]) for row in cells)) + 1 for at, name in enumerate(names)]
-    room, fitting = console.out.width - max(map(len, streams)) - 1, 0
-    while fitting < len(names) and sum(widths[: fitting + 1]) <= room:
-        fitting += 1
-    fitting = max(1, fitting)
-    hidden = len(names) - fitting
+    first = ["stream, rounds", *(f"{stream}, {rounds:,}" for stream, rounds in figures)]
+    columns = [[name, *(figure_text(by[name]) for by in figures.values())] for name in names]
     title = f"{measure}, mean and spread over {seeds} seeds; * is the best of a line"
-    if hidden:
-        title += f"\n(the best {fitting} of {len(names)} forecasters, by mean rank)"
-    return console.figures(
-        title,
-        ["stream, rounds", *names[:fitting]],
-        [[stream, *row[:fitting]] for stream, row in zip(streams, cells, strict=True)],
-    )
+    if width([first, *columns]) > console.out.width:
+        best = [
+            ", ".join(name for name, figure in by.items() if figure.best) for by in figures.values()
+        ]
+        shown = [["best", *best]]
+        while width([first, *shown, columns[0]]) <= console.out.width:
+            shown.append(columns.pop(0))
+        columns = shown
+        title += f"\n({len(shown) - 1} of {len(names)} forecasters; a wider terminal shows more)"
+    head, *rows = zip(first, *columns, strict=True)
+    return console.figures(title, head, rows)
+
+
+def width(columns: list[list[str]]) -> int:
+    """Return how wide a table is, with two spaces between its columns."""
+    return sum(max(map(len, column)) + 2 for column in columns) - 2
 
 
 def figure_text(figure: Figure) -> str:
     """Return mean and spread, with a mark for the best."""
-    spread = "" if figure.spread != figure.spread else f" ± {console.number(figure.spread)}"
-    return f"{console.number(figure.mean)}{spread}{'*' if figure.best else ' '}"
+    spread = "" if math.isnan(figure.spread) else f" ± {short(figure.spread)}"
+    return f"{short(figure.mean)}{spread}{'*' if figure.best else ' '}"
+
+
+def short(value: float) -> str:
+    """Return a figure with three digits, or all that stand before the point."""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

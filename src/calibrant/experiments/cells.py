@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant import measures as ways
-from calibrant._checks import Floats, check_choice, check_integer, check_seed
+from calibrant._checks import Floats, check_choice, check_integer
 from calibrant._kernels.tally import TallyKernel
 from calibrant.forecasters import Forecaster, named
 from calibrant.measures import Scorecard
@@ -26,6 +26,8 @@ SMOOTH = {"smece": ways.smece, "smooth_calibration": ways.smooth_calibration}
 MEASURES = (*DEFAULT_MEASURES, *PSEUDO, *SMOOTH)
 # Rounds whose distributions are held in memory at a time.
 CHUNK = 50_000
+# Results hold seeds as 64-bit integers with a sign.
+LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, order=True)
@@ -58,7 +60,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         check_integer("rounds", self.rounds, 1)
-        check_seed(self.seed)
+        check_integer("seed", self.seed, 0, LARGEST_SEED)
 
     def __str__(self) -> str:
         return f"{self.forecaster} on {self.stream}, {self.rounds:,} rounds, seed {self.seed}"
@@ -159,7 +161,7 @@ def plan(
     >>> from calibrant.experiments.cells import plan
     >>> cells = plan(["zoom", "epoch"], ["drift", "quakes6h"], [100, 10**6, 10**7], seeds=5)
     >>> len(cells), sorted({cell.rounds for cell in cells if cell.stream == "quakes6h"})
-    (50, [100, 16068])
+    (50, [100, 15838])
     """
     for name, values in (
         ("forecasters", forecasters), ("streams", streams), ("horizons", horizons)

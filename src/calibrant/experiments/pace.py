@@ -11,19 +11,17 @@ from calibrant.experiments.cells import PSEUDO, Cell
 # Nanoseconds a round with the default parameters, roughly: only their ratios matter, and only until
 # the first cells are played. The stream and the scorecard take about as long as Zoom.
 GUESSES = {
-    "zoom": 30.0,
-    "epoch": 10.0,
-    "epoch-kl": 10.0,
-    "interval": 600.0,
-    "swap": 400.0,
-    "refined": 300.0,
-    "restarting": 300.0,
-    "foster-vohra": 4000.0,
-    "foster-1999": 100.0,
-    "abernethy-bartlett-hazan": 500.0,
-    "k29": 500.0,
-    "k29-star": 500.0,
-    "aosa": 500.0,
+    "zoom": 40.0,
+    "interval": 350.0,
+    "swap": 350.0,
+    "refined": 400.0,
+    "restarting": 450.0,
+    "foster-vohra": 7000.0,
+    "foster-1999": 80.0,
+    "abernethy-bartlett-hazan": 100.0,
+    "k29": 120.0,
+    "k29-star": 120.0,
+    "aosa": 120.0,
 }
 OTHER = 30.0
 AROUND = 60.0  # the stream and the scorecard

@@ -15,9 +15,10 @@ from calibrant.experiments.cells import Cell
 from calibrant.forecasters import named as forecasters
 from calibrant.streams import named as streams
 from calibrant.streams.atomic import replacing
+from calibrant.streams.errors import InputError
 from calibrant.streams.frames import import_pyarrow
 
-__all__ = ["COLUMNS", "NAME", "read"]
+__all__ = ["COLUMNS", "read"]
 
 #: The name of the file in its folder.
 NAME = "results.parquet"
@@ -55,13 +56,12 @@ class Identity(NamedTuple):
 class Identifier:
     """Turns cells into identities; reads each spec, and each file, once."""
 
-    def __init__(self, measures: Iterable[str]) -> None:
-        self._measures = tuple(sorted(set(measures)))
+    def __init__(self) -> None:
         self._forecasters: dict[str, tuple[str, str]] = {}
         self._streams: dict[str, tuple[str, str]] = {}
 
-    def __call__(self, cell: Cell) -> Identity:
-        """Return the identity of a cell."""
+    def __call__(self, cell: Cell, measures: Iterable[str]) -> Identity:
+        """Return the identity of a cell with its measures."""
         if cell.forecaster not in self._forecasters:
             name, parameters = forecasters.parameters(cell.forecaster)
             self._forecasters[cell.forecaster] = name, as_text(parameters)
@@ -73,7 +73,7 @@ class Identifier:
             *self._streams[cell.stream],
             cell.rounds,
             cell.seed,
-            self._measures,
+            tuple(sorted(set(measures))),
             calibrant.__version__,
             np.__version__,
         )
@@ -129,8 +129,20 @@ def read(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     >>> rows[0]["forecaster"], rows[0]["measure"], rows[0]["value"] >= 1
     ('zoom', 'points', True)
     """
-    _, parquet = import_pyarrow()
-    rows: list[dict[str, Any]] = parquet.read_table(Path(folder) / NAME).to_pylist()
+    arrow, parquet = import_pyarrow()
+    path = str(Path(folder) / NAME)
+    try:
+        # Not `read_table`, which imports pandas where there is one.
+        with parquet.ParquetFile(path) as file:
+            table = file.read()
+    except FileNotFoundError:
+        raise InputError("there are no results; has the sweep finished?", source=path) from None
+    except (arrow.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"not the results of a sweep ({reason})", source=path) from None
+    if table.column_names != list(COLUMNS):
+        raise InputError("not the results of a sweep (other columns)", source=path)
+    rows: list[dict[str, Any]] = table.to_pylist()
     return rows
 
 
@@ -138,7 +150,6 @@ def finished_in(folder: Path) -> dict[Identity, dict[str, float]]:
     """Return the cells of a finished sweep, if there is one in this folder."""
     if not (folder / NAME).exists():
         return {}
-    import_pyarrow()
     cells: dict[tuple[Any, ...], dict[str, float]] = {}
     same = [name for name in Identity._fields if name != "measures"]
     for row in read(folder):

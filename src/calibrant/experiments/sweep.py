@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 from calibrant._checks import check_choice
 from calibrant.experiments import journal, results
-from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, Cell
+from calibrant.experiments.cells import DEFAULT_MEASURES, Cell
 from calibrant.experiments.engines.batches import Batch, Report, Task, batches_of
 from calibrant.experiments.engines.local import LocalEngine
 from calibrant.experiments.engines.ray import RayEngine
 from calibrant.experiments.pace import Pace, Progress
-from calibrant.experiments.results import Identifier, Identity
-from calibrant.forecasters import named as forecasters
-from calibrant.streams import named as streams
+from calibrant.experiments.plans import check_makeable, check_same_plan, identified
+from calibrant.experiments.results import Identity
 from calibrant.streams.frames import import_pyarrow
 
-__all__ = ["ENGINES", "Progress", "SweepError", "sweep"]
+__all__ = ["ENGINES", "Progress", "SweepError", "count_kept", "sweep"]
 
 
 class Engine(Protocol):
@@ -43,7 +43,7 @@ class Engine(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
 
-    def run(self, batches: Sequence[Batch]) -> Iterable[list[Report]]:
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
         """Play batches; yield the reports of each as it is done, in any order."""
 
 
@@ -66,7 +66,7 @@ def sweep(
     cells: Iterable[Cell],
     folder: str | os.PathLike[str],
     *,
-    measures: Sequence[str] = DEFAULT_MEASURES,
+    measures: Sequence[str] | Callable[[Cell], Sequence[str]] = DEFAULT_MEASURES,
     engine: str = "local",
     workers: int | None = None,
     advance: Callable[[Progress], None] | None = None,
@@ -83,8 +83,8 @@ def sweep(
     folder : path
         Where to; made if it is not there. What an earlier sweep finished there is not played
         again, but all of it must belong to this plan.
-    measures : sequence of str
-        Which of `calibrant.experiments.cells.MEASURES` to take.
+    measures : sequence of str, or callable
+        Which of `calibrant.experiments.cells.MEASURES` to take, of all cells or by cell.
     engine : {"local", "ray"}
         Where cells are played: on the cores of this machine or on a Ray cluster.
     workers : int, optional
@@ -112,14 +112,10 @@ def sweep(
     ['results.parquet']
     """
     import_pyarrow()
-    for name in measures:
-        check_choice("measures", name, MEASURES)
-    if not measures:
-        raise ValueError("measures must not be empty")
     check_choice("engine", engine, tuple(ENGINES))
     crew = ENGINES[engine](workers)
     wanted = identified(cells, measures)
-    check(wanted.values())
+    check_makeable(wanted.values())
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
     kept = results.finished_in(where)
@@ -150,71 +146,23 @@ def sweep(
         book.remove()
 
 
-def identified(cells: Iterable[Cell], measures: Sequence[str]) -> dict[Identity, Cell]:
-    """Return the cells by what they are, each once; refuse specs that mean nothing."""
-    identify = Identifier(measures)
-    wanted: dict[Identity, Cell] = {}
-    for cell in cells:
-        if not isinstance(cell, Cell):
-            raise ValueError(f"cells must be Cells, got {cell!r}")
-        wanted.setdefault(identify(cell), cell)
-    if not wanted:
-        raise ValueError("cells must not be empty: there is nothing to play")
-    return wanted
+def count_kept(folder: str | os.PathLike[str]) -> int:
+    """Return how many cells are finished in a folder, whether or not its sweep is.
 
-
-def check(cells: Iterable[Cell]) -> None:
-    """Refuse a forecaster or a stream that cannot be made, before anything is played."""
-    games = dict.fromkeys((cell.stream, cell.rounds, cell.forecaster) for cell in cells)
-    rounds_of: dict[str, list[int]] = {}
-    for stream, rounds, _ in games:
-        rounds_of.setdefault(stream, []).append(rounds)
-    deviations = {}
-    for stream, all_rounds in rounds_of.items():
-        # What a family allows grows with its rounds: the shortest stream decides, and is cheap.
-        deviations[stream] = streams.find(stream, rounds=min(all_rounds)).deviation
-        most = streams.length(stream)
-        if most is not None and max(all_rounds) > most:
-            raise ValueError(f"stream {stream!r} has {most} rounds, not {max(all_rounds)}")
-    for stream, rounds, forecaster in games:
-        forecasters.make(forecaster, rounds=rounds, deviation=deviations[stream])
-
-
-def check_same_plan(
-    finished: Iterable[Identity], wanted: dict[Identity, Cell], folder: Path
-) -> None:
-    """Refuse a folder with cells of another plan: results are of one plan, whole."""
-    strange = [identity for identity in finished if identity not in wanted]
-    if strange:
-        raise ValueError(
-            f"{folder} holds {len(strange)} finished cells of another plan, for instance "
-            f"{said(strange[0])}{difference(strange[0], wanted)}; "
-            "choose another folder, remove this one, or ask for these cells too"
-        )
-
-
-def said(identity: Identity) -> str:
-    """Return a cell as a message names it."""
-    return (
-        f"{identity.forecaster} {identity.forecaster_parameters} on {identity.stream} "
-        f"{identity.stream_parameters}, {identity.rounds:,} rounds, seed {identity.seed}"
-    )
-
-
-def difference(identity: Identity, wanted: Iterable[Identity]) -> str:
-    """Say why a cell is not in a plan, where only one thing differs."""
-    for other in wanted:
-        names = [
-            name
-            for name, mine, its in zip(Identity._fields, identity, other, strict=True)
-            if mine != its
-        ]
-        if names in (["calibrant"], ["numpy"], ["measures"]):
-            name = names[0]
-            return f" ({name} {getattr(identity, name)}, now {getattr(other, name)})"
-        if names == ["stream_parameters"] and identity.stream == other.stream == "file":
-            return " (the file has changed)"
-    return ""
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.experiments.sweep import count_kept
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     count_kept(folder)
+    0
+    """
+    where = Path(folder)
+    finished = set(results.finished_in(where))
+    if (where / journal.NAME).exists():
+        with (where / journal.NAME).open("rb") as file:
+            finished |= journal.read(file)[0].keys()
+    return len(finished)
 
 
 def play_all(
@@ -235,19 +183,22 @@ def play_all(
         )
         for number, identity in enumerate(todo)
     ]
-    pace = Pace((task.cell for task in tasks), todo[0].measures, crew.workers)
+    measures = {name for identity in todo for name in identity.measures}
+    pace = Pace((task.cell for task in tasks), measures, crew.workers)
     problems: list[str] = []
     done = before
     if advance is not None:
         advance(pace.progress(done, len(wanted)))
-    for reports in crew.run(batches_of(tasks, crew.workers)):
-        book.add((todo[r.number], r.values) for r in reports if r.error is None)
-        for report in reports:
-            cell = wanted[todo[report.number]]
-            pace.finish(cell, report.seconds)
-            if report.error is not None:
-                problems.append(f"{cell}: {report.error}")
-        done += sum(report.error is None for report in reports)
-        if advance is not None:
-            advance(pace.progress(done, len(wanted)))
+    # Closed at once, whatever happens here: then no worker goes on.
+    with closing(crew.run(batches_of(tasks, crew.workers))) as finished:
+        for reports in finished:
+            book.add((todo[r.number], r.values) for r in reports if r.error is None)
+            for report in reports:
+                cell = wanted[todo[report.number]]
+                pace.finish(cell, report.seconds)
+                if report.error is not None:
+                    problems.append(f"{cell}: {report.error}")
+            done += sum(report.error is None for report in reports)
+            if advance is not None:
+                advance(pace.progress(done, len(wanted)))
     return sorted(problems)

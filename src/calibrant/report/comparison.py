@@ -7,17 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from calibrant.report import findings, gallery
+from calibrant.report.claim_figures import claim_name, claim_panels, situation
 from calibrant.report.claims import Claim, read_claims
 from calibrant.report.figures import (
     ErrorGrowth,
-    GrowthCurve,
     Slope,
     WinnerMap,
 )
-from calibrant.report.naming import short_names, show_stream, spread_out
+from calibrant.report.naming import short_names, show_streams, spread_out
 from calibrant.report.page import Page
 from calibrant.report.panels import panels
 from calibrant.report.results import ERRORS, Results, ranking, read_results
@@ -103,15 +101,23 @@ class Report:
         self.means = results.errors(self.measure)
         self.order = ranking(self.means)
         self.names = short_names(self.order)
-        self.page = Page("Who is calibrated where", self.lead())
+        self.streams = show_streams(results.streams)
+        # A check of claims plays each forecaster where its claim is: nobody wins there.
+        self.compares = not claims or all(
+            len(row) == len(self.order) for row in self.means.values()
+        )
+        title = "Who is calibrated where" if self.compares else "The paper's claims, measured"
+        self.page = Page(title, self.lead())
 
     def write(self) -> Path:
         """Write everything."""
         (self.folder / "figures").mkdir(exist_ok=True)
-        self.who_wins_where()
-        self.over_rounds()
-        self.over_worlds()
-        self.claims_measured()
+        if self.claims:
+            self.claims_measured()
+        if self.compares:
+            self.who_wins_where()
+            self.over_rounds()
+            self.over_worlds()
         self.replayed()
         self.what_was_run()
         path = self.folder / "report.html"
@@ -123,15 +129,22 @@ class Report:
         rounds = sorted(set(self.results.longest(self.measure).values()))
         seeds = len(self.results.seeds)
         sizes = f"{rounds[-1]:,} rounds" if len(rounds) == 1 else f"up to {rounds[-1]:,} rounds"
-        first, *others = findings.headline(self.renamed(self.means), self.error)
-        verdict = findings.verdicts(self.claims)
+        made_of = (
+            f"lower is better, and 0 means that everything happened exactly as often as was said. "
+            f"Numbers are means over {seeds} {'seed' if seeds == 1 else 'seeds'}, after {sizes}."
+        )
+        verdict = [findings.verdicts(self.claims)] if self.claims else []
+        if not self.compares:
+            return [
+                *verdict,
+                "Look first at the figures: where a line is no steeper than the grey one beside "
+                "it, the claim holds. The table has the fitted exponents and the verdicts.",
+                f"Cal1, Cal2, PCal2 and PKLCal are calibration errors: {made_of}",
+            ]
         return [
-            first,
-            *others,
-            *([verdict] if verdict else []),
-            f"{self.error} is a calibration error: lower is better, and 0 means that everything "
-            f"happened exactly as often as was said. Numbers are means over "
-            f"{seeds} {'seed' if seeds == 1 else 'seeds'}, after {sizes}.",
+            *findings.headline(self.renamed(self.means), self.error),
+            *verdict,
+            f"{self.error} is a calibration error: {made_of}",
             "Look first at who wins where: bright cells are good, and a frame marks the best of "
             "each stream. Then see whether the lines against the number of rounds stay flat.",
         ]
@@ -217,7 +230,7 @@ class Report:
             "error-against-T",
             panels(
                 {
-                    show_stream(stream): ErrorGrowth.from_errors(
+                    self.streams[stream]: ErrorGrowth.from_errors(
                         self.chosen(grown[stream]), measure=self.error,
                         slopes=guide(self.measure, "T"),
                     )
@@ -226,7 +239,7 @@ class Report:
             ),
             f"Mean {self.error} against the number of rounds T.",
             f"Line charts of {self.error} against rounds on logarithmic axes, one a stream: "
-            f"{', '.join(map(show_stream, shown))}.",
+            f"{', '.join(self.streams[stream] for stream in shown)}.",
         )  # fmt: skip
 
     def over_worlds(self) -> None:
@@ -261,8 +274,6 @@ class Report:
 
     def claims_measured(self) -> None:
         """Show the paper's claims beside what was measured."""
-        if not self.claims:
-            return
         self.page.section(
             "The paper's claims, measured",
             "Each row is a rate that the paper proves, and the exponent that was fitted to the "
@@ -270,34 +281,34 @@ class Report:
             "when the fitted exponent is at most 0.08 above the claimed one. "
             + findings.verdicts(self.claims),
         )
+        for axis in ("T", "C", "K"):
+            figures = claim_panels(self.claims, axis)
+            if figures:
+                self.figure(
+                    f"claims-in-{axis}",
+                    panels(figures),
+                    f"Measured errors against {axis}, beside the claimed slope. Only the "
+                    "steepness of a grey line means something. Forecasters with the printed "
+                    "constants are in the table alone.",
+                    f"Line charts on logarithmic axes: {', '.join(figures)}.",
+                )
         self.page.table(
-            ["error", "world", "claim", "forecaster", "in", "claimed", "fitted", "95 %", "verdict"],
+            ["error", "world", "claim", "forecaster", "in", "claimed", "fitted", "95 %",
+             "over bound", "verdict"],
             [
                 [
-                    c.error, c.world, c.claim, c.forecaster, c.axis,
-                    c.claimed_exponent, round(c.fitted, 3), f"{c.low:.2f} to {c.high:.2f}",
-                    c.verdict,
+                    c.error, situation(c), c.claim, claim_name(c), c.axis, c.claimed_exponent,
+                    round(c.fitted, 3), f"{c.low:.2f}\u00a0to\u00a0{c.high:.2f}",
+                    float("nan") if c.over_lower_bound is None else c.over_lower_bound, c.verdict,
                 ]
                 for c in self.claims
             ],
-            "Claimed and fitted exponents, with a bootstrap interval of the fitted one.",
+            "Claimed and fitted exponents, with a bootstrap interval of the fitted one, and the "
+            "last mean error over the lower bound at that size, where there is one.",
         )  # fmt: skip
-        self.page.text(
-            ["Why:", *(f"{c.error}, {c.world}, in {c.axis}: {c.reason}" for c in self.claims)]
-        )
-        self.figure(
-            "claims",
-            panels(
-                {
-                    f"{c.error}, {c.world}: {c.claim}\n{c.forecaster}": growth_of(c)
-                    for c in self.claims
-                },
-                legend=False,
-            ),
-            "Measured errors beside the claimed slopes. Only the steepness of a grey line means "
-            "something.",
-            "Line charts of the measured errors on logarithmic axes, one a claim.",
-        )
+        reasons = findings.reasons(self.claims)
+        if reasons:
+            self.page.text(["Why some do not pass:", *reasons])
 
     def replayed(self) -> None:
         """Show games of the results, played again."""
@@ -325,7 +336,7 @@ class Report:
                 f"on {len(self.results.streams)} streams, seeds "
                 f"{', '.join(map(str, self.results.seeds))}.",
                 f"Forecasters: {'; '.join(self.results.forecasters)}.",
-                f"Streams: {'; '.join(map(show_stream, self.results.streams))}.",
+                f"Streams: {'; '.join(self.results.streams)}.",
                 "The numbers are in results.parquet beside this page, the figures in figures/.",
             ],
         )
@@ -342,7 +353,7 @@ class Report:
     def renamed(self, means: findings.Means) -> dict[str, dict[str, float]]:
         """Return errors under the names that readers see."""
         return {
-            show_stream(stream): {self.names[name]: error for name, error in row.items()}
+            self.streams[stream]: {self.names[name]: error for name, error in row.items()}
             for stream, row in means.items()
         }
 
@@ -365,10 +376,3 @@ def guide(measure: str, axis: str) -> list[Slope]:
     """
     power = SLOPES.get((measure, axis))
     return [] if power is None else [Slope(*power)]
-
-
-def growth_of(claim: Claim) -> ErrorGrowth:
-    """Return the figure of one claim."""
-    curve = GrowthCurve(np.array(claim.x), np.array(claim.mean), np.array(claim.spread))
-    slope = Slope("claimed", claim.claimed_exponent, claim.log_power)
-    return ErrorGrowth({claim.forecaster: curve}, claim.axis, claim.error, (slope,))

@@ -119,6 +119,22 @@ def verdicts(claims: Sequence[Claim]) -> str:
     )
 
 
+def reasons(claims: Sequence[Claim]) -> list[str]:
+    """Say why each claim that does not pass does not; claims with the same reason are one point.
+
+    Examples
+    --------
+    >>> reasons([])
+    []
+    """
+    found: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.verdict != "passes":
+            where = f"{claim.error} of {claim.forecaster}, in {claim.axis}"
+            found.setdefault(claim.reason, []).append(where)
+    return [f"{'; '.join(where)}: {reason}" for reason, where in found.items()]
+
+
 def _verb(verdict: str, number: int) -> str:
     if number == 1:
         return {"not visible": "is not visible"}.get(verdict, verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,34 +10,62 @@ import numpy as np
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
-    """Return what to call each forecaster: its name, and its parameters only to tell two apart.
+    """Return what to call each forecaster: its name, and of its parameters what tells two apart.
 
     Examples
     --------
-    >>> short_names(["zoom", "k29:horizon=T", "interval:cells=20", "interval:horizon=T"])
+    >>> short_names(["zoom", "k29:horizon=T", "swap:cells=9,seed=1", "swap:horizon=T,seed=1"])
     {'zoom': 'zoom', 'k29:horizon=T': 'k29',
-     'interval:cells=20': 'interval:cells=20', 'interval:horizon=T': 'interval:horizon=T'}
+     'swap:cells=9,seed=1': 'swap:cells=9', 'swap:horizon=T,seed=1': 'swap:horizon=T'}
     """
-    heads = [spec.partition(":")[0] for spec in specs]
-    return {
-        spec: head if heads.count(head) == 1 else spec
-        for spec, head in zip(specs, heads, strict=True)
-    }
+    pieces = {spec: _pieces(spec) for spec in specs}
+    shown = {}
+    for spec, (name, parameters) in pieces.items():
+        same = [set(others) for other, others in pieces.values() if other == name]
+        shared = set.intersection(*same)
+        apart = ",".join(piece for piece in parameters if piece not in shared)
+        shown[spec] = f"{name}:{apart}" if apart else name
+    return shown
+
+
+def _pieces(spec: str) -> tuple[str, list[str]]:
+    name, _, rest = spec.partition(":")
+    return name, [piece for piece in rest.split(",") if piece]
 
 
 def show_stream(spec: str) -> str:
-    """Return a stream's spec as words.
+    """Return a stream's spec as words, its numbers with as many digits as mean something.
 
     Examples
     --------
     >>> show_stream("corrupted:budget=T/10,shape=burst"), show_stream("file:data/rain.csv#wet")
     ('corrupted, budget=T/10, shape=burst', 'rain.csv, wet')
+    >>> show_stream("drift:share=0.392699082")
+    'drift, share=0.3927'
     """
-    name, _, rest = spec.partition(":")
+    name, parameters = _pieces(spec)
     if name == "file":
-        path, _, column = rest.partition("#")
+        path, _, column = spec.removeprefix("file:").partition("#")
         return f"{Path(path).name}, {column}" if column else Path(path).name
-    return f"{name}, {rest.replace(',', ', ')}" if rest else name
+    digits = re.compile(r"\d+\.\d{4,}")
+    words = [digits.sub(lambda match: f"{float(match[0]):.4g}", piece) for piece in parameters]
+    return ", ".join([name, *words])
+
+
+def show_streams(specs: Sequence[str]) -> dict[str, str]:
+    """Return what to call each stream; where two would be called the same, their specs.
+
+    Examples
+    --------
+    >>> show_streams(["drift:share=0.12341", "drift:share=0.12342", "iid:mean=0.5"])
+    {'drift:share=0.12341': 'drift:share=0.12341', 'drift:share=0.12342': 'drift:share=0.12342',
+     'iid:mean=0.5': 'iid, mean=0.5'}
+    """
+    shown = [show_stream(spec) for spec in specs]
+    return {
+        spec: words if shown.count(words) == 1 else spec
+        for spec, words in zip(specs, shown, strict=True)
+    }
 
 
 def spread_out(items: Sequence[str], many: int) -> list[str]:

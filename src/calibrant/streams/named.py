@@ -66,7 +66,7 @@ def find(spec: str, *, rounds: int, seed: int = 0) -> Source:
     --------
     >>> from calibrant.streams.named import find
     >>> find("seattle_rain", rounds=5).outcomes
-    array([0., 1., 1., 1., 1.])
+    array([1., 1., 1., 1., 1.])
     """
     check_integer("rounds", rounds, 1)
     check_seed(seed)

@@ -6,17 +6,23 @@ import os
 import signal
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Self
+from typing import Self, cast
 
 from calibrant._checks import check_integer
 from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
 
 # A worker that dies is replaced; a cell that so many workers died of is not tried again.
-DEATHS = 2
+DEATHS = 3
+# So many processes in a row that end before they have begun: none will ever begin.
+FALSE_STARTS = 3
+CANNOT_START = (
+    "the worker processes end as soon as they are started; a script must call this under "
+    "if __name__ == '__main__':, or with workers=1"
+)
 SPAWN = get_context("spawn")
 
 
@@ -33,12 +39,12 @@ class LocalEngine:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def run(self, batches: Sequence[Batch]) -> Iterator[list[Report]]:
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
         """Play batches; yield the reports of each as it is done."""
         if self.workers == 1:
             yield from map(play_batch, batches)
             return
-        waiting, deaths = deque(batches), Counter[int]()
+        waiting, deaths, false_starts = deque(batches), Counter[int](), 0
         crew: dict[Connection, Worker] = {}
         try:
             while waiting or crew:
@@ -46,13 +52,18 @@ class LocalEngine:
                     worker = Worker()
                     crew[worker.pipe] = worker
                     worker.give(waiting.popleft())
-                for pipe in wait(list(crew)):
-                    assert isinstance(pipe, Connection)
+                for pipe in cast(list[Connection], wait(list(crew))):
                     worker = crew[pipe]
                     reports = worker.take()
                     if reports is None:
                         del crew[pipe]
                         code = worker.stop()
+                        if not worker.begun:
+                            false_starts += 1
+                            if false_starts == FALSE_STARTS:
+                                raise ChildProcessError(CANNOT_START)
+                            waiting.appendleft(worker.batch)
+                            continue
                         deaths.update(task.number for task in worker.batch)
                         # One by one, so that only the cell that kills workers is given up.
                         for task in reversed(worker.batch):
@@ -60,6 +71,9 @@ class LocalEngine:
                                 waiting.appendleft((task,))
                             else:
                                 yield [failed(task, f"the process died of it (exit code {code})")]
+                        continue
+                    if not worker.begun:
+                        worker.begun, false_starts = True, 0
                         continue
                     if waiting:
                         worker.give(waiting.popleft())
@@ -77,6 +91,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.batch: Batch = ()
+        self.begun = False  # whether it has said a word
         self.pipe, other = SPAWN.Pipe()
         self._process = SPAWN.Process(target=work, args=(other,), daemon=True)
         with interrupts_ignored():
@@ -123,5 +138,6 @@ def work(pipe: Connection) -> None:
     """Play what comes through a pipe until it is closed, or nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
+        pipe.send([])
         while True:
             pipe.send(play_batch(pipe.recv()))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import socket
+from collections.abc import Generator, Sequence
 from types import ModuleType
 from typing import Any, Self
 
@@ -42,7 +43,7 @@ class RayEngine:
             self._ray.shutdown()
             self._mine = False
 
-    def run(self, batches: Sequence[Batch]) -> Iterator[list[Report]]:
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
         """Play batches; yield the reports of each as it is done."""
         remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(play_batch)
         waiting = list(reversed(batches))
@@ -77,19 +78,30 @@ class RayEngine:
 def connect(ray: ModuleType, workers: int | None) -> None:
     """Join the cluster that there is, or start one on this machine; quietly."""
     quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    address = os.environ.get("RAY_ADDRESS")
     try:
-        ray.init(address=os.environ.get("RAY_ADDRESS") or "auto", **quiet)
+        if address:
+            check_that_somebody_listens(address)
+        ray.init(address=address or "auto", **quiet)
     except ConnectionError:
-        if os.environ.get("RAY_ADDRESS"):
-            raise ValueError(
-                f"there is no Ray cluster at RAY_ADDRESS={os.environ['RAY_ADDRESS']}"
-            ) from None
+        if address:
+            raise ValueError(f"there is no Ray cluster at RAY_ADDRESS={address}") from None
         ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+
+
+def check_that_somebody_listens(address: str) -> None:
+    """Raise ConnectionError if nobody does; Ray would find out only after minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as error:
+            raise ConnectionError(str(error)) from None
 
 
 def import_ray() -> ModuleType:
     """Return ray, or say how to install it."""
-    # Ray would change the number of threads, warn about settings to come, and count its users.
+    # Without these Ray warns of a default that will change, and reports that it is used.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

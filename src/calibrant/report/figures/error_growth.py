@@ -169,7 +169,7 @@ class ErrorGrowth:
     def _draw_slope(self, ax: Axes, slope: Slope, number: int) -> None:
         sizes = np.concatenate([curve.sizes for curve in self.curves.values()])
         x = np.geomspace(sizes.min(), sizes.max(), 50)
-        first = max(float(curve.mean[0]) for curve in self.curves.values())
+        first = max(float(curve.mean[0]) for curve in self.curves.values() if len(curve.mean))
         # Each a little above the last, so that equal slopes do not hide each other.
         height = 1.6 * 1.5**number * (first or 1.0) / slope.at(x)[0]
         y = height * slope.at(x)

@@ -98,7 +98,11 @@ class WinnerMap:
             from matplotlib.patches import Rectangle  # noqa: PLC0415
 
             rows, columns = self.errors.shape
-            ax = ax or new_axes(2.4 + 0.54 * columns, 1.9 + 0.28 * rows)
+            # Room for the names: about 13 letters an inch, those of the columns aslant.
+            down, across = (max(map(len, names)) for names in (self.streams, self.forecasters))
+            ax = ax or new_axes(
+                0.9 + down / 13 + 0.54 * columns + across / 30, 1.0 + across / 20 + 0.28 * rows
+            )
             # Reversed, so that the winners are bright and large errors dark, in grey too.
             colors = colormaps["cividis_r"]
             norm = LogNorm(1.0, WORST)
