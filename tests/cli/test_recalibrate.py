@@ -127,6 +127,12 @@ def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
     assert "&lt;b&gt;&amp;" in (tmp_path / "r.html").read_text()
 
 
+def test_a_column_of_ids_is_no_column_of_groups(calibrant, scores):
+    result = calibrant("run", scores, *NAMES, "--by", "key")
+    assert result.exit_code == 2
+    assert "line 1002, column 'key': 'k1000' is one group more than the 1,000" in result.stderr
+
+
 def test_logits_and_margins(calibrant, tmp_path):
     random = np.random.default_rng(2)
     logits = random.normal(0, 2, 400).round(3)
@@ -200,6 +206,16 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     again = tmp_path / "again.html"
     calibrant("run", scores, *options, again)
     assert again.read_text().replace("again.html", "r.html") == page.read_text()
+
+
+def test_a_bundled_stream_can_be_named_unless_a_file_is_called_so(
+    calibrant, scores, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    names = ["--prediction", "score", "--outcome", "outcome"]
+    assert "nba538: 8,886 rounds" in calibrant("measure", "nba538", *names).stdout
+    scores.rename("nba538")
+    assert "nba538: 3,000 rounds" in calibrant("measure", "nba538", *names).stdout
 
 
 def test_standard_input_can_fill_files(program, scores, tmp_path):

@@ -10,6 +10,9 @@ from calibrant._checks import Floats, describe
 from calibrant.recalibrate.errors import RowError
 from calibrant.recalibrate.waiting import Id, check_id
 
+#: As many as a Recalibrator takes unless it is told otherwise.
+MOST_GROUPS = 1000
+
 
 def check_scores(scores: Floats, kind: str, column: str) -> None:
     """Refuse scores that are not of their kind.
@@ -62,7 +65,8 @@ def groups_of(cells: Sequence[object], column: str) -> list[Id]:
     >>> groups_of(["north", "south"], "region")
     ['north', 'south']
     """
-    groups = []
+    groups: list[Id] = []
+    distinct: set[Id] = set()
     for row, cell in enumerate(cells):
         if cell is None or cell == "":
             raise RowError("the group is missing", column=column, row=row)
@@ -70,4 +74,12 @@ def groups_of(cells: Sequence[object], column: str) -> list[Id]:
             groups.append(check_id(cell, "a group"))
         except ValueError as error:
             raise RowError(str(error), column=column, row=row) from None
+        distinct.add(groups[-1])
+        if len(distinct) > MOST_GROUPS:
+            raise RowError(
+                f"{cell!r} is one group more than the {MOST_GROUPS:,} that are allowed; "
+                "is this a column of ids?",
+                column=column,
+                row=row,
+            )
     return groups
