@@ -5,8 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-# The stream that `make run` forecasts.
+# The stream that `make run` recalibrates, and where the results go.
 STREAM := src/calibrant/data/nycflights.csv.gz
+RESULTS := run
 SOURCES := $(shell find src -type f ! -path '*/__pycache__/*') meson.build pyproject.toml README.md
 
 .PHONY: help setup run test lint bench docs lock clean
@@ -29,8 +30,10 @@ $(VENV)/installed: $(VENV)/requirements $(SOURCES)
 	  --no-build-isolation --force-reinstall -Cbuild-dir=build .
 	@touch $@
 
-run: setup  ## The main job, on a bundled real stream
-	$(BIN)/calibrant run $(STREAM) --outcome outcome
+run: setup  ## The main job, on a bundled real stream; results in run/
+	@mkdir -p $(RESULTS)
+	$(BIN)/calibrant run $(STREAM) --score score --outcome outcome --time t \
+	  --out $(RESULTS)/flights.csv.gz --report $(RESULTS)/flights.html
 
 test: setup  ## All tests, the examples in the docs included
 	$(BIN)/python -m pytest
@@ -53,4 +56,4 @@ lock: $(VENV)/requirements  ## Pin the development set anew
 	  --group dev pyproject.toml -o requirements-dev.txt
 
 clean:  ## Remove everything that make made
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist $(RESULTS) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
-Without a name, all parts but those that take an hour.
+Without a name, all parts but those that take an hour. ``figures`` draws the README's figures.
 """
 
 import re
@@ -15,11 +15,16 @@ from rich.console import Console  # noqa: E402
 from benchmarks import (  # noqa: E402
     certificates,
     choices,
+    compare,
     error,
+    figures,
+    groups,
     machine,
+    multiclass,
     paper,
     recalibrate,
     speed,
+    sweep,
 )
 
 PARTS = {
@@ -28,25 +33,34 @@ PARTS = {
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
+    "groups": groups,
+    "multiclass": multiclass,
+    "compare": compare,
+    "sweep": sweep,
     "certificates": certificates,
 }
 LONG = {"certificates"}
 
 
-def quote(name, texts, titles):
-    """Put the tables with these titles into the README, between the marks of this part."""
-    readme = HERE.parent / "README.md"
+def quote(page, name, texts, titles):
+    """Put the tables with these titles into a page, between the marks of this part."""
+    path = HERE.parent / page
     chosen = "\n".join(
         text for text in texts if text.startswith(tuple(f"### {t}\n" for t in titles))
     )
     start, end = f"<!-- {name}: written by make bench -->", f"<!-- end of {name} -->"
     pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
-    readme.write_text(pattern.sub(lambda _: f"{start}\n{chosen}{end}", readme.read_text()))
+    path.write_text(pattern.sub(lambda _: f"{start}\n{chosen}{end}", path.read_text()))
 
 
 def main(names):
     console = Console(stderr=True)
-    for name in names or [part for part in PARTS if part not in LONG]:
+    for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:
+        if name == "figures":
+            with console.status(name) as status:
+                for path in figures.write(status.update):
+                    console.print(f"wrote docs/figures/{path.name}")
+            continue
         with console.status(name) as status:
             texts = []
             for text in PARTS[name].tables(status.update):
@@ -54,7 +68,9 @@ def main(names):
                 texts.append(text)
         page = f"# {PARTS[name].TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
         (HERE / f"{name}.md").write_text(page + "\n".join(texts))
-        quote(name, texts, PARTS[name].IN_README)
+        quote("README.md", name, texts, PARTS[name].IN_README)
+        for quoted, titles in getattr(PARTS[name], "IN_DOCS", {}).items():
+            quote(quoted, name, texts, titles)
         console.print(f"wrote benchmarks/{name}.md")
 
 

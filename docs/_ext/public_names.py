@@ -24,6 +24,12 @@ MODULES = {
     "calibrant.report.figures": "What was measured, as figures",
     "calibrant.integrations.river": "Inside river",
     "calibrant.integrations.sklearn": "Inside scikit-learn",
+    "calibrant.forecasters.named": "Forecasters by name",
+    "calibrant.streams.named": "Streams by name",
+    "calibrant.experiments.cells": "One forecaster on one stream",
+    "calibrant.experiments.sweep": "Many cells, crash-safe",
+    "calibrant.experiments.results": "Results on disk",
+    "calibrant.experiments.summary": "Results in a table",
     "calibrant.testing": "The contract as checks",
 }
 

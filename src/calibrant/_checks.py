@@ -106,3 +106,44 @@ def check_same_length(name: str, size: int, other: str, other_size: int) -> None
         raise ValueError(
             f"{name} and {other} must have the same length, got {size} and {other_size}"
         )
+
+
+#: How far from one a row of probabilities may sum; single precision needs some of it.
+SUM_TOLERANCE = 1e-4
+
+
+def as_distributions(values: object, name: str, classes: int | None = None) -> Floats:
+    """Return rows of probabilities, each summing to one, as an array of shape (rounds, classes)."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise ValueError(f"{name} must be rows of probabilities, got {describe(values)}")
+    try:
+        rows = np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must be rows of probabilities: {error}") from None
+    if rows.size == 0 and rows.ndim < 2 and classes is not None:
+        rows = np.empty((0, classes))
+    if rows.ndim != 2 or rows.dtype.kind not in "buif":
+        raise ValueError(
+            f"{name} must be rows of probabilities, got shape {rows.shape} of dtype {rows.dtype}"
+        )
+    if classes is not None and rows.shape[1] != classes:
+        raise ValueError(f"{name} must have {classes} columns, one a class, got {rows.shape[1]}")
+    if rows.shape[1] < 2:
+        raise ValueError(f"{name} must have two columns or more, got {rows.shape[1]}")
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    outside = ~((rows >= 0.0) & (rows <= 1.0)).all(axis=1)  # also finds NaN
+    if outside.any():
+        at = int(outside.argmax())
+        raise ValueError(f"{name} must be in [0, 1], got {_shown(rows[at])} in row {at}")
+    sums = rows.sum(axis=1)
+    wrong = np.abs(sums - 1.0) > SUM_TOLERANCE
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(f"{name} must sum to one in each row, got {sums[at]:.6g} in row {at}")
+    return rows
+
+
+def _shown(row: Floats) -> str:
+    """Return a row of numbers as an error message shows it."""
+    text = ", ".join(f"{value:.6g}" for value in row[:6])
+    return f"[{text}, ...]" if len(row) > 6 else f"[{text}]"

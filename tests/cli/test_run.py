@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from calibrant import Zoom
-from calibrant.cli.arguments import FORECASTERS
+from calibrant.forecasters.named import FORECASTERS
 from calibrant.forecasters.rivals import RunningMean
 from calibrant.measures import cal1, cal2
 from calibrant.streams import load, read

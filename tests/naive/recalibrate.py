@@ -165,10 +165,14 @@ class NaiveRecalibrator:
                 found.append((distance, left.z > mean, points, weights))
         return found
 
-    def predict(self, score, id_):
+    def say(self, score):
+        """Return the score as a probability, what each expert says of it, and their mean."""
         s = self.probability(score)
         said = np.array([expert.predict(s) for expert in self.experts])
-        mean = within(float(self.weights @ said))
+        return s, said, within(float(self.weights @ said))
+
+    def predict(self, score, id_):
+        s, said, mean = self.say(score)
         at = self.gap(mean)
         ends = self.points[at], self.points[at + 1]
         if all(end.leaning == 0 for end in ends):
@@ -190,6 +194,10 @@ class NaiveRecalibrator:
         if left.rounds_in_gap * (right.theta - left.theta) ** 2 > gaps / 64:
             left.rounds_in_gap = 0
             self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
+        self.learn(s, said, outcome)
+
+    def learn(self, s, said, outcome):
+        """Teach the mixture alone."""
         self.weights = self.weights * said**outcome * (1 - said) ** (1 - outcome)
         self.weights = (1 - 1e-4) * self.weights / self.weights.sum() + 1e-4 / len(self.experts)
         for expert in self.experts:

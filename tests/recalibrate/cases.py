@@ -49,3 +49,24 @@ def random_case(number, rounds):
     else:
         scores = logits * (40.0 if kind == "margin" else 1.0)
     return kind, scores, outcomes
+
+
+def grouped_case(name, groups, size, seed):
+    """Return scores, outcomes, group numbers and true means, the groups' rounds in random order.
+
+    "shared": all groups are miscalibrated alike. "one differs": but the first. "shifted": each has
+    a shift of its own besides. "opposite": in every other group scores mean the contrary.
+    """
+    random = np.random.default_rng([seed, groups, size])
+    by = random.permutation(np.repeat(np.arange(groups), size))
+    x = random.normal(0, 1.5, groups * size)
+    shared = 0.6 * x - 0.7
+    logits = {
+        "shared": shared,
+        "one differs": np.where(by == 0, shared + 1.5, shared),
+        "shifted": shared + random.normal(0, 0.5, groups)[by],
+        "opposite": np.where(by % 2 == 0, x, -x),
+    }[name]
+    means = 1 / (1 + np.exp(-logits))
+    outcomes = (random.random(len(x)) < means).astype(float)
+    return 1 / (1 + np.exp(-x)), outcomes, by, means

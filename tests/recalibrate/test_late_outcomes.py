@@ -6,20 +6,22 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from calibrant import Recalibrator
+from calibrant import MulticlassRecalibrator, Recalibrator
 
 CAPACITY = 6
 
 ids = st.one_of(st.integers(-3, 12), st.sampled_from(["1", "2", "a", "é", ""]))
-outcomes = st.sampled_from([0.0, 1.0, 0.25])
 
 
 class LateOutcomes(RuleBasedStateMachine):
-    """Beside the recalibrator, a plain list of what happened and the simplest books on it."""
+    """Beside the recalibrator, a plain list of what happened and the simplest books on it.
+
+    A subclass says what is predicted from (`inputs`, arguments by name) and what may happen.
+    """
 
     def __init__(self):
         super().__init__()
-        self.recalibrator = Recalibrator(seed=3, capacity=CAPACITY)
+        self.recalibrator = self.make(CAPACITY)
         self.log = []  # everything that was accepted, in order
         self.waiting = {}  # id: number of its round
         self.finished = []  # (id, outcome), oldest first
@@ -30,25 +32,28 @@ class LateOutcomes(RuleBasedStateMachine):
     def remembered(self):
         return dict(self.finished[-CAPACITY:])
 
-    @rule(score=st.floats(0, 1), id_=ids)
-    def predict(self, score, id_):
+    @rule(data=st.data(), id_=ids)
+    def predict(self, data, id_):
+        given = data.draw(self.inputs)
         if id_ in self.waiting or id_ in self.remembered() or len(self.waiting) == CAPACITY:
             with pytest.raises(ValueError, match=r"predicted already|capacity=6"):
-                self.recalibrator.predict(score, id=id_)
+                self.recalibrator.predict(**given, id=id_)
             return
-        prediction = self.recalibrator.predict(score, id=id_)
-        self.log.append(("predict", score, id_, prediction))
+        prediction = self.recalibrator.predict(**given, id=id_)
+        self.log.append(("predict", given, id_, prediction))
         self.waiting[id_] = self.rounds
         self.rounds += 1
 
-    @rule(score=st.floats(0, 1))
-    def predict_without_id(self, score):
-        self.log.append(("predict", score, None, self.recalibrator.predict(score)))
+    @rule(data=st.data())
+    def predict_without_id(self, data):
+        given = data.draw(self.inputs)
+        self.log.append(("predict", given, None, self.recalibrator.predict(**given)))
         self.rounds += 1
         self.open = True
 
-    @rule(outcome=outcomes)
-    def update_without_id(self, outcome):
+    @rule(data=st.data())
+    def update_without_id(self, data):
+        outcome = data.draw(self.outcomes)
         if not self.open:
             with pytest.raises(ValueError, match="none waits"):
                 self.recalibrator.update(outcome)
@@ -58,14 +63,15 @@ class LateOutcomes(RuleBasedStateMachine):
         self.learned += 1
         self.open = False
 
-    @rule(outcome=outcomes, id_=ids)
-    def update_any(self, outcome, id_):
-        self.tell(outcome, id_)
+    @rule(data=st.data(), id_=ids)
+    def update_any(self, data, id_):
+        self.tell(data.draw(self.outcomes), id_)
 
     @precondition(lambda self: self.waiting)
-    @rule(data=st.data(), outcome=outcomes)
-    def update_waiting(self, data, outcome):
-        self.tell(outcome, data.draw(st.sampled_from(list(self.waiting))))
+    @rule(data=st.data())
+    def update_waiting(self, data):
+        id_ = data.draw(st.sampled_from(list(self.waiting)))
+        self.tell(data.draw(self.outcomes), id_)
 
     @precondition(lambda self: self.finished)
     @rule(data=st.data())
@@ -100,13 +106,15 @@ class LateOutcomes(RuleBasedStateMachine):
     @rule()
     def save_and_restore(self):
         blob = self.recalibrator.to_bytes()
-        self.recalibrator = Recalibrator.from_bytes(blob)
+        self.recalibrator = type(self.recalibrator).from_bytes(blob)
         assert self.recalibrator.to_bytes() == blob
 
-    @rule(outcome=st.sampled_from([float("nan"), 2, "1", None]), id_=ids)
-    def nonsense(self, outcome, id_):
-        with pytest.raises(ValueError, match="outcome must be"):
-            self.recalibrator.update(outcome, id=id_)
+    @rule(data=st.data(), id_=ids)
+    def nonsense(self, data, id_):
+        before = self.recalibrator.to_bytes()
+        with pytest.raises(ValueError, match="must be"):
+            self.recalibrator.update(data.draw(self.not_outcomes), id=id_)
+        assert self.recalibrator.to_bytes() == before
 
     @invariant()
     def books_agree(self):
@@ -114,25 +122,88 @@ class LateOutcomes(RuleBasedStateMachine):
         assert recalibrator.rounds == self.rounds
         assert recalibrator.learned == self.learned
         assert recalibrator.pending == len(self.waiting) + self.open
-        assert recalibrator._get_state()["n"].sum() == self.learned
+        assert self.counted() == self.learned
 
     def teardown(self):
         """Outcomes in order of arrival, with no saves, repeats or errors, end in the same state."""
-        plain, names = Recalibrator(seed=3, capacity=10_000), {}
+        plain, names = self.make(10_000), {}
         for number, (what, value, id_, prediction) in enumerate(self.log):
             if what == "predict":
                 # An id may come again after it was forgotten; here each has a name of its own.
                 names[id_] = None if id_ is None else number
-                assert plain.predict(value, id=names[id_]) == prediction
+                again = plain.predict(**value, id=names[id_])
+                assert np.array_equal(again, prediction)
             else:
                 plain.update(value, id=names[id_])
-        for name, value in plain._get_state().items():
-            assert np.array_equal(value, self.recalibrator._get_state()[name]), name
+        ours, theirs = self.state(self.recalibrator), self.state(plain)
+        assert ours.keys() == theirs.keys()
+        for name, value in theirs.items():
+            assert np.array_equal(value, ours[name]), name
 
 
-TestLateOutcomes = LateOutcomes.TestCase
-TestLateOutcomes.settings = settings(
+class LateOutcomesInGroups(LateOutcomes):
+    inputs = st.fixed_dictionaries(
+        {"score": st.floats(0, 1), "by": st.sampled_from([None, None, "a", "b", 1])}
+    )
+    outcomes = st.sampled_from([0.0, 1.0, 0.25])
+    not_outcomes = st.sampled_from([float("nan"), 2, "1", None])
+
+    @staticmethod
+    def make(capacity):
+        return Recalibrator(seed=3, capacity=capacity)
+
+    @staticmethod
+    def state(recalibrator):
+        return recalibrator._get_state() | recalibrator._groups.get_state()
+
+    def counted(self):
+        """Return how many outcomes all grids have been charged with."""
+        groups = self.recalibrator._groups.members
+        grids = [self.recalibrator, *(group.last for group in groups)]
+        return sum(grid._get_state()["n"].sum() for grid in grids)
+
+
+class LateLabels(LateOutcomes):
+    inputs = st.fixed_dictionaries(
+        {
+            "probabilities": st.sampled_from(
+                [[0.2, 0.3, 0.5], [1.0, 0.0, 0.0], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]]
+            )
+        }
+    )
+    outcomes = st.sampled_from(["x", "y", 3])
+    not_outcomes = st.sampled_from([float("nan"), 2, "1", None])
+    mode = "top-label"
+
+    def make(self, capacity):
+        return MulticlassRecalibrator(["x", "y", 3], self.mode, seed=3, capacity=capacity)
+
+    @staticmethod
+    def state(recalibrator):
+        return recalibrator._engine.get_state()
+
+    def counted(self):
+        groups = self.recalibrator._engine.groups.members
+        return sum(group.last._get_state()["n"].sum() for group in groups)
+
+
+class LateLabelsPerClass(LateLabels):
+    mode = "per-class"
+
+    def counted(self):
+        counts = {kernel._get_state()["n"].sum() for kernel in self.recalibrator._engine.kernels}
+        assert len(counts) == 1
+        return counts.pop()
+
+
+TestLateOutcomesInGroups = LateOutcomesInGroups.TestCase
+TestLateLabels = LateLabels.TestCase
+TestLateLabelsPerClass = LateLabelsPerClass.TestCase
+TestLateOutcomesInGroups.settings = settings(
     derandomize=True, max_examples=120, stateful_step_count=60, deadline=None
+)
+TestLateLabels.settings = TestLateLabelsPerClass.settings = settings(
+    derandomize=True, max_examples=40, stateful_step_count=50, deadline=None
 )
 
 

@@ -57,6 +57,17 @@ def test_reliability_draws_points_intervals_and_counts(rounds):
     assert strip.get_xlabel().startswith("said")
 
 
+def test_a_point_of_few_rounds_is_faint_and_off_the_line():
+    predictions = np.repeat([0.25, 0.55, 0.95], [600, 400, 4])
+    ax = ReliabilityDiagram.from_predictions(predictions, np.ones(1_004), bins=10).plot()
+    _, line, rare = ax.lines
+    assert line.get_xdata() == pytest.approx([0.25, 0.55])
+    assert rare.get_xdata() == pytest.approx([0.95])
+    assert rare.get_alpha() < 0.5
+    assert rare.get_linestyle() == "None"
+    assert labels(ax) == ["forecast"]
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_errors_so_far_are_those_of_the_first_rounds(rounds, measure):
     predictions, outcomes = rounds
@@ -110,7 +121,7 @@ def test_restarts_and_certificates_are_those_of_the_forecaster_stepped_by_hand()
     assert curve.error.tolist() == errors
     assert curve.certificate.tolist() == thresholds
     ax = figure.plot()
-    assert labels(ax) == ["Restarting", "its certificate", "its restarts"]
+    assert labels(ax) == ["Restarting", "certificate of Restarting", "restarts of Restarting"]
     marks = ax.lines[-1]
     assert marks.get_marker() == "^"
     assert marks.get_xdata().tolist() == starts
@@ -123,7 +134,7 @@ def test_time_draws_every_forecaster_and_its_restarts(rounds):
         {"a": predictions, "b": 1 - predictions}, outcomes, window=100, restarts={"b": [500]}
     )
     ax = figure.plot()
-    assert labels(ax) == ["a", "b", "its restarts"]
+    assert labels(ax) == ["a", "b", "restarts of b"]
     assert ax.get_xlim() == (0, 1_000)
     assert ax.get_ylim()[0] == 0
     assert ax.get_ylim()[1] > figure.curves["b"].error.max()

@@ -23,6 +23,8 @@ CASES = [
     ("piecewise", {"levels": (0.1, 0.9), "segments": 2, "random_lengths": True}),
     ("drift", {}),
     ("drift", {"level": 0.7, "amplitude": 0.3, "periods": 2.5}),
+    ("drift", {"share": 0.3}),
+    ("drift", {"share": 0.0}),
     ("seasonal", {"period": 17.5}),
     ("random_walk", {}),
     ("random_walk", {"spread": 100}),
@@ -135,6 +137,20 @@ def test_random_walk_has_the_spread_asked_for():
     assert logits.std() == pytest.approx(spread * math.sqrt(99 / 100), rel=0.08)
 
 
+def test_a_share_drifts_in_one_stretch_as_a_whole_stream_does():
+    whole = synthetic.drift(300, amplitude=0.4, periods=2).means
+    starts = set()
+    for seed in range(50):
+        means = synthetic.drift(1000, amplitude=0.4, periods=2, share=0.3, seed=seed).means
+        moved = np.flatnonzero(means != 0.5)
+        start = int(moved[0]) - int(np.flatnonzero(whole != 0.5)[0])
+        starts.add(start)
+        np.testing.assert_array_equal(means[start : start + 300], whole)
+        assert (np.delete(means, np.arange(start, start + 300)) == 0.5).all()
+    # 50 places out of 701: that fewer than 30 differ has a probability below 1e-9.
+    assert len(starts) >= 30
+
+
 @pytest.mark.parametrize("shape", ["scattered", "burst"])
 @pytest.mark.parametrize("budget", [0.0, 0.35, 0.7, 0.7 * 3, 100.0, 699.9, 700.0])
 def test_corruption_spends_its_budget_exactly(shape, budget):
@@ -236,6 +252,7 @@ def test_seeds_differ():
         ("piecewise", {"random_lengths": 1}, "random_lengths must be True or False, got 1"),
         ("drift", {"level": 0.9}, r"level \+ amplitude must be in \[0, 1\], got 0.9 and 0.3"),
         ("drift", {"amplitude": -0.1}, "amplitude must be a number in"),
+        ("drift", {"share": 1.1}, r"share must be a number in \[0.0, 1.0\]"),
         ("drift", {"periods": -1}, r"periods must be a number in \[0.0, 100\]"),
         ("seasonal", {"period": 1}, r"period must be a number in \[2.0, "),
         ("seasonal", {"period": float("inf")}, "period must be a number in"),

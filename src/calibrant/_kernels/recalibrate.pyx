@@ -82,6 +82,20 @@ def check_rounds(rounds, z):
         raise ValueError("a saved prediction without its outcome is none of the saved points")
 
 
+cdef tuple kept(const Round *r):
+    """Return a round as what Python keeps of it."""
+    return r.number, r.s, r.m, r.z, (<const char *>r.said)[: sizeof(r.said)]
+
+
+cdef Round again(tuple begun) except *:
+    """Return a round that Python kept."""
+    cdef Round r
+    cdef bytes said
+    r.number, r.s, r.m, r.z, said = begun
+    memcpy(r.said, <const char *>said, sizeof(r.said))
+    return r
+
+
 cdef class RecalibrateKernel:
     """The mixture and the grid of one Recalibrator."""
 
@@ -134,30 +148,38 @@ cdef class RecalibrateKernel:
         self.view_age = self._learned
         return sharp_view(&self.sharp, s, &self.view)
 
-    cdef Round begin(self, double score) noexcept nogil:
-        """Make the next prediction."""
+    cdef Round begin_mean(self, double score) noexcept nogil:
+        """Open the next round with the mixture's word as its prediction."""
         cdef Round r
-        cdef Place place
         r.number, r.s = self._rounds, self.probability_of(score)
-        r.m = self.look(r.s)
+        r.z = r.m = self.look(r.s)
         memcpy(r.said, self.view.p, sizeof(r.said))
-        place = safe_place(&self.safe, r.m)
-        r.z = place.hi
-        if uniform(self._key, <uint64_t>self._rounds) < place.share:
-            r.z = place.lo
         if self._kind == MARGIN:
             self.size = self.size_with(score)
         self._rounds += 1
         return r
 
-    cdef int finish(self, const Round *r, double y) noexcept nogil:
-        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
-        if safe_learn(&self.safe, r.m, r.z, y) < 0:
-            return -1
+    cdef Round begin(self, double score) noexcept nogil:
+        """Make the next prediction."""
+        cdef Round r = self.begin_mean(score)
+        cdef Place place = safe_place(&self.safe, r.m)
+        r.z = place.hi
+        if uniform(self._key, <uint64_t>r.number) < place.share:
+            r.z = place.lo
+        return r
+
+    cdef void finish_mean(self, const Round *r, double y) noexcept nogil:
+        """Learn the outcome of a round that stayed off the grid."""
         if self.view_age != self._learned or self.view.s != r.s:
             self.look(r.s)
         sharp_learn(&self.sharp, &self.view, r.said, y)
         self._learned += 1
+
+    cdef int finish(self, const Round *r, double y) noexcept nogil:
+        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
+        if safe_learn(&self.safe, r.m, r.z, y) < 0:
+            return -1
+        self.finish_mean(r, y)
         return 0
 
     cdef int enter(self) except -1:
@@ -238,23 +260,54 @@ cdef class RecalibrateKernel:
             raise MemoryError
         self._open = False
 
+    def _give_up(self):
+        """Stop waiting for the outcome of the last prediction without an id."""
+        self.enter()
+        self._open = False
+
     def _begin(self, score):
         """Predict for a caller that keeps the round until its outcome comes."""
         self.enter()
         cdef double value = self.as_score(score)
         cdef Round r = self.begin(value)
-        return r.number, r.s, r.m, r.z, (<char *>r.said)[: sizeof(r.said)]
+        return kept(&r)
 
     def _finish(self, begun, outcome):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
         cdef double y = as_outcome(outcome)
-        cdef Round r
-        cdef bytes said
-        r.number, r.s, r.m, r.z, said = begun
-        memcpy(r.said, <const char *>said, sizeof(r.said))
+        cdef Round r = again(begun)
         if self.finish(&r, y) < 0:
             raise MemoryError
+
+    # The mixture without the grid, for a caller that makes more of its word before it predicts.
+
+    def _begin_mean(self, score):
+        """Open a round off the grid, whose prediction is the mixture's word."""
+        self.enter()
+        cdef double value = self.as_score(score)
+        cdef Round r = self.begin_mean(value)
+        return kept(&r)
+
+    def _finish_mean(self, begun, outcome):
+        """Learn the outcome of a round of `_begin_mean`."""
+        self.enter()
+        cdef double y = as_outcome(outcome)
+        cdef Round r = again(begun)
+        self.finish_mean(&r, y)
+
+    def _look(self, score):
+        """Return a score as a probability and the mixture's word on it; changes nothing."""
+        self.enter()
+        cdef double s = self.probability_of(self.as_score(score))
+        return s, self.look(s)
+
+    def _trust(self, double weight):
+        """Give the identity this weight in the mixture, and the other experts equal ones."""
+        cdef Py_ssize_t i
+        self.sharp.w[0] = weight
+        for i in range(1, EXPERTS):
+            self.sharp.w[i] = (1.0 - weight) / (EXPERTS - 1)
 
     cdef Place would_be(self, object score) except *:
         self.enter()
@@ -280,6 +333,18 @@ cdef class RecalibrateKernel:
 
         Bit for bit what `predict` and `update` without ids give, in one compiled loop.
         """
+        return self.run_all(scores, outcomes, None, None)
+
+    def _run_means(self, scores, outcomes, placed):
+        """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
+
+        Returns the predictions, the mixture's word for rounds off the grid, and the scores as
+        probabilities. Bit for bit what the steps give.
+        """
+        probabilities = np.empty(len(placed))
+        return self.run_all(scores, outcomes, placed, probabilities), probabilities
+
+    cdef object run_all(self, object scores, object outcomes, object placed, object probabilities):
         self.enter()
         scores, outcomes = as_series(scores, "scores"), as_series(outcomes, "outcomes")
         check_same_length("scores", len(scores), "outcomes", len(outcomes))
@@ -288,7 +353,9 @@ cdef class RecalibrateKernel:
         predictions = np.empty(len(scores))
         cdef Py_ssize_t start = 0, i
         cdef const double[::1] x, y
-        cdef double[::1] p
+        cdef const unsigned char[::1] on_grid
+        cdef double[::1] p, s
+        cdef bint all_placed = placed is None
         cdef int failed = 0
         if len(scores):
             self._open = False
@@ -297,14 +364,23 @@ cdef class RecalibrateKernel:
             while start < len(scores):
                 x, y = chunk_of(scores, start), chunk_of(outcomes, start)
                 p = predictions[start : start + len(x)]
+                if not all_placed:
+                    on_grid = placed[start : start + len(x)]
+                    s = probabilities[start : start + len(x)]
                 start += len(x)
                 with nogil:
                     for i in range(y.shape[0]):
-                        self.current = self.begin(x[i])
+                        if all_placed or on_grid[i]:
+                            self.current = self.begin(x[i])
+                            failed = self.finish(&self.current, y[i])
+                            if failed < 0:
+                                break
+                        else:
+                            self.current = self.begin_mean(x[i])
+                            self.finish_mean(&self.current, y[i])
                         p[i] = self.current.z
-                        failed = self.finish(&self.current, y[i])
-                        if failed < 0:
-                            break
+                        if not all_placed:
+                            s[i] = self.current.s
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
         finally:

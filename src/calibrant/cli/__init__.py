@@ -1,4 +1,4 @@
-"""The command line: run, measure, simulate and tune-certificates."""
+"""The command line: run, measure, compare, report, reproduce, simulate and tune-certificates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import typer
 
 from calibrant import __version__
 from calibrant.cli import simulate
+from calibrant.cli.compare import compare
 from calibrant.cli.measure import measure
+from calibrant.cli.report import report
+from calibrant.cli.reproduce import reproduce
 from calibrant.cli.run import run
 from calibrant.cli.tune import tune_certificates
 
@@ -21,6 +24,9 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(measure)
+app.command()(compare)
+app.command()(report)
+app.command()(reproduce)
 app.add_typer(simulate.app, name="simulate")
 app.command("tune-certificates")(tune_certificates)
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from calibrant.measures import ReliabilityTable, Scorecard
 
@@ -66,13 +67,16 @@ def busy(text: str) -> Status:
     return err.status(escape(text))
 
 
-def progress() -> Progress:
-    """Return a progress bar that leaves no trace and stays away from files and pipes."""
+def progress(left: str | None = None) -> Progress:
+    """Return a progress bar that leaves no trace and stays away from files and pipes.
+
+    `left` is a template for what it says of the rest, if the bar should not judge by its pace.
+    """
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn() if left is None else TextColumn(left),
         console=err,
         transient=True,
         disable=not err.is_terminal,
@@ -88,8 +92,11 @@ def number(value: float) -> str:
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.4f}"
 
 
-def figures(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table; its first column is text, and so is a last one that is called `MEANING`."""
+def figures(title: str, head: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
+    """Return a table; its first column is text, and so is a last one that is called `MEANING`.
+
+    A cell with words of the user's is a `Text`: in a string, brackets would be orders.
+    """
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     for at, name in enumerate(head):
         text = at == 0 or name == MEANING

@@ -13,8 +13,7 @@ import typer
 from calibrant import measures
 from calibrant._checks import Floats, check_integer
 from calibrant.cli import console
-from calibrant.cli.arguments import OutcomeColumn, Source
-from calibrant.streams import read
+from calibrant.cli.arguments import OutcomeColumn, Source, read_source
 
 
 class Entry(NamedTuple):
@@ -61,7 +60,7 @@ def measure(
     with console.clean_end():
         check_integer("--bins", bins, 1)
         with console.busy(f"reading {source}"):
-            rows = read(source)
+            rows = read_source(source)
             said = rows.take("prediction", prediction)
             happened = rows.take("outcome", outcome)
         console.note(said.note)

@@ -15,9 +15,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from calibrant._checks import Floats, check_choice, check_integer
+from calibrant._checks import Floats, check_integer
 from calibrant.cli import console
-from calibrant.cli.arguments import FORECASTERS, ForecasterName
+from calibrant.cli.arguments import ForecasterName
+from calibrant.forecasters.named import make
 from calibrant.streams import ADVERSARIES, FAMILIES, Table, play, write
 from calibrant.streams.writing import write_csv
 
@@ -121,8 +122,8 @@ def add_adversary(name: str) -> None:
         **parameters: Any,
     ) -> None:
         with console.clean_end():
-            make = FORECASTERS[check_choice("--forecaster", forecaster, tuple(FORECASTERS))]
-            game = play(make(forecaster_seed), adversary(**parameters), rounds)
+            player = make(forecaster, seed=forecaster_seed, rounds=rounds)
+            game = play(player, adversary(**parameters), rounds)
             deliver(name, "prediction", game.predictions, game.outcomes, out)
 
     command.__name__ = name

@@ -27,6 +27,10 @@ log_loss             mean [0, inf] -y log p - (1 - y) log(1 - p)
 murphy, murphy_log   mean          reliability - resolution + uncertainty of the last two
 ==================== ==== ======== ==========================================================
 
+Of several classes, one of which happens, predictions are rows that sum to one, and outcomes are
+labels: `confidence_ece`, `top_label_ece`, `classwise_ece`, `multiclass_brier` and
+`multiclass_log_loss`, all means.
+
 Of no rounds a sum is 0.0, and a mean raises ValueError. These hold on every input, and are
 tested: ``cal1 <= sqrt(T * cal2)``, ``2 * cal2 <= klcal``, ``2 * pcal2 <= pklcal``,
 ``cal2 <= decision_loss <= 2 * cal1``, ``u_calibration <= 2 * decision_loss``,
@@ -48,6 +52,11 @@ from calibrant.measures.exact import cal2 as cal2
 from calibrant.measures.exact import klcal as klcal
 from calibrant.measures.losses import brier as brier
 from calibrant.measures.losses import log_loss as log_loss
+from calibrant.measures.multiclass import classwise_ece as classwise_ece
+from calibrant.measures.multiclass import confidence_ece as confidence_ece
+from calibrant.measures.multiclass import multiclass_brier as multiclass_brier
+from calibrant.measures.multiclass import multiclass_log_loss as multiclass_log_loss
+from calibrant.measures.multiclass import top_label_ece as top_label_ece
 from calibrant.measures.murphy import Decomposition as Decomposition
 from calibrant.measures.murphy import murphy as murphy
 from calibrant.measures.murphy import murphy_log as murphy_log

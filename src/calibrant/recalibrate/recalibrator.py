@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self, SupportsFloat
 
-from calibrant._checks import check_choice, check_integer, check_seed
-from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
+import numpy.typing as npt
+
+from calibrant._checks import Floats, check_choice, check_integer, check_seed
+from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, check_rounds, outcome_of
+from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Saved, pack, unpack
-from calibrant.recalibrate.waiting import Id, Waiting, check_id
+from calibrant.recalibrate.groups import WHOLE, GroupRound, Groups
+from calibrant.recalibrate.waiting import Id, Played, Waiting, check_id
 
 
 class Recalibrator(RecalibrateKernel):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations follows the scores; its word is placed on a grid of points
-    and moved only where the outcomes show a point to be biased. `docs/recalibrate.md` says how.
+    and moved only where the outcomes show a point to be biased. `docs/recalibrate.md` says how, and
+    `docs/groups.md` what becomes of groups.
 
     Parameters
     ----------
@@ -27,6 +33,8 @@ class Recalibrator(RecalibrateKernel):
     capacity : int, default 100_000
         How many predictions with an id may wait for their outcomes; also how many finished ids
         are remembered, so that an outcome told twice is counted once.
+    max_groups : int, default 1000
+        How many groups `by` may name. A group takes about 15 kB.
 
     Examples
     --------
@@ -46,15 +54,29 @@ class Recalibrator(RecalibrateKernel):
     >>> recalibrator.update(1, id="b")
     >>> recalibrator.pending
     1
+
+    Groups share what is learned of all, until they have evidence of their own:
+
+    >>> _ = recalibrator.run(scores, outcomes, by=["a", "b"] * 5000)
+    >>> recalibrator.groups
+    {'a': 5000, 'b': 5000}
+    >>> round(recalibrator.expected(0.9, by="c"), 1)  # a group never seen
+    0.1
     """
 
-    __slots__ = ("_waiting",)
+    __slots__ = ("_groups", "_waiting")
 
     def __init__(
-        self, kind: str = "probability", *, seed: int = 0, capacity: int = 100_000
+        self,
+        kind: str = "probability",
+        *,
+        seed: int = 0,
+        capacity: int = 100_000,
+        max_groups: int = 1000,
     ) -> None:
         super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
         self._waiting = Waiting(check_integer("capacity", capacity, 1))
+        self._groups = Groups(check_integer("max_groups", max_groups, 0), self.seed)
 
     @property
     def capacity(self) -> int:
@@ -62,37 +84,125 @@ class Recalibrator(RecalibrateKernel):
         return self._waiting.capacity
 
     @property
+    def max_groups(self) -> int:
+        """The bound on the number of groups, as given."""
+        return self._groups.most
+
+    @property
+    def groups(self) -> dict[Id, int]:
+        """The names of the groups in the order they came, and how many predictions each made."""
+        groups = self._groups
+        return {name: groups.members[at].last.rounds for name, at in groups.index.items()}
+
+    @property
     def pending(self) -> int:
         """How many predictions wait for their outcomes."""
-        return len(self._waiting.rounds) + self.is_open
+        return len(self._waiting) + super().is_open
 
-    def predict(self, score: SupportsFloat, id: Id | None = None) -> float:  # noqa: A002
+    @property
+    def is_open(self) -> bool:
+        """Whether the last prediction without an id still waits for its outcome."""
+        return super().is_open or self._waiting.unnamed is not None
+
+    def predict(
+        self,
+        score: SupportsFloat,
+        id: Id | None = None,  # noqa: A002
+        by: Id | None = None,
+    ) -> float:
         """Return the probability for a score, and open a round that waits for its outcome.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
         id gives it up. With one, it waits until ``update(outcome, id)``, however many rounds that
-        takes. An id is used once.
+        takes. An id is used once. `by` names the group that the round belongs to, if any.
         """
+        if by is not None:
+            return self._predict_in_group(score, id, by)
         if id is None:
-            return self._predict(score)
+            prediction = self._predict(score)
+            self._waiting.unnamed = None
+            return prediction
         name = check_id(id)
         self._waiting.check_new(name)
         begun = self._begin(score)
-        self._waiting.rounds[name] = begun
+        self._waiting.rounds[name] = Played(begun[0], WHOLE, (begun,))
         return begun[3]
+
+    def _predict_in_group(self, score: SupportsFloat, id_: Id | None, by: Id) -> float:
+        if id_ is not None:
+            id_ = check_id(id_)
+            self._waiting.check_new(id_)
+        name, group = self._groups.find(by)
+        whole = self._begin_mean(score)
+        begun = group.begin(whole)
+        played = Played(whole[0], self._groups.keep(name, group), begun)
+        if id_ is None:
+            self._give_up()
+            self._waiting.unnamed = played
+        else:
+            self._waiting.rounds[id_] = played
+        return begun.last[3]
 
     def update(self, outcome: SupportsFloat, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
 
-        An outcome that an id had before is ignored; a different one is refused.
+        It counts for the group of the prediction. An outcome that an id had before is ignored; a
+        different one is refused.
         """
-        if id is None:
+        waiting = self._waiting
+        if id is not None:
+            name, y = check_id(id), outcome_of(outcome)
+            if not waiting.is_repeat(name, y):
+                self._learn(waiting.rounds[name], y)
+                waiting.finish(name, y)
+        elif waiting.unnamed is None:
             self._update(outcome)
-            return
-        name, y = check_id(id), outcome_of(outcome)
-        if not self._waiting.is_repeat(name, y):
-            self._finish(self._waiting.rounds[name], y)
-            self._waiting.finish(name, y)
+        else:
+            self._learn(waiting.unnamed, outcome_of(outcome))
+            waiting.unnamed = None
+
+    def _learn(self, played: Played, outcome: float) -> None:
+        if played.key == WHOLE:
+            self._finish(played.rounds[0], outcome)
+        else:
+            self._groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
+            self._finish_mean(played.rounds[0], outcome)
+
+    def expected(self, score: SupportsFloat, by: Id | None = None) -> float:
+        """Return the mean of what `predict` would draw for this score now; changes nothing."""
+        if by is None:
+            return super().expected(score)
+        group = self._groups.find(by)[1]
+        return group.last.expected(group.score(*self._look(score)))
+
+    def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
+        """Return the points that `predict` would draw from for this score now, and their weights.
+
+        Changes nothing.
+        """
+        if by is None:
+            return super().distribution(score)
+        group = self._groups.find(by)[1]
+        return group.last.distribution(group.score(*self._look(score)))
+
+    def run(
+        self,
+        scores: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
+    ) -> Floats:
+        """Predict each score and then learn its outcome; return the predictions.
+
+        Bit for bit what `predict` and `update` without ids give, in compiled loops. `by` gives the
+        group of each round, None for a round without one.
+        """
+        if by is None:
+            predictions = super().run(scores, outcomes)
+        else:
+            predictions = self._groups.run(self, scores, outcomes, by)
+        if len(predictions):
+            self._waiting.unnamed = None
+        return predictions
 
     def expire(self, *, older_than: int) -> list[Id]:
         """Give up waiting for predictions made more than `older_than` predictions ago.
@@ -124,7 +234,7 @@ class Recalibrator(RecalibrateKernel):
         >>> again.pending
         0
         """
-        state = self._get_state() | self._waiting.get_state()
+        state = self._get_state() | self._groups.get_state() | self._waiting.get_state()
         return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
 
     @classmethod
@@ -136,15 +246,33 @@ class Recalibrator(RecalibrateKernel):
         try:
             recalibrator = cls(**saved.parameters)
             state = {**saved.state, "rounds": saved.rounds}
+            own = {name: state.pop(name) for name in ("rounds", *recalibrator._get_state())}
             late = {name: state.pop(name) for name in recalibrator._waiting.get_state()}
+            recalibrator._groups.set_state(state)
         except (KeyError, TypeError) as error:
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
-        recalibrator._set_state(state)
-        recalibrator._waiting.set_state(late, saved.rounds, state["z"])
+        recalibrator._set_state(own)
+        check_names(state, set(recalibrator._groups.get_state()))
+        recalibrator._waiting.set_state(late, saved.rounds, recalibrator._check_played)
+        unnamed = recalibrator._waiting.unnamed
+        if unnamed and (unnamed.key == WHOLE or len(own["open"])):
+            raise ValueError("a saved prediction without an id waits beside another")
         return recalibrator
 
+    def _check_played(self, key: int, rows: Floats) -> None:
+        """Refuse a saved prediction that cannot have been made here."""
+        if key == WHOLE and len(rows) == 1:
+            check_rounds(rows[0], self._get_state()["z"])
+        else:
+            self._groups.check_played(key, rows)
+
     def _arguments(self) -> dict[str, Any]:
-        return {"kind": self.kind, "seed": self.seed, "capacity": self.capacity}
+        return {
+            "kind": self.kind,
+            "seed": self.seed,
+            "capacity": self.capacity,
+            "max_groups": self.max_groups,
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_bytes, (self.to_bytes(),)

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant._checks import Floats, describe
-from calibrant._kernels.recalibrate import ROUND, check_rounds
+from calibrant._kernels.recalibrate import ROUND
 from calibrant._kernels.saved import floats
 
 Id = str | int
 #: Number of the round, score as a probability, the mixture's word on it, the prediction, and what
 #: each expert said, as raw numbers.
 Round = tuple[int, float, float, float, bytes]
+
+
+class Played(NamedTuple):
+    """What is remembered of a prediction until its outcome comes.
+
+    `number` counts the predictions before it. `key` says where it was made, in words of the one who
+    made it (say, the number of a group), and `rounds` is what each kernel needs to learn from it.
+    """
+
+    number: int
+    key: int
+    rounds: tuple[Round, ...]
 
 
 def check_id(value: object, name: str = "id") -> Id:
@@ -26,21 +39,23 @@ def check_id(value: object, name: str = "id") -> Id:
         return int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise ValueError(f"{name} must be a string or an integer, got {describe(value)}")
-    return value
+    return str(value) if isinstance(value, str) else int(value)
 
 
 class Waiting:
     """The rounds whose outcomes are still to come, and the last ones that came.
 
     Both are kept in order of time, and neither holds more than `capacity`. A finished id is
-    remembered with its outcome, so that one told twice is not counted twice.
+    remembered with its outcome, so that one told twice is not counted twice. Beside them, one
+    prediction without an id may wait, until the next such one replaces it.
     """
 
-    __slots__ = ("capacity", "finished", "rounds")
+    __slots__ = ("capacity", "finished", "rounds", "unnamed")
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.rounds: dict[Id, Round] = {}
+        self.rounds: dict[Id, Played] = {}
+        self.unnamed: Played | None = None
         self.finished: OrderedDict[Id, float] = OrderedDict()
 
     def check_new(self, id_: Id) -> None:
@@ -55,8 +70,11 @@ class Waiting:
                 f"capacity={self.capacity} allows; expire(older_than=...) gives up old ones"
             )
 
-    def is_repeat(self, id_: Id, outcome: float) -> bool:
-        """Return whether this outcome was learned before; refuse another for the same id."""
+    def is_repeat(self, id_: Id, outcome: float, names: Sequence[Id] | None = None) -> bool:
+        """Return whether this outcome was learned before; refuse another for the same id.
+
+        If outcomes stand for labels, `names` gives these.
+        """
         if id_ in self.rounds:
             return False
         if id_ not in self.finished:
@@ -64,11 +82,14 @@ class Waiting:
                 f"id {id_!r} is unknown: never predicted, expired, or finished more than "
                 f"{self.capacity} outcomes ago"
             )
-        if self.finished[id_] != outcome:
-            raise ValueError(
-                f"id {id_!r} had the outcome {self.finished[id_]!r}, and now gets {outcome!r}"
-            )
+        before = self.finished[id_]
+        if before != outcome:
+            first, second = (names[int(y)] if names else y for y in (before, outcome))
+            raise ValueError(f"id {id_!r} had the outcome {first!r}, and now gets {second!r}")
         return True
+
+    def __len__(self) -> int:
+        return len(self.rounds) + (self.unnamed is not None)
 
     def finish(self, id_: Id, outcome: float) -> None:
         """Move a round from waiting to finished."""
@@ -80,8 +101,8 @@ class Waiting:
     def expire(self, before: int) -> list[Id]:
         """Give up the rounds with a number below `before`; return their ids."""
         expired = []
-        for id_, begun in self.rounds.items():
-            if begun[0] >= before:
+        for id_, played in self.rounds.items():
+            if played.number >= before:
                 break
             expired.append(id_)
         for id_ in expired:
@@ -89,47 +110,79 @@ class Waiting:
         return expired
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything as lists and arrays by name."""
-        begun = list(self.rounds.values())
+        """Return everything as lists and arrays by name; one without an id stands last."""
+        played = [*self.rounds.values(), *([self.unnamed] if self.unnamed else [])]
+        rows = [numbers_of(begun) for each in played for begun in each.rounds]
         return {
             "waiting_ids": list(self.rounds),
-            "waiting_numbers": np.array([number for number, *_ in begun], dtype=np.int64),
-            "waiting_places": np.array([x for r in begun for x in numbers_of(r)], dtype=np.float64),
+            "waiting_numbers": np.array([each.number for each in played], dtype=np.int64),
+            "waiting_keys": np.array([each.key for each in played], dtype=np.int64),
+            "waiting_sizes": np.array([len(each.rounds) for each in played], dtype=np.int64),
+            "waiting_places": np.array(rows, dtype=np.float64).reshape(-1),
             "finished_ids": list(self.finished),
             "finished_outcomes": np.array(list(self.finished.values()), dtype=np.float64),
         }
 
-    def set_state(self, state: Mapping[str, Any], rounds: int, z: Floats) -> None:
-        """Take over a state of `get_state`, or raise ValueError and change nothing."""
+    def set_state(
+        self,
+        state: Mapping[str, Any],
+        rounds: int,
+        check_played: Callable[[int, Floats], None],
+        highest: float = 1.0,
+    ) -> None:
+        """Take over a state of `get_state`, or raise ValueError and change nothing.
+
+        `check_played(key, rows)` refuses a prediction that cannot have been made; outcomes are at
+        most `highest`.
+        """
         waiting, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
-        numbers = state["waiting_numbers"]
-        places = floats(state, "waiting_places", size=ROUND * len(waiting))
-        outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
         if max(len(waiting), len(finished)) > self.capacity or set(waiting) & set(finished):
             raise ValueError("saved ids are too many, or both waiting and finished")
-        if (
-            not isinstance(numbers, np.ndarray)
-            or numbers.dtype != np.int64
-            or len(numbers) != len(waiting)
-            or (np.diff(numbers) <= 0).any()
-            or ((numbers < 0) | (numbers >= rounds)).any()
+        numbers = integers(state, "waiting_numbers", low=0)
+        count = len(numbers)
+        if count - len(waiting) not in (0, 1) or (
+            (np.diff(numbers[: len(waiting)]) <= 0).any() or (numbers >= rounds).any()
         ):
             raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
-        check_rounds(places, z)
-        if (outcomes > 1.0).any():
-            raise ValueError("saved finished_outcomes must be in [0, 1]")
-        self.rounds = {
-            id_: (number, *row[:3].tolist(), row[3:].tobytes())
-            for id_, number, row in zip(
-                waiting, numbers.tolist(), places.reshape(-1, ROUND), strict=True
-            )
-        }
+        keys = integers(state, "waiting_keys", size=count)
+        sizes = integers(state, "waiting_sizes", size=count, low=1)
+        places = floats(state, "waiting_places", size=ROUND * sum(sizes.tolist()))
+        outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
+        if (outcomes > highest).any():
+            raise ValueError(f"saved finished_outcomes must be in [0, {highest}]")
+        played = []
+        pieces = np.split(places.reshape(-1, ROUND), np.cumsum(sizes)[:-1])
+        for number, key, rows in zip(numbers.tolist(), keys.tolist(), pieces, strict=False):
+            check_played(key, rows)
+            played.append(Played(number, key, tuple(round_of(number, row) for row in rows)))
+        self.unnamed = played.pop() if count > len(waiting) else None
+        self.rounds = dict(zip(waiting, played, strict=True))
         self.finished = OrderedDict(zip(finished, outcomes.tolist(), strict=True))
 
 
 def numbers_of(begun: Round) -> list[float]:
     """Return a round as the numbers it is saved as."""
     return [*begun[1:4], *np.frombuffer(begun[4]).tolist()]
+
+
+def round_of(number: int, row: Floats) -> Round:
+    """Return a round from the numbers it was saved as."""
+    s, m, z = row[:3].tolist()
+    return number, s, m, z, row[3:].tobytes()
+
+
+def integers(
+    state: Mapping[str, Any], name: str, *, size: int | None = None, low: int | None = None
+) -> npt.NDArray[np.int64]:
+    """Return a saved array of integers, none below `low`."""
+    values: npt.NDArray[np.int64] = state[name]
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
+        raise ValueError(f"saved {name} must be an array of int64")
+    if size is not None and len(values) != size:
+        raise ValueError(f"saved {name} must have {size} values, got {len(values)}")
+    if low is not None and (values < low).any():
+        raise ValueError(f"saved {name} must be at least {low}")
+    return values
 
 
 def ids_of(state: Mapping[str, Any], name: str) -> list[Id]:

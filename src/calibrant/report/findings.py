@@ -63,8 +63,10 @@ def _where_lost(best: str, lost: Means) -> str:
     over = {stream: ratios(row)[best] for stream, row in lost.items()}
     worst = max(over, key=lambda stream: over[stream])
     row = lost[worst]
-    winner = min(row, key=lambda name: row[name])
-    numbers = f"{show_number(row[best])} against {show_number(row[winner])} of {winner}, on {worst}"
+    numbers = (
+        f"{show_number(row[best])} against {show_number(min(row.values()))} of {_winners(row)}, "
+        f"on {worst}"
+    )
     if np.isinf(over[worst]):
         finite = [ratio for ratio in over.values() if np.isfinite(ratio)]
         rest = f"; elsewhere it is at most {show_number(max(finite))} times" if finite else ""
@@ -86,10 +88,16 @@ def losses(means: Means, best: str) -> list[list[str | float]]:
     """
     rows: list[list[str | float]] = []
     for stream, row in means.items():
-        winner = min(row, key=lambda name: row[name])
-        if best in row and row[best] > row[winner]:
-            rows.append([stream, row[best], row[winner], winner, ratios(row)[best]])
+        smallest = min(row.values())
+        if best in row and row[best] > smallest:
+            rows.append([stream, row[best], smallest, _winners(row), ratios(row)[best]])
     return rows
+
+
+def _winners(row: Mapping[str, float]) -> str:
+    """Return whose error is the smallest."""
+    first, *others = (name for name, error in row.items() if error == min(row.values()))
+    return f"{first} and {_count(len(others), 'other')}" if others else first
 
 
 def verdicts(claims: Sequence[Claim]) -> str:
@@ -109,6 +117,22 @@ def verdicts(claims: Sequence[Claim]) -> str:
         f"Of {_count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
         f"at these sizes." + (f" What fails: {'; '.join(failed)}." if failed else "")
     )
+
+
+def reasons(claims: Sequence[Claim]) -> list[str]:
+    """Say why each claim that does not pass does not; claims with the same reason are one point.
+
+    Examples
+    --------
+    >>> reasons([])
+    []
+    """
+    found: dict[str, list[str]] = {}
+    for claim in claims:
+        if claim.verdict != "passes":
+            where = f"{claim.error} of {claim.forecaster}, in {claim.axis}"
+            found.setdefault(claim.reason, []).append(where)
+    return [f"{'; '.join(where)}: {reason}" for reason, where in found.items()]
 
 
 def _verb(verdict: str, number: int) -> str:

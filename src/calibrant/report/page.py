@@ -119,8 +119,7 @@ class Page:
                     f"got {len(row)} in row {position}"
                 )
         numeric = [
-            bool(rows) and all(not isinstance(row[at], str) for row in rows)
-            for at in range(len(headers))
+            bool(rows) and all(_is_number(row[at]) for row in rows) for at in range(len(headers))
         ]
         head = "".join(
             f'<th scope="col" class="{"number" if right else "words"}">{html.escape(name)}</th>'
@@ -185,10 +184,15 @@ def _prose(text: str | Sequence[str]) -> str:
 
 def _cell(position: int, value: str | float) -> str:
     """Return one cell of a table."""
-    if isinstance(value, str):
-        tag = 'th scope="row"' if position == 0 else "td"
-        return f"<{tag}>{html.escape(value)}</{tag[:2]}>"
-    return f'<td class="number">{html.escape(show_number(value))}</td>'
+    text = html.escape(value if isinstance(value, str) else show_number(value))
+    if position == 0 and isinstance(value, str):
+        return f'<th scope="row">{text}</th>'
+    return f'<td class="number">{text}</td>' if _is_number(value) else f"<td>{text}</td>"
+
+
+def _is_number(value: str | float) -> bool:
+    """Tell numbers, also those that come as text in digits of their own."""
+    return not isinstance(value, str) or re.fullmatch(r"[-+]?[\d,]*\.?\d+", value) is not None
 
 
 def _inline(svg: str, prefix: str, alt: str) -> str:

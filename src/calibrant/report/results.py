@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,23 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.streams import InputError
+from calibrant.experiments.results import COLUMNS, NAME
+from calibrant.experiments.summary import label
+from calibrant.streams import ADVERSARIES, FAMILIES, InputError
 from calibrant.streams.frames import import_pyarrow
 
-#: The columns of the file, and whether each holds words, whole numbers or numbers.
-COLUMNS = {
-    "forecaster": "words", "forecaster_parameters": "words",
-    "stream": "words", "stream_parameters": "words",
-    "rounds": "whole numbers", "seed": "whole numbers",
-    "deviation": "numbers", "segments": "whole numbers",
-    "measure": "words", "value": "numbers",
-}  # fmt: skip
+#: What a column may hold, by the type that it is written as.
+CONTENTS = {"string": "words", "int64": "whole numbers", "float64": "numbers"}
 OPTIONAL = ("deviation", "segments")  # where the means of the outcomes are not known
 #: The errors that a report can rank by, the best known first.
 ERRORS = {
     "cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "pcal2": "PCal2", "pklcal": "PKLCal",
     "ece": "ECE", "smece": "smooth ECE", "brier": "Brier score", "log_loss": "log loss",
 }  # fmt: skip
+# A sum of rounding errors, where the error is 0.
+NOISE = 1e-9
 # A forecaster a hundred times worse than the best is as bad as one a thousand times worse.
 HOPELESS = 100.0
 
@@ -80,9 +77,10 @@ class Results:
 
     @property
     def measures(self) -> list[str]:
-        """The errors that every cell has, the best known first."""
-        shared = set(ERRORS).intersection(*(cell.values.keys() for cell in self.played))
-        return [measure for measure in ERRORS if measure in shared]
+        """The errors that were measured, the one that most cells have first."""
+        cells = {measure: sum(measure in cell.values for cell in self.played) for measure in ERRORS}
+        found = [measure for measure in ERRORS if cells[measure]]
+        return sorted(found, key=lambda measure: -cells[measure])
 
     @property
     def streams(self) -> list[str]:
@@ -90,26 +88,38 @@ class Results:
         return list(dict.fromkeys(cell.stream for cell in self.played))
 
     @property
-    def seeds(self) -> int:
-        """How many seeds there are."""
-        return len({cell.seed for cell in self.played})
+    def forecasters(self) -> list[str]:
+        """The forecasters, in the order in which they come."""
+        return list(dict.fromkeys(cell.forecaster for cell in self.played))
 
-    def longest(self, stream: str) -> int:
-        """Return the largest number of rounds of a stream."""
-        return max(cell.rounds for cell in self.played if cell.stream == stream)
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, ascending."""
+        return sorted({cell.seed for cell in self.played})
+
+    def measured(self, measure: str) -> list[Played]:
+        """Return the cells that have a measure."""
+        return [cell for cell in self.played if measure in cell.values]
+
+    def longest(self, measure: str) -> dict[str, int]:
+        """Return the most rounds of each stream at which it was measured."""
+        most: dict[str, int] = {}
+        for cell in self.measured(measure):
+            most[cell.stream] = max(cell.rounds, most.get(cell.stream, 0))
+        return most
 
     def errors(self, measure: str) -> dict[str, dict[str, float]]:
         """Return the mean over seeds, ``[stream][forecaster]``, at the most rounds of each stream.
 
         The forecasters come in the order of `ranking`.
         """
-        longest = {stream: self.longest(stream) for stream in self.streams}
-        seeds: dict[str, dict[str, list[float]]] = {stream: {} for stream in self.streams}
-        for cell in self.played:
+        longest = self.longest(measure)
+        seeds: dict[str, dict[str, list[float]]] = {stream: {} for stream in longest}
+        for cell in self.measured(measure):
             if cell.rounds == longest[cell.stream]:
                 seeds[cell.stream].setdefault(cell.forecaster, []).append(cell.values[measure])
         means = {
-            stream: {name: float(np.mean(values)) for name, values in row.items()}
+            stream: {name: _mean(values) for name, values in row.items()}
             for stream, row in seeds.items()
         }
         order = ranking(means)
@@ -121,19 +131,27 @@ class Results:
     def over_rounds(self, stream: str, measure: str) -> dict[str, dict[float, list[float]]]:
         """Return the errors on a stream, ``[forecaster][rounds]``, one a seed."""
         return _by_size(
-            ((cell, float(cell.rounds)) for cell in self.played if cell.stream == stream), measure
+            (
+                (cell, float(cell.rounds))
+                for cell in self.measured(measure)
+                if cell.stream == stream
+            ),
+            measure,
         )
 
     def over_worlds(self, measure: str) -> list[Worlds]:
-        """Return the families that were played with at least three deviations or segments."""
+        """Return the families with at least three deviations or segments, at the most rounds."""
         groups: dict[tuple[str, int], dict[str, list[Played]]] = {}
-        for cell in self.played:
+        for cell in self.measured(measure):
             if cell.deviation is not None and cell.segments is not None:
                 family = cell.stream.partition(":")[0]
                 members = groups.setdefault((family, cell.rounds), {})
                 members.setdefault(cell.stream, []).append(cell)
+        longest = dict(sorted(groups))  # the last of each family has the most rounds
         found = []
         for (family, rounds), members in groups.items():
+            if rounds < longest[family]:
+                continue
             # Segments that were asked for; where means move, their number says nothing.
             axis = "K" if all("segments=" in stream for stream in members) else "C"
             what = "segments" if axis == "K" else "deviation"
@@ -174,6 +192,11 @@ class Worlds:
     axis: str
     rounds: int
     errors: dict[str, dict[float, list[float]]]
+
+
+def _mean(values: Sequence[float]) -> float:
+    mean = float(np.mean(values))
+    return mean if mean > NOISE else 0.0
 
 
 def ranking(means: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -218,7 +241,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     Traceback (most recent call last):
     calibrant.streams.errors.InputError: nowhere/results.parquet: is not there...
     """
-    path = Path(folder) / "results.parquet"
+    path = Path(folder) / NAME
     if not path.exists():
         raise InputError(
             "is not there; `calibrant compare` and `calibrant reproduce` write it", source=str(path)
@@ -250,8 +273,8 @@ def _check_columns(table: Any, arrow: Any, source: str) -> None:
         "whole numbers": arrow.types.is_integer,
         "numbers": lambda kind: arrow.types.is_floating(kind) or arrow.types.is_integer(kind),
     }
-    for name, content in COLUMNS.items():
-        column = table.column(name)
+    for name, kind in COLUMNS.items():
+        column, content = table.column(name), CONTENTS[kind]
         empty = name in OPTIONAL and arrow.types.is_null(column.type)
         if not (fits[content](column.type) or empty):
             raise InputError(
@@ -271,7 +294,7 @@ def _cells(rows: Iterable[Mapping[str, Any]], source: str) -> Iterable[Played]:
         for what in ("forecaster", "stream"):
             pair = row[what], row[f"{what}_parameters"]
             if pair not in specs:
-                specs[pair] = spec_of(*pair, source=f"{source}, row {number}")
+                specs[pair] = _spec(*pair, f"{source}, row {number}")
             names.append(specs[pair])
         key = (*names, row["rounds"], row["seed"], row["deviation"], row["segments"])
         values = cells.setdefault(key, {})
@@ -281,39 +304,27 @@ def _cells(rows: Iterable[Mapping[str, Any]], source: str) -> Iterable[Played]:
                 f"{row['rounds']} rounds, seed {row['seed']}", source=source,
             )  # fmt: skip
         values[row["measure"]] = row["value"]
-    return [
+    played = [
         Played(forecaster, stream, rounds, seed, deviation, segments, values)
         for (forecaster, stream, rounds, seed, deviation, segments), values in cells.items()
     ]
+    return sorted(played, key=lambda cell: _kind(cell.stream))
 
 
-def spec_of(name: str, parameters: str, *, source: str = "parameters") -> str:
-    """Return a name and its parameters, which are JSON, as one spec.
+def _kind(stream: str) -> int:
+    """Return 0 for a synthetic stream, 1 for an adversary, 2 for a real one."""
+    name = stream.partition(":")[0]
+    return 0 if name in FAMILIES else 1 if name in ADVERSARIES else 2
 
-    Examples
-    --------
-    >>> spec_of("corrupted", '{"budget": "T/10", "levels": [0.2, 0.8]}')
-    'corrupted:budget=T/10,levels=0.2/0.8'
-    >>> spec_of("file", '{"path": "rain.csv", "column": "wet", "sha256": "..."}')
-    'file:rain.csv#wet'
-    """
+
+def _spec(name: str, parameters: str, source: str) -> str:
+    """Return a name and its parameters, which are JSON, as one spec."""
     try:
-        values = json.loads(parameters)
-    except json.JSONDecodeError:
-        values = None
-    if not isinstance(values, dict):
-        raise InputError(f"parameters must be a JSON object, got {parameters!r}", source=source)
-    if name == "file" and "path" in values:
-        return f"file:{values['path']}" + (f"#{values['column']}" if values.get("column") else "")
-    words = ",".join(f"{key}={_word(value)}" for key, value in sorted(values.items()))
-    return f"{name}:{words}" if words else name
-
-
-def _word(value: object) -> str:
-    """Return a parameter as a spec writes it."""
-    if isinstance(value, list):
-        return "/".join(map(_word, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return label(name, parameters)
+    except (ValueError, AttributeError, KeyError, TypeError):
+        raise InputError(
+            f"parameters of {name!r} must be a JSON object, got {parameters!r}", source=source
+        ) from None
 
 
 def _by_size(

@@ -143,13 +143,6 @@ def legend_above(ax: Axes) -> None:
         )  # fmt: skip
 
 
-def halo() -> list[Any]:
-    """Return the effect that keeps a label readable where lines cross it."""
-    from matplotlib.patheffects import withStroke  # noqa: PLC0415
-
-    return [withStroke(linewidth=3, foreground=PAPER)]
-
-
 def plain_number(value: float, _position: object = None) -> str:
     """Return a tick's label in plain digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"

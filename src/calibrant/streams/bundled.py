@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, check_choice
 from calibrant.streams.files import read
+from calibrant.streams.table import Table
 
 FLIGHTS = "arrival delayed by 15 minutes or more, departures from New York, March-December 2013"
 ELO = "FiveThirtyEight, via the R package fivethirtyeightdata"
@@ -105,12 +106,23 @@ def load(name: str) -> RealStream:
     >>> stream.outcomes[:4], stream.times[0], stream.scores is None
     (array([1., 1., 0., 0.]), np.str_('2013-01-01T00'), True)
     """
+    table = bundled_table(name)
+    scores = table.take("prediction", "score").values if "score" in table.columns else None
+    outcomes = table.take("outcome", "outcome").values
+    return RealStream(name, *CATALOGUE[name], np.array(table.columns["t"]), scores, outcomes)
+
+
+def bundled_table(name: str) -> Table:
+    """Return the rows of a real stream that comes with the package, as its file has them.
+
+    Examples
+    --------
+    >>> bundled_table("quakes6h")
+    Table(quakes6h, 15838 rows: 't', 'outcome')
+    """
     from importlib import resources  # noqa: PLC0415 - slow to import, and rarely needed
 
     check_choice("name", name, names())
     file = resources.files("calibrant") / "data" / f"{name}.csv.gz"
     with resources.as_file(file) as path:
-        table = read(path)
-    scores = table.take("prediction", "score").values if "score" in table.columns else None
-    outcomes = table.take("outcome", "outcome").values
-    return RealStream(name, *CATALOGUE[name], np.array(table.columns["t"]), scores, outcomes)
+        return replace(read(path), source=name)

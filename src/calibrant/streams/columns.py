@@ -54,6 +54,14 @@ def check_names(names: Sequence[str], source: str, row: int | None = None) -> No
         )
 
 
+def check_there(names: Sequence[str], given: str | None, source: str) -> None:
+    """Refuse a name that no column has; None asks for nothing."""
+    if given is not None and given not in names:
+        raise InputError(
+            f"there is no column {given!r}; the columns are {listed(names)}", source=source
+        )
+
+
 def find_column(
     names: Sequence[str], part: str, given: str | None, source: str
 ) -> tuple[str, str | None]:
@@ -71,11 +79,8 @@ def find_column(
         The file, for messages.
     """
     if given is not None:
-        if given in names:
-            return given, None
-        raise InputError(
-            f"there is no column {given!r}; the columns are {listed(names)}", source=source
-        )
+        check_there(names, given, source)
+        return given, None
     known = USUAL_NAMES[part]
     found = [name for name in names if name.strip().lower() in known]
     own = [name for name in found if name.strip().lower() == part]

@@ -142,6 +142,7 @@ def drift(
     level: float = 0.5,
     amplitude: float = 0.3,
     periods: float = 1.0,
+    share: float = 1.0,
     seed: int = 0,
 ) -> Stream:
     """Return a mean that drifts along a sine, slower the longer the stream.
@@ -154,6 +155,9 @@ def drift(
         The middle of the sine and its height; both ends must lie in [0, 1].
     periods : float
         How many periods the whole stream has.
+    share : float in [0, 1]
+        The part of the rounds in which all this happens, one stretch at a random place; the mean
+        of the other rounds is the level.
     seed : int
         The seed.
 
@@ -161,12 +165,19 @@ def drift(
     --------
     >>> drift(8, amplitude=0.5).means.round(2)
     array([0.5 , 0.85, 1.  , 0.85, 0.5 , 0.15, 0.  , 0.15])
+    >>> drift(8, amplitude=0.5, share=0.5).means.round(2)
+    array([0.5, 0.5, 0.5, 1. , 0.5, 0. , 0.5, 0.5])
     """
     rounds, seed = check_integer("rounds", rounds, 1), check_seed(seed)
     level, amplitude = _check_wave(level, amplitude)
     periods = check_real("periods", periods, 0.0, rounds)
-    means = _wave(level, amplitude, np.arange(rounds, dtype=np.float64) * (periods / rounds))
-    parameters = {"level": level, "amplitude": amplitude, "periods": periods}
+    share = check_real("share", share, 0.0, 1.0)
+    length = round(share * rounds)
+    start = int(_generators(seed)[0].integers(rounds - length + 1))
+    means = np.full(rounds, level)
+    turns = np.arange(length, dtype=np.float64) * (periods / max(1, length))
+    means[start : start + length] = _wave(level, amplitude, turns)
+    parameters = {"level": level, "amplitude": amplitude, "periods": periods, "share": share}
     return _drawn("drift", parameters, seed, means)
 
 

@@ -113,14 +113,30 @@ class Table:
         try:
             return Column(name, probabilities(plain(self.columns[name])), note)
         except BadCellError as error:
-            raise InputError(
-                str(error),
-                source=self.source,
-                row=error.place + 1 if self.lines is None else self.lines[error.place],
-                unit="row" if self.lines is None else "line",
-                column=name,
-                value=error.value,
-            ) from None
+            raise self.refusal(str(error), error.place, name, error.value) from None
+
+    def refusal(self, problem: str, place: int, column: str, value: object = None) -> InputError:
+        """Return the error that refuses a cell, named as the user would find it.
+
+        Parameters
+        ----------
+        problem : str
+            What is wrong, and what is allowed.
+        place : int
+            Which row, counted from 0.
+        column : str
+            Which column.
+        value : object
+            What the cell holds.
+        """
+        unit, number = self.row_name(place)
+        return InputError(
+            problem, source=self.source, row=number, unit=unit, column=column, value=value
+        )
+
+    def row_name(self, place: int) -> tuple[str, int]:
+        """Return what a row is called: a line of its file, or a row counted from 1."""
+        return ("row", place + 1) if self.lines is None else ("line", self.lines[place])
 
     def with_column(self, name: str, values: npt.ArrayLike) -> Table:
         """Return the table with one more column of numbers at its end."""

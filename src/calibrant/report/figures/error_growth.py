@@ -13,7 +13,6 @@ from calibrant._checks import Floats, as_series, check_choice
 from calibrant.report.style import (
     MUTED,
     PAPER,
-    halo,
     legend_above,
     new_axes,
     plain_number,
@@ -70,8 +69,8 @@ class Slope:
     def at(self, sizes: npt.ArrayLike) -> Floats:
         """Return the growth at some sizes, without the constant."""
         x = np.asarray(sizes, dtype=np.float64)
-        # 1 + log, since a size of 1 (one segment) must not vanish.
-        grown: Floats = x**self.exponent * (1.0 + np.log(x)) ** self.log_power
+        # Below e the logarithm would make small sizes vanish, one segment for one.
+        grown: Floats = x**self.exponent * np.log(np.maximum(x, np.e)) ** self.log_power
         return grown
 
 
@@ -139,7 +138,7 @@ class ErrorGrowth:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curves, on `ax` or on new axes, and return the axes."""
         with styled():
-            from matplotlib.ticker import LogLocator  # noqa: PLC0415
+            from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415
 
             ax = ax or new_axes()
             ax.set(xscale="log", yscale="log", xlabel=AXES[self.axis], ylabel=self.measure)
@@ -163,20 +162,21 @@ class ErrorGrowth:
                 if right < 100 * left:
                     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axis.set_major_formatter(plain_number)
+                axis.set_minor_formatter(NullFormatter())
             legend_above(ax)
         return ax
 
     def _draw_slope(self, ax: Axes, slope: Slope, number: int) -> None:
         sizes = np.concatenate([curve.sizes for curve in self.curves.values()])
         x = np.geomspace(sizes.min(), sizes.max(), 50)
-        first = max(float(curve.mean[0]) for curve in self.curves.values())
+        first = max(float(curve.mean[0]) for curve in self.curves.values() if len(curve.mean))
         # Each a little above the last, so that equal slopes do not hide each other.
         height = 1.6 * 1.5**number * (first or 1.0) / slope.at(x)[0]
         y = height * slope.at(x)
         ax.plot(x, y, color=MUTED, linewidth=0.9, linestyle=(0, (6, 3)), zorder=1)
         ax.annotate(
-            slope.label, (x[-1], y[-1]), (-2, 3), textcoords="offset points", color=MUTED,
-            fontsize=9, ha="right", va="bottom", path_effects=halo(),
+            slope.label, (x[-1], y[-1]), (4, 0), textcoords="offset points", color=MUTED,
+            fontsize=9, ha="left", va="center", annotation_clip=False,
         )  # fmt: skip
 
 

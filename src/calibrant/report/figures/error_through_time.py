@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -201,7 +201,8 @@ class ErrorThroughTime:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the error, on `ax` or on new axes, and return the axes.
 
-        A triangle at the foot marks a restart; fine grey dashes are a certificate.
+        A triangle at the foot marks a restart; fine grey dashes are a certificate. Where the
+        last errors differ by a factor of ten or more, the axis of errors is logarithmic.
         """
         with styled():
             ax = ax or new_axes()
@@ -213,7 +214,7 @@ class ErrorThroughTime:
                 if curve.certificate is not None:
                     ax.plot(
                         curve.rounds, curve.certificate, color=MUTED, linewidth=1.1,
-                        linestyle=(0, (2, 2)), label="its certificate",
+                        linestyle=(0, (2, 2)), label=f"certificate of {name}",
                     )  # fmt: skip
                 for restart in curve.restarts:
                     ax.axvline(restart, color=look.color, linewidth=0.7, alpha=0.5, zorder=1)
@@ -221,12 +222,17 @@ class ErrorThroughTime:
                     ax.plot(
                         curve.restarts, np.zeros(len(curve.restarts)), color=look.color,
                         marker="^", markersize=7, linestyle="none", clip_on=False,
-                        transform=ax.get_xaxis_transform(), label="its restarts",
+                        transform=ax.get_xaxis_transform(), label=f"restarts of {name}",
                     )  # fmt: skip
             ax.set(xlabel="rounds", ylabel=f"{MEASURES.get(self.measure, self.measure)} {self._of}")
             ax.set_xlim(0, max(int(curve.rounds[-1]) for curve in self.curves.values()))
-            ax.set_ylim(bottom=0)
             ax.xaxis.set_major_formatter(plain_number)
+            last = [curve.error[-1] for curve in self.curves.values()]
+            if 0 < 10 * min(last) < max(last) < np.inf:
+                ax.set_yscale("log")
+                ax.set_ylim(bottom=max(_lowest(self.curves.values()), max(last) / 1e4))
+            else:
+                ax.set_ylim(bottom=0)
             ax.yaxis.set_major_formatter(plain_number)
             legend_above(ax)
         return ax
@@ -238,6 +244,12 @@ class ErrorThroughTime:
         if any(curve.certificate is not None for curve in self.curves.values()):
             return "since the last restart"
         return "of all rounds so far"
+
+
+def _lowest(curves: Iterable[TimeCurve]) -> float:
+    """Return where a logarithmic axis begins: below all errors but the first few."""
+    settled = np.concatenate([curve.error[len(curve.error) // 10 :] for curve in curves])
+    return float(0.8 * settled[settled > 0].min())
 
 
 def _moments(rounds: int, moments: int) -> Indices:

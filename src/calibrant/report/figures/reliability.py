@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: A bin with a smaller share of the rounds is drawn faint, and no line leads to it.
+RARE = 1 / 200
+
+
 @dataclass(frozen=True, eq=False)
 class ReliabilityDiagram:
     """What was said against what happened, with counts and intervals.
@@ -24,7 +28,7 @@ class ReliabilityDiagram:
     A calibrated forecaster's points lie on the diagonal: of what it called 70 %, 70 % happened.
     Points below it said too much, points above too little. The bars give an interval for what
     would have happened in the long run; a diagonal outside one is more than chance. The strip
-    below shows how many rounds each point stands for.
+    below shows how many rounds each point stands for; a faint point, less than 1 in 200.
 
     Attributes
     ----------
@@ -123,15 +127,19 @@ class ReliabilityDiagram:
         return ax
 
     def _draw_points(self, ax: Axes, position: int, name: str, table: ReliabilityTable) -> None:
-        look, some = series(position), table.count > 0
-        said, happened = table.mean_prediction[some], table.mean_outcome[some]
-        low, high = table.interval_low[some], table.interval_high[some]
-        ax.vlines(said, low, high, color=look.color, linewidth=1.2, zorder=2)
-        ax.plot(
-            said, happened, color=look.color, linestyle=look.dashes, marker=look.marker,
-            # The first is filled and the others are hollow: in grey, that is seen first.
-            markerfacecolor=look.color if position == 0 else PAPER, label=name, zorder=3,
-        )  # fmt: skip
+        look, often = series(position), table.count >= RARE * table.count.sum()
+        rare = ~often & (table.count > 0)
+        for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
+            said, happened = table.mean_prediction[some], table.mean_outcome[some]
+            low, high = table.interval_low[some], table.interval_high[some]
+            ax.vlines(said, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2)
+            ax.plot(
+                said, happened, color=look.color, marker=look.marker, alpha=alpha, zorder=3,
+                # The first is filled and the others are hollow: in grey, that is seen first.
+                markerfacecolor=look.color if position == 0 else PAPER,
+                linestyle=look.dashes if some is often else "none",
+                label=name if some is often else None,
+            )  # fmt: skip
 
     def _draw_counts(self, strip: Axes, position: int, table: ReliabilityTable) -> None:
         look, width = series(position), (table.upper - table.lower) / len(self.tables)

@@ -98,7 +98,11 @@ class WinnerMap:
             from matplotlib.patches import Rectangle  # noqa: PLC0415
 
             rows, columns = self.errors.shape
-            ax = ax or new_axes(2.2 + 0.68 * columns, 1.5 + 0.29 * rows)
+            # Room for the names: about 13 letters an inch, those of the columns aslant.
+            down, across = (max(map(len, names)) for names in (self.streams, self.forecasters))
+            ax = ax or new_axes(
+                0.9 + down / 13 + 0.54 * columns + across / 30, 1.0 + across / 20 + 0.28 * rows
+            )
             # Reversed, so that the winners are bright and large errors dark, in grey too.
             colors = colormaps["cividis_r"]
             norm = LogNorm(1.0, WORST)
@@ -114,7 +118,7 @@ class WinnerMap:
                 # Black on the bright half of the colours, white on the dark half.
                 ax.text(
                     column + 0.5, row + 0.5, _short(float(error)), ha="center", va="center",
-                    fontsize=8.5, color="black" if norm(ratio) < 0.5 else "white",
+                    fontsize=8, color="black" if norm(ratio) < 0.5 else "white",
                     fontweight="bold" if winner else "normal",
                 )  # fmt: skip
                 if winner:
@@ -122,7 +126,7 @@ class WinnerMap:
                     frame.set(fill=False, edgecolor="black", linewidth=1.6)
                     ax.add_patch(frame)
             ax.set_xticks(
-                np.arange(columns) + 0.5, self.forecasters, rotation=40, ha="left",
+                np.arange(columns) + 0.5, self.forecasters, rotation=45, ha="left",
                 rotation_mode="anchor",
             )  # fmt: skip
             ax.set_yticks(np.arange(rows) + 0.5, self.streams)

@@ -1,0 +1,105 @@
+"""The three figures that make the case, for the README and the docs.
+
+``python -m benchmarks figures`` writes them into docs/figures/. They have a background of their
+own, so that they can be read on a dark page too.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.error import ADVERSARIES, FAMILIES
+from calibrant import Epoch, Interval, Recalibrator, Restarting, Zoom
+from calibrant.forecasters.rivals import FosterHart
+from calibrant.measures import cal2
+from calibrant.report.figures import ErrorGrowth, ReliabilityDiagram, Slope, WinnerMap
+from calibrant.report.panels import panels
+from calibrant.report.style import as_svg
+from calibrant.streams import drift, iid, load, play
+
+FOLDER = Path(__file__).parents[1] / "docs" / "figures"
+HORIZONS = (10**3, 10**4, 10**5)
+SEEDS = range(20)
+
+FORECASTERS = {
+    "Zoom": lambda T, seed: Zoom(seed=seed),
+    "Foster-Hart": lambda T, seed: FosterHart.for_horizon(T, seed=seed),
+    "Interval": lambda T, seed: Interval(horizon=T, seed=seed),
+    "Restarting": lambda T, seed: Restarting(seed=seed),
+    "Epoch": lambda T, seed: Epoch(seed=seed),
+}
+GROWTH = {
+    "stationary: i.i.d. with mean 1/2": lambda T, seed: iid(T, mean=0.5, seed=seed),
+    "drifting: a slow wave": lambda T, seed: drift(T, seed=seed),
+}
+
+
+def recalibrated():
+    """Return the scores of a drifting model, before and after."""
+    flights = load("nycflights")
+    calibrated = Recalibrator(seed=7).run(flights.scores, flights.outcomes)
+    return ReliabilityDiagram.from_several(
+        {"the model's scores": flights.scores, "recalibrated": calibrated}, flights.outcomes
+    )
+
+
+def growth():
+    """Return the error against the number of rounds, where nothing moves and where all does."""
+    return panels(
+        {
+            title: ErrorGrowth.from_errors(
+                {
+                    name: {T: [error(make, stream, T, seed) for seed in SEEDS] for T in HORIZONS}
+                    for name, make in FORECASTERS.items()
+                },
+                slopes=[Slope("T^(1/3)", 1 / 3)],
+            )
+            for title, stream in GROWTH.items()
+        }
+    )
+
+
+def winners():
+    """Return who wins where, on the streams of the error benchmark."""
+    rows = {
+        stream: {
+            name: np.mean([error(make, maker, HORIZONS[-1], seed) for seed in SEEDS])
+            for name, make in FORECASTERS.items()
+        }
+        for stream, maker in FAMILIES.items()
+    }
+    rows |= {
+        adversary: {
+            name: np.mean([game_error(make, maker, HORIZONS[-1], seed) for seed in SEEDS])
+            for name, make in FORECASTERS.items()
+        }
+        for adversary, maker in ADVERSARIES.items()
+    }
+    return WinnerMap.from_errors(rows)
+
+
+def error(make, stream, horizon, seed):
+    outcomes = stream(horizon, seed).outcomes
+    return cal2(make(horizon, seed).run(outcomes), outcomes)
+
+
+def game_error(make, adversary, horizon, seed):
+    game = play(make(horizon, seed), adversary(seed), horizon)
+    return cal2(game.predictions, game.outcomes)
+
+
+FIGURES = {
+    "recalibrated": recalibrated,
+    "error-against-rounds": growth,
+    "who-wins-where": winners,
+}
+
+
+def write(progress):
+    """Write the figures; return their paths."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, make in FIGURES.items():
+        progress(f"figures: {name}")
+        path = FOLDER / f"{name}.svg"
+        path.write_text(as_svg(make()))
+        yield path

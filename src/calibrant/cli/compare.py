@@ -1,0 +1,192 @@
+"""``calibrant compare``: any forecasters on any streams, side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from calibrant._checks import check_choice
+from calibrant.cli import console
+from calibrant.experiments import results
+from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, plan
+from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
+from calibrant.experiments.summary import Figure, summarise
+from calibrant.experiments.sweep import ENGINES, Progress, SweepError, count_kept, sweep
+from calibrant.streams.named import length
+
+SPECS = "Several with commas between them, or the option repeated."
+FAILED = 1
+
+
+def compare(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the results go; a rerun continues.")
+    ],
+    forecasters: Annotated[
+        list[str],
+        typer.Option(
+            metavar="SPEC", help=f"zoom, foster-hart:cells=46, all, paper, rivals ... {SPECS}"
+        ),
+    ] = ["all"],  # noqa: B006 - typer reads it and changes nothing
+    streams: Annotated[
+        list[str],
+        typer.Option(
+            metavar="SPEC",
+            help="drift, iid:mean=0.1, greedy:norm=l2, nycflights, file:PATH#COLUMN, all, "
+            f"families, adversaries, real ... {SPECS}",
+        ),
+    ] = ["all"],  # noqa: B006
+    horizons: Annotated[
+        list[str], typer.Option(metavar="N", help="Numbers of rounds, with commas between them.")
+    ] = ["10000"],  # noqa: B006
+    seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds: 0, 1, ...")] = 20,
+    measures: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help=f"What to measure: {', '.join(MEASURES)}."),
+    ] = list(DEFAULT_MEASURES),  # noqa: B006
+    show: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The measure of the table at the end.")
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Cells at a time; all cores if not given.")
+    ] = None,
+) -> None:
+    """Compare forecasters on streams: every pair, for every horizon, with every seed.
+
+    The results do not depend on the number of workers. After Ctrl-C or a crash the same command
+    continues where it stopped.
+    """
+    with console.clean_end():
+        chosen = list(dict.fromkeys(name.strip() for each in measures for name in each.split(",")))
+        for name in chosen:
+            check_choice("--measures", name, MEASURES)
+        shown = show or ("cal2" if "cal2" in chosen else chosen[0])
+        check_choice("--show", shown, chosen)
+        who = expand(split(forecasters), FORECASTER_GROUPS)
+        where = expand(split(streams), STREAM_GROUPS)
+        rounds = [whole(text) for each in horizons for text in each.split(",")]
+        cells = plan(who, where, rounds, seeds)
+        say_what_is_short(where, max(rounds))
+        try:
+            with watched(out) as advance:
+                sweep(
+                    cells,
+                    out,
+                    measures=chosen,
+                    engine=engine,
+                    workers=workers,
+                    advance=advance,
+                )
+        except SweepError as error:
+            console.err.print(f"calibrant: error: {error}", markup=False, soft_wrap=True)
+            raise typer.Exit(FAILED) from None
+        console.out.print(summary(out, shown, seeds))
+        console.say(f"\nResults: {out / results.NAME}")
+        console.say(f"Look at: calibrant report {out}")
+
+
+def whole(text: str) -> int:
+    """Return a number of rounds, also one written 1e5 or 10_000."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.5
+    if not value.is_integer() or value < 1:
+        raise ValueError(f"--horizons must be integers of at least 1, got {text!r}")
+    return int(value)
+
+
+def say_what_is_short(streams: list[str], longest: int) -> None:
+    """Say which real streams have fewer rounds than asked for."""
+    short = [
+        f"{name} ({most:,})" for name in streams if (most := length(name) or longest) < longest
+    ]
+    if short:
+        console.note(f"shorter than {longest:,} rounds and played whole: {', '.join(short)}")
+
+
+@contextmanager
+def watched(folder: Path, doing: str = "comparing") -> Iterator[Callable[[Progress], None]]:
+    """Show how far a sweep is; after Ctrl-C, say what is kept and how to go on."""
+    seen = Progress(0, 0, 0.0, None)
+    said = -1  # tenths of the work, where lines are printed
+    with console.progress(left="{task.fields[left]}") as bar:
+        task = bar.add_task(doing, total=1.0, left="")
+
+        def advance(progress: Progress) -> None:
+            nonlocal seen, said
+            seen = progress
+            text = f"{progress.cells:,} of {progress.of:,} cells{left(progress.seconds_left)}"
+            bar.update(task, completed=progress.work, left=text)
+            if not console.err.is_terminal and int(10 * progress.work) > said:
+                said = int(10 * progress.work)
+                console.note(text)
+
+        try:
+            yield advance
+        except KeyboardInterrupt:
+            bar.stop()
+            if seen.of:
+                console.note(
+                    f"{count_kept(folder):,} of {seen.of:,} cells are kept in {folder}; "
+                    "the same command continues from there"
+                )
+            raise
+
+
+def left(seconds: float | None) -> str:
+    """Return how long something still takes, as people say it."""
+    if seconds is None or seconds < 0.5:
+        return ""
+    if seconds < 90:
+        return f", about {max(1, round(seconds))} s left"
+    return f", about {round(seconds / 60)} min left"
+
+
+def summary(folder: Path, measure: str, seeds: int) -> Table:
+    """Return a measure by stream and forecaster.
+
+    Where the terminal is too narrow for all, the best of each line is named, and as many
+    forecasters follow as fit, in the order of their mean rank.
+    """
+    figures = summarise(results.read(folder), measure)
+    names = list(next(iter(figures.values())))
+    first = ["stream, rounds", *(f"{stream}, {rounds:,}" for stream, rounds in figures)]
+    columns = [[name, *(figure_text(by[name]) for by in figures.values())] for name in names]
+    title = f"{measure}, mean and spread over {seeds} seeds; * is the best of a line"
+    if width([first, *columns]) > console.out.width:
+        best = [
+            ", ".join(name for name, figure in by.items() if figure.best) for by in figures.values()
+        ]
+        shown = [["best", *best]]
+        while width([first, *shown, columns[0]]) <= console.out.width:
+            shown.append(columns.pop(0))
+        columns = shown
+        title += f"\n({len(shown) - 1} of {len(names)} forecasters; a wider terminal shows more)"
+    head, *rows = zip(first, *columns, strict=True)
+    return console.figures(title, head, rows)
+
+
+def width(columns: list[list[str]]) -> int:
+    """Return how wide a table is, with two spaces between its columns."""
+    return sum(max(map(len, column)) + 2 for column in columns) - 2
+
+
+def figure_text(figure: Figure) -> str:
+    """Return mean and spread, with a mark for the best."""
+    spread = "" if math.isnan(figure.spread) else f" ± {short(figure.spread)}"
+    return f"{short(figure.mean)}{spread}{'*' if figure.best else ' '}"
+
+
+def short(value: float) -> str:
+    """Return a figure with three digits, or all that stand before the point."""
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,0 +1,128 @@
+"""``calibrant run - --score``: answer each score in a pipe, learn outcomes as they come.
+
+A line with a score asks, and is answered with its probability before the next line is read. A line
+with an outcome tells: together with a score, that score's; alone, that of its id or, without
+ids, of the score before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import numpy as np
+
+from calibrant import Recalibrator
+from calibrant.cli import console
+from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
+from calibrant.measures import Scorecard
+from calibrant.recalibrate.waiting import Id, check_id
+from calibrant.streams.cells import finite_number, is_missing, probability
+from calibrant.streams.columns import check_there, find_column
+from calibrant.streams.errors import InputError
+from calibrant.streams.lines import Line, follow_lines
+
+SOURCE = "standard input"
+WINDOW = 1000
+
+
+def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
+    """Answer each line with a score; measure at the end what was said."""
+    if job.time is not None:
+        raise ValueError(
+            "in a pipe the order of lines is the order of time: "
+            "--time and --available need a FILE, --out or --report"
+        )
+    pipe = ScorePipe(job)
+    for line in follow_lines(lines, SOURCE):
+        try:
+            answer = pipe.take(line)
+            if answer is not None:
+                sys.stdout.write(f"{answer!r}\n")
+                sys.stdout.flush()
+            pipe.learn()
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(str(error), source=SOURCE, row=line.number) from None
+    cards = {name: card for name, card in pipe.cards.items() if card.rounds}
+    if cards:
+        console.err.print(console.scorecards(cards))
+    console.note(missing_outcomes(pipe.recalibrator.pending))
+
+
+class ScorePipe:
+    """The state of one conversation."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.recalibrator = Recalibrator(job.kind, seed=job.seed)
+        self.outcome = job.outcome or "outcome"
+        names = ("calibrated",) if job.kind == "margin" else ("raw", "calibrated")
+        self.cards = {name: Scorecard(window=WINDOW) for name in names}
+        self.said: dict[Id | None, tuple[float, ...]] = {}  # what waits for its outcome
+        self.told: tuple[Id | None, float] | None = None  # an outcome to be learned next
+
+    def take(self, line: Line) -> float | None:
+        """Take a line in; return the probability if it asks for one."""
+        if line.cells is None:
+            self.check_names(line.names)
+            return None
+        if line.is_bare:
+            raise ValueError("with --score lines are JSON objects, or CSV rows below their names")
+        score, outcome = line.cells.get(self.job.score), line.cells.get(self.outcome)
+        if is_missing(score) and is_missing(outcome):
+            raise ValueError(
+                f"holds neither a score ({self.job.score!r}) nor an outcome ({self.outcome!r})"
+            )
+        id_ = self.id_of(line)
+        self.told = None if is_missing(outcome) else (id_, probability(outcome))
+        if is_missing(score):
+            return None
+        return self.predict(finite_number(score), id_, self.group_of(line))
+
+    def predict(self, score: float, id_: Id | None, group: Id | None) -> float:
+        """Make a prediction and remember it until its outcome comes."""
+        recalibrator = self.recalibrator
+        if id_ is not None and recalibrator.pending >= recalibrator.capacity:
+            for old in recalibrator.expire(older_than=recalibrator.capacity - 1):
+                del self.said[old]
+        prediction = recalibrator.predict(score, id_, group)
+        raw = raw_probabilities(np.array([score]), self.job.kind)
+        self.said[id_] = (prediction,) if raw is None else (float(raw[0]), prediction)
+        return prediction
+
+    def learn(self) -> None:
+        """Learn the outcome that the last line told, if it told one."""
+        if self.told is None:
+            return
+        (id_, outcome), self.told = self.told, None
+        if id_ is None and None not in self.said:
+            raise ValueError("holds an outcome, but no score before it waits for one")
+        self.recalibrator.update(outcome, id_)
+        if id_ in self.said:  # told twice, it was counted the first time
+            for card, said in zip(self.cards.values(), self.said.pop(id_), strict=True):
+                card.add(said, outcome)
+
+    def check_names(self, names: list[str]) -> None:
+        """Require that a line of names has what was asked for; find the outcome's."""
+        for name in (self.job.score, self.job.id, self.job.by):
+            check_there(names, name, SOURCE)
+        self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)
+        console.note(note)
+
+    def id_of(self, line: Line) -> Id | None:
+        """Return the id of a line, where there are ids."""
+        return None if self.job.id is None else self.name_in(line, self.job.id, "id")
+
+    def group_of(self, line: Line) -> Id | None:
+        """Return the group of a line, where there are groups."""
+        return None if self.job.by is None else self.name_in(line, self.job.by, "group")
+
+    def name_in(self, line: Line, column: str, part: str) -> Id:
+        """Return a cell that names something."""
+        assert line.cells is not None
+        cell = line.cells.get(column)
+        if is_missing(cell):
+            raise ValueError(f"the {part} is missing in column {column!r}")
+        return check_id(cell, f"{part} in column {column!r}")

@@ -1,0 +1,177 @@
+"""``calibrant reproduce``: the paper's Table 1, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from calibrant.cli import console
+from calibrant.cli.compare import FAILED, watched
+from calibrant.experiments.reproduce import (
+    FAILS,
+    NAME,
+    NOT_VISIBLE,
+    PASSES,
+    SIZES,
+    Measured,
+    play_rows,
+    tabulate,
+)
+from calibrant.experiments.sweep import ENGINES, SweepError
+from calibrant.streams.atomic import replacing
+
+COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow"}
+HEAD = (
+    "error", "forecaster", "world", "claimed", "fitted", "95 %", "verdict", "/ lower bound",
+    "ns a round", "its growth", "claimed",
+)  # fmt: skip
+
+
+def reproduce(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the results go; a rerun continues. table1, table1-quick or table1-full "
+            "if not given.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="T up to 10^5, 4 seeds: a few minutes.")
+    ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="T up to 10^7, 40 seeds: for a cluster.")
+    ] = False,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Cells at a time; all cores if not given.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table here too, as Markdown.")
+    ] = None,
+) -> None:
+    """Measure the paper's Table 1: how each error grows in T, C and K, beside what is claimed.
+
+    A row passes when the fitted exponent is at most the claimed one + 0.08. The exit code is 1 if
+    a row fails. After Ctrl-C or a crash the same command continues where it stopped.
+    """
+    with console.clean_end():
+        if quick and full:
+            raise ValueError("--quick and --full cannot both be given")
+        size = "quick" if quick else "full" if full else "default"
+        folder = out or Path("table1" if size == "default" else f"table1-{size}")
+        try:
+            with watched(folder, "measuring") as advance:
+                play_rows(folder, SIZES[size], engine=engine, workers=workers, advance=advance)
+        except SweepError as error:
+            console.err.print(f"calibrant: error: {error}", markup=False, soft_wrap=True)
+            raise typer.Exit(FAILED) from None
+        # Alone, so that nothing else takes time from what is timed.
+        with console.progress() as bar:
+            task = bar.add_task("timing", total=None)
+            table = tabulate(
+                folder,
+                SIZES[size],
+                timed=lambda done, total: bar.update(task, completed=done, total=total),
+            )
+        console.out.print(shown(table))
+        for text in reasons(table):
+            console.explain(text)
+        console.say(f"\n{verdicts(table)}")
+        if size == "quick":
+            console.explain(
+                "This is the quick size: T ends at 10^5, and intervals are wide. Without --quick "
+                "it ends at 10^6."
+            )
+        console.say(f"Results: {folder / NAME}")
+        console.say(f"Look at: calibrant report {folder}")
+        if markdown is not None:
+            with replacing(markdown) as file:
+                file.write(as_markdown(table, size).encode())
+        if any(row.verdict == FAILS for row in table):
+            raise typer.Exit(FAILED)
+
+
+def cells(row: Measured) -> list[str]:
+    """Return what the table says of a row."""
+    ns, growth, bound = row.ns_per_round, row.cost_exponent, row.over_lower_bound
+    return [
+        row.error,
+        forecaster(row),
+        row.world.partition(" (")[0],
+        claimed(row),
+        f"{row.fitted:.2f}",
+        f"{row.low:.2f} to {row.high:.2f}",
+        row.verdict,
+        "" if bound is None else f"{bound:.1f}",
+        "" if ns is None else f"{ns[-1]:,.0f}",
+        "" if growth is None else f"{growth:.2f}",
+        "" if row.claimed_cost_exponent is None else f"{row.claimed_cost_exponent:.2f}",
+    ]
+
+
+def forecaster(row: Measured) -> str:
+    """Return a forecaster in a few words; (C) is one that is told the deviation."""
+    name, _, rest = row.forecaster.partition(":")
+    parameters = dict(part.split("=") for part in rest.split(",") if part)
+    words = [name]
+    if "measure" in parameters:
+        words.append(parameters["measure"])
+    if "deviation" in parameters:
+        words.append("(C)")
+    return " ".join(words) + (", paper" if parameters.get("constants") == "paper" else "")
+
+
+def claimed(row: Measured) -> str:
+    """Return the claimed growth: the exponent, and the power of the logarithm if there is one."""
+    logs = f" log^{row.log_power:.2g}" if row.log_power else ""
+    return f"{row.axis}^{row.claimed_exponent:.2g}{logs}"
+
+
+def shown(table: Sequence[Measured]) -> Table:
+    """Return the table for the terminal, with verdicts in colour."""
+    rows = []
+    for row in table:
+        texts = cells(row)
+        texts[HEAD.index("verdict")] = f"[{COLOURS[row.verdict]}]{row.verdict}[/]"
+        rows.append(texts)
+    return console.figures("Table 1, measured", HEAD, rows)
+
+
+def reasons(table: Sequence[Measured]) -> list[str]:
+    """Return a line for each row that does not pass, the same reasons together."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for row in table:
+        if row.verdict != PASSES:
+            what = f"{row.error} of {forecaster(row)} in {row.axis}"
+            said.setdefault((row.verdict, row.reason), []).append(what)
+    return [f"\n{verdict}: {'; '.join(rows)}. {reason}" for (verdict, reason), rows in said.items()]
+
+
+def verdicts(table: Sequence[Measured]) -> str:
+    """Return how many rows have which verdict."""
+    counts = {name: sum(row.verdict == name for row in table) for name in COLOURS}
+    return f"{len(table)} claims: " + ", ".join(f"{n} {name}" for name, n in counts.items())
+
+
+def as_markdown(table: Sequence[Measured], size: str) -> str:
+    """Return the table as a page of its own."""
+    option = "" if size == "default" else f" --{size}"
+    lines = [
+        "# Table 1, measured",
+        "",
+        f"Written by `calibrant reproduce{option} --markdown`. {verdicts(table)}.",
+        "",
+        f"| {' | '.join(HEAD)} |",
+        f"|{'---|' * len(HEAD)}",
+        *(f"| {' | '.join(cells(row))} |" for row in table),
+        *reasons(table),
+        "",
+    ]
+    return "\n".join(lines)

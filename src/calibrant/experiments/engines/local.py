@@ -1,0 +1,143 @@
+"""The processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Self, cast
+
+from calibrant._checks import check_integer
+from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
+
+# A worker that dies is replaced; a cell that so many workers died of is not tried again.
+DEATHS = 3
+# So many processes in a row that end before they have begun: none will ever begin.
+FALSE_STARTS = 3
+CANNOT_START = (
+    "the worker processes end as soon as they are started; a script must call this under "
+    "if __name__ == '__main__':, or with workers=1"
+)
+SPAWN = get_context("spawn")
+
+
+class LocalEngine:
+    """As many processes as there are cores, or as were asked for; none besides this if it is 1."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        self.workers = cores or 1 if workers is None else check_integer("workers", workers, 1, 1024)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
+        """Play batches; yield the reports of each as it is done."""
+        if self.workers == 1:
+            yield from map(play_batch, batches)
+            return
+        waiting, deaths, false_starts = deque(batches), Counter[int](), 0
+        crew: dict[Connection, Worker] = {}
+        try:
+            while waiting or crew:
+                while waiting and len(crew) < self.workers:
+                    worker = Worker()
+                    crew[worker.pipe] = worker
+                    worker.give(waiting.popleft())
+                for pipe in cast(list[Connection], wait(list(crew))):
+                    worker = crew[pipe]
+                    reports = worker.take()
+                    if reports is None:
+                        del crew[pipe]
+                        code = worker.stop()
+                        if not worker.begun:
+                            false_starts += 1
+                            if false_starts == FALSE_STARTS:
+                                raise ChildProcessError(CANNOT_START)
+                            waiting.appendleft(worker.batch)
+                            continue
+                        deaths.update(task.number for task in worker.batch)
+                        # One by one, so that only the cell that kills workers is given up.
+                        for task in reversed(worker.batch):
+                            if deaths[task.number] < DEATHS:
+                                waiting.appendleft((task,))
+                            else:
+                                yield [failed(task, f"the process died of it (exit code {code})")]
+                        continue
+                    if not worker.begun:
+                        worker.begun, false_starts = True, 0
+                        continue
+                    if waiting:
+                        worker.give(waiting.popleft())
+                    else:
+                        del crew[pipe]
+                        worker.stop()
+                    yield reports
+        finally:
+            for worker in crew.values():
+                worker.stop()
+
+
+class Worker:
+    """A process that plays batches until its pipe is closed."""
+
+    def __init__(self) -> None:
+        self.batch: Batch = ()
+        self.begun = False  # whether it has said a word
+        self.pipe, other = SPAWN.Pipe()
+        self._process = SPAWN.Process(target=work, args=(other,), daemon=True)
+        with interrupts_ignored():
+            self._process.start()
+        other.close()
+
+    def give(self, batch: Batch) -> None:
+        """Hand over a batch; a worker that is dead already shows it when it is taken from."""
+        self.batch = batch
+        with suppress(OSError):
+            self.pipe.send(batch)
+
+    def take(self) -> list[Report] | None:
+        """Return the reports that have come, or None from a worker that died."""
+        try:
+            reports: list[Report] = self.pipe.recv()
+        except (EOFError, OSError):
+            return None
+        return reports
+
+    def stop(self) -> int | None:
+        """End the process at once; return its exit code."""
+        self.pipe.close()
+        self._process.join(0.05)  # one that died, or has nothing to do, has an exit code of its own
+        self._process.terminate()
+        self._process.join()
+        return self._process.exitcode
+
+
+@contextmanager
+def interrupts_ignored() -> Iterator[None]:
+    """Let a process that starts here ignore Ctrl-C, which is for this one to handle."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def work(pipe: Connection) -> None:
+    """Play what comes through a pipe until it is closed, or nobody listens any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(EOFError, OSError):
+        pipe.send([])
+        while True:
+            pipe.send(play_batch(pipe.recv()))

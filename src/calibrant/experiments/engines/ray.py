@@ -1,0 +1,112 @@
+"""A Ray cluster: the one that runs, or one on this machine for the time of the sweep."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Generator, Sequence
+from types import ModuleType
+from typing import Any, Self
+
+from calibrant._checks import check_integer
+from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
+
+# Ray plays a batch again when its worker or its machine dies, so many times.
+RETRIES = 5
+
+
+class RayEngine:
+    """Tasks on a Ray cluster, one a batch, on one CPU each.
+
+    It joins the cluster that ``RAY_ADDRESS`` names or that runs on this machine, or else starts
+    one here and ends it afterwards. A connection that the caller has made already is used and
+    left as it is. calibrant must be installed on every machine, and a stream from a file must be
+    there under the same path.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self._asked = None if workers is None else check_integer("workers", workers, 1, 100_000)
+        self._ray = import_ray()
+        self._mine = False
+        self.workers = 1
+
+    def __enter__(self) -> Self:
+        if not self._ray.is_initialized():
+            connect(self._ray, self._asked)
+            self._mine = True
+        self.workers = self._asked or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._mine:
+            self._ray.shutdown()
+            self._mine = False
+
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
+        """Play batches; yield the reports of each as it is done."""
+        remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(play_batch)
+        waiting = list(reversed(batches))
+        running: dict[Any, Batch] = {}
+        try:
+            while waiting or running:
+                # Twice as many as can run: no CPU waits for this process.
+                while waiting and len(running) < self._most:
+                    batch = waiting.pop()
+                    running[remote.remote(batch)] = batch
+                done, _ = self._ray.wait(list(running))
+                for task in done:
+                    batch = running.pop(task)
+                    try:
+                        reports: list[Report] = self._ray.get(task)
+                    except self._ray.exceptions.RayError as error:
+                        reason = str(error).splitlines()[0]
+                        reports = [
+                            failed(each, f"the worker died of it ({reason})") for each in batch
+                        ]
+                    yield reports
+        finally:
+            for task in running:
+                self._ray.cancel(task, force=True)
+
+    @property
+    def _most(self) -> int:
+        """How many tasks are handed to Ray at a time."""
+        return self.workers if self._asked else 2 * self.workers
+
+
+def connect(ray: ModuleType, workers: int | None) -> None:
+    """Join the cluster that there is, or start one on this machine; quietly."""
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
+    address = os.environ.get("RAY_ADDRESS")
+    try:
+        if address:
+            check_that_somebody_listens(address)
+        ray.init(address=address or "auto", **quiet)
+    except ConnectionError:
+        if address:
+            raise ValueError(f"there is no Ray cluster at RAY_ADDRESS={address}") from None
+        ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+
+
+def check_that_somebody_listens(address: str) -> None:
+    """Raise ConnectionError if nobody does; Ray would find out only after minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        try:
+            socket.create_connection((host, int(port)), timeout=10).close()
+        except OSError as error:
+            raise ConnectionError(str(error)) from None
+
+
+def import_ray() -> ModuleType:
+    """Return ray, or say how to install it."""
+    # Without these Ray warns of a default that will change, and reports that it is used.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray  # noqa: PLC0415 - heavy, and only for who asks for it
+    except ImportError:
+        raise ImportError("sweeps on a cluster need Ray: pip install 'calibrant[ray]'") from None
+    module: ModuleType = ray
+    return module

@@ -1,0 +1,371 @@
+"""The paper's Table 1, measured: play every row, fit its growth, and let the numbers decide.
+
+A row passes when the exponent fitted to its errors, with the claimed power of the logarithm, is
+at most the claimed one + 0.08. Where fewer than three of the sizes are large enough for the claim
+to show, by a criterion that is computed beforehand, it is "not visible". Otherwise it fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from calibrant._checks import Floats, check_choice
+from calibrant.experiments import results
+from calibrant.experiments.cells import Cell
+from calibrant.experiments.costs import Timing, time_rounds
+from calibrant.experiments.fits import envelope, fit_growth, slope
+from calibrant.experiments.sweep import Progress, sweep
+from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
+from calibrant.experiments.visibility import visible_sizes
+from calibrant.streams.atomic import replacing
+
+__all__ = ["NAME", "SIZES", "Measured", "Size", "reproduce"]
+
+#: The name of the table in its folder.
+NAME = "table1.json"
+#: How far above the claimed exponent a fitted one may be.
+MARGIN = 0.08
+PASSES, FAILS, NOT_VISIBLE = "passes", "fails", "not visible"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is played.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.reproduce import SIZES
+    >>> SIZES["default"].horizons[-1], SIZES["default"].seeds
+    (1000000, 8)
+    """
+
+    horizons: tuple[int, ...]
+    rounds: int  # where C or K is the axis
+    deviations: tuple[int, ...]
+    segments: tuple[int, ...]
+    seeds: int
+
+    def along(self, axis: str) -> tuple[int, ...]:
+        """Return the sizes on an axis."""
+        return {"T": self.horizons, "C": self.deviations, "K": self.segments}[axis]
+
+
+# Half decades in T. C ends at T/5, below the most that every world of `table1` can have.
+_SHORT = (1_000, 3_162, 10_000, 31_623, 100_000)
+_MEDIUM = (*_SHORT, 316_228, 1_000_000)
+_LONG = (*_MEDIUM, 3_162_278, 10_000_000)
+#: What `reproduce` can play, by name.
+SIZES = {
+    "quick": Size(
+        _SHORT, 100_000, (10, 100, 1_000, 3_162, 10_000, 20_000), (2, 4, 8, 16, 32, 64), 4
+    ),
+    "default": Size(
+        _MEDIUM,
+        1_000_000,
+        (10, 100, 1_000, 3_162, 10_000, 31_623, 100_000, 200_000),
+        (2, 4, 8, 16, 32, 64, 128),
+        8,
+    ),
+    "full": Size(
+        _LONG,
+        10_000_000,
+        (10, 100, 1_000, 3_162, 10_000, 31_623, 100_000, 316_228, 1_000_000, 2_000_000),
+        (2, 4, 8, 16, 32, 64, 128, 256, 512),
+        40,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A row of Table 1 as it came out; the fields of an entry of ``table1.json``.
+
+    Attributes
+    ----------
+    error, claim, theorem, forecaster, axis, claimed_exponent, log_power
+        What is claimed.
+    world : str
+        The situation, and the worlds played in it.
+    fitted, low, high : float
+        The exponent in the worst of the worlds, and its bootstrap interval of 95 %.
+    plain : float
+        The exponent without any logarithm.
+    x, mean, spread : list
+        The sizes; the mean error in the worst world there, and its standard deviation over seeds.
+    counted : list of bool
+        The sizes at which the claim can show.
+    by_world : dict
+        The mean errors in each world.
+    over_lower_bound : float or None
+        The last mean, over a mean drawn uniformly, divided by the lower bound.
+    ns_per_round : list or None
+        Of `run`, by T.
+    cost_exponent, claimed_cost_exponent : float or None
+        How ns_per_round grows with T, and how the paper says it does.
+    verdict : {"passes", "fails", "not visible"}
+        What the numbers decide.
+    reason : str
+        Why.
+
+    Examples
+    --------
+    >>> from dataclasses import fields
+    >>> from calibrant.experiments.reproduce import Measured
+    >>> [field.name for field in fields(Measured)][:4]
+    ['error', 'world', 'claim', 'theorem']
+    """
+
+    error: str
+    world: str
+    claim: str
+    theorem: str
+    forecaster: str
+    axis: str
+    claimed_exponent: float
+    log_power: float
+    fitted: float
+    low: float
+    high: float
+    plain: float
+    x: list[int]
+    mean: list[float]
+    spread: list[float]
+    counted: list[bool]
+    by_world: dict[str, list[float]]
+    over_lower_bound: float | None
+    ns_per_round: list[float] | None
+    cost_exponent: float | None
+    claimed_cost_exponent: float | None
+    verdict: str
+    reason: str
+
+
+def reproduce(
+    folder: str | os.PathLike[str],
+    *,
+    size: str | Size = "default",
+    rows: Sequence[Row] = ROWS,
+    engine: str = "local",
+    workers: int | None = None,
+    advance: Callable[[Progress], None] | None = None,
+    timed: Callable[[int, int], None] | None = None,
+) -> list[Measured]:
+    """Measure the rows of Table 1 and write them to ``folder/table1.json``.
+
+    First all cells are played, as `calibrant.experiments.sweep.sweep` does: a run that was
+    interrupted continues, and the same size gives the same errors. Then, while nothing else
+    runs, the rounds are timed, into ``folder/costs.parquet``.
+
+    Parameters
+    ----------
+    folder : path
+        Where the results go.
+    size : {"default", "quick", "full"} or Size
+        How much to play.
+    rows : sequence of Row
+        Which claims.
+    engine, workers, advance
+        See `calibrant.experiments.sweep.sweep`.
+    timed : callable, optional
+        Called with the number of rounds that were timed and of all that will be.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.experiments.reproduce import Size, reproduce
+    >>> from calibrant.experiments.table1 import ROWS
+    >>> tiny = Size((100, 200, 400), 400, (5, 10, 20), (2, 4, 8), 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     row = reproduce(folder, size=tiny, rows=ROWS[:1], workers=1)[0]
+    >>> row.theorem, row.x, row.verdict in ("passes", "fails")
+    ('simple_block_Cal1', [100, 200, 400], True)
+    """
+    size = sized(size)
+    play_rows(folder, size, rows, engine=engine, workers=workers, advance=advance)
+    return tabulate(folder, size, rows, timed=timed)
+
+
+def sized(size: str | Size) -> Size:
+    """Return the size that a name stands for."""
+    return size if isinstance(size, Size) else SIZES[check_choice("size", size, tuple(SIZES))]
+
+
+def play_rows(
+    folder: str | os.PathLike[str],
+    size: Size,
+    rows: Sequence[Row] = ROWS,
+    *,
+    engine: str = "local",
+    workers: int | None = None,
+    advance: Callable[[Progress], None] | None = None,
+) -> None:
+    """Play the cells of all rows: the part that takes long, and can be interrupted."""
+    wanted = measures_by_forecaster(rows)
+    cells = [cell for row in rows for cell in cells_of(row, size)]
+    sweep(
+        cells, folder, measures=lambda cell: wanted[cell.forecaster],
+        engine=engine, workers=workers, advance=advance,
+    )  # fmt: skip
+
+
+def tabulate(
+    folder: str | os.PathLike[str],
+    size: Size,
+    rows: Sequence[Row] = ROWS,
+    *,
+    timed: Callable[[int, int], None] | None = None,
+) -> list[Measured]:
+    """Time the rounds, fit what was played, and write the table."""
+    costs = measure_costs(rows, size, folder, timed)
+    errors = errors_of(rows, size, Path(folder))
+    table = [measured(row, size, errors[row], costs) for row in rows]
+    with replacing(Path(folder) / NAME) as file:
+        text = json.dumps([asdict(each) for each in table], indent=1, ensure_ascii=False)
+        file.write(text.encode() + b"\n")
+    return table
+
+
+def cells_of(row: Row, size: Size) -> Iterator[Cell]:
+    """Return the cells of a row, by world, size and seed."""
+    for world in row.worlds:
+        for x in size.along(row.axis):
+            rounds = x if row.axis == "T" else size.rounds
+            for seed in range(size.seeds):
+                yield Cell(row.forecaster, world.stream(x, rounds), rounds, seed)
+
+
+def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
+    """Return what to measure of each forecaster: no more than its rows ask for."""
+    wanted: dict[str, set[str]] = {}
+    for row in rows:
+        wanted.setdefault(row.forecaster, set()).add(row.measure)
+    return {forecaster: tuple(sorted(names)) for forecaster, names in wanted.items()}
+
+
+def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats]:
+    """Return the errors of each row, by world, size and seed, from a finished sweep."""
+    finished, identify = results.finished_in(folder), results.Identifier()
+    wanted = measures_by_forecaster(rows)
+    errors = {}
+    for row in rows:
+        values = [
+            finished[identify(cell, wanted[cell.forecaster])][row.measure]
+            for cell in cells_of(row, size)
+        ]
+        shape = (len(row.worlds), len(size.along(row.axis)), size.seeds)
+        errors[row] = np.array(values).reshape(shape)
+    return errors
+
+
+def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Measured:
+    """Return a row with its fit, its cost and its verdict."""
+    x, means = size.along(row.axis), envelope(errors)
+    visible = visible_sizes(row, x, means.tolist(), size.rounds)
+    # Too few sizes for a verdict still give a figure to look at, over all of them.
+    counted = np.array(visible.sizes if visible.enough else [True] * len(x))
+    chosen = np.array(x, dtype=np.float64)[counted]
+    fit = fit_growth(chosen.tolist(), errors[:, counted], log_power=row.log_power)
+    worst = errors.mean(axis=2).argmax(axis=0)
+    spread = errors.std(axis=2)[worst, np.arange(len(x))]
+    verdict, reason = judge(fit.exponent, row.exponent, visible.why, visible.enough)
+    ns = None
+    if row.cost_exponent is not None:
+        ns = [costs[timing] for timing in timings_of(row, size)]
+    names = ", ".join(world.name for world in row.worlds)
+    return Measured(
+        error=row.error,
+        world=f"{row.situation} ({names})",
+        claim=row.claim,
+        theorem=row.theorem,
+        forecaster=row.forecaster,
+        axis=row.axis,
+        claimed_exponent=row.exponent,
+        log_power=row.log_power,
+        fitted=fit.exponent,
+        low=fit.low,
+        high=fit.high,
+        plain=slope(np.log(chosen), np.log(means[counted])),
+        x=list(x),
+        mean=means.tolist(),
+        spread=spread.tolist(),
+        counted=list(visible.sizes),
+        by_world={
+            world.name: errors[at].mean(axis=1).tolist() for at, world in enumerate(row.worlds)
+        },
+        over_lower_bound=over_lower_bound(row, x[-1], errors),
+        ns_per_round=ns,
+        cost_exponent=None if ns is None else slope(np.log(x), np.log(ns)),
+        claimed_cost_exponent=row.cost_exponent,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def judge(fitted: float, claimed: float, why: str | None, enough: bool) -> tuple[str, str]:
+    """Return the verdict and a sentence for it; `why` says which sizes do not count.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.reproduce import judge
+    >>> judge(0.55, 0.5, None, True)
+    ('passes', '0.55 is at most 0.50 + 0.08.')
+    >>> judge(0.6, 0.5, None, True)
+    ('fails', '0.60 is above 0.50 + 0.08.')
+    >>> judge(0.6, 0.5, "The first block lasts until then.", False)[0]
+    'not visible'
+    """
+    if not enough:
+        return NOT_VISIBLE, f"{why} Fewer than three sizes lie beyond; the exponent is of all."
+    limit = f"{claimed:.2f} + {MARGIN}"
+    if fitted <= claimed + MARGIN:
+        verdict, text = PASSES, f"{fitted:.2f} is at most {limit}."
+    else:
+        verdict, text = FAILS, f"{fitted:.2f} is above {limit}."
+    return verdict, text if why is None else f"{text} {why} Sizes below that are not fitted."
+
+
+def over_lower_bound(row: Row, T: int, errors: Floats) -> float | None:
+    """Return the error on a mean drawn uniformly, divided by what no forecaster can avoid there.
+
+    For Cal2, PCal2 and PKLCal this is the sum behind Theorems `lower_bound_Cal2`,
+    `lower_bound_PCal2` and Corollary `lower_bound_PKL`; for Cal1 it is sqrt(T), without a constant.
+    """
+    if row.situation != IID:
+        return None
+    error = float(errors[row.worlds.index(ANY_MEAN), -1].mean())
+    if row.error == "Cal1":
+        return error / float(np.sqrt(T))
+    floor = float((1 / (6 * (np.arange(T) + 2.0))).sum())
+    return error / (2 * floor if row.error == "PKLCal" else floor)
+
+
+def timings_of(row: Row, size: Size) -> list[Timing]:
+    """Return what is timed for a row: its first world, at every T."""
+    return [Timing(row.forecaster, row.worlds[0].stream(T, T), T) for T in size.horizons]
+
+
+def measure_costs(
+    rows: Iterable[Row],
+    size: Size,
+    folder: str | os.PathLike[str],
+    timed: Callable[[int, int], None] | None,
+) -> dict[Timing, float]:
+    """Time the rows along T."""
+    wanted = dict.fromkeys(
+        timing for row in rows if row.cost_exponent is not None for timing in timings_of(row, size)
+    )
+    total, done = sum(timing.rounds for timing in wanted), 0
+
+    def advance(rounds: int) -> None:
+        nonlocal done
+        done += rounds
+        if timed is not None:
+            timed(done, total)
+
+    return time_rounds(wanted, folder, advance=advance)

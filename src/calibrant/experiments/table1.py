@@ -1,0 +1,202 @@
+"""Table 1 of the paper as a list of claims, each with the worlds in which it is measured.
+
+A claim is the order of growth of one error of one forecaster along one axis: the number of rounds
+T, the deviation C, or the number of segments K. Powers of logarithms are those of the theorems;
+where a theorem leaves a choice the smaller is taken, which is the harder claim to keep. The paper
+is Liu, Luo & Ratliff, *Adaptive Calibration in Non-Stationary Environments*.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["ROWS", "Row", "World"]
+
+Axis = Literal["T", "C", "K"]
+
+#: The height of a drift that is as hostile as it can be.
+HEIGHT = 0.4
+ON_AVERAGE = 2 / math.pi  # of the height of a sine
+A_ROUND = HEIGHT * ON_AVERAGE  # the deviation that a round of such a drift adds
+
+
+class World(NamedTuple):
+    """Streams of one kind, for every size on an axis.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.table1 import DEVIATING
+    >>> [world.stream(1000, rounds=10_000) for world in DEVIATING[1:]]
+    ['drift:amplitude=0.157079633,periods=2', 'corrupted:budget=1000,shape=burst']
+    """
+
+    name: str
+    template: str  # of a spec
+
+    def stream(self, x: int, rounds: int) -> str:
+        """Return the spec of the stream of size x with so many rounds."""
+        return self.template.format(
+            x=x, share=min(1.0, x / A_ROUND / rounds), height=min(HEIGHT, x / ON_AVERAGE / rounds)
+        )
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim of the table and how it is measured.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.table1 import ROWS
+    >>> row = ROWS[0]
+    >>> row.error, row.theorem, row.axis, row.exponent
+    ('Cal1', 'simple_block_Cal1', 'T', 0.5)
+    """
+
+    error: str  # Cal1, Cal2, PCal2 or PKLCal
+    theorem: str  # its label in the paper
+    claim: str  # the formula
+    forecaster: str  # a spec
+    axis: Axis
+    exponent: float  # claimed, in the axis
+    log_power: float  # claimed, in the axis
+    situation: str  # in words
+    worlds: tuple[World, ...]
+    #: Growth with T of the time a round takes, as the paper counts it; None where T is fixed.
+    cost_exponent: float | None = None
+
+    @property
+    def measure(self) -> str:
+        """The error as cells name it."""
+        return self.error.lower()
+
+    @property
+    def kind(self) -> str:
+        """The name of the forecaster, without its parameters."""
+        return self.forecaster.partition(":")[0]
+
+    @property
+    def constants(self) -> str:
+        """``"paper"`` for the algorithm as printed, ``"tuned"`` for the default."""
+        printed = "constants=paper" in self.forecaster or self.kind.startswith("epoch")
+        return "paper" if printed else "tuned"
+
+
+#: A mean drawn uniformly, once for each seed: the prior of the lower bounds.
+ANY_MEAN = World("any mean", "piecewise:segments=1")
+STEADY = (World("mean 0.5", "iid:mean=0.5"), World("mean 0.1", "iid:mean=0.1"), ANY_MEAN)
+# Of deviation 0.25 T and 0.2 T.
+HOSTILE = (
+    World("drift", f"drift:amplitude={HEIGHT},periods=2"),
+    World("burst", "corrupted:budget=T/5,shape=burst"),
+)
+# Their deviation is not known beforehand.
+ADVERSARIES = (World("greedy", "greedy:norm=l2"), World("contrarian", "contrarian"))
+# The worst for Cal2 and its kin is a drift as high as can be in as few rounds as C allows; for Cal1
+# it is one over all rounds, as low as C demands.
+DEVIATING = (
+    World("short drift", f"drift:amplitude={HEIGHT},periods=2,share={{share:.9g}}"),
+    World("long drift", "drift:amplitude={height:.9g},periods=2"),
+    World("burst", "corrupted:budget={x},shape=burst"),
+)
+SEGMENTED = (World("segments", "piecewise:segments={x}"),)
+
+IID, WORST = "i.i.d.", "C of order T"
+THIRD = 1 / 3
+
+
+class _Theorem(NamedTuple):
+    """What a theorem claims for outcomes of any kind."""
+
+    error: str
+    label: str
+    claim: str
+    forecaster: str
+    steady_logs: float  # the power of log T with C = 0
+    hostile_logs: float  # the power of log T in what C costs
+    steady_time: float  # a round's time grows like this power of T with C = 0
+    hostile_time: float  # and like this one with C of order T
+
+
+_KNOWN1, _KNOWN2 = "sqrt(T) + (T C)^(1/3)", "(1 + C)^(1/3)"
+KNOWN = (
+    _Theorem(
+        "Cal1", "CalL1_knownC", _KNOWN1, "interval:deviation=C", 1.0, 2 / 3, 0.5, THIRD
+    ),
+    _Theorem("Cal1", "cal1_better", _KNOWN1, "refined:measure=l1", 0.5, THIRD, 0.0, THIRD),
+    _Theorem("Cal2", "cal2_approach1", _KNOWN2, "refined:measure=l2", 3.0, 8 / 3, 0.0, THIRD),
+    _Theorem("PCal2", "PCal2_bound", _KNOWN2, "refined:measure=pseudo_l2", 3.0, 2.0, 0.0, 2 / 3),
+    _Theorem(
+        "Cal2", "Cal2_bound_implied_by_PCal2", _KNOWN2, "refined:measure=pseudo_l2",
+        3.0, 2.0, 0.0, 2 / 3,
+    ),
+    _Theorem(
+        "PKLCal", "PKLCal_bound_knownC", _KNOWN2, "refined:measure=pseudo_kl",
+        3.0, 7 / 3, 0.0, 2 / 3,
+    ),
+)  # fmt: skip
+
+_NONE1, _NONE2 = "min{sqrt(T) + (T C)^(1/3), sqrt(K T)}", "min{(1 + C)^(1/3), K}"
+# Not to know C costs one more log T, in the part without C alone.
+UNKNOWN = (
+    _Theorem(
+        "Cal1", "combine_piecewise_cal1", _NONE1, "restarting:measure=l1", 1.5, THIRD, 0.0, THIRD
+    ),
+    _Theorem(
+        "Cal2", "combine_piecewise_cal2", _NONE2, "restarting:measure=l2", 4.0, 8 / 3, 0.0, THIRD
+    ),
+    _Theorem(
+        "PCal2", "combine_piecewise_cal2", _NONE2, "restarting:measure=pseudo_l2",
+        4.0, 2.0, 0.0, 2 / 3,
+    ),
+    _Theorem(
+        "PKLCal", "combine_piecewise_PKL", _NONE2, "restarting:measure=pseudo_kl",
+        4.0, 7 / 3, 0.0, 2 / 3,
+    ),
+)  # fmt: skip
+
+
+def _stationary() -> Iterator[Row]:
+    for error, label, claim, spec, exponent, logs in (
+        ("Cal1", "simple_block_Cal1", "sqrt(T)", "epoch", 0.5, 0.5),
+        ("Cal2", "simple_block_Cal2", "log^2 T", "epoch", 0.0, 2.0),
+        ("PKLCal", "simple_block_PKL", "log^2 T", "epoch-kl", 0.0, 2.0),
+    ):
+        yield Row(error, label, claim, spec, "T", exponent, logs, IID, STEADY, 0.0)
+
+
+def _any_outcomes(theorem: _Theorem, constants: str) -> Iterator[Row]:
+    """Return the rows of one theorem: steady, hostile, in C and, where nothing is known, in K."""
+    error, label, claim, base, steady_logs, hostile_logs, steady_time, hostile_time = theorem
+    told = base.startswith("refined")
+    spec = f"{base}{',deviation=C' if told else ''},horizon=T"
+    if constants == "paper":
+        spec += ",constants=paper"
+    l1 = error == "Cal1"
+    blind = theorem in UNKNOWN
+    # Printed constants move so slowly that one hostile world shows it; no need to play them all.
+    hostile = HOSTILE + (ADVERSARIES if blind and constants == "tuned" else ())
+    deviating = DEVIATING if constants == "tuned" else DEVIATING[:1]
+
+    def row(axis: Axis, exponent: float, *rest: Any) -> Row:
+        return Row(error, label, claim, spec, axis, exponent, *rest)
+
+    yield row("T", 0.5 if l1 else 0.0, steady_logs, IID, STEADY, steady_time)
+    yield row("T", 2 / 3 if l1 else THIRD, hostile_logs, WORST, hostile, hostile_time)
+    yield row("C", THIRD, 0.0, "T fixed", deviating)
+    if blind:
+        yield row("K", 0.5 if l1 else 1.0, 0.0, "T fixed", SEGMENTED)
+
+
+#: Every claim that is measured.
+ROWS: tuple[Row, ...] = (
+    *_stationary(),
+    *(
+        row
+        for constants in ("tuned", "paper")
+        for theorem in KNOWN + UNKNOWN
+        for row in _any_outcomes(theorem, constants)
+    ),
+)

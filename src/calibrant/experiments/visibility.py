@@ -1,0 +1,159 @@
+"""From where on a claim can be seen at all: sizes below do not count for or against it.
+
+Each criterion is a number that follows from the algorithm, not from how well it did. A theorem of
+orders of growth says nothing about the sizes at which its constants still dominate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from calibrant.certificates import certificate, restart_delta
+from calibrant.experiments.table1 import A_ROUND, IID, WORST, Row
+from calibrant.forecasters.interval import CONSTANTS, Interval
+
+__all__ = ["FEWEST_SIZES", "Visible", "visible_sizes"]
+
+DELTA = 0.05  # the default of every forecaster
+FIRST_HORIZON = 64  # of `Restarting` when no round has been played
+#: An exponent is judged by no fewer sizes than these.
+FEWEST_SIZES = 3
+
+
+class Visible(NamedTuple):
+    """At which sizes a claim can show, and why not at the others.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.visibility import Visible
+    >>> Visible((False, True, True), "It starts late.").enough
+    False
+    """
+
+    sizes: tuple[bool, ...]
+    why: str | None = None  # None if it can show everywhere
+
+    @property
+    def enough(self) -> bool:
+        """Whether the sizes that count are enough to judge."""
+        return sum(self.sizes) >= FEWEST_SIZES
+
+
+def visible_sizes(row: Row, x: Sequence[int], means: Sequence[float], rounds: int) -> Visible:
+    """Return at which sizes a claim can show.
+
+    Parameters
+    ----------
+    row : Row
+        The claim.
+    x, means : sequence of number
+        The sizes on its axis and the errors there.
+    rounds : int
+        How many rounds are played where the axis is not T.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.table1 import ROWS
+    >>> from calibrant.experiments.visibility import visible_sizes
+    >>> kl = next(row for row in ROWS if row.forecaster == "epoch-kl")
+    >>> visible_sizes(kl, [1_000, 10_000, 100_000], [10, 90, 210], 0).sizes
+    (False, False, True)
+    """
+    everywhere = Visible((True,) * len(x))
+    if row.kind == "epoch-kl":
+        start = clip_start()
+        why = (
+            "The printed clip keeps every prediction above 0.1, a mean that is played, until "
+            f"T = {start:,}."
+        )
+        return Visible(tuple(start <= T for T in x), why)
+    if row.kind == "restarting" and row.constants == "paper" and row.situation != IID:
+        horizons = x if row.axis == "T" else [rounds] * len(x)
+        thresholds = [threshold(row, T) for T in horizons]
+        why = (
+            "With the printed constants it restarts only once its error passes "
+            f"{thresholds[-1]:,.0f}, and the largest mean error is {max(means):,.0f}: it acts as "
+            "if it had been told C = 0."
+        )
+        sizes = tuple(mean >= least for mean, least in zip(means, thresholds, strict=True))
+        return Visible(sizes, why)
+    if row.kind == "restarting" and row.axis == "C":
+        least = first_block(row, rounds)
+        why = (
+            f"Up to an error of {least:,.0f} the forecaster is in its first block, where a change "
+            "costs the same whatever C is; the guess of C grows only beyond."
+        )
+        return Visible(tuple(mean >= least for mean in means), why)
+    if row.situation == WORST and row.constants == "paper" and learns_by_msmwc(row):
+        start = cap_end(row)
+        why = (
+            "MsMwC's rate stays at its cap of 1/64 in a cell until 4096 ln(dT) rounds fell there, "
+            f"which the average cell sees only from T = {start:,} on."
+        )
+        return Visible(tuple(start <= T for T in x), why)
+    return everywhere
+
+
+def clip_start(mean: float = 0.1) -> int:
+    """Return the T whose last epoch, T/2 rounds, is clipped below a mean (`simple_block_PKL`)."""
+    angle = 2 * math.asin(math.sqrt(mean))
+    T = 1000
+    while 8 * math.pi * math.sqrt(math.log(T / DELTA) / (T / 2)) > angle:
+        T += 100
+    return T
+
+
+def measure_of(row: Row) -> str:
+    """Return the error as certificates name it."""
+    return {"Cal1": "l1", "Cal2": "l2", "PCal2": "pseudo_l2", "PKLCal": "pseudo_kl"}[row.error]
+
+
+def threshold(row: Row, T: int, deviation: float = 0.0) -> float:
+    """Return the error U(T, C) that ends a sub-block of `Restarting`."""
+    printed = row.constants == "paper"
+    return certificate(
+        measure_of(row),
+        T,
+        deviation=deviation,
+        delta=restart_delta(DELTA, T) if printed else DELTA,
+        constants=row.constants,
+        horizon=T if printed else None,
+    )
+
+
+def first_block(row: Row, T: int) -> float:
+    """Return the most error that the first block of the tuned `Restarting`, of guess 8, can bring.
+
+    That is G sub-blocks up to U(T, 0) and one up to U(T, 8); G is chosen as the block opens, for 64
+    rounds. Cal1 is held to a root: G sub-blocks of T rounds in all bring sqrt(G) U(T, 0).
+    """
+    ratio = threshold(row, FIRST_HORIZON, 8.0) / threshold(row, FIRST_HORIZON)
+    parts = math.sqrt(math.ceil(ratio**2)) if row.error == "Cal1" else math.ceil(ratio)
+    return parts * threshold(row, T) + threshold(row, T, 8.0)
+
+
+def learns_by_msmwc(row: Row) -> bool:
+    """Whether the base forecaster is `Interval`, whose experts learn by MsMwC."""
+    return row.kind != "epoch" and "pseudo" not in row.forecaster
+
+
+def cap_end(row: Row) -> int:
+    """Return the T from which on the average cell leaves the cap, with C of order T.
+
+    A round adds at most 1 to the squared losses of its cell, and they must sum to ln(dT)/cap^2, d
+    being twice the number of cells. `Refined` restarts with every epoch, the last of T/2 rounds,
+    with its inner region all of [0, 1].
+    """
+    cap = CONSTANTS["paper"].cap
+    T = 1000
+    while True:
+        if row.kind == "interval":
+            length, cells = T, Interval.for_deviation(A_ROUND * T, T).cells or 1
+        else:
+            length = T // 2
+            cells = math.ceil((length / math.log(T / DELTA)) ** (1 / 3))
+        if length / cells >= math.log(2 * cells * T) / cap**2:
+            return T
+        T = round(T * 1.01)

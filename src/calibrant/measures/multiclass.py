@@ -1,0 +1,181 @@
+"""Measures of probabilities over several classes, one of which happens.
+
+Each takes rows of probabilities, shape (T, K), that sum to one, and T labels in 0, ..., K - 1. The
+*top* class of a row is its likeliest, the first of equals, and its probability is the *confidence*.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import as_distributions, as_series, check_same_length
+from calibrant.measures.binned import Scheme, ece
+from calibrant.measures.rounds import Floats
+
+Labels: TypeAlias = npt.NDArray[np.intp]
+
+
+def confidence_ece(
+    probabilities: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    bins: int = 20,
+    scheme: Scheme = "width",
+) -> float:
+    """Return the calibration error of the confidence, in [0, 1].
+
+    This is `ece` of the confidence against whether the top class happened, what most of the field
+    calls ECE. Classes may hide behind each other: one that is called too often makes up for one
+    that is called too seldom. `top_label_ece` does not let them.
+
+    Parameters
+    ----------
+    probabilities : array_like of shape (T, K)
+        Rows that sum to one.
+    labels : array_like of shape (T,)
+        Which class happened, in 0, ..., K - 1.
+    bins, scheme
+        As in `ece`.
+
+    Examples
+    --------
+    >>> confidence_ece([[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]], [0, 0, 1, 0])
+    0.0
+    """
+    p, label = as_some_labelled(probabilities, labels)
+    top, confidence = tops_of(p)
+    return ece(confidence, top == label, bins=bins, scheme=scheme)
+
+
+def top_label_ece(
+    probabilities: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    bins: int = 20,
+    scheme: Scheme = "width",
+) -> float:
+    """Return the calibration error of the confidence given the top class, in [0, 1].
+
+    The rounds are split by their top class; this is the mean of `confidence_ece` over the parts,
+    weighted by their rounds, and never less than that of the whole with bins of equal width.
+
+    Parameters
+    ----------
+    probabilities, labels, bins, scheme
+        As in `confidence_ece`.
+
+    References
+    ----------
+    Gupta, Ramdas (2022), Top-label calibration and multiclass-to-binary reductions.
+
+    Examples
+    --------
+    >>> top_label_ece([[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]], [0, 0, 1, 0])
+    0.25
+    """
+    p, label = as_some_labelled(probabilities, labels)
+    top, confidence = tops_of(p)
+    total = 0.0
+    for each in np.unique(top):
+        rows = top == each
+        error = ece(confidence[rows], label[rows] == each, bins=bins, scheme=scheme)
+        total += error * int(rows.sum())
+    return total / len(p)
+
+
+def classwise_ece(
+    probabilities: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    bins: int = 20,
+    scheme: Scheme = "width",
+) -> float:
+    """Return the mean over classes of the calibration error of a class against the rest, in [0, 1].
+
+    Parameters
+    ----------
+    probabilities, labels, bins, scheme
+        As in `confidence_ece`.
+
+    References
+    ----------
+    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song, Flach (2019), Beyond temperature scaling.
+
+    Examples
+    --------
+    >>> classwise_ece([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]], [0, 1])
+    0.16666666666666666
+    """
+    p, label = as_some_labelled(probabilities, labels)
+    errors = [
+        ece(p[:, each], label == each, bins=bins, scheme=scheme) for each in range(p.shape[1])
+    ]
+    return float(np.mean(errors))
+
+
+def multiclass_brier(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return the mean squared distance of a row from the class that happened, in [0, 2].
+
+    With two classes it is twice `brier`.
+
+    Parameters
+    ----------
+    probabilities, labels
+        As in `confidence_ece`.
+
+    Examples
+    --------
+    >>> multiclass_brier([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], [0, 2])
+    0.25
+    """
+    p, label = as_some_labelled(probabilities, labels)
+    happened = p[np.arange(len(p)), label]
+    return float(np.mean((p**2).sum(axis=1) - 2.0 * happened + 1.0))
+
+
+def multiclass_log_loss(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
+    """Return the mean of -log of the probability of the class that happened, in [0, inf].
+
+    Nothing is clipped: the mean is infinite when a class of probability 0 happened.
+
+    Parameters
+    ----------
+    probabilities, labels
+        As in `confidence_ece`.
+
+    Examples
+    --------
+    >>> round(multiclass_log_loss([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]], [0, 0]), 6)
+    0.693147
+    """
+    p, label = as_some_labelled(probabilities, labels)
+    with np.errstate(divide="ignore"):
+        return float(np.mean(-np.log(p[np.arange(len(p)), label])) + 0.0)
+
+
+def as_some_labelled(probabilities: object, labels: object) -> tuple[Floats, Labels]:
+    """Return rows that sum to one and the column that happened in each, one round at least."""
+    p = as_distributions(probabilities, "probabilities")
+    values = as_series(labels, "labels")
+    check_same_length("probabilities", len(p), "labels", len(values))
+    if len(p) == 0:
+        raise ValueError("probabilities and labels must hold at least one round: a mean of none")
+    with np.errstate(invalid="ignore"):  # NaN becomes some integer, which it does not equal
+        label = values.astype(np.intp)
+    wrong = (label != values) | (label < 0) | (label >= p.shape[1])
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(
+            f"labels must be integers in [0, {p.shape[1] - 1}], "
+            f"got {values[at].item()!r} at position {at}"
+        )
+    return p, label
+
+
+def tops_of(p: Floats) -> tuple[Labels, Floats]:
+    """Return the likeliest class of each row, the first of equals, and its probability."""
+    top = p.argmax(axis=1)
+    return top, p[np.arange(len(p)), top]

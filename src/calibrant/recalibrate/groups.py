@@ -1,0 +1,217 @@
+"""Named groups: each has a recalibrator of its own, and starts from the one that all share.
+
+A round of a group goes through three hands. The *whole*, the recalibrator of all rounds, says m of
+the score. The group's *own* mixture, on the same score, says o. A pair that trusts m at first
+weighs the two by their log loss; and a recalibrator of the group, its *last* word, takes the result
+as its score and places it on the group's own grid.
+
+So a group follows the whole until its own rounds speak against it. What the whole misses by little,
+the last recalibrator corrects; where the group's scores mean something else altogether, the group's
+own mixture takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import MAX_SEED, Floats, as_series, check_same_length, describe
+from calibrant._kernels.pair import PairKernel
+from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
+from calibrant._kernels.saved import floats
+from calibrant.recalibrate.states import stack_states, unstack_states
+from calibrant.recalibrate.waiting import Id, Round, check_id, ids_of
+
+#: The number that stands for no group.
+WHOLE = -1
+#: The weight that a new group gives to the word of the whole against its own mixture's, and then to
+#: leaving the word of the two alone. Each costs a group that is like the whole -log 0.9 = 0.1 nats.
+TRUST = 0.9
+
+
+class GroupRound(NamedTuple):
+    """What is remembered of a group's round: what the whole, the own and the last one said."""
+
+    whole: Round
+    own: Round
+    last: Round
+
+    @property
+    def words(self) -> tuple[float, float]:
+        """What the whole and the group's own mixture said."""
+        return self.whole[2], self.own[2]
+
+
+class Group:
+    """One group: its own mixture, the pair and the last recalibrator."""
+
+    __slots__ = ("last", "own", "pair")
+
+    def __init__(self, seed: int) -> None:
+        self.own = RecalibrateKernel("probability", seed)
+        self.pair = PairKernel(TRUST)
+        self.last = RecalibrateKernel("probability", seed)
+        self.last._trust(TRUST)
+
+    def begin(self, whole: Round) -> GroupRound:
+        """Predict for a round that the whole has begun."""
+        own = self.own._begin_mean(whole[1])
+        return GroupRound(whole, own, self.last._begin(self.pair.word(whole[2], own[2])))
+
+    def finish(self, begun: GroupRound, outcome: float) -> None:
+        """Learn the outcome of a round."""
+        self.last._finish(begun.last, outcome)  # the only one that may want memory
+        self.own._finish_mean(begun.own, outcome)
+        self.pair.learn(*begun.words, outcome)
+
+    def run(self, probabilities: Floats, words: Floats, outcomes: Floats) -> Floats:
+        """Play rounds of which the whole has said these words; return the predictions."""
+        off_grid = np.zeros(len(words), dtype=np.uint8)
+        own, _ = self.own._run_means(probabilities, outcomes, off_grid)
+        return self.last.run(self.pair.run(words, own, outcomes), outcomes)
+
+    def score(self, probability: float, word: float) -> float:
+        """Return what the last recalibrator would get for its score; changes nothing."""
+        return self.pair.word(word, self.own._look(probability)[1])
+
+
+class Groups:
+    """The groups by name, in the order in which they first came."""
+
+    __slots__ = ("index", "members", "most", "names", "seed")
+
+    def __init__(self, most: int, seed: int) -> None:
+        self.most = most
+        self.seed = seed
+        self.index: dict[Id, int] = {}
+        self.names: list[Id] = []
+        self.members: list[Group] = []
+
+    def new(self, number: int) -> Group:
+        """Return a fresh group, with draws of its own."""
+        return Group((self.seed + 1 + number) % (MAX_SEED + 1))
+
+    def check_room(self, name: Id, count: int) -> None:
+        """Refuse one group more when there are `count` already."""
+        if count >= self.most:
+            raise ValueError(
+                f"by={name!r} would be one group more than max_groups={self.most} allows"
+            )
+
+    def find(self, by: object) -> tuple[Id, Group]:
+        """Return the group of this name, or a fresh one that `keep` makes a member."""
+        name = check_id(by, "by")
+        at = self.index.get(name)
+        if at is not None:
+            return name, self.members[at]
+        self.check_room(name, len(self.members))
+        return name, self.new(len(self.members))
+
+    def keep(self, name: Id, group: Group) -> int:
+        """Return the number of a group, which becomes a member if it is not one."""
+        at = self.index.setdefault(name, len(self.members))
+        if at == len(self.members):
+            self.names.append(name)
+            self.members.append(group)
+        return at
+
+    def numbers_of(self, by: object, rounds: int) -> tuple[npt.NDArray[np.int64], list[Id]]:
+        """Return the number of each round's group, and the names that are new."""
+        if isinstance(by, str | bytes) or not hasattr(by, "__len__"):
+            raise ValueError(f"by must be a sequence of names, one a round, got {describe(by)}")
+        names: Sequence[object] = by.tolist() if hasattr(by, "tolist") else by  # type: ignore[assignment]
+        check_same_length("by", len(names), "scores", rounds)
+        numbers = np.empty(rounds, dtype=np.int64)
+        index, new = dict(self.index), []
+        for at, given in enumerate(names):
+            if given is None:
+                numbers[at] = WHOLE
+                continue
+            try:
+                name = check_id(given, "by")
+            except ValueError as error:
+                raise ValueError(f"{error} at position {at}") from None
+            if name not in index:
+                self.check_room(name, len(index))
+                index[name] = len(index)
+                new.append(name)
+            numbers[at] = index[name]
+        return numbers, new
+
+    def run(
+        self, whole: RecalibrateKernel, scores: object, outcomes: npt.ArrayLike, by: object
+    ) -> Floats:
+        """Play rounds of the whole, each in its group if it has one; return the predictions."""
+        series = as_series(scores, "scores")
+        numbers, new = self.numbers_of(by, len(series))
+        # The whole learns from every round and from no group, so it can go first.
+        on_its_grid = (numbers == WHOLE).astype(np.uint8)
+        predictions, probabilities = whole._run_means(series, outcomes, on_its_grid)
+        for name in new:
+            self.keep(*self.find(name))
+        y = np.asarray(outcomes, dtype=np.float64)
+        for number, rows in rows_by_number(numbers):
+            if number != WHOLE:
+                group = self.members[number]
+                predictions[rows] = group.run(probabilities[rows], predictions[rows], y[rows])
+        return predictions
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything as lists and arrays by name."""
+        members = self.members
+        weights = np.array([group.pair.weight for group in members], dtype=np.float64)
+        state = {"groups": list(self.names), "group_weights": weights}
+        state |= stack_states("own_", [kernel_state(group.own) for group in members])
+        return state | stack_states("last_", [kernel_state(group.last) for group in members])
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of `get_state`, or raise ValueError and change nothing."""
+        names = ids_of(state, "groups")
+        if len(names) > self.most:
+            raise ValueError(f"saved groups are more than max_groups={self.most}")
+        weights = floats(state, "group_weights", size=len(names), low=0.0)
+        if (weights > 1.0).any():
+            raise ValueError("saved group_weights must be in [0, 1]")
+        members = []
+        for number, (weight, own, last) in enumerate(
+            zip(
+                weights.tolist(),
+                unstack_states("own_", state, len(names)),
+                unstack_states("last_", state, len(names)),
+                strict=True,
+            )
+        ):
+            group = self.new(number)
+            group.own._set_state(own)
+            group.last._set_state(last)
+            group.pair = PairKernel(weight)
+            members.append(group)
+        self.index = {name: number for number, name in enumerate(names)}
+        self.names, self.members = names, members
+
+    def check_played(self, number: int, rows: Floats) -> None:
+        """Refuse a saved round that cannot have been played in the group of this number."""
+        if not 0 <= number < len(self.members) or len(rows) != len(GroupRound._fields):
+            raise ValueError(f"a saved prediction belongs to group {number}, which is not there")
+        whole, own, last = rows
+        check_rounds(last, self.members[number].last._get_state()["z"])
+        for off_grid in (whole, own):
+            check_rounds(off_grid, off_grid[1:2])
+
+
+def kernel_state(kernel: RecalibrateKernel) -> dict[str, Any]:
+    """Return the state of a kernel with the rounds that it played."""
+    return kernel._get_state() | {"rounds": kernel.rounds}
+
+
+def rows_by_number(
+    numbers: npt.NDArray[np.int64],
+) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
+    """Return each number that occurs and the rows where it does, in order."""
+    order = np.argsort(numbers, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
+        if len(rows):
+            yield int(numbers[rows[0]]), rows

@@ -1,0 +1,269 @@
+"""The recalibrator of several classes: rows of probabilities in, rows that sum to one out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import (
+    Floats,
+    as_distributions,
+    check_choice,
+    check_integer,
+    check_same_length,
+    check_seed,
+    describe,
+)
+from calibrant._kernels.saved import check_names
+from calibrant.forecasters.saving import Saved, pack, unpack
+from calibrant.recalibrate.one_vs_rest import PerClass
+from calibrant.recalibrate.top_label import TopLabel
+from calibrant.recalibrate.waiting import Id, Waiting, check_id
+
+MODES = ("per-class", "top-label")
+
+
+class MulticlassRecalibrator:
+    """Turn a model's probabilities of several classes into ones that stay calibrated.
+
+    `docs/multiclass.md` says how, and what each mode promises.
+
+    Parameters
+    ----------
+    classes : int or sequence of str or int
+        How many classes, labelled 0, 1, ...; or their labels, in the order of the columns.
+    mode : {"per-class", "top-label"}, default "per-class"
+        Recalibrate each class against the rest and divide by the sum; or recalibrate the
+        probability of the likeliest class, given which one it is, and let the others keep their
+        proportions.
+    seed : int, default 0
+        Seed of the draws, in [0, 2**64 - 1].
+    capacity : int, default 100_000
+        How many predictions with an id may wait for their labels; also how many finished ids are
+        remembered, so that a label told twice is counted once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import MulticlassRecalibrator
+    >>> random = np.random.default_rng(0)
+    >>> truth = random.dirichlet([1, 1, 1], 5000)
+    >>> labels = (random.random((5000, 1)) > truth.cumsum(axis=1)).sum(axis=1)
+    >>> sharpened = truth**3 / (truth**3).sum(axis=1, keepdims=True)  # a model too sure of itself
+    >>> recalibrator = MulticlassRecalibrator(3, mode="top-label", seed=7)
+    >>> predictions = recalibrator.run(sharpened, labels)
+    >>> recalibrator.expected([0.9, 0.05, 0.05]).round(1).tolist()
+    [0.6, 0.2, 0.2]
+
+    Labels that come late are told by id:
+
+    >>> row = recalibrator.predict([0.1, 0.2, 0.7], id="a")
+    >>> recalibrator.update(2, id="a")
+    """
+
+    __slots__ = ("_columns", "_engine", "_labels", "_mode", "_seed", "_waiting")
+
+    def __init__(
+        self,
+        classes: int | Sequence[Id],
+        mode: str = "per-class",
+        *,
+        seed: int = 0,
+        capacity: int = 100_000,
+    ) -> None:
+        self._labels = check_classes(classes)
+        self._columns = {label: column for column, label in enumerate(self._labels)}
+        self._mode = check_choice("mode", mode, MODES)
+        self._seed = check_seed(seed)
+        self._waiting = Waiting(check_integer("capacity", capacity, 1))
+        engine = PerClass if mode == "per-class" else TopLabel
+        self._engine: PerClass | TopLabel = engine(len(self._labels), self._seed)
+
+    @property
+    def classes(self) -> list[Id]:
+        """The labels in the order of the columns."""
+        return list(self._labels)
+
+    @property
+    def mode(self) -> str:
+        """What is recalibrated, as given."""
+        return self._mode
+
+    @property
+    def seed(self) -> int:
+        """The seed of the draws, as given."""
+        return self._seed
+
+    @property
+    def capacity(self) -> int:
+        """The bound on the predictions waiting, as given."""
+        return self._waiting.capacity
+
+    @property
+    def rounds(self) -> int:
+        """Predictions made so far."""
+        return self._engine.rounds
+
+    @property
+    def learned(self) -> int:
+        """Labels learned so far."""
+        return self._engine.learned
+
+    @property
+    def pending(self) -> int:
+        """How many predictions wait for their labels."""
+        return len(self._waiting)
+
+    def predict(self, probabilities: npt.ArrayLike, id: Id | None = None) -> Floats:  # noqa: A002
+        """Return the recalibrated row, which sums to one, and open a round.
+
+        Without an id, the next `update` without one answers it; a further `predict` without an
+        id gives it up. With one, it waits until ``update(label, id)``. An id is used once.
+        """
+        row = self._row(probabilities)
+        if id is None:
+            prediction, played = self._engine.begin(row)
+            self._waiting.unnamed = played
+            return prediction
+        name = check_id(id)
+        self._waiting.check_new(name)
+        prediction, played = self._engine.begin(row)
+        self._waiting.rounds[name] = played
+        return prediction
+
+    def update(self, label: Id, id: Id | None = None) -> None:  # noqa: A002
+        """Learn which class happened: of the last prediction without an id, or of an id's.
+
+        A label that an id had before is ignored; a different one is refused.
+        """
+        waiting, column = self._waiting, self._column(label)
+        if id is not None:
+            name = check_id(id)
+            if not waiting.is_repeat(name, column, self._labels):
+                self._engine.finish(waiting.rounds[name], column)
+                waiting.finish(name, column)
+        elif waiting.unnamed is None:
+            raise ValueError(
+                "update() without an id answers the last predict() without one, "
+                "and none waits for its label"
+            )
+        else:
+            self._engine.finish(waiting.unnamed, column)
+            waiting.unnamed = None
+
+    def run(self, probabilities: npt.ArrayLike, labels: Sequence[Id] | npt.NDArray[Any]) -> Floats:
+        """Predict each row and then learn its label; return the rows predicted.
+
+        What `predict` and `update` without ids give, bit for bit, in compiled loops.
+        """
+        rows = as_distributions(probabilities, "probabilities", len(self._labels))
+        columns = self._columns_of(labels, len(rows))
+        if len(rows) == 0:
+            return rows
+        self._waiting.unnamed = None
+        return self._engine.run(rows, columns)
+
+    def expected(self, probabilities: npt.ArrayLike) -> Floats:
+        """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
+
+        The classes are put together after the means are taken, not before.
+        """
+        return self._engine.expected(self._row(probabilities))
+
+    def expire(self, *, older_than: int) -> list[Id]:
+        """Give up waiting for predictions made more than `older_than` predictions ago.
+
+        Returns their ids, oldest first. Their labels, should they still come, are refused.
+        """
+        return self._waiting.expire(self.rounds - check_integer("older_than", older_than, 0))
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state as bytes, the waiting predictions included; without pickle."""
+        state = self._engine.get_state() | self._waiting.get_state()
+        return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
+
+    @classmethod
+    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
+        """Return the recalibrator that `to_bytes` saved; it continues exactly as that one would."""
+        saved = unpack(blob)
+        if saved.name != cls.__name__:
+            raise ValueError(f"these bytes hold a {saved.name}, not a {cls.__name__}")
+        try:
+            recalibrator = cls(**saved.parameters)
+            state = dict(saved.state)
+            late = {name: state.pop(name) for name in recalibrator._waiting.get_state()}
+            recalibrator._engine.set_state(state)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
+        engine = recalibrator._engine
+        check_names(state, set(engine.get_state()))
+        if engine.rounds != saved.rounds:
+            raise ValueError(f"saved rounds are {saved.rounds} and {engine.rounds}")
+        highest = len(recalibrator._labels) - 1.0
+        recalibrator._waiting.set_state(late, saved.rounds, engine.check_played, highest)
+        return recalibrator
+
+    def _row(self, probabilities: npt.ArrayLike) -> Floats:
+        try:
+            row = np.asarray(probabilities)
+        except ValueError:  # a list of lists of different lengths
+            row = np.empty(())
+        if row.ndim != 1:
+            raise ValueError(
+                f"probabilities must be one row of {len(self._labels)}, "
+                f"got {describe(probabilities)}"
+            )
+        checked: Floats = as_distributions(row[None], "probabilities", len(self._labels))[0]
+        return checked
+
+    def _column(self, label: object) -> int:
+        """Return the column of a label, or say which labels there are."""
+        name = check_id(label, "label")
+        if name not in self._columns:
+            shown = ", ".join(map(repr, self._labels[:10]))
+            more = ", ..." if len(self._labels) > 10 else ""
+            raise ValueError(f"label must be one of {shown}{more}, got {describe(name)}")
+        return self._columns[name]
+
+    def _columns_of(self, labels: object, rounds: int) -> npt.NDArray[np.int64]:
+        if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
+            raise ValueError(f"labels must be a sequence, one a round, got {describe(labels)}")
+        given: Any = labels.tolist() if hasattr(labels, "tolist") else labels
+        check_same_length("probabilities", rounds, "labels", len(given))
+        columns = np.empty(rounds, dtype=np.int64)
+        for at, label in enumerate(given):
+            try:
+                columns[at] = self._column(label)
+            except ValueError as error:
+                raise ValueError(f"{error} at position {at}") from None
+        return columns
+
+    def _arguments(self) -> dict[str, Any]:
+        return {
+            "classes": self.classes,
+            "mode": self.mode,
+            "seed": self.seed,
+            "capacity": self.capacity,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
+        return f"{type(self).__name__}({arguments})"
+
+
+def check_classes(classes: object) -> list[Id]:
+    """Return the labels of two classes or more."""
+    if isinstance(classes, int | np.integer):
+        return list(range(check_integer("classes", classes, 2)))
+    if isinstance(classes, str | bytes) or not hasattr(classes, "__len__"):
+        raise ValueError(f"classes must be a number or a sequence, got {describe(classes)}")
+    labels = [check_id(label, "each of the classes") for label in classes]  # type: ignore[attr-defined]
+    if len(labels) < 2 or len(set(labels)) != len(labels):
+        raise ValueError(f"classes must be two labels or more, all distinct, got {labels!r}")
+    return labels

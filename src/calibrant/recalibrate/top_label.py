@@ -1,0 +1,121 @@
+"""Several classes by their top label: how sure to be of the class called likeliest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats
+from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant.recalibrate.groups import GroupRound, Groups, kernel_state
+from calibrant.recalibrate.states import stack_states, unstack_states
+from calibrant.recalibrate.waiting import Played
+
+Labels = npt.NDArray[np.int64]
+#: By how much of itself the top class stays above another that would otherwise equal it.
+HAIR = 2.0**-40
+
+
+class TopLabel:
+    """One recalibrator of the confidence, with a group for each class that was ever on top.
+
+    The key of a round is the number of its group, whose name is the top class.
+    """
+
+    __slots__ = ("groups", "whole")
+
+    def __init__(self, classes: int, seed: int) -> None:
+        self.whole = RecalibrateKernel("probability", seed)
+        self.groups = Groups(classes, seed)
+
+    @property
+    def rounds(self) -> int:
+        """Predictions made so far."""
+        return self.whole.rounds
+
+    @property
+    def learned(self) -> int:
+        """Labels learned so far."""
+        return self.whole.learned
+
+    def begin(self, p: Floats) -> tuple[Floats, Played]:
+        """Predict a row; return it and what is to be remembered."""
+        top = int(p.argmax())
+        name, group = self.groups.find(top)
+        begun = group.begin(self.whole._begin_mean(p[top]))
+        played = Played(begun.whole[0], self.groups.keep(name, group), begun)
+        return one_with_confidence(p, top, begun.last[3]), played
+
+    def finish(self, played: Played, label: int) -> None:
+        """Learn which class happened."""
+        outcome = float(self.groups.names[played.key] == label)
+        self.groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
+        self.whole._finish_mean(played.rounds[0], outcome)
+
+    def run(self, p: Floats, labels: Labels) -> Floats:
+        """Play rounds in a compiled loop."""
+        tops = p.argmax(axis=1)
+        confidences = p[np.arange(len(p)), tops]
+        happened = (tops == labels).astype(np.float64)
+        sure = self.groups.run(self.whole, confidences, happened, tops)
+        return with_confidence(p, tops, sure)
+
+    def expected(self, p: Floats) -> Floats:
+        """Return the mean of what `begin` would predict; changes nothing."""
+        top = int(p.argmax())
+        group = self.groups.find(top)[1]
+        sure = group.last.expected(group.score(*self.whole._look(p[top])))
+        return one_with_confidence(p, top, sure)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return everything as lists and arrays by name."""
+        return stack_states("whole_", [kernel_state(self.whole)]) | self.groups.get_state()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Take over a state of `get_state`, or raise ValueError."""
+        self.whole._set_state(unstack_states("whole_", state, 1)[0])
+        self.groups.set_state(state)
+        for name in self.groups.names:
+            if not isinstance(name, int) or not 0 <= name < self.groups.most:
+                raise ValueError(f"saved groups must be classes, got {name!r}")
+
+    def check_played(self, key: int, rows: Floats) -> None:
+        """Refuse a saved prediction that cannot have been made here."""
+        self.groups.check_played(key, rows)
+
+
+def with_confidence(p: Floats, tops: npt.ArrayLike, confidences: npt.ArrayLike) -> Floats:
+    """Return rows with other confidences in their top classes, which stay on top if they can.
+
+    The other classes share what is left in their old proportions, but none gets more than its cap,
+    a hair below the confidence: what is above goes to the others, again in proportion. They share
+    evenly where they had nothing, and where the confidence is below one in K: then some class must
+    be above it.
+    """
+    sure = np.asarray(confidences)[:, None]
+    others = np.arange(p.shape[1]) != np.asarray(tops)[:, None]
+    cap = sure * (1.0 - HAIR)
+    crowded = cap * (p.shape[1] - 1) < 1.0 - sure
+    cap, p = np.where(crowded, 1.0, cap), np.where(crowded, 1.0, p)
+    rows: Floats = np.where(others, 0.0, sure)
+    free = others
+    while free.any():
+        left = 1.0 - rows.sum(axis=1, keepdims=True)
+        weights = np.where(free, p, 0.0)
+        weights = np.where(weights.any(axis=1, keepdims=True), weights, free)
+        total = weights.sum(axis=1, keepdims=True)
+        shares = weights * (left / np.where(total > 0.0, total, 1.0))
+        above = shares > cap
+        settled = free & ~above.any(axis=1, keepdims=True)
+        rows = np.where(settled, shares, np.where(above, cap, rows))
+        free = free & ~(settled | above)
+    return rows
+
+
+def one_with_confidence(p: Floats, top: int, confidence: float) -> Floats:
+    """Return one row with another confidence."""
+    row: Floats = with_confidence(p[None], [top], [confidence])[0]
+    return row

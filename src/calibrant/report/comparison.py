@@ -1,0 +1,378 @@
+"""The report of a sweep: what its results say, in words, figures and tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from calibrant.report import findings, gallery
+from calibrant.report.claim_figures import claim_name, claim_panels, situation
+from calibrant.report.claims import Claim, read_claims
+from calibrant.report.figures import (
+    ErrorGrowth,
+    Slope,
+    WinnerMap,
+)
+from calibrant.report.naming import short_names, show_streams, spread_out
+from calibrant.report.page import Page
+from calibrant.report.panels import panels
+from calibrant.report.results import ERRORS, Results, ranking, read_results
+from calibrant.report.style import Drawable, as_png, as_svg, figure_of
+from calibrant.streams import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: More lines than this cannot be told apart in one figure, nor more panels taken in.
+MOST_LINES, MOST_PANELS = 6, 6
+
+#: How steep theory says that an error is: on a uniform grid in T, for Restarting in C and K.
+SLOPES = {
+    ("cal1", "T"): ("T^(2/3)", 2 / 3),
+    ("cal2", "T"): ("T^(1/3)", 1 / 3),
+    ("cal1", "C"): ("C^(1/3)", 1 / 3),
+    ("cal2", "C"): ("C^(1/3)", 1 / 3),
+    ("cal1", "K"): ("K^(1/2)", 1 / 2),
+    ("cal2", "K"): ("K", 1.0),
+}
+
+
+def write_report(
+    folder: str | os.PathLike[str], *, advance: Callable[[str], None] = lambda _: None
+) -> Path:
+    """Write the report of a folder of results, and return the path of its page.
+
+    Reads ``results.parquet`` and, if it is there, ``table1.json``. Writes ``report.html`` and
+    each figure as ``figures/NAME.png`` and ``figures/NAME.svg``.
+
+    Parameters
+    ----------
+    folder : path
+        Where `calibrant compare` or `calibrant reproduce` left its results.
+    advance : callable, optional
+        Told what is being drawn.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.experiments.cells import Cell
+    >>> from calibrant.experiments.sweep import sweep
+    >>> from calibrant.report.comparison import write_report
+    >>> cells = [Cell(who, "drift", 500, seed) for who in ("zoom", "epoch") for seed in (0, 1)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sweep(cells, folder, workers=1)
+    ...     write_report(folder).name
+    'report.html'
+    """
+    results, claims = read_results(folder), read_claims(folder)
+    report = Report(results, claims, Path(folder), advance)
+    return report.write()
+
+
+class Report:
+    """A report while it is being written.
+
+    Parameters
+    ----------
+    results : Results
+        What was measured.
+    claims : sequence of Claim
+        The paper's claims beside it, if they were checked.
+    folder : Path
+        Where figures and page go.
+    advance : callable
+        Told what is being drawn.
+    """
+
+    def __init__(
+        self,
+        results: Results,
+        claims: Sequence[Claim],
+        folder: Path,
+        advance: Callable[[str], None],
+    ) -> None:
+        if not results.measures:
+            raise ValueError(f"{folder}: the results hold none of {', '.join(ERRORS)}")
+        self.results, self.claims, self.folder, self.advance = results, claims, folder, advance
+        self.measure = results.measures[0]
+        self.error = ERRORS[self.measure]
+        self.means = results.errors(self.measure)
+        self.order = ranking(self.means)
+        self.names = short_names(self.order)
+        self.streams = show_streams(results.streams)
+        # A check of claims plays each forecaster where its claim is: nobody wins there.
+        self.compares = not claims or all(
+            len(row) == len(self.order) for row in self.means.values()
+        )
+        title = "Who is calibrated where" if self.compares else "The paper's claims, measured"
+        self.page = Page(title, self.lead())
+
+    def write(self) -> Path:
+        """Write everything."""
+        (self.folder / "figures").mkdir(exist_ok=True)
+        if self.claims:
+            self.claims_measured()
+        if self.compares:
+            self.who_wins_where()
+            self.over_rounds()
+            self.over_worlds()
+        self.replayed()
+        self.what_was_run()
+        path = self.folder / "report.html"
+        self.page.save(path)
+        return path
+
+    def lead(self) -> list[str]:
+        """Return what to look at and what it means."""
+        rounds = sorted(set(self.results.longest(self.measure).values()))
+        seeds = len(self.results.seeds)
+        sizes = f"{rounds[-1]:,} rounds" if len(rounds) == 1 else f"up to {rounds[-1]:,} rounds"
+        made_of = (
+            f"lower is better, and 0 means that everything happened exactly as often as was said. "
+            f"Numbers are means over {seeds} {'seed' if seeds == 1 else 'seeds'}, after {sizes}."
+        )
+        verdict = [findings.verdicts(self.claims)] if self.claims else []
+        if not self.compares:
+            return [
+                *verdict,
+                "Look first at the figures: where a line is no steeper than the grey one beside "
+                "it, the claim holds. The table has the fitted exponents and the verdicts.",
+                f"Cal1, Cal2, PCal2 and PKLCal are calibration errors: {made_of}",
+            ]
+        return [
+            *findings.headline(self.renamed(self.means), self.error),
+            *verdict,
+            f"{self.error} is a calibration error: {made_of}",
+            "Look first at who wins where: bright cells are good, and a frame marks the best of "
+            "each stream. Then see whether the lines against the number of rounds stay flat.",
+        ]
+
+    def who_wins_where(self) -> None:
+        """Show every forecaster on every stream."""
+        means, best = self.renamed(self.means), self.names[self.order[0]]
+        self.page.section(
+            "Who wins where",
+            f"One row a stream, one column a forecaster, from the best over all streams at the "
+            f"left to the worst at the right. Each number is a mean {self.error}. The ranking is "
+            f"by the geometric mean of the error over the smallest of each row.",
+        )
+        self.figure(
+            "who-wins-where",
+            WinnerMap.from_errors(means, measure=self.error),
+            f"Mean {self.error} of every forecaster on every stream. The darker, the larger over "
+            "the smallest of the row; the smallest has a frame.",
+            f"Heat map of mean {self.error}, streams down and forecasters across. "
+            + " ".join(findings.headline(means, self.error)),
+        )
+        lost = findings.losses(means, best)
+        if lost:
+            self.page.table(
+                ["stream", best, "smallest", "whose", "times"],
+                lost,
+                f"Where {best} does not have the smallest mean {self.error}, and by how much.",
+            )
+        if len(self.results.measures) > 1:
+            self.by_measure()
+
+    def by_measure(self) -> None:
+        """Show how each forecaster does by every measure."""
+        measured = {m: self.results.errors(m) for m in self.results.measures}
+        rows: list[list[str | float]] = [
+            [
+                self.names[name],
+                *(
+                    findings.typical(means, name)
+                    if any(name in row for row in means.values())
+                    else float("nan")
+                    for means in measured.values()
+                ),
+            ]
+            for name in self.order
+        ]
+        self.page.table(
+            ["forecaster", *(ERRORS[measure] for measure in measured)],
+            rows,
+            "By every measure: the geometric mean over streams of the mean error over the "
+            "smallest, a hundred times at most. 1 is the best on every stream. Brier score and "
+            "log loss also reward sharpness, the others calibration alone.",
+        )
+
+    def over_rounds(self) -> None:
+        """Show how the error grows with the number of rounds."""
+        grown = {
+            stream: self.results.over_rounds(stream, self.measure)
+            for stream in self.results.longest(self.measure)
+        }
+        grown = {
+            stream: errors
+            for stream, errors in grown.items()
+            if min(len(sizes) for sizes in errors.values()) >= 2
+        }
+        if not grown:
+            return
+        shown = spread_out(list(grown), MOST_PANELS)
+        self.page.section(
+            "Error against the number of rounds",
+            f"Mean {self.error} on logarithmic axes: a straight line is a power of T, and a flat "
+            "one does not grow at all. Bands are one standard deviation over the seeds. The grey "
+            "line, where there is one, shows how steep the rate of a uniform grid is; its height "
+            "means nothing."
+            + (
+                f" {len(shown)} of {len(grown)} streams are shown, the best "
+                f"{MOST_LINES} forecasters on each."
+                if len(grown) > len(shown) or len(self.order) > MOST_LINES
+                else ""
+            ),
+        )
+        self.figure(
+            "error-against-T",
+            panels(
+                {
+                    self.streams[stream]: ErrorGrowth.from_errors(
+                        self.chosen(grown[stream]), measure=self.error,
+                        slopes=guide(self.measure, "T"),
+                    )
+                    for stream in shown
+                }
+            ),
+            f"Mean {self.error} against the number of rounds T.",
+            f"Line charts of {self.error} against rounds on logarithmic axes, one a stream: "
+            f"{', '.join(self.streams[stream] for stream in shown)}.",
+        )  # fmt: skip
+
+    def over_worlds(self) -> None:
+        """Show how the error grows with the deviation or the number of segments."""
+        words = {
+            "C": ("deviation", "on streams whose means stray further and further from one value"),
+            "K": ("number of segments", "cut into more and more segments of one mean each"),
+        }
+        for axis, (word, how) in words.items():
+            worlds = [w for w in self.results.over_worlds(self.measure) if w.axis == axis]
+            if not worlds:
+                continue
+            self.page.section(
+                f"Error against the {word}",
+                f"The same number of rounds, {how}. The grey line shows how steep the rate is "
+                "that the paper proves for Restarting, up to logarithms.",
+            )
+            self.figure(
+                f"error-against-{axis}",
+                panels(
+                    {
+                        f"{world.family}, {world.rounds:,} rounds": ErrorGrowth.from_errors(
+                            self.chosen(world.errors), axis=axis, measure=self.error,
+                            slopes=guide(self.measure, axis),
+                        )
+                        for world in worlds[:MOST_PANELS]
+                    }
+                ),
+                f"Mean {self.error} against the {word} {axis}.",
+                f"Line charts of {self.error} against the {word} on logarithmic axes.",
+            )  # fmt: skip
+
+    def claims_measured(self) -> None:
+        """Show the paper's claims beside what was measured."""
+        self.page.section(
+            "The paper's claims, measured",
+            "Each row is a rate that the paper proves, and the exponent that was fitted to the "
+            "measured errors with the claimed power of the logarithm held fixed. A claim passes "
+            "when the fitted exponent is at most 0.08 above the claimed one. "
+            + findings.verdicts(self.claims),
+        )
+        for axis in ("T", "C", "K"):
+            figures = claim_panels(self.claims, axis)
+            if figures:
+                self.figure(
+                    f"claims-in-{axis}",
+                    panels(figures),
+                    f"Measured errors against {axis}, beside the claimed slope. Only the "
+                    "steepness of a grey line means something. Forecasters with the printed "
+                    "constants are in the table alone.",
+                    f"Line charts on logarithmic axes: {', '.join(figures)}.",
+                )
+        self.page.table(
+            ["error", "world", "claim", "forecaster", "in", "claimed", "fitted", "95 %",
+             "over bound", "verdict"],
+            [
+                [
+                    c.error, situation(c), c.claim, claim_name(c), c.axis, c.claimed_exponent,
+                    round(c.fitted, 3), f"{c.low:.2f}\u00a0to\u00a0{c.high:.2f}",
+                    float("nan") if c.over_lower_bound is None else c.over_lower_bound, c.verdict,
+                ]
+                for c in self.claims
+            ],
+            "Claimed and fitted exponents, with a bootstrap interval of the fitted one, and the "
+            "last mean error over the lower bound at that size, where there is one.",
+        )  # fmt: skip
+        reasons = findings.reasons(self.claims)
+        if reasons:
+            self.page.text(["Why some do not pass:", *reasons])
+
+    def replayed(self) -> None:
+        """Show games of the results, played again."""
+        self.page.section(
+            "Examples, played again",
+            "Single games, played again from the parameters and seeds in the results.",
+        )
+        for show in (gallery.reliability, gallery.through_time, gallery.restarts, gallery.points):
+            self.advance(f"playing again: {show.__name__.replace('_', ' ')}")
+            try:
+                shown = show(self.results, self.measure, self.order)
+            except (ValueError, OSError) as error:
+                # A file may have moved, or a parameter be gone, since the results were made.
+                self.page.text(f"A game could not be played again: {error}.")
+            else:
+                if shown is not None:
+                    self.figure(*shown)
+
+    def what_was_run(self) -> None:
+        """Say what the numbers are made of."""
+        self.page.section(
+            "What was run",
+            [
+                f"{len(self.results.played):,} games: {len(self.results.forecasters)} forecasters "
+                f"on {len(self.results.streams)} streams, seeds "
+                f"{', '.join(map(str, self.results.seeds))}.",
+                f"Forecasters: {'; '.join(self.results.forecasters)}.",
+                f"Streams: {'; '.join(self.results.streams)}.",
+                "The numbers are in results.parquet beside this page, the figures in figures/.",
+            ],
+        )
+
+    def figure(self, name: str, figure: Drawable | Figure, caption: str, alt: str) -> None:
+        """Put a figure on the page and into the folder."""
+        self.advance(f"drawing {name}")
+        drawn = figure_of(figure)
+        self.page.figure(drawn, caption, alt)
+        for ending, content in (("svg", as_svg(drawn).encode()), ("png", as_png(drawn))):
+            with replacing(self.folder / "figures" / f"{name}.{ending}") as file:
+                file.write(content)
+
+    def renamed(self, means: findings.Means) -> dict[str, dict[str, float]]:
+        """Return errors under the names that readers see."""
+        return {
+            self.streams[stream]: {self.names[name]: error for name, error in row.items()}
+            for stream, row in means.items()
+        }
+
+    def chosen(
+        self, errors: Mapping[str, Mapping[float, list[float]]]
+    ) -> dict[str, Mapping[float, list[float]]]:
+        """Return the errors of the best few forecasters, under the names that readers see."""
+        return {
+            self.names[name]: errors[name] for name in self.order[:MOST_LINES] if name in errors
+        }
+
+
+def guide(measure: str, axis: str) -> list[Slope]:
+    """Return the slope to hold an error against, where the theory has one.
+
+    Examples
+    --------
+    >>> guide("cal2", "C")
+    [Slope(label='C^(1/3)', exponent=0.3333333333333333, log_power=0.0)]
+    """
+    power = SLOPES.get((measure, axis))
+    return [] if power is None else [Slope(*power)]

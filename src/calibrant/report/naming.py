@@ -1,0 +1,81 @@
+"""What readers see in place of specs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+
+def short_names(specs: Sequence[str]) -> dict[str, str]:
+    """Return what to call each forecaster: its name, and of its parameters what tells two apart.
+
+    Examples
+    --------
+    >>> short_names(["zoom", "k29:horizon=T", "swap:cells=9,seed=1", "swap:horizon=T,seed=1"])
+    {'zoom': 'zoom', 'k29:horizon=T': 'k29',
+     'swap:cells=9,seed=1': 'swap:cells=9', 'swap:horizon=T,seed=1': 'swap:horizon=T'}
+    """
+    pieces = {spec: _pieces(spec) for spec in specs}
+    shown = {}
+    for spec, (name, parameters) in pieces.items():
+        same = [set(others) for other, others in pieces.values() if other == name]
+        shared = set.intersection(*same)
+        apart = ",".join(piece for piece in parameters if piece not in shared)
+        shown[spec] = f"{name}:{apart}" if apart else name
+    return shown
+
+
+def _pieces(spec: str) -> tuple[str, list[str]]:
+    name, _, rest = spec.partition(":")
+    return name, [piece for piece in rest.split(",") if piece]
+
+
+def show_stream(spec: str) -> str:
+    """Return a stream's spec as words, its numbers with as many digits as mean something.
+
+    Examples
+    --------
+    >>> show_stream("corrupted:budget=T/10,shape=burst"), show_stream("file:data/rain.csv#wet")
+    ('corrupted, budget=T/10, shape=burst', 'rain.csv, wet')
+    >>> show_stream("drift:share=0.392699082")
+    'drift, share=0.3927'
+    """
+    name, parameters = _pieces(spec)
+    if name == "file":
+        path, _, column = spec.removeprefix("file:").partition("#")
+        return f"{Path(path).name}, {column}" if column else Path(path).name
+    digits = re.compile(r"\d+\.\d{4,}")
+    words = [digits.sub(lambda match: f"{float(match[0]):.4g}", piece) for piece in parameters]
+    return ", ".join([name, *words])
+
+
+def show_streams(specs: Sequence[str]) -> dict[str, str]:
+    """Return what to call each stream; where two would be called the same, their specs.
+
+    Examples
+    --------
+    >>> show_streams(["drift:share=0.12341", "drift:share=0.12342", "iid:mean=0.5"])
+    {'drift:share=0.12341': 'drift:share=0.12341', 'drift:share=0.12342': 'drift:share=0.12342',
+     'iid:mean=0.5': 'iid, mean=0.5'}
+    """
+    shown = [show_stream(spec) for spec in specs]
+    return {
+        spec: words if shown.count(words) == 1 else spec
+        for spec, words in zip(specs, shown, strict=True)
+    }
+
+
+def spread_out(items: Sequence[str], many: int) -> list[str]:
+    """Return at most so many items, evenly chosen, the first and the last among them.
+
+    Examples
+    --------
+    >>> spread_out(["a", "b", "c", "d", "e"], 3)
+    ['a', 'c', 'e']
+    """
+    if len(items) <= many:
+        return list(items)
+    return [items[at] for at in np.linspace(0, len(items) - 1, many).round().astype(int)]

@@ -1,0 +1,73 @@
+"""The rows of a pipe, each as soon as its line arrives."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from calibrant.streams.columns import listed
+from calibrant.streams.delimited import header_of, refuse_row
+from calibrant.streams.errors import InputError
+from calibrant.streams.jsonlines import parse_object
+from calibrant.streams.text import decoded
+
+
+class Line(NamedTuple):
+    """One line that is not blank."""
+
+    number: int
+    names: list[str]  # the columns there are; of a JSON object, its own keys
+    cells: Mapping[str, object] | None  # None for a line of names
+    is_bare: bool = False  # a single value, without a name
+
+
+def follow_lines(lines: Iterable[bytes], source: str) -> Iterator[Line]:
+    r"""Yield each line as a row, before the next line is asked for.
+
+    The first line tells what the lines are: JSON objects, bare values, which are outcomes, or CSV
+    rows below a line of names.
+
+    Examples
+    --------
+    >>> [line.cells for line in follow_lines([b"day,y\n", b"mon,1\n"], "standard input")]
+    [None, {'day': 'mon', 'y': '1'}]
+    """
+    names: list[str] | None = None
+    are_objects = is_bare = rows = False
+    for number, raw in enumerate(lines, 1):
+        line = decoded(raw, source, number)
+        if not line.strip():
+            continue
+        if names is None:
+            are_objects = line.lstrip().startswith("{")
+            header = (
+                None if are_objects else header_of(_split(line, source, number), source, number)
+            )
+            is_bare = not are_objects and header is None
+            names = header or ["outcome"]
+            if header is not None:
+                yield Line(number, names, None)
+                continue
+        rows = True
+        if are_objects:
+            cells = parse_object(line, source, number)
+            yield Line(number, list(cells), cells)
+        elif is_bare:
+            yield Line(number, names, {"outcome": line.strip()}, is_bare=True)
+        else:
+            row = _split(line, source, number)
+            if len(row) != len(names):
+                refuse_row(row, names, source, number)
+            yield Line(number, names, dict(zip(names, row, strict=True)))
+    if names is None:
+        raise InputError("there were no lines", source=source)
+    if not rows:
+        raise InputError(f"there are no rows below the columns {listed(names)}", source=source)
+
+
+def _split(line: str, source: str, number: int) -> list[str]:
+    try:
+        return next(csv.reader([line], strict=True))
+    except csv.Error as error:
+        raise InputError(f"is not a CSV row: {error}", source=source, row=number) from None

@@ -1,0 +1,185 @@
+"""The command line: comparing forecasters."""
+
+import os
+import pty
+import re
+
+import pytest
+
+from calibrant.cli.compare import left, whole
+from calibrant.experiments import results
+from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
+from calibrant.experiments.summary import label, summarise
+from calibrant.forecasters.named import FORECASTERS, make
+from calibrant.streams import ADVERSARIES, FAMILIES, named, names
+
+SMALL = ("compare", "--horizons", "100,300", "--seeds", 2, "--workers", 1)
+
+
+def test_a_comparison(calibrant, tmp_path):
+    out = tmp_path / "out"
+    result = calibrant(
+        *SMALL, "--forecasters", "zoom,foster-hart:horizon=T", "--forecasters", "epoch",
+        "--streams", "drift,iid:mean=0.3", "--streams", "chaser", "--out", out,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("cal2, mean and spread over 2 seeds")
+    assert set(re.split(r"  +", lines[1].strip())[1:]) == {"zoom", "epoch", "foster-hart:horizon=T"}
+    body = [line for line in lines if re.match(r"(drift|iid:mean=0.3|chaser), [13]00 ", line)]
+    assert len(body) == 6
+    assert all(line.count("*") == 1 and line.count("±") == 3 for line in body)
+    assert lines[-2:] == [f"Results: {out}/results.parquet", f"Look at: calibrant report {out}"]
+    assert "0 of 36 cells" in result.stderr
+    assert "36 of 36 cells" in result.stderr
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stderr + result.stdout)
+    rows = results.read(out)
+    assert len(rows) == 3 * 3 * 2 * 2 * 7
+    assert {label(row["stream"], row["stream_parameters"]) for row in rows} == {
+        "drift", "iid:mean=0.3", "chaser"
+    }  # fmt: skip
+    # Once more: nothing is played, the same table is shown.
+    again = calibrant(
+        *SMALL, "--forecasters", "epoch,zoom,foster-hart:horizon=T",
+        "--streams", "chaser,drift,iid:mean=.3", "--out", out,
+    )  # fmt: skip
+    assert again.stdout == result.stdout
+    assert again.stderr.splitlines() == ["36 of 36 cells"]
+
+
+def test_the_marked_figure_is_the_least_mean(calibrant, tmp_path):
+    calibrant(
+        *SMALL, "--forecasters", "zoom,epoch,swap", "--streams", "drift,greedy",
+        "--measures", "cal1,pcal2", "--out", tmp_path,
+    )  # fmt: skip
+    rows = results.read(tmp_path)
+    assert {row["measure"] for row in rows} == {"cal1", "pcal2"}
+    for (stream, rounds), by in summarise(rows, "pcal2").items():
+        means = {
+            name: sum(
+                row["value"]
+                for row in rows
+                if (row["stream"], row["rounds"], row["forecaster"], row["measure"])
+                == (stream, rounds, name, "pcal2")
+            ) / 2
+            for name in ("zoom", "epoch", "swap")
+        }  # fmt: skip
+        assert {name: figure.mean for name, figure in by.items()} == pytest.approx(means)
+        assert [name for name in by if by[name].best] == [min(means, key=means.get)]
+
+
+def test_a_narrow_terminal_names_the_best(calibrant, tmp_path, monkeypatch):
+    arguments = (*SMALL, "--forecasters", "paper", "--streams", "drift", "--out", tmp_path)
+    wide = calibrant(*arguments).stdout
+    assert "restarting" in wide
+    monkeypatch.setattr("calibrant.cli.console.out.width", 70)
+    narrow = calibrant(*arguments).stdout
+    shown = re.search(r"\((\d) of 6 forecasters", narrow)
+    assert int(shown[1]) < 6
+    assert max(map(len, narrow.splitlines()[:5])) <= 70
+    for (stream, rounds), by in summarise(results.read(tmp_path), "cal2").items():
+        (best,) = (name for name, figure in by.items() if figure.best)
+        assert re.search(rf"^{stream}, {rounds} +{re.escape(best)}( |$)", narrow, re.M)
+
+
+def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):
+    path = tmp_path / "a,b.csv"
+    path.write_text("y\n" + "1\n0\n0\n" * 50)
+    spec = f"file:{path}#y"
+    result = calibrant(
+        *SMALL, "--forecasters", "zoom", "--streams", spec, "--out", tmp_path / "out"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert f"shorter than 300 rounds and played whole: {spec} (150)" in result.stderr
+    rows = results.read(tmp_path / "out")
+    assert {row["rounds"] for row in rows} == {100, 150}
+    assert {label(row["stream"], row["stream_parameters"]) for row in rows} == {spec}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--forecasters", "zoom,zom"), ["forecaster must be one of", "'zom'"]),
+        (("--forecasters", "zoom:cells=4"), ["'zoom' has no parameter 'cells'"]),
+        (("--forecasters", ""), ["forecaster must be a name"]),
+        (("--streams", "drift,nowhere"), ["stream must be one of", "'nowhere'"]),
+        (("--streams", "file:nowhere.csv"), ["nowhere.csv", "No such file"]),
+        (("--horizons", "100,many"), ["--horizons must be integers", "'many'"]),
+        (("--horizons", "0"), ["--horizons must be integers of at least 1", "'0'"]),
+        (("--seeds", 0), ["seeds must be an integer at least 1"]),
+        (("--measures", "cal3"), ["--measures must be one of"]),
+        (("--show", "pcal2"), ["--show must be one of 'cal1', 'cal2'"]),
+        (("--engine", "spark"), ["engine must be one of 'local', 'ray'"]),
+        (("--workers", 0), ["workers must be an integer in [1, 1024]"]),
+    ],
+)
+def test_what_cannot_be_compared(calibrant, tmp_path, arguments, words):
+    out = tmp_path / "out"
+    result = calibrant(*SMALL, "--out", out, *arguments)
+    assert result.exit_code == 2, result.stdout
+    assert result.stderr.splitlines()[-1].startswith("calibrant: error:")
+    assert "Traceback" not in result.stderr
+    for word in words:
+        assert word in result.stderr
+    assert not out.exists()
+
+
+def test_failed_cells_are_named(calibrant, tmp_path, monkeypatch):
+    def fail(_cell, _measures):
+        raise MemoryError("too much")
+
+    monkeypatch.setattr("calibrant.experiments.engines.batches.play", fail)
+    result = calibrant(
+        *SMALL, "--forecasters", "zoom", "--streams", "drift", "--out", tmp_path / "out"
+    )
+    assert result.exit_code == 1
+    assert "4 of 4 cells failed" in result.stderr
+    assert "zoom on drift, 100 rounds, seed 0: MemoryError: too much" in result.stderr
+
+
+def test_a_terminal_sees_a_bar(program, tmp_path, monkeypatch):
+    """On a terminal, the bar says how many cells are done and about how long the rest takes."""
+    monkeypatch.setenv("TERM", "xterm")
+    ours, theirs = pty.openpty()
+    process = program(
+        "compare", "--forecasters", "swap", "--streams", "drift,iid", "--horizons", "20000",
+        "--seeds", 40, "--workers", 1, "--out", tmp_path / "out",
+        stderr=theirs,
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    try:
+        while part := os.read(ours, 4096):
+            seen += part
+    except OSError:
+        pass  # so does Linux say that nobody writes any more
+    finally:
+        os.close(ours)
+    process.communicate()
+    assert process.returncode == 0
+    assert re.search(rb"comparing .* \d+ % \d+ of 80 cells", re.sub(rb"\x1b\[[\d;?]*\w", b"", seen))
+
+
+def test_every_name_is_in_the_default_comparison():
+    """A forecaster or a stream that is added must be compared, too."""
+    first = lambda specs: [spec.partition(":")[0] for spec in specs]  # noqa: E731
+    assert sorted(first(FORECASTER_GROUPS["all"])) == sorted(FORECASTERS)
+    assert sorted(first(STREAM_GROUPS["all"])) == sorted([*FAMILIES, *ADVERSARIES, *names()])
+    for spec in FORECASTER_GROUPS["all"]:
+        make(spec, rounds=1000)
+    for spec in STREAM_GROUPS["all"]:
+        named.find(spec, rounds=100)
+
+
+def test_lists_of_specs():
+    assert split(["a,b:x=1,y=2,c", "d:z=T/10"]) == ["a", "b:x=1,y=2", "c", "d:z=T/10"]
+    assert split(["b:x=1, y=2", "y=3"]) == ["b:x=1,y=2", "y=3"]
+    assert expand(["zoom", "all"], FORECASTER_GROUPS)[0] == "zoom"
+    assert len(expand(["zoom", "all"], FORECASTER_GROUPS)) == len(FORECASTERS)
+
+
+def test_numbers_in_words():
+    assert [whole(text) for text in ("1000", "1e5", "10_000")] == [1000, 100_000, 10_000]
+    assert left(None) == left(0.1) == ""
+    assert left(45.2) == ", about 45 s left"
+    assert left(600.0) == ", about 10 min left"

@@ -1,0 +1,243 @@
+"""``calibrant run --score``: a model's scores in a file, before and after."""
+
+import csv
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from calibrant import Recalibrator
+from calibrant.measures import brier, cal2, ece
+from calibrant.recalibrate import recalibrate_frame
+from calibrant.streams import load, read
+
+ROUNDS = 3000
+
+
+@pytest.fixture(scope="module")
+def scored():
+    """Scores that say too much, two groups, outcomes known five rows later, some never."""
+    random = np.random.default_rng(8)
+    truth = random.random(ROUNDS)
+    return {
+        "key": [f"k{t}" for t in range(ROUNDS)],
+        "t": list(range(ROUNDS)),
+        "known": [None if t % 100 == 7 else t + 5 for t in range(ROUNDS)],
+        "place": ["north" if t % 3 else "south" for t in range(ROUNDS)],
+        "score": np.round(np.sqrt(truth), 4).tolist(),
+        "outcome": (random.random(ROUNDS) < truth).astype(int).tolist(),
+    }
+
+
+@pytest.fixture
+def scores(tmp_path, scored):
+    path = tmp_path / "scores.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(scored)
+        writer.writerows(zip(*scored.values(), strict=True))
+    return path
+
+
+NAMES = ["--score", "score", "--outcome", "outcome"]
+
+
+def figures_of(stdout, name):
+    """Return the numbers of the row that starts with this name."""
+    line = next(line for line in stdout.splitlines() if line.startswith(name))
+    return [
+        float(figure.replace(",", "")) for figure in re.findall(r"[\d,.]*\d\b", line[len(name) :])
+    ]
+
+
+def test_every_column_stays_and_one_is_added(calibrant, scores, scored, tmp_path):
+    result = calibrant("run", scores, *NAMES, "--seed", "3", "--out", tmp_path / "o.csv")
+    assert result.exit_code == 0, result.stderr
+    rows = list(csv.DictReader((tmp_path / "o.csv").read_text().splitlines()))
+    assert list(rows[0]) == [*scored, "calibrated"]
+    assert [row["key"] for row in rows] == scored["key"]
+    expected = Recalibrator(seed=3).run(scored["score"], scored["outcome"])
+    assert [float(row["calibrated"]) for row in rows] == expected.tolist()
+
+
+def test_before_and_after_stand_side_by_side(calibrant, scores, scored):
+    result = calibrant("run", scores, *NAMES)
+    calibrated = Recalibrator().run(scored["score"], scored["outcome"])
+    for name, measure in (("Brier score", brier), ("Cal2, sum", cal2), ("ECE, 20 bins", ece)):
+        raw, after = figures_of(result.stdout, name)[-2:]
+        assert raw == pytest.approx(measure(scored["score"], scored["outcome"]), rel=0.01)
+        assert after == pytest.approx(measure(calibrated, scored["outcome"]), rel=0.01)
+    assert "The probabilities became better" in result.stdout
+    assert "worst 1,000 rounds" in result.stdout
+    assert "--report FILE.html" in result.stdout
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_late_outcomes_and_groups_as_in_a_frame(calibrant, scored, tmp_path, suffix):
+    import polars  # noqa: PLC0415
+
+    frame = polars.DataFrame(scored)
+    source, out = tmp_path / f"in{suffix}", tmp_path / f"out{suffix}"
+    {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[
+        suffix[1:]
+    ](source)
+    result = calibrant(
+        "run", source, *NAMES, "--id", "key", "--time", "t", "--available", "known",
+        "--by", "place", "--out", out,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    expected = recalibrate_frame(
+        frame, score="score", outcome="outcome", id="key", time="t", available="known", by="place"
+    )
+    assert read(out).take("prediction", "calibrated").values.tolist() == (
+        expected["calibrated"].to_list()
+    )
+    assert "outcomes that never arrived: 30" in result.stdout
+    assert "outcomes that arrived only after the last prediction: 5" in result.stdout
+
+
+def test_groups_have_a_table(calibrant, scores, scored):
+    result = calibrant("run", scores, *NAMES, "--by", "place")
+    calibrated = Recalibrator().run(scored["score"], scored["outcome"], by=scored["place"])
+    table = result.stdout[result.stdout.index("By group") :]
+    south = np.array(scored["place"]) == "south"
+    outcomes = np.array(scored["outcome"])
+    rounds, _, after, raw_ece, _ = figures_of(table, "south")
+    assert rounds == south.sum()
+    assert after == pytest.approx(brier(calibrated[south], outcomes[south]), abs=1e-4)
+    assert raw_ece == pytest.approx(
+        ece(np.array(scored["score"])[south], outcomes[south]), abs=1e-4
+    )
+    assert table.index("north") < table.index("south")  # the larger one first
+
+
+def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
+    odd = ["[bold]", "[/]", ":smile:", "<b>&"]
+    lines = scores.read_text().splitlines()
+    for at in range(1, len(lines)):
+        cells = lines[at].split(",")
+        cells[3] = odd[at % 4]
+        lines[at] = ",".join(cells)
+    scores.write_text("\n".join(lines) + "\n")
+    result = calibrant("run", scores, *NAMES, "--by", "place", "--report", tmp_path / "r.html")
+    assert result.exit_code == 0, result.stderr
+    for name in odd:
+        assert name in result.stdout
+    assert "&lt;b&gt;&amp;" in (tmp_path / "r.html").read_text()
+
+
+def test_a_column_of_ids_is_no_column_of_groups(calibrant, scores):
+    result = calibrant("run", scores, *NAMES, "--by", "key")
+    assert result.exit_code == 2
+    assert "line 1002, column 'key': 'k1000' is one group more than the 1,000" in result.stderr
+
+
+def test_logits_and_margins(calibrant, tmp_path):
+    random = np.random.default_rng(2)
+    logits = random.normal(0, 2, 400).round(3)
+    outcomes = (random.random(400) < 0.5).astype(int)
+    path = tmp_path / "logits.csv"
+    path.write_text("s,y\n" + "".join(f"{s},{y}\n" for s, y in zip(logits, outcomes, strict=True)))
+    result = calibrant("run", path, "--score", "s", "--kind", "logit")
+    raw, _ = figures_of(result.stdout, "Brier score")
+    assert raw == pytest.approx(brier(1 / (1 + np.exp(-logits)), outcomes), abs=1e-4)
+    result = calibrant("run", path, "--score", "s", "--kind", "margin")
+    assert len(figures_of(result.stdout, "Brier score")) == 1
+    assert "no before to compare with" in result.stdout
+
+
+def test_changing_an_outcome_changes_nothing_until_it_is_available(calibrant, scores, tmp_path):
+    late = [*NAMES, "--time", "t", "--available", "known"]
+    calibrant("run", scores, *late, "--out", tmp_path / "before.csv")
+    lines = scores.read_text().splitlines()
+    *rest, outcome = lines[1001].split(",")
+    lines[1001] = ",".join([*rest, str(1 - int(outcome))])
+    scores.write_text("\n".join(lines) + "\n")
+    calibrant("run", scores, *late, "--out", tmp_path / "after.csv")
+    before, after = (
+        read(tmp_path / name).take("prediction", "calibrated").values
+        for name in ("before.csv", "after.csv")
+    )
+    # Row 1000 is known at 1005, so row 1006 is the first to use it.
+    assert before[:1006].tolist() == after[:1006].tolist()
+    assert before[1006:].tolist() != after[1006:].tolist()
+
+
+class Outline(HTMLParser):
+    """The headings and the text of a page, and anything that it would fetch."""
+
+    def __init__(self):
+        super().__init__()
+        self.headings, self.text, self.fetched, self.figures = [], [], [], 0
+        self._in = None
+
+    def handle_starttag(self, tag, attrs):
+        self._in = tag
+        self.figures += tag == "figure"
+        for name, value in attrs:
+            if name in ("src", "href") and not value.startswith("#"):
+                self.fetched.append(value)
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self._in in ("h1", "h2") and data.strip():
+            self.headings.append(data.strip())
+
+
+def test_the_report_tells_the_same(calibrant, scores, tmp_path):
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "r.html"
+    options = [*NAMES, "--time", "t", "--by", "place", "--seed", "9", "--report"]
+    result = calibrant("run", scores, *options, page)
+    assert result.exit_code == 0, result.stderr
+    outline = Outline()
+    outline.feed(page.read_text())
+    assert outline.headings == [
+        "scores.csv: scores before and after recalibration", "Before and after",
+        "Of what was said, how much happened", "Through time", "By group", "How this was made",
+    ]  # fmt: skip
+    assert outline.figures == 2
+    assert outline.fetched == []
+    text = " ".join(" ".join(outline.text).split())
+    assert "The probabilities became better" in text
+    assert "--score score --outcome outcome --time t --by place --seed 9 --report" in text
+    assert f"{page}: the report" in result.stdout
+    again = tmp_path / "again.html"
+    calibrant("run", scores, *options, again)
+    assert again.read_text().replace("again.html", "r.html") == page.read_text()
+
+
+def test_a_bundled_stream_can_be_named_unless_a_file_is_called_so(
+    calibrant, scores, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    names = ["--prediction", "score", "--outcome", "outcome"]
+    assert "nba538: 8,886 rounds" in calibrant("measure", "nba538", *names).stdout
+    scores.rename("nba538")
+    assert "nba538: 3,000 rounds" in calibrant("measure", "nba538", *names).stdout
+
+
+def test_standard_input_can_fill_files(program, scores, tmp_path):
+    process = program("run", "-", *NAMES, "--out", "o.jsonl")
+    _, stderr = process.communicate(scores.read_bytes())
+    assert process.returncode == 0, stderr
+    assert len((tmp_path / "o.jsonl").read_text().splitlines()) == ROUNDS
+
+
+def test_a_new_name_for_the_column(calibrant, scores, tmp_path):
+    calibrant("run", scores, *NAMES, "--out", tmp_path / "o.csv", "--column", "p")
+    assert (tmp_path / "o.csv").read_text().splitlines()[0].endswith(",p")
+
+
+def test_the_bundled_stream_of_make_run(calibrant, request):
+    """The main job of the README: the flights, before and after."""
+    path = request.config.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
+    result = calibrant("run", path, *NAMES, "--time", "t")
+    assert result.exit_code == 0, result.stderr
+    flights = load("nycflights")
+    raw, after = figures_of(result.stdout, "Brier score")
+    calibrated = Recalibrator().run(flights.scores, flights.outcomes)
+    assert raw == pytest.approx(brier(flights.scores, flights.outcomes), abs=1e-4)
+    assert after == pytest.approx(brier(calibrated, flights.outcomes), abs=1e-4)
+    assert "from 2013-04-22T" in result.stdout

@@ -1,0 +1,130 @@
+"""``calibrant run - --score``: a conversation, line by line."""
+
+import json
+
+import pytest
+
+from calibrant import Recalibrator
+from calibrant.cli.recalibrate import Job
+from calibrant.cli.recalibrate_pipe import ScorePipe
+
+
+def test_each_line_is_answered_before_the_next_is_read(program):
+    process = program("run", "-", "--score", "s", "--outcome", "y", "--seed", "5")
+    twin = Recalibrator(seed=5)
+    process.stdin.write(b"s,y\n")
+    for score, outcome in ((0.9, 0), (0.2, 0), (0.7, 1), (0.9, 1)) * 5:
+        process.stdin.write(f"{score},{outcome}\n".encode())
+        process.stdin.flush()
+        assert float(process.stdout.readline()) == twin.predict(score)
+        twin.update(outcome)
+    _, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    assert b"raw" in stderr
+    assert b"calibrated" in stderr
+
+
+def answers(calibrant, lines, *options):
+    text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+    result = calibrant("run", "-", "--score", "s", *options, stdin=text)
+    return result, [float(line) for line in result.stdout.splitlines()]
+
+
+def test_late_outcomes_come_by_id(calibrant):
+    lines = [
+        {"id": "a", "s": 0.3},
+        {"id": 7, "s": 0.8},
+        {"id": 7, "y": 1},
+        {"id": 7, "y": 1},  # told twice, counted once
+        {"id": "b", "s": 0.3, "y": 0},
+        {"id": "a", "y": True},
+        {"id": "c", "s": 0.5},
+    ]
+    result, said = answers(calibrant, lines, "--id", "id", "--outcome", "y")
+    assert result.exit_code == 0, result.stderr
+    twin = Recalibrator()
+    expected = [twin.predict(0.3, "a"), twin.predict(0.8, 7)]
+    twin.update(1, 7)
+    expected.append(twin.predict(0.3, "b"))
+    twin.update(0, "b")
+    twin.update(1, "a")
+    expected.append(twin.predict(0.5, "c"))
+    assert said == expected
+    assert "outcomes that never arrived: 1" in result.stderr
+
+
+def test_the_same_as_csv_with_empty_cells(calibrant):
+    lines = ["id,s,y", "a,0.3,", "7,0.8,", "7,,1", "b,0.3,0", "a,,1", "c,0.5,"]
+    objects = [
+        {"id": "a", "s": 0.3}, {"id": "7", "s": 0.8}, {"id": "7", "y": 1},
+        {"id": "b", "s": 0.3, "y": 0}, {"id": "a", "y": 1}, {"id": "c", "s": 0.5},
+    ]  # fmt: skip
+    _, said = answers(calibrant, lines, "--id", "id", "--outcome", "y")
+    _, again = answers(calibrant, objects, "--id", "id", "--outcome", "y")
+    assert len(said) == 4
+    assert said == again
+
+
+def test_without_ids_an_outcome_answers_the_score_before_it(calibrant):
+    lines = [{"s": 0.3}, {"outcome": 1}, {"s": 0.4}, {"s": 0.5}, {"outcome": 0}, {"s": 0.6}]
+    result, said = answers(calibrant, lines)
+    assert result.exit_code == 0, result.stderr
+    twin = Recalibrator()
+    expected = [twin.predict(0.3)]
+    twin.update(1)
+    expected += [twin.predict(0.4), twin.predict(0.5)]
+    twin.update(0)
+    expected.append(twin.predict(0.6))
+    assert said == expected
+
+
+def test_groups(calibrant):
+    lines = [{"s": 0.2 + 0.1 * (t % 5), "outcome": t % 2, "g": "ab"[t % 2]} for t in range(40)]
+    _, said = answers(calibrant, lines, "--by", "g")
+    twin = Recalibrator()
+    expected = twin.run(
+        [line["s"] for line in lines], [line["outcome"] for line in lines],
+        by=[line["g"] for line in lines],
+    )  # fmt: skip
+    assert said == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "answered", "words"),
+    [
+        (["0.5"], (), 0, ("line 1", "JSON objects, or CSV")),
+        ([{"s": 0.5}, {"s": 1.5}], (), 1, ("line 2", "1.5")),
+        ([{"s": 0.5}, {"s": "high"}], (), 1, ("line 2", "'high'")),
+        ([{"s": 0.5, "outcome": 2}], (), 0, ("line 1", "got 2")),
+        ([{"s": 0.5}, {"p": 0.5}], (), 1, ("line 2", "neither a score", "'s'")),
+        ([{"outcome": 1}], (), 0, ("line 1", "no score before it")),
+        ([{"s": 0.5, "outcome": 1}, {"outcome": 1}], (), 1, ("line 2", "no score before it")),
+        ([{"s": 0.5}], ("--id", "id"), 0, ("line 1", "id is missing")),
+        ([{"s": 0.5, "id": 1.5}], ("--id", "id"), 0, ("line 1", "1.5")),
+        ([{"s": 0.5, "id": 1}, {"s": 0.5, "id": 1}], ("--id", "id"), 1, ("line 2", "already")),
+        ([{"outcome": 1, "id": 1}], ("--id", "id"), 0, ("line 1", "id 1 is unknown")),
+        (["s,outcome", "0.5,1"], ("--id", "id"), 0, ("no column 'id'",)),
+        (["p,outcome", "0.5,1"], (), 0, ("no column 's'",)),
+        ([{"s": 0.5}], ("--by", "g"), 0, ("line 1", "group is missing")),
+        ([{"s": 0.5, "t": 1}], ("--time", "t"), 0, ("the order of lines",)),
+        ([], (), 0, ("no lines",)),
+    ],
+)  # fmt: skip
+def test_a_bad_line_ends_the_conversation_with_a_message(
+    calibrant, lines, options, answered, words
+):
+    result, said = answers(calibrant, lines, *options)
+    assert result.exit_code == 2
+    assert len(said) == answered
+    assert result.stderr.splitlines()[-1].startswith("calibrant: error:")
+    for word in words:
+        assert word in result.stderr
+
+
+def test_old_predictions_are_given_up_when_too_many_wait():
+    pipe = ScorePipe(Job("-", "s", id="id"))
+    pipe.recalibrator = Recalibrator(capacity=3)
+    for name in "abcde":
+        pipe.predict(0.5, name, None)
+    assert pipe.recalibrator.pending == 3
+    assert list(pipe.said) == ["c", "d", "e"]

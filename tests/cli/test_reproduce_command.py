@@ -1,0 +1,78 @@
+"""The command line: the paper's Table 1, measured."""
+
+import json
+import sys
+
+import pytest
+
+from calibrant.experiments.reproduce import SIZES, Measured, Size
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    monkeypatch.setitem(SIZES, "quick", Size((150, 300, 600), 600, (5, 20, 120), (2, 4, 8), 2))
+
+
+def test_the_whole_table(calibrant, tmp_path):
+    out, page = tmp_path / "out", tmp_path / "table1.md"
+    arguments = ("reproduce", "--quick", "--out", out, "--workers", 1, "--markdown", page)
+    result = calibrant(*arguments)
+    table = json.loads((out / "table1.json").read_text())
+    verdicts = {entry["verdict"] for entry in table}
+    assert verdicts <= {"passes", "fails", "not visible"}
+    assert "not visible" in verdicts
+    assert result.exit_code == (1 if "fails" in verdicts else 0)
+    for word in ("Table 1, measured", "restarting pseudo_kl", "quick size", "claims: "):
+        assert word in result.stdout
+    assert page.read_text().count("\n| ") == len(table) + 1
+    # Everything is there: the second time nothing is played.
+    again = calibrant(*arguments)
+    assert again.exit_code == result.exit_code
+    assert again.stdout == result.stdout
+
+
+def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch):
+    played = {}
+
+    def play(folder, size, **options):
+        played.update(options, folder=folder, size=size)
+
+    command = sys.modules["calibrant.cli.reproduce"]
+    monkeypatch.setattr(command, "play_rows", play)
+    monkeypatch.setattr(command, "tabulate", lambda *_arguments, **_options: table)
+    monkeypatch.chdir(tmp_path)
+    row = Measured(
+        "Cal2", "i.i.d. (mean 0.5)", "log^2 T", "simple_block_Cal2", "epoch", "T", 0.0, 2.0,
+        0.01, 0.0, 0.02, 0.1, [10, 100], [1.0, 2.0], [0.1, 0.1], [True, True], {}, 3.0,
+        [5.0, 5.0], 0.0, 0.0, "passes", "It does.",
+    )  # fmt: skip
+    table = [row]
+    assert calibrant("reproduce", "--full", "--engine", "ray").exit_code == 0
+    assert (played["size"], str(played["folder"])) == (SIZES["full"], "table1-full")
+    assert played["engine"] == "ray"
+    table = [Measured(**{**vars(row), "verdict": "not visible", "reason": "Too short."})]
+    result = calibrant("reproduce")
+    assert result.exit_code == 0
+    assert (played["size"], str(played["folder"])) == (SIZES["default"], "table1")
+    assert "not visible: Cal2 of epoch in T. Too short." in result.stdout
+    table = [row, Measured(**{**vars(row), "verdict": "fails", "reason": "Too steep."})]
+    result = calibrant("reproduce")
+    assert result.exit_code == 1
+    assert "fails: Cal2 of epoch in T. Too steep." in result.stdout
+    assert "2 claims: 1 passes, 1 fails, 0 not visible" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--quick", "--full"), "--quick and --full cannot both be given"),
+        (("--quick", "--engine", "abacus"), "engine must be one of"),
+        (("--quick", "--workers", 0), "workers must be an integer"),
+    ],
+)
+def test_bad_input(calibrant, tmp_path, monkeypatch, arguments, word):
+    monkeypatch.chdir(tmp_path)
+    result = calibrant("reproduce", *arguments)
+    assert result.exit_code == 2
+    assert word in result.stderr
+    assert not list(tmp_path.iterdir())

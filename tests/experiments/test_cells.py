@@ -1,0 +1,178 @@
+"""Cells: what they name, what they are measured by, and that a seed decides everything."""
+
+import numpy as np
+import pytest
+
+from calibrant import Interval, Refined, Zoom, measures
+from calibrant.experiments.cells import MEASURES, Cell, plan, play
+from calibrant.forecasters.named import FORECASTERS, make, parameters
+from calibrant.forecasters.rivals import FosterHart
+from calibrant.streams import FAMILIES, Chaser, load, named
+from calibrant.streams import play as play_game
+
+STREAMS = ("drift", "piecewise:segments=3", "greedy:norm=l2", "chaser", "quakes6h")
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_the_measures_of_a_cell_are_those_of_its_rounds(stream):
+    """Each measure once more, by its own function, on the same rounds."""
+    cell = Cell("refined", stream, 300, seed=5)
+    values = play(cell, MEASURES)
+    forecaster = Refined(seed=5)
+    source = named.find(stream, rounds=300, seed=5)
+    if source.adversary is None:
+        outcomes, predictions = source.outcomes, forecaster.run(source.outcomes)
+    else:
+        game = play_game(forecaster, source.adversary, 300)
+        outcomes, predictions = game.outcomes, game.predictions
+    _, distributions = Refined(seed=5).trace(outcomes)
+    for name in ("cal1", "cal2", "klcal", "ece", "brier", "log_loss", "smece"):
+        expected = getattr(measures, name)(predictions, outcomes)
+        assert values[name] == pytest.approx(expected, rel=1e-9), name
+    assert values["smooth_calibration"] == measures.smooth_calibration(predictions, outcomes)
+    assert values["pcal2"] == pytest.approx(measures.pcal2(distributions, outcomes), rel=1e-9)
+    assert values["pklcal"] == pytest.approx(measures.pklcal(distributions, outcomes), rel=1e-9)
+    assert values["points"] == len(np.unique(predictions))
+    if stream in ("drift", "piecewise:segments=3"):
+        assert values["deviation"] == source.deviation > 0
+        assert values["segments"] == source.segments
+    else:
+        assert not {"deviation", "segments"} & values.keys()
+
+
+def test_pseudo_errors_do_not_depend_on_how_many_rounds_are_held_at_a_time(monkeypatch):
+    cell = Cell("swap:cells=7", "drift", 1000, seed=1)
+    whole = play(cell, ["pcal2", "pklcal"])
+    monkeypatch.setattr("calibrant.experiments.cells.CHUNK", 64)
+    assert play(cell, ["pcal2", "pklcal"]) == whole
+
+
+def test_two_forecasters_with_a_seed_see_the_same_outcomes():
+    for stream in ("iid:mean=0.3", "random_walk", "corrupted:budget=T/10,shape=burst"):
+        first = named.find(stream, rounds=500, seed=3).outcomes
+        play(Cell("zoom", "drift", 100, seed=9))  # something in between
+        assert np.array_equal(first, named.find(stream, rounds=500, seed=3).outcomes)
+        assert not np.array_equal(first, named.find(stream, rounds=500, seed=4).outcomes)
+    family = FAMILIES["corrupted"](500, budget=50.0, shape="burst", seed=3)
+    assert np.array_equal(first, family.outcomes)
+
+
+def test_an_adversary_has_the_seed_of_its_cell():
+    values = play(Cell("zoom", "chaser:step=0.01", 400, seed=6), ["cal1"])
+    game = play_game(Zoom(seed=6), Chaser(0.01, seed=6), 400)
+    assert values["cal1"] == pytest.approx(measures.cal1(game.predictions, game.outcomes))
+
+
+@pytest.mark.parametrize("name", FORECASTERS)
+def test_every_name_makes_a_forecaster(name):
+    forecaster = make(name, seed=3)
+    assert forecaster.seed == 3
+    assert forecaster.rounds == 0
+
+
+def test_parameters_and_formulas():
+    assert make("foster-hart:cells=46").cells == 46
+    assert make("foster-hart:horizon=T", rounds=10**6).cells == FosterHart.for_horizon(10**6).cells
+    assert make("foster-hart:cells=T^0.5", rounds=10_000).cells == 100
+    assert make("foster-hart:cells=1e2").cells == 100
+    refined = make("refined:measure=l1, deviation=2*C, horizon=T", rounds=800, deviation=7.5)
+    assert (refined.measure, refined.deviation, refined.horizon) == ("l1", 15.0, 800)
+    known = make("interval:deviation=C,horizon=T", rounds=10**5, deviation=100.0)
+    assert known.cells == Interval.for_deviation(100.0, 10**5).cells
+    assert parameters("interval:horizon=T") == ("interval", {"horizon": "T"})
+    source = named.find("piecewise:levels=0.2/0.8,random_lengths=true", rounds=100)
+    assert source.segments == 2
+    assert named.parameters("iid:mean=.50") == named.parameters("iid:mean=0.5")
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("zom", ["forecaster must be one of 'zoom'", "'zom'"]),
+        ("", ["forecaster must be a name"]),
+        ("zoom:cells=3", ["'zoom' has no parameter 'cells'", "no parameters"]),
+        ("foster-hart:bins=3", ["no parameter 'bins'", "takes cells or horizon"]),
+        ("foster-hart:cells=3,horizon=T", ["does not take cells, horizon together"]),
+        ("foster-hart:seed=3", ["no parameter 'seed'"]),
+        ("foster-hart:cells=many", ["cells must be an integer", "'many'"]),
+        ("foster-hart:cells=0.5", ["cells must be an integer", "'0.5'"]),
+        ("foster-hart:cells=0", ["'foster-hart:cells=0'", "cells must be an integer in [1,"]),
+        ("foster-hart:cells", ["key=value", "'cells'"]),
+        ("foster-hart:cells=3,cells=4", ["'cells' twice"]),
+        ("foster-hart:horizon=T", ["needs T, the number of rounds", "not known"]),
+        ("refined:deviation=C", ["needs C, the deviation of the stream", "not known"]),
+    ],
+)
+def test_a_bad_forecaster_is_named(spec, words):
+    with pytest.raises(ValueError, match="forecaster") as caught:
+        make(spec)
+    for word in words:
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("drft", ["stream must be one of 'iid'", "'greedy'", "'nycflights'", "'file'"]),
+        ("drift:speed=3", ["'drift' has no parameter 'speed'", "level, amplitude, periods"]),
+        ("iid:mean=2", ["'iid:mean=2'", "mean must be a number in [0.0, 1.0]"]),
+        ("corrupted", ["corrupted", "budget"]),
+        ("corrupted:budget=C", ["needs C", "not known"]),
+        ("nycflights:rounds=3", ["no parameter 'rounds'"]),
+        ("file:", ["file:PATH"]),
+        ("file", ["file:PATH"]),
+        ("file:missing.csv", ["missing.csv", "No such file"]),
+    ],
+)
+def test_a_bad_stream_is_named(spec, words):
+    with pytest.raises(ValueError, match=r".") as caught:
+        named.find(spec, rounds=100)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_files_are_known_by_their_content(tmp_path):
+    path = tmp_path / "a,b.csv"
+    path.write_text("day,hit\n" + "1,1\n2,0\n" * 20)
+    spec = f"file:{path}#hit"
+    assert named.length(spec) == 40
+    assert named.find(spec, rounds=3).outcomes.tolist() == [1.0, 0.0, 1.0]
+    before = named.parameters(spec)
+    path.write_text("day,hit\n" + "1,0\n" * 10)
+    assert named.length(spec) == 10
+    assert named.find(spec, rounds=2).outcomes.tolist() == [0.0, 0.0]
+    assert named.parameters(spec) != before
+    with pytest.raises(ValueError, match="has 10 rounds, not 11"):
+        named.find(spec, rounds=11)
+
+
+def test_a_plan_plays_a_short_stream_whole_and_once():
+    most = len(load("quakes6h"))
+    cells = plan(["zoom"], ["quakes6h", "drift"], [100, 10**5, 10**6], seeds=2)
+    assert sorted({cell.rounds for cell in cells if cell.stream == "quakes6h"}) == [100, most]
+    assert sorted({cell.rounds for cell in cells if cell.stream == "drift"}) == [100, 10**5, 10**6]
+    assert len(cells) == len(set(cells)) == 2 * 2 + 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (([], ["drift"], [10], 1), "forecasters must not be empty"),
+        ((["zoom"], [], [10], 1), "streams must not be empty"),
+        ((["zoom"], ["drift"], [], 1), "horizons must not be empty"),
+        ((["zoom"], ["drift"], [0], 1), "horizons must be an integer"),
+        ((["zoom"], ["drift"], [10], 0), "seeds must be an integer"),
+    ],
+)
+def test_an_empty_plan_is_refused(arguments, word):
+    with pytest.raises(ValueError, match=word):
+        plan(*arguments)
+
+
+def test_a_cell_checks_its_numbers():
+    with pytest.raises(ValueError, match="rounds must be an integer"):
+        Cell("zoom", "drift", 0)
+    with pytest.raises(ValueError, match="seed must be an integer"):
+        Cell("zoom", "drift", 10, seed=-1)
+    with pytest.raises(ValueError, match="measures must be one of"):
+        play(Cell("zoom", "drift", 10), ["cal3"])

@@ -1,0 +1,93 @@
+"""A real sweep in a process of its own, killed and interrupted at random moments."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from calibrant.experiments import journal, results
+
+PROGRAM = Path(sys.executable).parent / "calibrant"
+# About two seconds of work for one worker, in some thirty batches.
+ARGUMENTS = (
+    "compare", "--forecasters", "zoom,swap:cells=20,refined", "--streams", "drift,iid:mean=0.3",
+    "--horizons", "1000,3000", "--seeds", "100",
+)  # fmt: skip
+CELLS = 3 * 2 * 2 * 100
+
+
+def start(folder, workers):
+    """Start a sweep in a process group of its own, as a terminal does."""
+    return subprocess.Popen(
+        [PROGRAM, *ARGUMENTS, "--workers", str(workers), "--out", folder],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )  # fmt: skip
+
+
+def finished_cells(folder):
+    path = folder / journal.NAME
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def wait_for_cells(process, folder, cells):
+    """Wait until the journal holds so many cells, or the process has ended."""
+    while process.poll() is None and finished_cells(folder) < cells:
+        time.sleep(0.002)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    process = start(folder, 1)
+    _, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    return (folder / results.NAME).read_bytes()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_at_random_moments(undisturbed, tmp_path, workers):
+    rng = random.Random(workers)
+    kept = 0
+    for _ in range(4):
+        process = start(tmp_path, workers)
+        wait_for_cells(process, tmp_path, kept + rng.randint(1, CELLS // 6))
+        time.sleep(rng.uniform(0.0, 0.05))  # in the middle of whatever it does
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL, "it had finished already"
+        assert not (tmp_path / results.NAME).exists()
+        assert finished_cells(tmp_path) > kept
+        kept = finished_cells(tmp_path)
+    process = start(tmp_path, workers)
+    _, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    shown = re.search(r"([\d,]+) of 1,200 cells", stderr)
+    assert int(shown[1].replace(",", "")) >= kept - 1  # the last line may be cut short
+    assert (tmp_path / results.NAME).read_bytes() == undisturbed
+    assert [path.name for path in tmp_path.iterdir()] == [results.NAME]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_keeps_what_is_finished(undisturbed, tmp_path, workers):
+    process = start(tmp_path, workers)
+    wait_for_cells(process, tmp_path, 30)
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = process.communicate()
+    assert process.returncode == 130
+    kept = int(re.search(r"([\d,]+) of 1,200 cells are kept in", stderr)[1].replace(",", ""))
+    assert kept == finished_cells(tmp_path) >= 30
+    assert "the same command continues from there" in stderr
+    assert "Traceback" not in stderr
+    assert not stdout
+    process = start(tmp_path, workers)
+    _, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    assert f"{kept:,} of 1,200 cells" in stderr
+    assert (tmp_path / results.NAME).read_bytes() == undisturbed

@@ -1,0 +1,200 @@
+"""Table 1, measured: verdicts that the numbers decide, and runs that can be interrupted."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from calibrant.experiments import reproduce as module
+from calibrant.experiments import results
+from calibrant.experiments.costs import Timing, time_rounds
+from calibrant.experiments.reproduce import SIZES, Size, judge, measured, reproduce, timings_of
+from calibrant.experiments.table1 import ROWS
+
+TINY = Size((200, 400, 800, 1600), 1000, (5, 20, 200), (2, 4, 8), 2)
+CONTRACT = {
+    "error", "world", "claim", "theorem", "forecaster", "axis", "claimed_exponent", "log_power",
+    "fitted", "low", "high", "x", "mean", "spread", "over_lower_bound", "ns_per_round",
+    "cost_exponent", "verdict", "reason",
+}  # fmt: skip
+
+
+def row(**wanted):
+    return next(row for row in ROWS if all(getattr(row, k) == v for k, v in wanted.items()))
+
+
+def grown(claim, exponent, factor=1.0, size=SIZES["default"]):
+    """Return errors of a row that grow with an exponent, the claimed logarithm and no noise."""
+    x = np.array(size.along(claim.axis), dtype=float)
+    logs = np.log(x) ** claim.log_power
+    one = factor * x**exponent * logs
+    return np.broadcast_to(one[:, None], (len(claim.worlds), len(x), size.seeds)).copy()
+
+
+def no_costs(claim, size=SIZES["default"]):
+    return dict.fromkeys(timings_of(claim, size), 100.0)
+
+
+@pytest.mark.parametrize("above", [-0.3, 0.0, 0.079, 0.081, 0.2])
+@pytest.mark.parametrize("axis", ["T", "K"])
+@pytest.mark.parametrize("kind", ["refined", "restarting"])
+def test_a_row_passes_up_to_the_margin(kind, axis, above):
+    if (kind, axis) == ("refined", "K"):
+        kind = "restarting"
+    claim = row(kind=kind, axis=axis, constants="tuned")
+    found = measured(claim, SIZES["default"], grown(claim, claim.exponent + above), no_costs(claim))
+    assert found.fitted == pytest.approx(claim.exponent + above)
+    assert found.verdict == ("passes" if above < 0.08 else "fails")
+    assert found.counted == [True] * len(found.x)
+
+
+def test_cal2_that_grows_like_sqrt_t_fails_against_anything_hostile():
+    claim = row(theorem="cal2_approach1", situation="C of order T")
+    errors = grown(claim, 0.5)
+    found = measured(claim, SIZES["default"], errors, no_costs(claim))
+    assert found.verdict == "fails"
+    assert found.reason == "0.50 is above 0.33 + 0.08."
+
+
+def test_a_world_that_fails_is_not_hidden_by_one_that_passes():
+    claim = row(theorem="cal2_approach1", situation="C of order T")
+    errors = grown(claim, 0.2)
+    errors[1] *= np.array(SIZES["default"].horizons)[:, None] ** 0.4
+    found = measured(claim, SIZES["default"], errors, no_costs(claim))
+    assert found.verdict == "fails"
+    assert found.mean == pytest.approx(errors[1].mean(axis=1).tolist())
+
+
+def test_sizes_where_a_claim_cannot_show_do_not_count():
+    claim = row(forecaster="restarting:measure=l2,horizon=T", axis="C")
+    errors = grown(claim, 1 / 3, factor=20.0)
+    errors[:, :4] /= 100  # the floor, from which it rises steeply
+    found = measured(claim, SIZES["default"], errors, {})
+    assert found.counted == [False] * 4 + [True] * 4
+    assert found.verdict == "passes"
+    assert found.fitted == pytest.approx(1 / 3)
+    assert "first block" in found.reason
+    # Too few beyond: no verdict either way, and the figure is of all sizes.
+    hidden = measured(claim, SIZES["default"], errors / 5, {})
+    assert hidden.verdict == "not visible"
+    assert hidden.fitted > 1 / 3 + 0.08
+
+
+@pytest.mark.parametrize(
+    ("fitted", "why", "enough", "verdict"),
+    [
+        (0.41, None, True, "passes"),
+        (0.42, None, True, "fails"),
+        (0.41, "Late.", True, "passes"),
+        (0.42, "Late.", True, "fails"),
+        (0.2, "Late.", False, "not visible"),
+        (0.9, "Late.", False, "not visible"),
+    ],
+)
+def test_verdicts(fitted, why, enough, verdict):
+    found, reason = judge(fitted, 1 / 3, why, enough)
+    assert found == verdict
+    assert reason.endswith(".")
+    assert (why or "") in reason
+
+
+@pytest.mark.parametrize("error", ["Cal1", "Cal2", "PKLCal"])
+def test_over_the_lower_bound(error):
+    claim = row(error=error, situation="i.i.d.")
+    errors = grown(claim, 0.0)
+    errors[-1, -1] = 600.0
+    found = measured(claim, SIZES["default"], errors, no_costs(claim))
+    variances = [1 / (6 * (t + 1)) for t in range(1, 10**6 + 1)]
+    bound = {"Cal1": 1000.0, "Cal2": sum(variances), "PKLCal": 2 * sum(variances)}[error]
+    assert found.over_lower_bound == pytest.approx(600 / bound)
+
+
+def test_the_growth_of_the_cost():
+    claim = row(kind="interval", situation="i.i.d.")
+    costs = {timing: 3 * timing.rounds**0.5 for timing in timings_of(claim, SIZES["default"])}
+    found = measured(claim, SIZES["default"], grown(claim, 0.5), costs)
+    assert found.cost_exponent == pytest.approx(0.5)
+    assert found.claimed_cost_exponent == 0.5
+    assert found.ns_per_round == pytest.approx([3 * T**0.5 for T in found.x])
+
+
+def test_an_algorithm_without_the_guarantee_fails(tmp_path):
+    # Epoch predicts the mean of the last epoch: under drift its error grows like T.
+    broken = replace(
+        row(theorem="cal2_approach1", situation="C of order T"), forecaster="epoch", log_power=0.0
+    )
+    (found,) = reproduce(tmp_path, size=TINY, rows=[broken], workers=1)
+    assert found.verdict == "fails"
+    assert found.fitted > 0.8
+
+
+SOME = [row(theorem="simple_block_Cal1"), row(theorem="PCal2_bound", axis="C")]
+
+
+def test_the_folder_and_the_contract(tmp_path):
+    timed = []
+    table = reproduce(
+        tmp_path, size=TINY, rows=SOME, workers=1, timed=lambda done, of: timed.append((done, of))
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "costs.parquet", "results.parquet", "table1.json",
+    ]  # fmt: skip
+    assert timed[-1] == (3000, 3000)
+    taken = {(row["forecaster"], row["measure"]) for row in results.read(tmp_path)}
+    assert taken == {("epoch", "cal1"), ("refined", "pcal2")}
+    entries = json.loads((tmp_path / "table1.json").read_text())
+    assert [entry["theorem"] for entry in entries] == ["simple_block_Cal1", "PCal2_bound"]
+    for entry, found in zip(entries, table, strict=True):
+        assert set(entry) >= CONTRACT
+        assert entry["fitted"] == found.fitted
+        lists = [entry[name] for name in ("x", "mean", "spread")]
+        assert {len(values) for values in lists} == {len(found.x)}
+        assert entry["low"] <= entry["fitted"] <= entry["high"]
+    assert entries[0]["ns_per_round"]
+    assert entries[1]["ns_per_round"] is None
+
+
+def test_a_run_that_was_interrupted_continues(tmp_path):
+    class StoppedError(Exception):
+        pass
+
+    def stop(progress):
+        if progress.cells >= 10:
+            raise StoppedError
+
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    reproduce(whole, size=TINY, rows=SOME, workers=1)
+    with pytest.raises(StoppedError):
+        reproduce(broken, size=TINY, rows=SOME, workers=1, advance=stop)
+    assert not (broken / "table1.json").exists()
+    seen = []
+    reproduce(broken, size=TINY, rows=SOME, workers=1, advance=seen.append)
+    assert seen[0].cells >= 10
+    assert (broken / "results.parquet").read_bytes() == (whole / "results.parquet").read_bytes()
+    # A third time nothing is played or timed, and the table is the same to the byte.
+    before = (broken / "table1.json").read_bytes()
+    reproduce(broken, size=TINY, rows=SOME, workers=1)
+    assert (broken / "table1.json").read_bytes() == before
+
+
+def test_only_what_is_missing_is_timed(tmp_path):
+    first = [Timing("epoch", "iid:mean=0.5", 100)]
+    costs = time_rounds(first, tmp_path)
+    more = time_rounds([*first, Timing("zoom", "iid:mean=0.5", 100)], tmp_path)
+    assert more[first[0]] == costs[first[0]]
+    assert len(more) == 2
+    with pytest.raises(ValueError, match="drawn beforehand"):
+        time_rounds([Timing("zoom", "contrarian", 100)], tmp_path)
+
+
+def test_pseudo_errors_are_measured_only_where_they_are_asked_for():
+    wanted = module.measures_by_forecaster(ROWS)
+    assert wanted["epoch"] == ("cal1", "cal2")
+    assert wanted["restarting:measure=l2,horizon=T"] == ("cal2",)
+    assert wanted["refined:measure=pseudo_l2,deviation=C,horizon=T"] == ("cal2", "pcal2")
+
+
+def test_bad_size(tmp_path):
+    with pytest.raises(ValueError, match="size must be one of"):
+        reproduce(tmp_path, size="huge")

@@ -1,0 +1,94 @@
+"""From where on a claim can be seen: the numbers, against the forecasters themselves."""
+
+import math
+
+import numpy as np
+import pytest
+
+from calibrant import Epoch, Interval, Restarting
+from calibrant.experiments.table1 import ROWS
+from calibrant.experiments.visibility import cap_end, clip_start, first_block, visible_sizes
+from calibrant.streams import piecewise
+
+
+def rows(**wanted):
+    return [row for row in ROWS if all(getattr(row, k) == v for k, v in wanted.items())]
+
+
+def row(**wanted):
+    (found,) = rows(**wanted)
+    return found
+
+
+def test_the_clip_ends_in_the_epoch_that_first_predicts_less():
+    predictions = Epoch("kl").run(np.zeros(200_000))
+    first = int(np.flatnonzero(predictions < 0.1)[0])
+    # Epoch m starts after 2^m - 2 rounds and has 2^m.
+    length = first + 2
+    assert math.log2(length).is_integer()
+    assert length - 2 < clip_start() <= 2 * length
+
+
+def test_an_epoch_counts_from_there_on():
+    kl = row(forecaster="epoch-kl")
+    found = visible_sizes(kl, [clip_start() - 1, clip_start(), 10**6], [1, 1, 1], 0)
+    assert found.sizes == (False, True, True)
+    assert not found.enough
+    assert f"{clip_start():,}" in found.why
+
+
+@pytest.mark.parametrize("error", ["l1", "l2", "pseudo_l2", "pseudo_kl"])
+def test_the_first_block_brings_no_more(error):
+    spec = f"restarting:measure={error},horizon=T"
+    claim = row(forecaster=spec, axis="C")
+    T = 50_000
+    forecaster = Restarting(error, horizon=T)
+    forecaster.run(piecewise(T, levels=[0.1, 0.9] * 20, seed=2).outcomes)
+    first = [part for part in forecaster.history if part.block == 1]
+    assert forecaster.history[-1].block > 1, "the first block must end for this to mean anything"
+    # A sub-block ends with the round that passes its threshold, which brings at most a round more.
+    round_more = 1.0 if error != "pseudo_kl" else 10.0
+    assert sum(part.error for part in first) <= first_block(claim, T) + round_more * len(first)
+
+
+def test_in_c_the_guess_must_grow():
+    claim = row(forecaster="restarting:measure=l2,horizon=T", axis="C")
+    least = first_block(claim, 100_000)
+    found = visible_sizes(claim, [1, 2, 3, 4], [least - 1, least, 2 * least, 3 * least], 100_000)
+    assert found.sizes == (False, True, True, True)
+    assert found.enough
+
+
+@pytest.mark.parametrize("axis", ["C", "K"])
+def test_printed_thresholds_are_never_passed(axis):
+    for claim in rows(kind="restarting", constants="paper", axis=axis):
+        found = visible_sizes(claim, [1, 2, 3], [900.0, 9000.0, 20_000.0], 100_000)
+        assert found.sizes == (False,) * 3
+        assert "20,000" in found.why
+
+
+def test_the_cap_of_msmwc():
+    claim = row(kind="interval", constants="paper", situation="C of order T")
+    T = cap_end(claim)
+
+    def enough(T):
+        cells = Interval.for_deviation(0.8 / math.pi * T, T).cells
+        return T / cells >= 64**2 * math.log(2 * cells * T)
+
+    assert enough(T)
+    assert not enough(round(T / 1.02))
+    assert visible_sizes(claim, [1000, T], [1, 1], 0).sizes == (False, True)
+    refined = row(
+        kind="refined", constants="paper", situation="C of order T", theorem="cal1_better"
+    )
+    assert cap_end(refined) > T  # which starts anew with every epoch
+
+
+def test_everything_else_shows_everywhere():
+    for claim in ROWS:
+        tuned = claim.constants == "tuned" and not (
+            claim.kind == "restarting" and claim.axis == "C"
+        )
+        swap = claim.kind == "refined" and "pseudo" in claim.forecaster
+        if tuned or swap or (claim.situation == "i.i.d." and claim.kind != "epoch-kl"):
+            assert visible_sizes(claim, [10, 20], [1.0, 1.0], 1000) == ((True, True), None)

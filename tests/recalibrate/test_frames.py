@@ -1,0 +1,190 @@
+"""Data frames in, the same kind of data frame out."""
+
+import datetime
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+
+from calibrant import Recalibrator
+from calibrant.recalibrate import RowError, recalibrate_frame
+
+LIBRARIES = {
+    "pandas": pandas.DataFrame,
+    "polars": polars.DataFrame,
+    "pyarrow": pyarrow.table,
+}
+
+
+@pytest.fixture(params=LIBRARIES)
+def make(request):
+    """Make a data frame of one of the libraries from lists."""
+    return LIBRARIES[request.param]
+
+
+def column_of(frame, name):
+    return np.asarray(frame[name]).tolist()
+
+
+RANDOM = np.random.default_rng(5)
+SCORES = RANDOM.random(300).tolist()
+OUTCOMES = (RANDOM.random(300) < 0.4).tolist()
+
+
+def test_a_column_is_added_and_nothing_else_changes(make):
+    frame = make({"s": SCORES, "y": OUTCOMES, "name": [f"row {i}" for i in range(300)]})
+    result = recalibrate_frame(frame, score="s", outcome="y", id="name", seed=4)
+    assert type(result) is type(frame)
+    columns = result.column_names if isinstance(result, pyarrow.Table) else list(result.columns)
+    assert columns == ["s", "y", "name", "calibrated"]
+    assert column_of(result, "calibrated") == Recalibrator(seed=4).run(SCORES, OUTCOMES).tolist()
+    assert column_of(result, "s") == SCORES
+    assert column_of(result, "name") == column_of(frame, "name")
+    assert len(frame.columns) == 3
+
+
+def test_integers_booleans_and_missing_outcomes(make):
+    whole = make({"s": SCORES[:4], "y": [1, 0, 1, 0]})
+    logical = make({"s": SCORES[:4], "y": [True, False, True, False]})
+    some = make({"s": SCORES[:4], "y": [True, None, True, False]})
+    a, b, c = (recalibrate_frame(f, score="s", outcome="y") for f in (whole, logical, some))
+    assert column_of(a, "calibrated") == column_of(b, "calibrated")
+    twin = Recalibrator()
+    expected = []
+    for score, outcome in zip(SCORES, [1, None, 1, 0], strict=False):
+        expected.append(twin.predict(score))
+        if outcome is not None:
+            twin.update(outcome)
+    assert column_of(c, "calibrated") == expected
+
+
+@pytest.mark.parametrize("zone", [None, datetime.UTC])
+def test_late_outcomes_by_numbers_and_by_times(make, zone):
+    start = datetime.datetime(2024, 1, 1, tzinfo=zone)
+    hour = datetime.timedelta(hours=1)
+    numbers = {"t": list(range(300)), "known": [t + 7 for t in range(300)]}
+    numbers["known"][5] = None
+    times = {
+        name: [None if cell is None else start + cell * hour for cell in cells]
+        for name, cells in numbers.items()
+    }
+    texts = {
+        name: [None if cell is None else cell.isoformat() for cell in cells]
+        for name, cells in times.items()
+    }
+    results = [
+        recalibrate_frame(
+            make({"s": SCORES, "y": OUTCOMES, **clocks}),
+            score="s", outcome="y", time="t", available="known",
+        )
+        for clocks in (numbers, times, texts)
+    ]  # fmt: skip
+    first, *others = [column_of(result, "calibrated") for result in results]
+    assert all(other == first for other in others)
+    assert first != Recalibrator().run(SCORES, OUTCOMES).tolist()
+
+
+def test_dates(make):
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=t) for t in range(300)]
+    late = [day + datetime.timedelta(days=7) for day in days]
+    dated = recalibrate_frame(
+        make({"s": SCORES, "y": OUTCOMES, "t": days, "k": late}),
+        score="s", outcome="y", time="t", available="k",
+    )  # fmt: skip
+    plain = recalibrate_frame(
+        make({"s": SCORES, "y": OUTCOMES, "t": range(300), "k": range(7, 307)})
+        if make is not pyarrow.table
+        else make({"s": SCORES, "y": OUTCOMES, "t": list(range(300)), "k": list(range(7, 307))}),
+        score="s", outcome="y", time="t", available="k",
+    )  # fmt: skip
+    assert column_of(dated, "calibrated") == column_of(plain, "calibrated")
+
+
+@pytest.mark.parametrize("names", [["north", "south"], [7, 8]])
+def test_groups(make, names):
+    groups = [names[i % 2] for i in range(300)]
+    result = recalibrate_frame(
+        make({"s": SCORES, "y": OUTCOMES, "g": groups}), score="s", outcome="y", by="g"
+    )
+    expected = Recalibrator().run(SCORES, OUTCOMES, by=groups)
+    assert column_of(result, "calibrated") == expected.tolist()
+
+
+def test_kinds_and_names(make):
+    logits = [8 * (score - 0.5) for score in SCORES]
+    frame = make({"s": logits, "y": OUTCOMES})
+    result = recalibrate_frame(frame, score="s", outcome="y", kind="logit", column="p")
+    assert column_of(result, "p") == Recalibrator("logit").run(logits, OUTCOMES).tolist()
+
+
+def test_the_index_of_pandas_stays():
+    index = pandas.Index([f"row {i}" for i in range(300)][::-1], name="key")
+    frame = pandas.DataFrame({"s": SCORES, "y": OUTCOMES}, index=index)
+    result = recalibrate_frame(frame, score="s", outcome="y")
+    assert result.index.equals(index)
+    assert result["calibrated"].tolist() == Recalibrator().run(SCORES, OUTCOMES).tolist()
+
+
+def test_no_rows_give_no_probabilities(make):
+    frame = make({"s": SCORES[:1], "y": OUTCOMES[:1]})
+    empty = frame.slice(0, 0) if not isinstance(frame, pandas.DataFrame) else frame[:0]
+    assert column_of(recalibrate_frame(empty, score="s", outcome="y"), "calibrated") == []
+
+
+def test_run_takes_series():
+    expected = Recalibrator().run(SCORES, OUTCOMES).tolist()
+    for series in (pandas.Series, polars.Series, pyarrow.array):
+        assert Recalibrator().run(series(SCORES), series(OUTCOMES)).tolist() == expected
+
+
+GOOD = {"s": [0.1, 0.2, 0.3], "y": [1, 0, 1], "t": [1, 2, 3], "k": [2, 3, 4], "g": ["a", "b", "a"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        ({"s": [0.1, 1.5, 0.3]}, {}, "column 's', position 1: got 1.5, must be a number in"),
+        ({"s": [0.1, None, 0.3]}, {}, "column 's', position 1: the score is missing"),
+        ({"s": ["0.1", "0.2", "0.3"]}, {}, r"column 's', position 0: got '0.1' \(str\)"),
+        ({"s": [0.1, float("inf"), 0.3]}, {"kind": "margin"}, "column 's', position 1: got inf"),
+        ({"y": [1, 0, 2]}, {}, "column 'y', position 2: got 2.0, must be in"),
+        ({"y": ["1", "0", "1"]}, {}, "column 'y', position 0: got '1'"),
+        ({"g": ["a", "b", "a"]}, {"id": "g"}, "'g', position 2: the id 'a' comes again .*first at"),
+        ({"g": ["a", None, "b"]}, {"id": "g"}, "'g', position 1: the id is missing"),
+        ({"g": ["a", None, "b"]}, {"by": "g"}, "'g', position 1: the group is missing"),
+        ({"g": [0.5, 0.5, 1.5]}, {"by": "g"}, "'g', position 0: a group must be a string"),
+        ({"t": [1, 3, 2]}, {"time": "t"}, "'t', position 2: the clock runs backwards"),
+        ({"t": [1, None, 2]}, {"time": "t"}, "'t', position 1: the value is missing"),
+        ({"k": [2, 1, 4]}, {"time": "t", "available": "k"}, "'k', position 1: the outcome"),
+        ({}, {"available": "k"}, "available needs time"),
+        ({}, {"score": "nope"}, "score must be one of the columns 's', 'y'.*got 'nope'"),
+        ({}, {"by": "nope"}, "by must be one of the columns"),
+        ({}, {"column": "s"}, "has a column 's' already"),
+        ({}, {"kind": "odds"}, "kind must be one of"),
+        ({}, {"seed": -1}, "seed must be"),
+    ],
+)  # fmt: skip
+def test_bad_frames_are_refused_by_name(make, change, arguments, message):
+    frame = make({**GOOD, **change})
+    with pytest.raises(ValueError, match=message):
+        recalibrate_frame(frame, **{"score": "s", "outcome": "y", **arguments})
+
+
+def test_nan_is_not_missing_where_the_library_tells_them_apart():
+    frame = polars.DataFrame({"s": [0.1, 0.2], "y": [1.0, float("nan")]})
+    with pytest.raises(RowError, match="column 'y', position 1: got nan"):
+        recalibrate_frame(frame, score="s", outcome="y")
+
+
+def test_two_columns_of_one_name_are_refused():
+    frame = pandas.DataFrame([[0.1, 0.2, 1]], columns=["s", "s", "y"])
+    with pytest.raises(ValueError, match="'s' 2 times"):
+        recalibrate_frame(frame, score="s", outcome="y")
+
+
+@pytest.mark.parametrize("frame", [None, [1, 2], {"s": [1]}, polars.LazyFrame({"s": [1]})])
+def test_what_is_no_frame_is_refused(frame):
+    with pytest.raises(ValueError, match="frame must be a data frame held in memory"):
+        recalibrate_frame(frame, score="s", outcome="y")

@@ -1,0 +1,30 @@
+"""A small folder of results, as `calibrant compare` and `calibrant reproduce` leave it."""
+
+import json
+
+import pytest
+from report_cases import CLAIM
+
+from calibrant.experiments.cells import plan
+from calibrant.experiments.sweep import sweep
+from calibrant.report.comparison import write_report
+
+
+@pytest.fixture(scope="session")
+def swept(tmp_path_factory):
+    """The results of a sweep; not to be changed."""
+    folder = tmp_path_factory.mktemp("swept")
+    streams = ["piecewise:segments=2", "piecewise:segments=4", "piecewise:segments=8",
+               "alternating", "contrarian", "seattle_rain"]  # fmt: skip
+    cells = plan(["zoom", "epoch", "restarting", "foster-hart:horizon=T"], streams, [300, 900], 2)
+    sweep(cells, folder, workers=1)
+    claims = [CLAIM, {**CLAIM, "error": "Cal1", "axis": "K", "verdict": "not visible"}]
+    (folder / "table1.json").write_text(json.dumps(claims))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def reported(swept):
+    """The same folder with its report."""
+    write_report(swept)
+    return swept

@@ -1,0 +1,132 @@
+"""Before and after: the numbers, the sentences that they decide, and the page."""
+
+import math
+
+import numpy as np
+import pytest
+
+from calibrant.measures import brier, cal1, cal2, ece, log_loss, smece
+from calibrant.report import BeforeAfter, Scores
+from calibrant.report.before_after import chance_ece, mean_change
+from calibrant.report.recalibration import group_rows, measured_rows, recalibration_page
+from calibrant.report.what_changed import what_changed
+
+ROUNDS = 5500
+RANDOM = np.random.default_rng(12)
+TRUTH = RANDOM.random(ROUNDS)
+OUTCOMES = (RANDOM.random(ROUNDS) < TRUTH).astype(float)
+TOO_HIGH = np.sqrt(TRUTH)
+
+
+def test_scores_are_the_measures():
+    scores = Scores.from_predictions(TOO_HIGH, OUTCOMES)
+    for name, measure in {
+        "brier": brier, "log_loss": log_loss, "cal1": cal1, "cal2": cal2, "ece": ece,
+        "smece": smece,
+    }.items():  # fmt: skip
+        assert getattr(scores, name) == pytest.approx(measure(TOO_HIGH, OUTCOMES), rel=1e-9)
+    assert scores.distinct == ROUNDS
+    assert scores.bins_used == 10
+    assert scores.bins_off >= 8  # a bin's interval is about 0.04 wide, and 0.25 is the bias
+
+
+def test_the_worst_window_is_a_full_one():
+    """The last 500 rounds are the worst by far, and too few to count."""
+    predictions = TRUTH.copy()
+    predictions[2000:3000] = TOO_HIGH[2000:3000]
+    predictions[5000:] = 1.0 - OUTCOMES[5000:]
+    scores = Scores.from_predictions(predictions, OUTCOMES)
+    assert (scores.worst.start, scores.worst.stop) == (2000, 3000)
+    assert scores.worst.ece == pytest.approx(ece(predictions[2000:3000], OUTCOMES[2000:3000]))
+    assert Scores.from_predictions(TRUTH[:1999], OUTCOMES[:1999]).worst is None
+
+
+def test_chance_leaves_what_a_simulation_leaves():
+    """The mean of 300 simulated errors, each with a spread of about 0.004: an error of 0.0003."""
+    p = TRUTH[:1000]
+    simulated = [ece(p, RANDOM.random(1000) < p) for _ in range(300)]
+    assert chance_ece(p) == pytest.approx(np.mean(simulated), abs=4 * np.std(simulated) / 300**0.5)
+
+
+def test_a_change_has_an_interval_that_covers():
+    """Of 200 intervals at 95 % about 10 miss; 25 or more would be 4.9 standard errors away."""
+    missed = 0
+    for seed in range(200):
+        noise = np.random.default_rng(seed).normal(0.01, 1.0, 2000)
+        # Neighbours are alike: each value comes five times.
+        change = mean_change(np.repeat(noise[:400], 5))
+        missed += not change.low <= 0.01 <= change.high
+    assert missed < 25
+    assert math.isnan(mean_change(np.ones(100)).low)
+
+
+def test_groups_are_scored_by_themselves():
+    groups = np.where(np.arange(ROUNDS) % 3 == 0, "few", "many").tolist()
+    both = BeforeAfter.from_predictions(TOO_HIGH, TRUTH, OUTCOMES, groups=groups)
+    assert [part.group for part in both.groups] == ["many", "few"]
+    few = np.array(groups) == "few"
+    assert both.groups[1].rounds == few.sum()
+    assert both.groups[1].raw.brier == pytest.approx(brier(TOO_HIGH[few], OUTCOMES[few]))
+    assert both.groups[1].calibrated.ece == pytest.approx(ece(TRUTH[few], OUTCOMES[few]))
+    head, rows = group_rows(both)
+    assert head == ["group", "rounds", "Brier raw", "Brier calibrated", "ECE raw", "ECE calibrated"]
+    assert rows[0][:2] == ["many", int((~few).sum())]
+
+
+def sentences(raw, calibrated, outcomes=OUTCOMES, **arguments):
+    both = BeforeAfter.from_predictions(raw, calibrated, outcomes)
+    return what_changed(both, **arguments)
+
+
+def test_sentences_say_better_worse_or_neither():
+    assert sentences(TOO_HIGH, TRUTH)[0].startswith("The probabilities became better: the Brier")
+    assert sentences(TRUTH, TOO_HIGH)[0].startswith("The probabilities became worse: the Brier")
+    assert sentences(TRUTH, TRUTH)[0].startswith("The Brier score did not change beyond chance")
+    few = sentences(TRUTH[:50], TRUTH[:50], OUTCOMES[:50])
+    assert few[0].startswith("Too few rounds (50)")
+    margins = BeforeAfter.from_predictions(None, TRUTH, OUTCOMES)
+    assert "no before to compare with" in what_changed(margins)[0]
+    assert [name for name, values, _ in measured_rows(margins) if len(values) != 1] == []
+
+
+def test_sentences_name_the_worst_window_and_what_never_came():
+    points = sentences(TOO_HIGH, TRUTH, never=1, place=lambda at: f"day {at // 1000}")
+    assert any("worst 1,000 rounds, from day " in point for point in points)
+    assert any(point.startswith("1 outcome never arrived") for point in points)
+    assert "2 outcomes never arrived" in sentences(TOO_HIGH, TRUTH, never=2)[-1]
+
+
+def test_sentences_name_the_worst_group_with_rounds_enough():
+    groups = ["tiny"] * 100 + ["off"] * 2000 + ["fine"] * (ROUNDS - 2100)
+    calibrated = TRUTH.copy()
+    calibrated[:2100] = TOO_HIGH[:2100]
+    both = BeforeAfter.from_predictions(TOO_HIGH, calibrated, OUTCOMES, groups=groups)
+    assert "Of the 2 groups with 500 rounds or more, off is furthest off" in what_changed(both)[-1]
+
+
+def test_the_page_with_margins_few_rounds_and_infinite_losses():
+    """Everything that may be missing is missing, and still there is a page."""
+    certain = np.array([0.0, 1.0, 0.5, 0.25])
+    outcomes = np.array([1.0, 1.0, 0.0, 0.0])
+    both = BeforeAfter.from_predictions(certain, certain, outcomes)
+    text = recalibration_page(
+        both, certain, certain, outcomes, title="<Four>", points=["few & far"], made={"seed": "0"}
+    ).html()
+    assert "infinite" in text
+    assert "&lt;Four&gt;" in text
+    assert "few &amp; far" in text
+    assert "Through time" not in text
+    both = BeforeAfter.from_predictions(None, certain, outcomes)
+    text = recalibration_page(
+        both, None, certain, outcomes, title="Margins", points=["few"], made={"seed": "0"}
+    ).html()
+    assert ">raw<" not in text
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="predictions"):
+        BeforeAfter.from_predictions([1.5], [0.5], [1])
+    with pytest.raises(ValueError, match="groups and outcomes must have the same length"):
+        BeforeAfter.from_predictions([0.5], [0.5], [1], groups=["a", "b"])
+    with pytest.raises(ValueError, match="window must be"):
+        BeforeAfter.from_predictions([0.5], [0.5], [1], window=0)

@@ -1,0 +1,40 @@
+"""Every figure that the README and the docs show is there, and says what it shows."""
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MARKDOWN = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
+HTML = re.compile(r'<img src="([^"]+)"[^>]*? alt="([^"]*)"')
+
+
+def images(page):
+    """Return where each image of a page lies, and its words."""
+    text = page.read_text()
+    found = [(place, words) for words, place in MARKDOWN.findall(text)] + HTML.findall(text)
+    assert len(found) == text.count("![") + text.count("<img")
+    return found
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/report.md"])
+def test_figures_are_there_and_have_words(name):
+    found = images(ROOT / name)
+    assert len(found) == 3
+    for place, words in found:
+        assert len(words) > 30
+        drawing = ET.parse((ROOT / name).parent / place).getroot()
+        assert drawing.tag.endswith("svg")
+        assert len(list(drawing.iter())) > 200
+
+
+def test_figures_have_a_background_of_their_own():
+    """A dark page must not swallow their dark letters."""
+    for path in (ROOT / "docs" / "figures").glob("*.svg"):
+        first = re.search(
+            r'<g id="patch_1">\s*<path d="M 0 [^>]*style="fill: (#\w+)"', path.read_text()
+        )
+        assert first, path
+        assert first[1] == "#fefefe"
