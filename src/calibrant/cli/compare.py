@@ -189,4 +189,6 @@ def figure_text(figure: Figure) -> str:
 
 def short(value: float) -> str:
     """Return a figure with three digits, or all that stand before the point."""
+    if abs(value) < 1e-9:
+        return "0"  # or what rounding left of it
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
