@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Figure", "label", "summarise"]
+__all__ = ["Figure", "label", "longest", "summarise"]
 
 
 class Figure(NamedTuple):
@@ -90,6 +90,23 @@ def summarise(
         }
         for stream, by in means.items()
     }
+
+
+def longest(
+    figures: Mapping[tuple[str, int], dict[str, Figure]],
+) -> dict[tuple[str, int], dict[str, Figure]]:
+    """Return, of what `summarise` gives, the longest game of each stream.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.summary import longest
+    >>> longest({("drift", 100): {}, ("drift", 300): {}, ("chaser", 100): {}})
+    {('drift', 300): {}, ('chaser', 100): {}}
+    """
+    most: dict[str, int] = {}
+    for stream, rounds in figures:
+        most[stream] = max(rounds, most.get(stream, 0))
+    return {(stream, rounds): figures[stream, rounds] for stream, rounds in most.items()}
 
 
 def spread(values: list[float]) -> float:
