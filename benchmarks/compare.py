@@ -10,7 +10,7 @@ from benchmarks.tables import table
 from calibrant.cli.compare import short
 from calibrant.experiments import results
 from calibrant.experiments.groups import STREAM_GROUPS
-from calibrant.experiments.summary import summarise
+from calibrant.experiments.summary import longest, summarise
 
 TITLE = "Forecasters compared"
 IN_README = ()
@@ -40,7 +40,7 @@ def tables(progress):
         subprocess.run([PROGRAM, "compare", "--out", folder], check=True, capture_output=True)
         rows = results.read(folder)
     for measure, name in MEASURES.items():
-        figures = summarise(rows, measure)
+        figures = longest(summarise(rows, measure))
         for group, words in GROUPS.items():
             columns = {
                 stream: by for (stream, _), by in figures.items() if stream in STREAM_GROUPS[group]

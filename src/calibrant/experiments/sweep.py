@@ -29,6 +29,10 @@ from calibrant.streams.frames import import_pyarrow
 __all__ = ["ENGINES", "Progress", "SweepError", "count_kept", "sweep"]
 
 
+# Cells that failed and are named in a message.
+MOST_NAMED = 10
+
+
 class Engine(Protocol):
     """Where cells are played."""
 
@@ -120,28 +124,20 @@ def sweep(
     where.mkdir(parents=True, exist_ok=True)
     kept = results.finished_in(where)
     check_same_plan(kept, wanted, where)
+    tell = advance or (lambda _progress: None)
     if kept.keys() == wanted.keys() and not (where / journal.NAME).exists():
-        if advance is not None:
-            advance(Progress(len(wanted), len(wanted), 1.0, 0.0))
+        tell(Progress(len(wanted), len(wanted), 1.0, 0.0))
         return
     with journal.opened(where) as book:
         # Again, now that nobody else can change it.
         finished = results.finished_in(where) | book.finished
         check_same_plan(finished, wanted, where)
         todo = [identity for identity in wanted if identity not in finished]
-        problems: list[str] = []
         if todo:
             with crew:
-                problems = play_all(todo, wanted, crew, book, len(finished), advance)
-        elif advance is not None:
-            advance(Progress(len(wanted), len(wanted), 1.0, 0.0))
-        if problems:
-            shown = "\n".join(problems[:10])
-            more = f"\nand {len(problems) - 10} more" if len(problems) > 10 else ""
-            raise SweepError(
-                f"{len(problems)} of {len(wanted)} cells failed; the others are kept in {where}, "
-                f"and a rerun plays only these:\n{shown}{more}"
-            )
+                problems = play_all(todo, wanted, crew, book, tell)
+            if problems:
+                raise SweepError(complaint(problems, len(wanted), where))
         results.write(where, results.finished_in(where) | book.finished)
         book.remove()
 
@@ -170,8 +166,7 @@ def play_all(
     wanted: dict[Identity, Cell],
     crew: Engine,
     book: journal.Journal,
-    before: int,
-    advance: Callable[[Progress], None] | None,
+    tell: Callable[[Progress], None],
 ) -> list[str]:
     """Play cells, note each in the journal as it is finished; return what went wrong."""
     tasks = [
@@ -186,9 +181,8 @@ def play_all(
     measures = {name for identity in todo for name in identity.measures}
     pace = Pace((task.cell for task in tasks), measures, crew.workers)
     problems: list[str] = []
-    done = before
-    if advance is not None:
-        advance(pace.progress(done, len(wanted)))
+    done = len(wanted) - len(todo)
+    tell(pace.progress(done, len(wanted)))
     # Closed at once, whatever happens here: then no worker goes on.
     with closing(crew.run(batches_of(tasks, crew.workers))) as finished:
         for reports in finished:
@@ -199,6 +193,14 @@ def play_all(
                 if report.error is not None:
                     problems.append(f"{cell}: {report.error}")
             done += sum(report.error is None for report in reports)
-            if advance is not None:
-                advance(pace.progress(done, len(wanted)))
+            tell(pace.progress(done, len(wanted)))
     return sorted(problems)
+
+
+def complaint(problems: Sequence[str], of: int, folder: Path) -> str:
+    """Return what is said of cells that failed: how many, which, and what to do."""
+    more = f"\nand {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
+    return (
+        f"{len(problems)} of {of} cells failed; the others are kept in {folder}, "
+        f"and a rerun plays only these:\n" + "\n".join(problems[:MOST_NAMED]) + more
+    )

@@ -70,11 +70,11 @@ def find(spec: str, *, rounds: int, seed: int = 0) -> Source:
     """
     check_integer("rounds", rounds, 1)
     check_seed(seed)
-    most = length(spec)
-    if most is not None:
-        if rounds > most:
-            raise ValueError(f"stream {spec!r} has {most} rounds, not {rounds}")
-        return Source(_real(spec)[:rounds])
+    if _is_real(spec):
+        outcomes = _real(spec)
+        if rounds > len(outcomes):
+            raise ValueError(f"stream {spec!r} has {len(outcomes)} rounds, not {rounds}")
+        return Source(outcomes[:rounds])
     maker, values = _read(spec)
     try:
         settled = _specs.settle(maker, values, {"T": rounds})
@@ -96,8 +96,7 @@ def length(spec: str) -> int | None:
     >>> length("seattle_rain"), length("drift")
     (25548, None)
     """
-    real = spec in names() or _is_file(spec)
-    return len(_real(spec)) if real else None
+    return len(_real(spec)) if _is_real(spec) else None
 
 
 def parameters(spec: str) -> tuple[str, dict[str, Any]]:
@@ -128,6 +127,10 @@ def _read(spec: str) -> tuple[Callable[..., Any], dict[str, _specs.Value]]:
     }
     parsed = _specs.parse("stream", spec)
     return _specs.choose("stream", parsed, makers, without=(*DRAWN, "name", "kind"))
+
+
+def _is_real(spec: str) -> bool:
+    return spec in names() or _is_file(spec)
 
 
 def _is_file(spec: str) -> bool:
