@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browser import shoot, visit
+from browser import REQUIRED, program, shoot, visit
 from PIL import Image
 
 from calibrant.report import Page
@@ -62,3 +62,13 @@ def test_the_probe_notices_what_it_should(tmp_path):
     assert "DIV " in seen["out"]
     assert seen["dead"] == ["#no"]
     assert any(name.endswith("missing.png") for name in seen["fetched"])
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)]
+)
+def test_without_a_browser_it_is_said_aloud(monkeypatch, tmp_path, required, outcome):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv(REQUIRED, required)
+    with pytest.raises(outcome, match="no browser to open the page in"):
+        program()

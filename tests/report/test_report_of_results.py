@@ -108,6 +108,10 @@ def test_deviation_is_an_axis_where_segments_were_not_asked_for():
             r"row 0: parameters of '\w+' must be a JSON object, got '\[1\]'",
         ),
         (lambda t: pa.concat_tables([t, t.slice(0, 1)]), "repeats"),
+        (
+            lambda t: t.set_column(9, "value", pa.array([1.0, float("nan")] * (len(t) // 2))),
+            "column 'value' must hold numbers, row 1 is NaN",
+        ),
     ],
 )
 def test_results_that_cannot_be_used_are_refused(folder, change, said):

@@ -112,12 +112,12 @@ class Report:
     def write(self) -> Path:
         """Write everything."""
         (self.folder / "figures").mkdir(exist_ok=True)
-        if self.claims:
-            self.claims_measured()
         if self.compares:
             self.who_wins_where()
             self.over_rounds()
             self.over_worlds()
+        if self.claims:
+            self.claims_measured()
         self.replayed()
         self.what_was_run()
         path = self.folder / "report.html"
@@ -289,7 +289,7 @@ class Report:
                     panels(figures),
                     f"Measured errors against {axis}, beside the claimed slope. Only the "
                     "steepness of a grey line means something. Forecasters with the printed "
-                    "constants are in the table alone.",
+                    "constants, if there are any, are in the table alone.",
                     f"Line charts on logarithmic axes: {', '.join(figures)}.",
                 )
         self.page.table(
@@ -298,7 +298,7 @@ class Report:
             [
                 [
                     c.error, situation(c), c.claim, claim_name(c), c.axis, c.claimed_exponent,
-                    round(c.fitted, 3), f"{c.low:.2f}\u00a0to\u00a0{c.high:.2f}",
+                    round(c.fitted, 3), interval(c.low, c.high),
                     float("nan") if c.over_lower_bound is None else c.over_lower_bound, c.verdict,
                 ]
                 for c in self.claims
@@ -364,6 +364,18 @@ class Report:
         return {
             self.names[name]: errors[name] for name in self.order[:MOST_LINES] if name in errors
         }
+
+
+def interval(low: float, high: float) -> str:
+    """Return an interval as words that stay on one line.
+
+    Examples
+    --------
+    >>> interval(-0.004, 0.251).split()
+    ['0.00', 'to', '0.25']
+    """
+    # Adding 0 turns a -0 that rounding left into 0.
+    return f"{round(low, 2) + 0.0:.2f}\u00a0to\u00a0{round(high, 2) + 0.0:.2f}"
 
 
 def guide(measure: str, axis: str) -> list[Slope]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -303,6 +304,10 @@ def _cells(rows: Iterable[Mapping[str, Any]], source: str) -> Iterable[Played]:
                 f"row {number} repeats {row['measure']} of {names[0]} on {names[1]}, "
                 f"{row['rounds']} rounds, seed {row['seed']}", source=source,
             )  # fmt: skip
+        if math.isnan(row["value"]):
+            raise InputError(
+                f"column 'value' must hold numbers, row {number} is NaN", source=source
+            )
         values[row["measure"]] = row["value"]
     played = [
         Played(forecaster, stream, rounds, seed, deviation, segments, values)
