@@ -193,13 +193,12 @@ class Groups:
         self.names, self.members = names, members
 
     def check_played(self, number: int, rows: Floats) -> None:
-        """Refuse a saved round that cannot have been played in the group of this number."""
-        if not 0 <= number < len(self.members) or len(rows) != len(GroupRound._fields):
+        """Refuse saved rounds that cannot have been played in the group of this number."""
+        if not 0 <= number < len(self.members) or rows.shape[1] != len(GroupRound._fields):
             raise ValueError(f"a saved prediction belongs to group {number}, which is not there")
-        whole, own, last = rows
-        check_rounds(last, self.members[number].last._get_state()["z"])
-        for off_grid in (whole, own):
-            check_rounds(off_grid, off_grid[1:2])
+        check_rounds(rows[:, 2].reshape(-1), self.members[number].last._get_state()["z"])
+        for off_grid in (rows[:, 0], rows[:, 1]):  # what is predicted there is the word
+            check_rounds(off_grid.reshape(-1), off_grid[:, 1])
 
 
 def kernel_state(kernel: RecalibrateKernel) -> dict[str, Any]:

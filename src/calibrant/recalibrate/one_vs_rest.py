@@ -78,11 +78,11 @@ class PerClass:
             raise ValueError("saved classes must all have played the same rounds")
 
     def check_played(self, key: int, rows: Floats) -> None:
-        """Refuse a saved prediction that cannot have been made here."""
-        if key != 0 or len(rows) != len(self.kernels):
+        """Refuse saved predictions that cannot have been made here."""
+        if key != 0 or rows.shape[1] != len(self.kernels):
             raise ValueError(f"a saved prediction must have {len(self.kernels)} parts")
-        for kernel, row in zip(self.kernels, rows, strict=True):
-            check_rounds(row, kernel._get_state()["z"])
+        for each, kernel in enumerate(self.kernels):
+            check_rounds(rows[:, each].reshape(-1), kernel._get_state()["z"])
 
 
 def normalised(rows: Floats) -> Floats:

@@ -260,9 +260,9 @@ class Recalibrator(RecalibrateKernel):
         return recalibrator
 
     def _check_played(self, key: int, rows: Floats) -> None:
-        """Refuse a saved prediction that cannot have been made here."""
-        if key == WHOLE and len(rows) == 1:
-            check_rounds(rows[0], self._get_state()["z"])
+        """Refuse saved predictions that cannot have been made here."""
+        if key == WHOLE and rows.shape[1] == 1:
+            check_rounds(rows.reshape(-1), self._get_state()["z"])
         else:
             self._groups.check_played(key, rows)
 

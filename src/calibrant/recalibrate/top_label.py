@@ -83,7 +83,7 @@ class TopLabel:
                 raise ValueError(f"saved groups must be classes, got {name!r}")
 
     def check_played(self, key: int, rows: Floats) -> None:
-        """Refuse a saved prediction that cannot have been made here."""
+        """Refuse saved predictions that cannot have been made here."""
         self.groups.check_played(key, rows)
 
 

@@ -112,13 +112,12 @@ class Waiting:
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name; one without an id stands last."""
         played = [*self.rounds.values(), *([self.unnamed] if self.unnamed else [])]
-        rows = [numbers_of(begun) for each in played for begun in each.rounds]
         return {
             "waiting_ids": list(self.rounds),
             "waiting_numbers": np.array([each.number for each in played], dtype=np.int64),
             "waiting_keys": np.array([each.key for each in played], dtype=np.int64),
             "waiting_sizes": np.array([len(each.rounds) for each in played], dtype=np.int64),
-            "waiting_places": np.array(rows, dtype=np.float64).reshape(-1),
+            "waiting_places": numbers_of([begun for each in played for begun in each.rounds]),
             "finished_ids": list(self.finished),
             "finished_outcomes": np.array(list(self.finished.values()), dtype=np.float64),
         }
@@ -132,8 +131,9 @@ class Waiting:
     ) -> None:
         """Take over a state of `get_state`, or raise ValueError and change nothing.
 
-        `check_played(key, rows)` refuses a prediction that cannot have been made; outcomes are at
-        most `highest`.
+        `check_played(key, rows)` refuses predictions that cannot have been made; what it gets are
+        the numbers of all with this key, of shape (predictions, rounds of each, numbers). Outcomes
+        are at most `highest`.
         """
         waiting, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
         if max(len(waiting), len(finished)) > self.capacity or set(waiting) & set(finished):
@@ -150,25 +150,41 @@ class Waiting:
         outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
         if (outcomes > highest).any():
             raise ValueError(f"saved finished_outcomes must be in [0, {highest}]")
-        played = []
-        pieces = np.split(places.reshape(-1, ROUND), np.cumsum(sizes)[:-1])
-        for number, key, rows in zip(numbers.tolist(), keys.tolist(), pieces, strict=False):
-            check_played(key, rows)
-            played.append(Played(number, key, tuple(round_of(number, row) for row in rows)))
+        rows, ends = places.reshape(-1, ROUND), np.cumsum(sizes)
+        for key in np.unique(keys).tolist():
+            check_played(key, rows_of(rows, ends[keys == key], sizes[keys == key]))
+        played = [
+            Played(number, key, tuple(round_of(number, row) for row in rows[end - size : end]))
+            for number, key, size, end in zip(
+                numbers.tolist(), keys.tolist(), sizes.tolist(), ends.tolist(), strict=True
+            )
+        ]
         self.unnamed = played.pop() if count > len(waiting) else None
         self.rounds = dict(zip(waiting, played, strict=True))
         self.finished = OrderedDict(zip(finished, outcomes.tolist(), strict=True))
 
 
-def numbers_of(begun: Round) -> list[float]:
-    """Return a round as the numbers it is saved as."""
-    return [*begun[1:4], *np.frombuffer(begun[4]).tolist()]
+def numbers_of(rounds: Sequence[Round]) -> Floats:
+    """Return rounds as the numbers they are saved as, one after the other."""
+    rows = np.empty((len(rounds), ROUND))
+    if rounds:
+        rows[:, :3] = [begun[1:4] for begun in rounds]
+        rows[:, 3:] = np.frombuffer(b"".join(begun[4] for begun in rounds)).reshape(len(rounds), -1)
+    return rows.reshape(-1)
 
 
 def round_of(number: int, row: Floats) -> Round:
     """Return a round from the numbers it was saved as."""
     s, m, z = row[:3].tolist()
     return number, s, m, z, row[3:].tobytes()
+
+
+def rows_of(rows: Floats, ends: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Floats:
+    """Return stretches of rows, which must all have the same size, by where they end."""
+    if (sizes != sizes[0]).any():
+        raise ValueError("saved waiting_sizes must be equal where waiting_keys are")
+    stretches: Floats = rows[ends[:, None] + np.arange(-sizes[0], 0)]
+    return stretches
 
 
 def integers(
