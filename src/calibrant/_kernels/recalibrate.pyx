@@ -303,11 +303,12 @@ cdef class RecalibrateKernel:
         return s, self.look(s)
 
     def _trust(self, double weight):
-        """Give the identity this weight in the mixture, and the other experts equal ones."""
+        """Give the identity this weight in the mixture; the other experts keep their proportions."""
         cdef Py_ssize_t i
+        cdef double less = (1.0 - weight) / (1.0 - self.sharp.w[0])
         self.sharp.w[0] = weight
         for i in range(1, EXPERTS):
-            self.sharp.w[i] = (1.0 - weight) / (EXPERTS - 1)
+            self.sharp.w[i] *= less
 
     cdef Place would_be(self, object score) except *:
         self.enter()
