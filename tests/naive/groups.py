@@ -11,8 +11,8 @@ class NaiveGroup:
     def __init__(self, seed):
         self.own = NaiveRecalibrator(seed=seed)
         self.last = NaiveRecalibrator(seed=seed)
-        rest = len(self.last.experts) - 1
-        self.last.weights = np.array([0.9] + [0.1 / rest] * rest)
+        others = self.last.weights[1:]
+        self.last.weights = np.array([0.9, *(0.1 * others / others.sum())])
         self.weights = np.array([0.9, 0.1])
 
 
@@ -31,12 +31,11 @@ class NaiveGroupedRecalibrator:
             self.groups[by] = NaiveGroup(self.seed + 1 + len(self.groups))
         group = self.groups[by]
         self.whole.draws.uniform()  # each round has its own number, drawn from or not
-        s, said, word = self.whole.say(score)
-        _, own_said, own_word = group.own.say(s)
-        words = np.array([word, own_word])
-        self.waiting[id_] = group, s, said, own_said, words
+        whole = self.whole.say(score)
+        own = group.own.say(whole.s)
+        self.waiting[id_] = group, whole, own
         # Where both say the same, the mixture is to say just that, or ties fall otherwise.
-        mean = own_word + group.weights[0] * (word - own_word)
+        mean = own.mean + group.weights[0] * (whole.mean - own.mean)
         return group.last.predict(float(mean), id_)
 
     def update(self, outcome, id_):
@@ -44,9 +43,10 @@ class NaiveGroupedRecalibrator:
         if waiting is None:
             self.whole.update(outcome, id_)
             return
-        group, s, said, own_said, words = waiting
-        self.whole.learn(s, said, outcome)
-        group.own.learn(s, own_said, outcome)
+        group, whole, own = waiting
+        self.whole.learn(whole, outcome)
+        group.own.learn(own, outcome)
         group.last.update(outcome, id_)
+        words = np.array([whole.mean, own.mean])
         weights = group.weights * words**outcome * (1 - words) ** (1 - outcome)
         group.weights = (1 - 1e-4) * weights / weights.sum() + 1e-4 / 2

@@ -125,6 +125,13 @@ class Point:
         return distance**2 + self.variance * self.weighed_bias * distance
 
 
+@dataclass
+class Said:
+    s: float  # the score as a probability
+    each: np.ndarray  # what each expert says
+    mean: float  # and all together
+
+
 class NaiveRecalibrator:
     """Predictions by id; `waiting` is all that is remembered of a round."""
 
@@ -166,13 +173,14 @@ class NaiveRecalibrator:
         return found
 
     def say(self, score):
-        """Return the score as a probability, what each expert says of it, and their mean."""
+        """Return what the experts say of a score, before it goes to the grid."""
         s = self.probability(score)
         said = np.array([expert.predict(s) for expert in self.experts])
-        return s, said, within(float(self.weights @ said))
+        return Said(s, said, within(float(self.weights @ said)))
 
     def predict(self, score, id_):
-        s, said, mean = self.say(score)
+        said = self.say(score)
+        mean = said.mean
         at = self.gap(mean)
         ends = self.points[at], self.points[at + 1]
         if all(end.leaning == 0 for end in ends):
@@ -180,25 +188,25 @@ class NaiveRecalibrator:
         else:
             *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
         drawn = self.draws.choose(points, weights)
-        self.waiting[id_] = s, mean, drawn, said
+        self.waiting[id_] = said, drawn
         return drawn.z
 
     def update(self, outcome, id_):
-        s, mean, point, said = self.waiting.pop(id_)
+        said, point = self.waiting.pop(id_)
         point.visits += 1
         point.bias += point.z - outcome
-        at = self.gap(mean)
+        at = self.gap(said.mean)
         self.points[at].rounds_in_gap += 1
         left, right = self.points[at], self.points[at + 1]
         gaps = len(self.points) - 1
         if left.rounds_in_gap * (right.theta - left.theta) ** 2 > gaps / 64:
             left.rounds_in_gap = 0
             self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
-        self.learn(s, said, outcome)
+        self.learn(said, outcome)
 
-    def learn(self, s, said, outcome):
+    def learn(self, said, outcome):
         """Teach the mixture alone."""
-        self.weights = self.weights * said**outcome * (1 - said) ** (1 - outcome)
+        self.weights = self.weights * said.each**outcome * (1 - said.each) ** (1 - outcome)
         self.weights = (1 - 1e-4) * self.weights / self.weights.sum() + 1e-4 / len(self.experts)
         for expert in self.experts:
-            expert.learn(s, expert.predict(s), outcome)
+            expert.learn(said.s, expert.predict(said.s), outcome)

@@ -26,6 +26,7 @@ from calibrant._kernels.safe cimport (
     safe_weigh,
 )
 from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.scored cimport ROUND_SIZE, Round, again, kept
 from calibrant._kernels.sharp cimport (
     BETAS,
     CELLS,
@@ -59,16 +60,7 @@ SHARP_PARTS = {
 SAFE_PARTS = ("theta", "z", "v", "n", "S", "g")
 
 
-# What is remembered of a round; all but its number are saved as one stretch of ROUND doubles.
-cdef struct Round:
-    int64_t number
-    double s              # the score as a probability
-    double m              # the mixture's word on it
-    double z              # the prediction
-    double[EXPERTS] said  # what each expert said
-
-
-ROUND = 3 + EXPERTS
+ROUND = ROUND_SIZE
 
 
 def outcome_of(outcome):
@@ -80,20 +72,6 @@ def check_rounds(rounds, z):
     """Refuse saved rounds, (s, m, z, said) one after the other, that cannot have been played."""
     if not ((rounds > 0.0) & (rounds < 1.0)).all() or not np.isin(rounds[2::ROUND], z).all():
         raise ValueError("a saved prediction without its outcome is none of the saved points")
-
-
-cdef tuple kept(const Round *r):
-    """Return a round as what Python keeps of it."""
-    return r.number, r.s, r.m, r.z, (<const char *>r.said)[: sizeof(r.said)]
-
-
-cdef Round again(tuple begun) except *:
-    """Return a round that Python kept."""
-    cdef Round r
-    cdef bytes said
-    r.number, r.s, r.m, r.z, said = begun
-    memcpy(r.said, <const char *>said, sizeof(r.said))
-    return r
 
 
 cdef class RecalibrateKernel:
@@ -265,36 +243,22 @@ cdef class RecalibrateKernel:
         self.enter()
         self._open = False
 
-    def _begin(self, score):
-        """Predict for a caller that keeps the round until its outcome comes."""
+    def _begin(self, score, bint placed=True):
+        """Predict for a caller that keeps the round; off the grid, the prediction is the word."""
         self.enter()
         cdef double value = self.as_score(score)
-        cdef Round r = self.begin(value)
+        cdef Round r = self.begin(value) if placed else self.begin_mean(value)
         return kept(&r)
 
-    def _finish(self, begun, outcome):
+    def _finish(self, begun, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
         cdef double y = as_outcome(outcome)
         cdef Round r = again(begun)
-        if self.finish(&r, y) < 0:
+        if not placed:
+            self.finish_mean(&r, y)
+        elif self.finish(&r, y) < 0:
             raise MemoryError
-
-    # The mixture without the grid, for a caller that makes more of its word before it predicts.
-
-    def _begin_mean(self, score):
-        """Open a round off the grid, whose prediction is the mixture's word."""
-        self.enter()
-        cdef double value = self.as_score(score)
-        cdef Round r = self.begin_mean(value)
-        return kept(&r)
-
-    def _finish_mean(self, begun, outcome):
-        """Learn the outcome of a round of `_begin_mean`."""
-        self.enter()
-        cdef double y = as_outcome(outcome)
-        cdef Round r = again(begun)
-        self.finish_mean(&r, y)
 
     def _look(self, score):
         """Return a score as a probability and the mixture's word on it; changes nothing."""
@@ -303,11 +267,12 @@ cdef class RecalibrateKernel:
         return s, self.look(s)
 
     def _trust(self, double weight):
-        """Give the identity this weight in the mixture, and the other experts equal ones."""
+        """Give the identity this weight in the mixture; the others keep their proportions."""
         cdef Py_ssize_t i
+        cdef double less = (1.0 - weight) / (1.0 - self.sharp.w[0])
         self.sharp.w[0] = weight
         for i in range(1, EXPERTS):
-            self.sharp.w[i] = (1.0 - weight) / (EXPERTS - 1)
+            self.sharp.w[i] *= less
 
     cdef Place would_be(self, object score) except *:
         self.enter()
@@ -333,29 +298,26 @@ cdef class RecalibrateKernel:
 
         Bit for bit what `predict` and `update` without ids give, in one compiled loop.
         """
-        return self.run_all(scores, outcomes, None, None)
+        return self._run_means(scores, outcomes)[0]
 
-    def _run_means(self, scores, outcomes, placed):
+    def _run_means(self, scores, outcomes, placed=None):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
         Returns the predictions, the mixture's word for rounds off the grid, and the scores as
         probabilities. Bit for bit what the steps give.
         """
-        probabilities = np.empty(len(placed))
-        return self.run_all(scores, outcomes, placed, probabilities), probabilities
-
-    cdef object run_all(self, object scores, object outcomes, object placed, object probabilities):
         self.enter()
         scores, outcomes = as_series(scores, "scores"), as_series(outcomes, "outcomes")
         check_same_length("scores", len(scores), "outcomes", len(outcomes))
         self.check_scores(scores)
         check_range(outcomes)
-        predictions = np.empty(len(scores))
-        cdef Py_ssize_t start = 0, i
+        predictions, probabilities = np.empty(len(scores)), np.empty(len(scores))
+        cdef Py_ssize_t start = 0, i, t
         cdef const double[::1] x, y
-        cdef const unsigned char[::1] on_grid
-        cdef double[::1] p, s
-        cdef bint all_placed = placed is None
+        cdef double[::1] p = predictions, s = probabilities
+        if placed is None:
+            placed = np.ones(len(scores), dtype=np.uint8)
+        cdef const unsigned char[::1] on_grid = placed
         cdef int failed = 0
         if len(scores):
             self._open = False
@@ -363,14 +325,10 @@ cdef class RecalibrateKernel:
         try:
             while start < len(scores):
                 x, y = chunk_of(scores, start), chunk_of(outcomes, start)
-                p = predictions[start : start + len(x)]
-                if not all_placed:
-                    on_grid = placed[start : start + len(x)]
-                    s = probabilities[start : start + len(x)]
-                start += len(x)
                 with nogil:
                     for i in range(y.shape[0]):
-                        if all_placed or on_grid[i]:
+                        t = start + i
+                        if on_grid[t]:
                             self.current = self.begin(x[i])
                             failed = self.finish(&self.current, y[i])
                             if failed < 0:
@@ -378,14 +336,13 @@ cdef class RecalibrateKernel:
                         else:
                             self.current = self.begin_mean(x[i])
                             self.finish_mean(&self.current, y[i])
-                        p[i] = self.current.z
-                        if not all_placed:
-                            s[i] = self.current.s
+                        p[t], s[t] = self.current.z, self.current.s
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
+                start += len(x)
         finally:
             self._running = False
-        return predictions
+        return predictions, probabilities
 
     cdef int check_scores(self, series) except -1:
         cdef Py_ssize_t start = 0, i

@@ -23,7 +23,7 @@ from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.states import stack_states, unstack_states
-from calibrant.recalibrate.waiting import Id, Round, check_id, ids_of
+from calibrant.recalibrate.waiting import Id, Integers, Round, check_id, ids_of
 
 #: The number that stands for no group.
 WHOLE = -1
@@ -58,13 +58,13 @@ class Group:
 
     def begin(self, whole: Round) -> GroupRound:
         """Predict for a round that the whole has begun."""
-        own = self.own._begin_mean(whole[1])
+        own = self.own._begin(whole[1], placed=False)
         return GroupRound(whole, own, self.last._begin(self.pair.word(whole[2], own[2])))
 
     def finish(self, begun: GroupRound, outcome: float) -> None:
         """Learn the outcome of a round."""
         self.last._finish(begun.last, outcome)  # the only one that may want memory
-        self.own._finish_mean(begun.own, outcome)
+        self.own._finish(begun.own, outcome, placed=False)
         self.pair.learn(*begun.words, outcome)
 
     def run(self, probabilities: Floats, words: Floats, outcomes: Floats) -> Floats:
@@ -118,7 +118,7 @@ class Groups:
             self.members.append(group)
         return at
 
-    def numbers_of(self, by: object, rounds: int) -> tuple[npt.NDArray[np.int64], list[Id]]:
+    def numbers_of(self, by: object, rounds: int) -> tuple[Integers, list[Id]]:
         """Return the number of each round's group, and the names that are new."""
         if isinstance(by, str | bytes) or not hasattr(by, "__len__"):
             raise ValueError(f"by must be a sequence of names, one a round, got {describe(by)}")
@@ -187,19 +187,23 @@ class Groups:
             group = self.new(number)
             group.own._set_state(own)
             group.last._set_state(last)
+            if group.own.rounds != group.last.rounds:
+                raise ValueError("saved own_rounds and last_rounds must be equal")
             group.pair = PairKernel(weight)
             members.append(group)
         self.index = {name: number for number, name in enumerate(names)}
         self.names, self.members = names, members
 
-    def check_played(self, number: int, rows: Floats) -> None:
-        """Refuse a saved round that cannot have been played in the group of this number."""
-        if not 0 <= number < len(self.members) or len(rows) != len(GroupRound._fields):
+    def check_played(self, number: int, counts: Integers, rows: Floats) -> None:
+        """Refuse saved rounds that cannot have been played in the group of this number."""
+        if not 0 <= number < len(self.members) or rows.shape[1] != len(GroupRound._fields):
             raise ValueError(f"a saved prediction belongs to group {number}, which is not there")
-        whole, own, last = rows
-        check_rounds(last, self.members[number].last._get_state()["z"])
-        for off_grid in (whole, own):
-            check_rounds(off_grid, off_grid[1:2])
+        group = self.members[number]
+        if (counts[:, 1:] >= group.last.rounds).any():
+            raise ValueError(f"a saved prediction is ahead of its group {number}")
+        check_rounds(rows[:, 2].reshape(-1), group.last._get_state()["z"])
+        for off_grid in (rows[:, 0], rows[:, 1]):  # what is predicted there is the word
+            check_rounds(off_grid.reshape(-1), off_grid[:, 1])
 
 
 def kernel_state(kernel: RecalibrateKernel) -> dict[str, Any]:
@@ -208,7 +212,7 @@ def kernel_state(kernel: RecalibrateKernel) -> dict[str, Any]:
 
 
 def rows_by_number(
-    numbers: npt.NDArray[np.int64],
+    numbers: Integers,
 ) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
     """Return each number that occurs and the rows where it does, in order."""
     order = np.argsort(numbers, kind="stable")

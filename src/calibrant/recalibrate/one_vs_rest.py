@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calibrant._checks import MAX_SEED, Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
 from calibrant.recalibrate.groups import kernel_state
 from calibrant.recalibrate.states import stack_states, unstack_states
-from calibrant.recalibrate.waiting import Played
-
-Labels = npt.NDArray[np.int64]
+from calibrant.recalibrate.waiting import Integers, Played
 
 
 class PerClass:
@@ -43,14 +40,14 @@ class PerClass:
         begun = tuple(
             kernel._begin(score) for kernel, score in zip(self.kernels, p.tolist(), strict=True)
         )
-        return normalised(np.array([z for *_, z, _ in begun])), Played(begun[0][0], 0, begun)
+        return normalised(np.array([z for *_, z, _ in begun])), Played(0, begun)
 
     def finish(self, played: Played, label: int) -> None:
         """Learn which class happened."""
         for each, (kernel, begun) in enumerate(zip(self.kernels, played.rounds, strict=True)):
             kernel._finish(begun, float(each == label))
 
-    def run(self, p: Floats, labels: Labels) -> Floats:
+    def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in compiled loops, class by class: none learns from another."""
         columns = [
             kernel.run(p[:, each], (labels == each).astype(np.float64))
@@ -77,12 +74,14 @@ class PerClass:
         if len({(kernel.rounds, kernel.learned) for kernel in self.kernels}) > 1:
             raise ValueError("saved classes must all have played the same rounds")
 
-    def check_played(self, key: int, rows: Floats) -> None:
-        """Refuse a saved prediction that cannot have been made here."""
-        if key != 0 or len(rows) != len(self.kernels):
+    def check_played(self, key: int, numbers: Integers, rows: Floats) -> None:
+        """Refuse saved predictions that cannot have been made here."""
+        if key != 0 or rows.shape[1] != len(self.kernels):
             raise ValueError(f"a saved prediction must have {len(self.kernels)} parts")
-        for kernel, row in zip(self.kernels, rows, strict=True):
-            check_rounds(row, kernel._get_state()["z"])
+        if (numbers != numbers[:, :1]).any():
+            raise ValueError("a saved prediction must be of one round")
+        for each, kernel in enumerate(self.kernels):
+            check_rounds(rows[:, each].reshape(-1), kernel._get_state()["z"])
 
 
 def normalised(rows: Floats) -> Floats:

@@ -12,7 +12,7 @@ from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, check_round
 from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Saved, pack, unpack
 from calibrant.recalibrate.groups import WHOLE, GroupRound, Groups
-from calibrant.recalibrate.waiting import Id, Played, Waiting, check_id
+from calibrant.recalibrate.waiting import Id, Integers, Played, Waiting, check_id
 
 
 class Recalibrator(RecalibrateKernel):
@@ -125,7 +125,7 @@ class Recalibrator(RecalibrateKernel):
         name = check_id(id)
         self._waiting.check_new(name)
         begun = self._begin(score)
-        self._waiting.rounds[name] = Played(begun[0], WHOLE, (begun,))
+        self._waiting.rounds[name] = Played(WHOLE, (begun,))
         return begun[3]
 
     def _predict_in_group(self, score: SupportsFloat, id_: Id | None, by: Id) -> float:
@@ -133,9 +133,9 @@ class Recalibrator(RecalibrateKernel):
             id_ = check_id(id_)
             self._waiting.check_new(id_)
         name, group = self._groups.find(by)
-        whole = self._begin_mean(score)
+        whole = self._begin(score, placed=False)
         begun = group.begin(whole)
-        played = Played(whole[0], self._groups.keep(name, group), begun)
+        played = Played(self._groups.keep(name, group), begun)
         if id_ is None:
             self._give_up()
             self._waiting.unnamed = played
@@ -166,7 +166,7 @@ class Recalibrator(RecalibrateKernel):
             self._finish(played.rounds[0], outcome)
         else:
             self._groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
-            self._finish_mean(played.rounds[0], outcome)
+            self._finish(played.rounds[0], outcome, placed=False)
 
     def expected(self, score: SupportsFloat, by: Id | None = None) -> float:
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
@@ -259,12 +259,12 @@ class Recalibrator(RecalibrateKernel):
             raise ValueError("a saved prediction without an id waits beside another")
         return recalibrator
 
-    def _check_played(self, key: int, rows: Floats) -> None:
-        """Refuse a saved prediction that cannot have been made here."""
-        if key == WHOLE and len(rows) == 1:
-            check_rounds(rows[0], self._get_state()["z"])
+    def _check_played(self, key: int, numbers: Integers, rows: Floats) -> None:
+        """Refuse saved predictions that cannot have been made here."""
+        if key == WHOLE and rows.shape[1] == 1:
+            check_rounds(rows.reshape(-1), self._get_state()["z"])
         else:
-            self._groups.check_played(key, rows)
+            self._groups.check_played(key, numbers, rows)
 
     def _arguments(self) -> dict[str, Any]:
         return {

@@ -12,9 +12,8 @@ from calibrant._checks import Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant.recalibrate.groups import GroupRound, Groups, kernel_state
 from calibrant.recalibrate.states import stack_states, unstack_states
-from calibrant.recalibrate.waiting import Played
+from calibrant.recalibrate.waiting import Integers, Played
 
-Labels = npt.NDArray[np.int64]
 #: By how much of itself the top class stays above another that would otherwise equal it.
 HAIR = 2.0**-40
 
@@ -45,17 +44,17 @@ class TopLabel:
         """Predict a row; return it and what is to be remembered."""
         top = int(p.argmax())
         name, group = self.groups.find(top)
-        begun = group.begin(self.whole._begin_mean(p[top]))
-        played = Played(begun.whole[0], self.groups.keep(name, group), begun)
+        begun = group.begin(self.whole._begin(p[top], placed=False))
+        played = Played(self.groups.keep(name, group), begun)
         return one_with_confidence(p, top, begun.last[3]), played
 
     def finish(self, played: Played, label: int) -> None:
         """Learn which class happened."""
         outcome = float(self.groups.names[played.key] == label)
         self.groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
-        self.whole._finish_mean(played.rounds[0], outcome)
+        self.whole._finish(played.rounds[0], outcome, placed=False)
 
-    def run(self, p: Floats, labels: Labels) -> Floats:
+    def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in a compiled loop."""
         tops = p.argmax(axis=1)
         confidences = p[np.arange(len(p)), tops]
@@ -82,9 +81,9 @@ class TopLabel:
             if not isinstance(name, int) or not 0 <= name < self.groups.most:
                 raise ValueError(f"saved groups must be classes, got {name!r}")
 
-    def check_played(self, key: int, rows: Floats) -> None:
-        """Refuse a saved prediction that cannot have been made here."""
-        self.groups.check_played(key, rows)
+    def check_played(self, key: int, numbers: Integers, rows: Floats) -> None:
+        """Refuse saved predictions that cannot have been made here."""
+        self.groups.check_played(key, numbers, rows)
 
 
 def with_confidence(p: Floats, tops: npt.ArrayLike, confidences: npt.ArrayLike) -> Floats:

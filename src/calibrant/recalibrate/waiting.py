@@ -14,6 +14,7 @@ from calibrant._kernels.recalibrate import ROUND
 from calibrant._kernels.saved import floats
 
 Id = str | int
+Integers = npt.NDArray[np.int64]
 #: Number of the round, score as a probability, the mixture's word on it, the prediction, and what
 #: each expert said, as raw numbers.
 Round = tuple[int, float, float, float, bytes]
@@ -22,13 +23,17 @@ Round = tuple[int, float, float, float, bytes]
 class Played(NamedTuple):
     """What is remembered of a prediction until its outcome comes.
 
-    `number` counts the predictions before it. `key` says where it was made, in words of the one who
-    made it (say, the number of a group), and `rounds` is what each kernel needs to learn from it.
+    `key` says where it was made, in words of the one who made it (say, the number of a group), and
+    `rounds` is what each kernel needs to learn from it. The first of them counts all predictions.
     """
 
-    number: int
     key: int
     rounds: tuple[Round, ...]
+
+    @property
+    def number(self) -> int:
+        """How many predictions there were before."""
+        return self.rounds[0][0]
 
 
 def check_id(value: object, name: str = "id") -> Id:
@@ -112,13 +117,13 @@ class Waiting:
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name; one without an id stands last."""
         played = [*self.rounds.values(), *([self.unnamed] if self.unnamed else [])]
-        rows = [numbers_of(begun) for each in played for begun in each.rounds]
+        rounds = [begun for each in played for begun in each.rounds]
         return {
             "waiting_ids": list(self.rounds),
-            "waiting_numbers": np.array([each.number for each in played], dtype=np.int64),
             "waiting_keys": np.array([each.key for each in played], dtype=np.int64),
             "waiting_sizes": np.array([len(each.rounds) for each in played], dtype=np.int64),
-            "waiting_places": np.array(rows, dtype=np.float64).reshape(-1),
+            "waiting_numbers": np.array([begun[0] for begun in rounds], dtype=np.int64),
+            "waiting_places": numbers_of(rounds),
             "finished_ids": list(self.finished),
             "finished_outcomes": np.array(list(self.finished.values()), dtype=np.float64),
         }
@@ -127,42 +132,52 @@ class Waiting:
         self,
         state: Mapping[str, Any],
         rounds: int,
-        check_played: Callable[[int, Floats], None],
+        check_played: Callable[[int, Integers, Floats], None],
         highest: float = 1.0,
     ) -> None:
         """Take over a state of `get_state`, or raise ValueError and change nothing.
 
-        `check_played(key, rows)` refuses a prediction that cannot have been made; outcomes are at
-        most `highest`.
+        `check_played(key, numbers, places)` refuses predictions that cannot have been made. It gets
+        all with this key: the numbers of their rounds, of shape (predictions, rounds of each), and
+        what else is saved of these, along one more axis. Outcomes are at most `highest`.
         """
         waiting, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
         if max(len(waiting), len(finished)) > self.capacity or set(waiting) & set(finished):
             raise ValueError("saved ids are too many, or both waiting and finished")
-        numbers = integers(state, "waiting_numbers", low=0)
-        count = len(numbers)
-        if count - len(waiting) not in (0, 1) or (
-            (np.diff(numbers[: len(waiting)]) <= 0).any() or (numbers >= rounds).any()
-        ):
-            raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
-        keys = integers(state, "waiting_keys", size=count)
-        sizes = integers(state, "waiting_sizes", size=count, low=1)
-        places = floats(state, "waiting_places", size=ROUND * sum(sizes.tolist()))
+        keys = integers(state, "waiting_keys")
+        if len(keys) - len(waiting) not in (0, 1):
+            raise ValueError("saved waiting_keys must be as many as waiting_ids, or one more")
+        sizes = integers(state, "waiting_sizes", size=len(keys), low=1)
+        total = sum(sizes.tolist())
+        numbers = integers(state, "waiting_numbers", size=total, low=0)
+        places = floats(state, "waiting_places", size=ROUND * total).reshape(-1, ROUND)
         outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
         if (outcomes > highest).any():
             raise ValueError(f"saved finished_outcomes must be in [0, {highest}]")
-        played = []
-        pieces = np.split(places.reshape(-1, ROUND), np.cumsum(sizes)[:-1])
-        for number, key, rows in zip(numbers.tolist(), keys.tolist(), pieces, strict=False):
-            check_played(key, rows)
-            played.append(Played(number, key, tuple(round_of(number, row) for row in rows)))
-        self.unnamed = played.pop() if count > len(waiting) else None
+        starts = np.cumsum(sizes) - sizes
+        first = numbers[starts]
+        if (np.diff(first[: len(waiting)]) <= 0).any() or (first >= rounds).any():
+            raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
+        for key in np.unique(keys).tolist():
+            at = stretches(starts[keys == key], sizes[keys == key])
+            check_played(key, numbers[at], places[at])
+        begun = [round_of(*each) for each in zip(numbers.tolist(), places, strict=True)]
+        played = [
+            Played(key, tuple(begun[start : start + size]))
+            for key, start, size in zip(keys.tolist(), starts.tolist(), sizes.tolist(), strict=True)
+        ]
+        self.unnamed = played.pop() if len(keys) > len(waiting) else None
         self.rounds = dict(zip(waiting, played, strict=True))
         self.finished = OrderedDict(zip(finished, outcomes.tolist(), strict=True))
 
 
-def numbers_of(begun: Round) -> list[float]:
-    """Return a round as the numbers it is saved as."""
-    return [*begun[1:4], *np.frombuffer(begun[4]).tolist()]
+def numbers_of(rounds: Sequence[Round]) -> Floats:
+    """Return rounds as the numbers they are saved as, one after the other."""
+    rows = np.empty((len(rounds), ROUND))
+    if rounds:
+        rows[:, :3] = [begun[1:4] for begun in rounds]
+        rows[:, 3:] = np.frombuffer(b"".join(begun[4] for begun in rounds)).reshape(len(rounds), -1)
+    return rows.reshape(-1)
 
 
 def round_of(number: int, row: Floats) -> Round:
@@ -171,11 +186,19 @@ def round_of(number: int, row: Floats) -> Round:
     return number, s, m, z, row[3:].tobytes()
 
 
+def stretches(starts: Integers, sizes: Integers) -> Integers:
+    """Return the positions in stretches that must all have the same size, one a row."""
+    if (sizes != sizes[0]).any():
+        raise ValueError("saved waiting_sizes must be equal where waiting_keys are")
+    at: Integers = starts[:, None] + np.arange(sizes[0])
+    return at
+
+
 def integers(
     state: Mapping[str, Any], name: str, *, size: int | None = None, low: int | None = None
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """Return a saved array of integers, none below `low`."""
-    values: npt.NDArray[np.int64] = state[name]
+    values: Integers = state[name]
     if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
         raise ValueError(f"saved {name} must be an array of int64")
     if size is not None and len(values) != size:
