@@ -148,6 +148,25 @@ def test_a_journal_that_outlived_its_results_is_removed(undisturbed, tmp_path):
     assert files_of(tmp_path) == [results.NAME]
 
 
+def test_stopped_while_the_results_are_written(undisturbed, tmp_path, monkeypatch):
+    """The journal goes last, and half of the results is never there under their name."""
+
+    def write_half(_table, file, **_options):
+        file.write(undisturbed[: len(undisturbed) // 2])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("pyarrow.parquet.write_table", write_half)
+        sweep(CELLS, tmp_path, workers=1)
+    assert files_of(tmp_path) == [journal.NAME]
+    assert count_kept(tmp_path) == len(CELLS)
+    (tmp_path / f".{results.NAME}.0123abcd.part").touch()  # what a kill would have left
+    monkeypatch.setattr(batches, "play", None)  # nothing is left to play
+    sweep(CELLS, tmp_path, workers=1)
+    assert (tmp_path / results.NAME).read_bytes() == undisturbed
+    assert files_of(tmp_path) == [results.NAME]
+
+
 def test_a_finished_sweep_is_left_alone(undisturbed, tmp_path, monkeypatch):
     (tmp_path / results.NAME).write_bytes(undisturbed)
     before = (tmp_path / results.NAME).stat()

@@ -103,6 +103,8 @@ def write(folder: Path, finished: Mapping[Identity, Mapping[str, float]]) -> Non
             else:
                 column.extend([cell[name]] * len(identity.measures))
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
+    for part in folder.glob(f".{NAME}.*.part"):
+        part.unlink()  # of a sweep that was killed while it wrote
     with replacing(folder / NAME) as file:
         # With checksums: what a disk has changed is refused, not used.
         parquet.write_table(arrow.table(columns, schema), file, write_page_checksum=True)
