@@ -361,6 +361,12 @@ def test_results_without_an_error_to_rank_by_are_refused(folder):
     assert "the results hold none of cal2, cal1" in result.output
 
 
+def test_a_sweep_that_has_not_finished(tmp_path):
+    (tmp_path / "journal.jsonl").touch()
+    with pytest.raises(InputError, match="not there yet; the sweep has not finished"):
+        read_results(tmp_path)
+
+
 def test_a_folder_without_results_is_one_clean_line(tmp_path):
     result = CliRunner().invoke(app, ["report", str(tmp_path / "nowhere")])
     assert result.exit_code == 2

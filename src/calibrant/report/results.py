@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.experiments import journal
 from calibrant.experiments.results import COLUMNS, NAME
 from calibrant.experiments.summary import label
 from calibrant.streams import ADVERSARIES, FAMILIES, InputError
@@ -249,7 +250,10 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     path = Path(folder) / NAME
     if not path.exists():
         raise InputError(
-            "is not there; `calibrant compare` and `calibrant reproduce` write it", source=str(path)
+            "is not there yet; the sweep has not finished, and its command goes on with it"
+            if path.with_name(journal.NAME).exists()
+            else "is not there; `calibrant compare` and `calibrant reproduce` write it",
+            source=str(path),
         )
     arrow, parquet = import_pyarrow()
     try:
