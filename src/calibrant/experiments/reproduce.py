@@ -266,7 +266,7 @@ def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats
 def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Measured:
     """Return a row with its fit, its cost and its verdict."""
     x, means = size.along(row.axis), envelope(errors)
-    visible = visible_sizes(row, x, means.tolist(), size.rounds)
+    visible = visible_sizes(row, x, means.tolist(), rounds=size.rounds, seeds=size.seeds)
     # Too few sizes for a verdict still give a figure to look at, over all of them.
     counted = np.array(visible.sizes if visible.enough else [True] * len(x))
     chosen = np.array(x, dtype=np.float64)[counted]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from calibrant.certificates import certificate, restart_delta
 from calibrant.experiments.table1 import A_ROUND, IID, WORST, Row
 from calibrant.forecasters.interval import CONSTANTS, Interval
+from calibrant.streams import piecewise
 
 __all__ = ["FEWEST_SIZES", "Visible", "visible_sizes"]
 
@@ -41,7 +42,9 @@ class Visible(NamedTuple):
         return sum(self.sizes) >= FEWEST_SIZES
 
 
-def visible_sizes(row: Row, x: Sequence[int], means: Sequence[float], rounds: int) -> Visible:
+def visible_sizes(
+    row: Row, x: Sequence[int], means: Sequence[float], *, rounds: int, seeds: int
+) -> Visible:
     """Return at which sizes a claim can show.
 
     Parameters
@@ -52,21 +55,24 @@ def visible_sizes(row: Row, x: Sequence[int], means: Sequence[float], rounds: in
         The sizes on its axis and the errors there.
     rounds : int
         How many rounds are played where the axis is not T.
+    seeds : int
+        How many seeds are played.
 
     Examples
     --------
     >>> from calibrant.experiments.table1 import ROWS
     >>> from calibrant.experiments.visibility import visible_sizes
     >>> kl = next(row for row in ROWS if row.forecaster == "epoch-kl")
-    >>> visible_sizes(kl, [1_000, 10_000, 100_000], [10, 90, 210], 0).sizes
+    >>> visible_sizes(kl, [1_000, 10_000, 100_000], [10, 90, 210], rounds=0, seeds=1).sizes
     (False, False, True)
     """
     everywhere = Visible((True,) * len(x))
     if row.kind == "epoch-kl":
-        start = clip_start()
+        least = least_mean(seeds)
+        start = clip_start(least)
         why = (
-            "The printed clip keeps every prediction above 0.1, a mean that is played, until "
-            f"T = {start:,}."
+            f"The printed clip keeps every prediction {least:.3f} away from 0 and 1 until "
+            f"T = {start:,}, and a mean as near as that is played."
         )
         return Visible(tuple(start <= T for T in x), why)
     if row.kind == "restarting" and row.constants == "paper" and row.situation != IID:
@@ -96,7 +102,13 @@ def visible_sizes(row: Row, x: Sequence[int], means: Sequence[float], rounds: in
     return everywhere
 
 
-def clip_start(mean: float = 0.1) -> int:
+def least_mean(seeds: int) -> float:
+    """Return how near the means of the i.i.d. worlds come to 0 or 1."""
+    drawn = (float(piecewise(1, segments=1, seed=seed).means[0]) for seed in range(seeds))
+    return min(0.1, *(min(mean, 1.0 - mean) for mean in drawn))
+
+
+def clip_start(mean: float) -> int:
     """Return the T whose last epoch, T/2 rounds, is clipped below a mean (`simple_block_PKL`)."""
     angle = 2 * math.asin(math.sqrt(mean))
     T = 1000
