@@ -25,7 +25,7 @@ from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
 from calibrant.experiments.visibility import visible_sizes
 from calibrant.streams.atomic import replacing
 
-__all__ = ["NAME", "SIZES", "Measured", "Size", "reproduce"]
+__all__ = ["SIZES", "Measured", "Size", "reproduce"]
 
 #: The name of the table in its folder.
 NAME = "table1.json"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["ROWS", "Row", "World"]
+__all__ = ["Row", "World"]
 
 Axis = Literal["T", "C", "K"]
 

@@ -15,7 +15,7 @@ from calibrant.experiments.table1 import A_ROUND, IID, WORST, Row
 from calibrant.forecasters.interval import CONSTANTS, Interval
 from calibrant.streams import piecewise
 
-__all__ = ["FEWEST_SIZES", "Visible", "visible_sizes"]
+__all__ = ["Visible", "visible_sizes"]
 
 DELTA = 0.05  # the default of every forecaster
 FIRST_HORIZON = 64  # of `Restarting` when no round has been played
