@@ -43,7 +43,7 @@ def test_an_epoch_counts_from_there_on():
 @pytest.mark.parametrize("error", ["l1", "l2", "pseudo_l2", "pseudo_kl"])
 def test_the_first_block_brings_no_more(error):
     spec = f"restarting:measure={error},horizon=T"
-    claim = row(forecaster=spec, axis="C")
+    claim = rows(forecaster=spec, axis="C")[0]
     T = 50_000
     forecaster = Restarting(error, horizon=T)
     forecaster.run(piecewise(T, levels=[0.1, 0.9] * 20, seed=2).outcomes)

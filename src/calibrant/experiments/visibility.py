@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from calibrant.certificates import certificate, restart_delta
 from calibrant.experiments.table1 import A_ROUND, IID, WORST, Row
+from calibrant.forecasters import named
 from calibrant.forecasters.interval import CONSTANTS, Interval
 from calibrant.streams import piecewise
 
@@ -118,8 +119,8 @@ def clip_start(mean: float) -> int:
 
 
 def measure_of(row: Row) -> str:
-    """Return the error as certificates name it."""
-    return {"Cal1": "l1", "Cal2": "l2", "PCal2": "pseudo_l2", "PKLCal": "pseudo_kl"}[row.error]
+    """Return the error that a `Restarting` tests, which need not be the one that is measured."""
+    return str(named.parameters(row.forecaster)[1]["measure"])
 
 
 def threshold(row: Row, T: int, deviation: float = 0.0) -> float:
