@@ -15,6 +15,7 @@ from rich.console import Console  # noqa: E402
 from benchmarks import (  # noqa: E402
     certificates,
     choices,
+    compare,
     error,
     machine,
     paper,
@@ -29,21 +30,22 @@ PARTS = {
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
+    "compare": compare,
     "sweep": sweep,
     "certificates": certificates,
 }
 LONG = {"certificates"}
 
 
-def quote(name, texts, titles):
-    """Put the tables with these titles into the README, between the marks of this part."""
-    readme = HERE.parent / "README.md"
+def quote(page, name, texts, titles):
+    """Put the tables with these titles into a page, between the marks of this part."""
+    path = HERE.parent / page
     chosen = "\n".join(
         text for text in texts if text.startswith(tuple(f"### {t}\n" for t in titles))
     )
     start, end = f"<!-- {name}: written by make bench -->", f"<!-- end of {name} -->"
     pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
-    readme.write_text(pattern.sub(lambda _: f"{start}\n{chosen}{end}", readme.read_text()))
+    path.write_text(pattern.sub(lambda _: f"{start}\n{chosen}{end}", path.read_text()))
 
 
 def main(names):
@@ -56,7 +58,9 @@ def main(names):
                 texts.append(text)
         page = f"# {PARTS[name].TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
         (HERE / f"{name}.md").write_text(page + "\n".join(texts))
-        quote(name, texts, PARTS[name].IN_README)
+        quote("README.md", name, texts, PARTS[name].IN_README)
+        for quoted, titles in getattr(PARTS[name], "IN_DOCS", {}).items():
+            quote(quoted, name, texts, titles)
         console.print(f"wrote benchmarks/{name}.md")
 
 

@@ -82,6 +82,16 @@ def test_a_narrow_terminal_names_the_best(calibrant, tmp_path, monkeypatch):
         assert re.search(rf"^{stream}, {rounds} +{re.escape(best)}( |$)", narrow, re.M)
 
 
+def test_a_long_table_shows_the_longest_games(calibrant, tmp_path):
+    result = calibrant(
+        "compare", "--forecasters", "zoom", "--streams", "families", "--seeds", 1, "--workers", 1,
+        "--horizons", "100,200,300,400,500", "--out", tmp_path,
+    )  # fmt: skip
+    assert "the longest games only" in result.stdout
+    assert len(re.findall(r", 500 ", result.stdout)) == len(FAMILIES)
+    assert not re.search(r", [1-4]00 ", result.stdout)
+
+
 def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):
     path = tmp_path / "a,b.csv"
     path.write_text("y\n" + "1\n0\n0\n" * 50)

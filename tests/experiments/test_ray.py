@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
@@ -104,7 +105,7 @@ def test_an_address_without_a_cluster(tmp_path, monkeypatch):
 
 
 def test_a_missing_ray_is_told_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match=r"calibrant\[ray\]"):
         sweep(CELLS, tmp_path / "out", engine="ray")
     assert not (tmp_path / "out").exists()

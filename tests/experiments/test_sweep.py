@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -258,6 +260,7 @@ def test_a_worker_ignores_ctrl_c_from_its_first_moment():
 
 def deadly(pipe):
     """A worker that dies of one seed."""
+    pipe.send([])
     while True:
         batch = pipe.recv()
         if any(task.cell.seed == 2 and task.cell.forecaster == "zoom" for task in batch):
@@ -275,6 +278,23 @@ def test_a_cell_that_kills_its_workers_is_given_up(tmp_path, monkeypatch):
         caught.value
     )
     assert not multiprocessing.active_children()
+
+
+def test_a_script_that_cannot_be_imported(tmp_path):
+    """Each worker runs the script again and fails; after three the sweep says why."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from calibrant.experiments.cells import plan\n"
+        "from calibrant.experiments.sweep import sweep\n"
+        "sweep(plan(['zoom'], ['drift'], [100], seeds=50), 'out', workers=2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "under if __name__ == '__main__':" in done.stderr.splitlines()[-1]
+    assert done.stderr.count("Traceback") <= 5
+    assert files_of(tmp_path / "out") == []
 
 
 def test_two_sweeps_in_one_folder(undisturbed, tmp_path):
@@ -323,7 +343,7 @@ def test_nothing_is_played_or_made_for_a_bad_plan(tmp_path, monkeypatch, cells, 
 
 def test_a_missing_pyarrow_is_told_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "play", None)
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"calibrant\[parquet\]"):
         frames.import_pyarrow()
     with pytest.raises(ImportError, match=r"calibrant\[parquet\]"):

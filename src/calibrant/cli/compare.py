@@ -16,12 +16,13 @@ from calibrant.cli import console
 from calibrant.experiments import results
 from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, plan
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
-from calibrant.experiments.summary import Figure, summarise
+from calibrant.experiments.summary import Figure, longest, summarise
 from calibrant.experiments.sweep import ENGINES, Progress, SweepError, count_kept, sweep
 from calibrant.streams.named import length
 
 SPECS = "Several with commas between them, or the option repeated."
 FAILED = 1
+MOST_LINES = 30
 
 
 def compare(
@@ -44,7 +45,7 @@ def compare(
     ] = ["all"],  # noqa: B006
     horizons: Annotated[
         list[str], typer.Option(metavar="N", help="Numbers of rounds, with commas between them.")
-    ] = ["10000"],  # noqa: B006
+    ] = ["1000,3000,10000"],  # noqa: B006
     seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds: 0, 1, ...")] = 20,
     measures: Annotated[
         list[str],
@@ -159,14 +160,15 @@ def summary(folder: Path, measure: str, seeds: int) -> Table:
     forecasters follow as fit, in the order of their mean rank.
     """
     figures = summarise(results.read(folder), measure)
+    title = f"{measure}, mean and spread over {seeds} seeds; * is the best of a line"
+    if len(figures) > MOST_LINES:
+        figures = longest(figures)
+        title += "\n(the longest games only; all are in the results)"
     names = list(next(iter(figures.values())))
     first = ["stream, rounds", *(f"{stream}, {rounds:,}" for stream, rounds in figures)]
     columns = [[name, *(figure_text(by[name]) for by in figures.values())] for name in names]
-    title = f"{measure}, mean and spread over {seeds} seeds; * is the best of a line"
     if width([first, *columns]) > console.out.width:
-        best = [
-            ", ".join(name for name, figure in by.items() if figure.best) for by in figures.values()
-        ]
+        best = [first_of([name for name in by if by[name].best]) for by in figures.values()]
         shown = [["best", *best]]
         while width([first, *shown, columns[0]]) <= console.out.width:
             shown.append(columns.pop(0))
@@ -174,6 +176,11 @@ def summary(folder: Path, measure: str, seeds: int) -> Table:
         title += f"\n({len(shown) - 1} of {len(names)} forecasters; a wider terminal shows more)"
     head, *rows = zip(first, *columns, strict=True)
     return console.figures(title, head, rows)
+
+
+def first_of(names: list[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    return names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}"
 
 
 def width(columns: list[list[str]]) -> int:
@@ -189,4 +196,6 @@ def figure_text(figure: Figure) -> str:
 
 def short(value: float) -> str:
     """Return a figure with three digits, or all that stand before the point."""
+    if abs(value) < 1e-9:
+        return "0"  # or what rounding left of it
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -87,26 +87,26 @@ def as_text(parameters: Mapping[str, Any]) -> str:
 def write(folder: Path, finished: Mapping[Identity, Mapping[str, float]]) -> None:
     """Write the results of a sweep: sorted, so that equal numbers give equal bytes."""
     arrow, parquet = import_pyarrow()
-    rows = [row for identity in sorted(finished) for row in rows_of(identity, finished[identity])]
-    table = arrow.Table.from_pylist(
-        rows, arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
-    )
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for identity in sorted(finished):
+        values = finished[identity]
+        segments = values.get("segments")
+        cell = identity._asdict() | {
+            "deviation": values.get("deviation"),
+            "segments": None if segments is None else int(segments),
+        }
+        for name, column in columns.items():
+            if name == "measure":
+                column.extend(identity.measures)
+            elif name == "value":
+                column.extend(values[measure] for measure in identity.measures)
+            else:
+                column.extend([cell[name]] * len(identity.measures))
+    schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     with replacing(folder / NAME) as file:
-        parquet.write_table(table, file)
+        parquet.write_table(arrow.table(columns, schema), file)
         file.flush()
         os.fsync(file.fileno())
-
-
-def rows_of(identity: Identity, values: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Return the rows of a cell, one a measure."""
-    whole = identity._asdict()
-    segments = values.get("segments")
-    shared = {name: whole[name] for name in COLUMNS if name in whole}
-    shared |= {
-        "deviation": values.get("deviation"),
-        "segments": None if segments is None else int(segments),
-    }
-    return [shared | {"measure": name, "value": values[name]} for name in identity.measures]
 
 
 def read(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Figure", "label", "summarise"]
+__all__ = ["Figure", "label", "longest", "summarise"]
 
 
 class Figure(NamedTuple):
@@ -75,6 +75,8 @@ def summarise(
         stream: {name: float(np.mean(each)) for name, each in by.items()}
         for stream, by in values.items()
     }
+    # What only rounding tells apart is equally good.
+    bar = {stream: min(by.values()) * (1 + 1e-9) + 1e-12 for stream, by in means.items()}
     ranks: dict[str, list[int]] = defaultdict(list)
     for by in means.values():
         for name, mean in by.items():
@@ -82,7 +84,7 @@ def summarise(
     order = sorted(ranks, key=lambda name: (float(np.mean(ranks[name])), name))
     return {
         stream: {
-            name: Figure(by[name], spread(values[stream][name]), by[name] == min(by.values()))
+            name: Figure(by[name], spread(values[stream][name]), by[name] <= bar[stream])
             for name in order
             if name in by
         }
@@ -90,7 +92,26 @@ def summarise(
     }
 
 
+def longest(
+    figures: Mapping[tuple[str, int], dict[str, Figure]],
+) -> dict[tuple[str, int], dict[str, Figure]]:
+    """Return, of what `summarise` gives, the longest game of each stream.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.summary import longest
+    >>> longest({("drift", 100): {}, ("drift", 300): {}, ("chaser", 100): {}})
+    {('drift', 300): {}, ('chaser', 100): {}}
+    """
+    most: dict[str, int] = {}
+    for stream, rounds in figures:
+        most[stream] = max(rounds, most.get(stream, 0))
+    return {(stream, rounds): figures[stream, rounds] for stream, rounds in most.items()}
+
+
 def spread(values: list[float]) -> float:
     """Return the standard deviation of a sample; nothing is known of the spread of one value."""
-    finite = len(values) > 1 and np.isfinite(values).all()
-    return float(np.std(values, ddof=1)) if finite else float("nan")
+    if len(values) < 2 or not np.isfinite(values).all():
+        return float("nan")
+    # Of values that are all the same it is 0, not what rounding leaves.
+    return float(np.std(values, ddof=1)) if min(values) < max(values) else 0.0

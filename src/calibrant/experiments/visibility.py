@@ -1,8 +1,8 @@
 """From where on a claim can be seen at all: sizes below do not count for or against it.
 
-Each criterion is a number that follows from the algorithm: a T from which on it can act as the proof
-has it, or an error that it must have made before it does. A theorem of orders of growth says
-nothing about the sizes at which its constants still dominate.
+Each criterion is a number that follows from the algorithm: a T from which on it can act as the
+proof has it, or an error that it must have made before it does. A theorem of orders of growth
+says nothing about the sizes at which its constants still dominate.
 """
 
 from __future__ import annotations

@@ -17,6 +17,12 @@ from calibrant.experiments.engines.batches import Batch, Report, failed, play_ba
 
 # A worker that dies is replaced; a cell that so many workers died of is not tried again.
 DEATHS = 3
+# So many processes in a row that end before they have begun: none will ever begin.
+FALSE_STARTS = 3
+CANNOT_START = (
+    "the worker processes end as soon as they are started; a script must call this under "
+    "if __name__ == '__main__':, or with workers=1"
+)
 SPAWN = get_context("spawn")
 
 
@@ -38,7 +44,7 @@ class LocalEngine:
         if self.workers == 1:
             yield from map(play_batch, batches)
             return
-        waiting, deaths = deque(batches), Counter[int]()
+        waiting, deaths, false_starts = deque(batches), Counter[int](), 0
         crew: dict[Connection, Worker] = {}
         try:
             while waiting or crew:
@@ -52,6 +58,12 @@ class LocalEngine:
                     if reports is None:
                         del crew[pipe]
                         code = worker.stop()
+                        if not worker.begun:
+                            false_starts += 1
+                            if false_starts == FALSE_STARTS:
+                                raise ChildProcessError(CANNOT_START)
+                            waiting.appendleft(worker.batch)
+                            continue
                         deaths.update(task.number for task in worker.batch)
                         # One by one, so that only the cell that kills workers is given up.
                         for task in reversed(worker.batch):
@@ -59,6 +71,9 @@ class LocalEngine:
                                 waiting.appendleft((task,))
                             else:
                                 yield [failed(task, f"the process died of it (exit code {code})")]
+                        continue
+                    if not worker.begun:
+                        worker.begun, false_starts = True, 0
                         continue
                     if waiting:
                         worker.give(waiting.popleft())
@@ -76,6 +91,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.batch: Batch = ()
+        self.begun = False  # whether it has said a word
         self.pipe, other = SPAWN.Pipe()
         self._process = SPAWN.Process(target=work, args=(other,), daemon=True)
         with interrupts_ignored():
@@ -122,5 +138,6 @@ def work(pipe: Connection) -> None:
     """Play what comes through a pipe until it is closed, or nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
+        pipe.send([])
         while True:
             pipe.send(play_batch(pipe.recv()))

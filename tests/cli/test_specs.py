@@ -1,0 +1,52 @@
+"""The command line: forecasters with parameters."""
+
+import pytest
+
+from calibrant.forecasters.rivals import FosterHart
+from calibrant.streams import Contrarian, play, read
+
+
+def test_run_takes_parameters_and_knows_the_number_of_rounds(calibrant, events, tmp_path):
+    outcomes = read(events).take("outcome").values
+    for spec, cells in (("foster-hart:cells=5", 5), ("foster-hart:cells=T/10", 30)):
+        out = tmp_path / "out.csv"
+        result = calibrant("run", events, "--forecaster", spec, "--out", out)
+        assert result.exit_code == 0, result.stderr
+        assert spec in result.stdout
+        written = read(out).take("prediction").values
+        assert written.tolist() == FosterHart(cells).run(outcomes).tolist()
+
+
+def test_simulate_takes_parameters(calibrant, tmp_path):
+    out = tmp_path / "game.csv"
+    result = calibrant(
+        "simulate", "contrarian", "--rounds", 64, "--forecaster", "foster-hart:horizon=T",
+        "--out", out,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    game = play(FosterHart(4), Contrarian(), 64)
+    assert read(out).take("prediction").values.tolist() == game.predictions.tolist()
+
+
+@pytest.mark.parametrize(
+    ("spec", "word"),
+    [
+        ("foster-hart:bins=5", "no parameter 'bins'; it takes cells or horizon"),
+        ("refined:deviation=C", "needs C, the deviation of the stream"),
+        ("nobody", "forecaster must be one of 'zoom'"),
+    ],
+)
+def test_a_bad_spec_is_one_clear_line(calibrant, events, tmp_path, spec, word):
+    out = tmp_path / "out.csv"
+    result = calibrant("run", events, "--outcome", "outcome", "--forecaster", spec, "--out", out)
+    assert result.exit_code == 2
+    assert word in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("calibrant: error:")
+    assert not out.exists()
+
+
+def test_a_pipe_does_not_know_its_number_of_rounds(calibrant):
+    result = calibrant("run", "-", "--forecaster", "foster-hart:horizon=T", stdin="1\n0\n")
+    assert result.exit_code == 2
+    assert "needs T, the number of rounds" in result.stderr
+    assert not result.stdout
