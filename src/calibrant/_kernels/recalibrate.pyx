@@ -19,6 +19,7 @@ from calibrant._kernels.kernel cimport array_of, as_outcome
 from calibrant._kernels.kernel import check_range, chunk_of
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.scored cimport ROUND_SIZE, Round, again, kept
 from calibrant._kernels.sharp cimport (
     BETAS,
     CELLS,
@@ -54,16 +55,7 @@ SHARP_PARTS = {
 }
 
 
-# What is remembered of a round; all but its number are saved as one stretch of ROUND doubles.
-cdef struct Round:
-    int64_t number
-    double s              # the score as a probability
-    double m              # the mixture's word on it
-    double z              # the prediction
-    double[EXPERTS] said  # what each expert said
-
-
-ROUND = 3 + EXPERTS
+ROUND = ROUND_SIZE
 
 
 def outcome_of(outcome):
@@ -75,20 +67,6 @@ def check_rounds(rounds, z):
     """Refuse saved rounds, (s, m, z, said) one after the other, that cannot have been played."""
     if not ((rounds > 0.0) & (rounds < 1.0)).all() or not np.isin(rounds[2::ROUND], z).all():
         raise ValueError("a saved prediction without its outcome is none of the saved points")
-
-
-cdef tuple kept(const Round *r):
-    """Return a round as what Python keeps of it."""
-    return r.number, r.s, r.m, r.z, (<const char *>r.said)[: sizeof(r.said)]
-
-
-cdef Round again(tuple begun) except *:
-    """Return a round that Python kept."""
-    cdef Round r
-    cdef bytes said
-    r.number, r.s, r.m, r.z, said = begun
-    memcpy(r.said, <const char *>said, sizeof(r.said))
-    return r
 
 
 cdef class RecalibrateKernel:
@@ -260,36 +238,26 @@ cdef class RecalibrateKernel:
         self.enter()
         self._open = False
 
-    def _begin(self, score):
-        """Predict for a caller that keeps the round until its outcome comes."""
+    def _begin(self, score, bint placed=True):
+        """Predict for a caller that keeps the round until its outcome comes.
+
+        A round that is not `placed` stays off the grid: its prediction is the mixture's word, of
+        which the caller makes more.
+        """
         self.enter()
         cdef double value = self.as_score(score)
-        cdef Round r = self.begin(value)
+        cdef Round r = self.begin(value) if placed else self.begin_mean(value)
         return kept(&r)
 
-    def _finish(self, begun, outcome):
+    def _finish(self, begun, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
         cdef double y = as_outcome(outcome)
         cdef Round r = again(begun)
-        if self.finish(&r, y) < 0:
+        if not placed:
+            self.finish_mean(&r, y)
+        elif self.finish(&r, y) < 0:
             raise MemoryError
-
-    # The mixture without the grid, for a caller that makes more of its word before it predicts.
-
-    def _begin_mean(self, score):
-        """Open a round off the grid, whose prediction is the mixture's word."""
-        self.enter()
-        cdef double value = self.as_score(score)
-        cdef Round r = self.begin_mean(value)
-        return kept(&r)
-
-    def _finish_mean(self, begun, outcome):
-        """Learn the outcome of a round of `_begin_mean`."""
-        self.enter()
-        cdef double y = as_outcome(outcome)
-        cdef Round r = again(begun)
-        self.finish_mean(&r, y)
 
     def _look(self, score):
         """Return a score as a probability and the mixture's word on it; changes nothing."""

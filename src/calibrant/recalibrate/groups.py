@@ -58,13 +58,13 @@ class Group:
 
     def begin(self, whole: Round) -> GroupRound:
         """Predict for a round that the whole has begun."""
-        own = self.own._begin_mean(whole[1])
+        own = self.own._begin(whole[1], placed=False)
         return GroupRound(whole, own, self.last._begin(self.pair.word(whole[2], own[2])))
 
     def finish(self, begun: GroupRound, outcome: float) -> None:
         """Learn the outcome of a round."""
         self.last._finish(begun.last, outcome)  # the only one that may want memory
-        self.own._finish_mean(begun.own, outcome)
+        self.own._finish(begun.own, outcome, placed=False)
         self.pair.learn(*begun.words, outcome)
 
     def run(self, probabilities: Floats, words: Floats, outcomes: Floats) -> Floats:

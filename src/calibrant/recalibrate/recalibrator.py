@@ -133,7 +133,7 @@ class Recalibrator(RecalibrateKernel):
             id_ = check_id(id_)
             self._waiting.check_new(id_)
         name, group = self._groups.find(by)
-        whole = self._begin_mean(score)
+        whole = self._begin(score, placed=False)
         begun = group.begin(whole)
         played = Played(self._groups.keep(name, group), begun)
         if id_ is None:
@@ -166,7 +166,7 @@ class Recalibrator(RecalibrateKernel):
             self._finish(played.rounds[0], outcome)
         else:
             self._groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
-            self._finish_mean(played.rounds[0], outcome)
+            self._finish(played.rounds[0], outcome, placed=False)
 
     def expected(self, score: SupportsFloat, by: Id | None = None) -> float:
         """Return the mean of what `predict` would draw for this score now; changes nothing."""

@@ -44,7 +44,7 @@ class TopLabel:
         """Predict a row; return it and what is to be remembered."""
         top = int(p.argmax())
         name, group = self.groups.find(top)
-        begun = group.begin(self.whole._begin_mean(p[top]))
+        begun = group.begin(self.whole._begin(p[top], placed=False))
         played = Played(self.groups.keep(name, group), begun)
         return one_with_confidence(p, top, begun.last[3]), played
 
@@ -52,7 +52,7 @@ class TopLabel:
         """Learn which class happened."""
         outcome = float(self.groups.names[played.key] == label)
         self.groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
-        self.whole._finish_mean(played.rounds[0], outcome)
+        self.whole._finish(played.rounds[0], outcome, placed=False)
 
     def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in a compiled loop."""
