@@ -239,11 +239,7 @@ cdef class RecalibrateKernel:
         self._open = False
 
     def _begin(self, score, bint placed=True):
-        """Predict for a caller that keeps the round until its outcome comes.
-
-        A round that is not `placed` stays off the grid: its prediction is the mixture's word, of
-        which the caller makes more.
-        """
+        """Predict for a caller that keeps the round; off the grid, the prediction is the word."""
         self.enter()
         cdef double value = self.as_score(score)
         cdef Round r = self.begin(value) if placed else self.begin_mean(value)
@@ -297,29 +293,24 @@ cdef class RecalibrateKernel:
 
         Bit for bit what `predict` and `update` without ids give, in one compiled loop.
         """
-        return self.run_all(scores, outcomes, None, None)
+        return self._run_means(scores, outcomes)[0]
 
-    def _run_means(self, scores, outcomes, placed):
+    def _run_means(self, scores, outcomes, placed=None):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
         Returns the predictions, the mixture's word for rounds off the grid, and the scores as
         probabilities. Bit for bit what the steps give.
         """
-        probabilities = np.empty(len(placed))
-        return self.run_all(scores, outcomes, placed, probabilities), probabilities
-
-    cdef object run_all(self, object scores, object outcomes, object placed, object probabilities):
         self.enter()
         scores, outcomes = as_series(scores, "scores"), as_series(outcomes, "outcomes")
         check_same_length("scores", len(scores), "outcomes", len(outcomes))
         self.check_scores(scores)
         check_range(outcomes)
-        predictions = np.empty(len(scores))
-        cdef Py_ssize_t start = 0, i
+        predictions, probabilities = np.empty(len(scores)), np.empty(len(scores))
+        cdef Py_ssize_t start = 0, i, t
         cdef const double[::1] x, y
-        cdef const unsigned char[::1] on_grid
-        cdef double[::1] p, s
-        cdef bint all_placed = placed is None
+        cdef double[::1] p = predictions, s = probabilities
+        cdef const unsigned char[::1] on_grid = np.ones(len(p), np.uint8) if placed is None else placed
         cdef int failed = 0
         if len(scores):
             self._open = False
@@ -327,14 +318,10 @@ cdef class RecalibrateKernel:
         try:
             while start < len(scores):
                 x, y = chunk_of(scores, start), chunk_of(outcomes, start)
-                p = predictions[start : start + len(x)]
-                if not all_placed:
-                    on_grid = placed[start : start + len(x)]
-                    s = probabilities[start : start + len(x)]
-                start += len(x)
                 with nogil:
                     for i in range(y.shape[0]):
-                        if all_placed or on_grid[i]:
+                        t = start + i
+                        if on_grid[t]:
                             self.current = self.begin(x[i])
                             failed = self.finish(&self.current, y[i])
                             if failed < 0:
@@ -342,14 +329,13 @@ cdef class RecalibrateKernel:
                         else:
                             self.current = self.begin_mean(x[i])
                             self.finish_mean(&self.current, y[i])
-                        p[i] = self.current.z
-                        if not all_placed:
-                            s[i] = self.current.s
+                        p[t], s[t] = self.current.z, self.current.s
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
+                start += len(x)
         finally:
             self._running = False
-        return predictions
+        return predictions, probabilities
 
     cdef int check_scores(self, series) except -1:
         cdef Py_ssize_t start = 0, i
