@@ -262,7 +262,7 @@ cdef class RecalibrateKernel:
         return s, self.look(s)
 
     def _trust(self, double weight):
-        """Give the identity this weight in the mixture; the other experts keep their proportions."""
+        """Give the identity this weight in the mixture; the others keep their proportions."""
         cdef Py_ssize_t i
         cdef double less = (1.0 - weight) / (1.0 - self.sharp.w[0])
         self.sharp.w[0] = weight
@@ -310,7 +310,9 @@ cdef class RecalibrateKernel:
         cdef Py_ssize_t start = 0, i, t
         cdef const double[::1] x, y
         cdef double[::1] p = predictions, s = probabilities
-        cdef const unsigned char[::1] on_grid = np.ones(len(p), np.uint8) if placed is None else placed
+        if placed is None:
+            placed = np.ones(len(scores), dtype=np.uint8)
+        cdef const unsigned char[::1] on_grid = placed
         cdef int failed = 0
         if len(scores):
             self._open = False
