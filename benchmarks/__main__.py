@@ -15,10 +15,12 @@ from rich.console import Console  # noqa: E402
 from benchmarks import (  # noqa: E402
     certificates,
     choices,
+    delay,
     error,
     machine,
     paper,
     recalibrate,
+    scored,
     speed,
 )
 
@@ -28,6 +30,8 @@ PARTS = {
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
+    "scored": scored,
+    "delay": delay,
     "certificates": certificates,
 }
 LONG = {"certificates"}
