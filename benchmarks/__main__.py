@@ -15,12 +15,14 @@ from rich.console import Console  # noqa: E402
 from benchmarks import (  # noqa: E402
     certificates,
     choices,
+    delay,
     error,
     groups,
     machine,
     multiclass,
     paper,
     recalibrate,
+    scored,
     speed,
 )
 
@@ -32,6 +34,8 @@ PARTS = {
     "recalibrate": recalibrate,
     "groups": groups,
     "multiclass": multiclass,
+    "scored": scored,
+    "delay": delay,
     "certificates": certificates,
 }
 LONG = {"certificates"}

@@ -9,8 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-LENGTHS = (2_000, 10_000, 50_000)
-SEEDS = range(3)
+from benchmarks.tables import table
+from calibrant import Recalibrator
+from calibrant.measures import cal2, ece
+from calibrant.recalibrate.rivals import OnlinePlatt, Raw, WindowedRefit
+
+TITLE = "Synthetic scored streams"
+IN_README = ()
+LENGTHS = {2_000: 3, 10_000: 3, 50_000: 1}  # rounds: seeds
 
 
 class Scored(NamedTuple):
@@ -113,3 +119,65 @@ def scored(kind, rounds, seed):
     x = spread(random, rounds)
     truth = sigmoid(follow(x, random, rounds))
     return Scored(sigmoid(x), (random.random(rounds) < truth).astype(float), truth)
+
+
+# What the recalibrator is set beside; TOPS, HOPS and isotonic refits are left out to keep this
+# short.
+RIVALS = {
+    "raw": Raw,
+    "OPS": OnlinePlatt,
+    "sigmoid, last 2,000": lambda: WindowedRefit("sigmoid", window=2_000, every=500),
+    "sigmoid, last 10,000": lambda: WindowedRefit("sigmoid", window=10_000, every=500),
+}
+
+
+def expected_log_loss(predictions, truth):
+    """Return the mean log loss, in expectation over the outcomes."""
+    edge = 1 / (len(truth) + 1)
+    inside = np.clip(predictions, edge, 1 - edge)
+    return -np.mean(truth * np.log(inside) + (1 - truth) * np.log1p(-inside))
+
+
+def expected_brier(predictions, truth):
+    """Return the Brier score, in expectation over the outcomes."""
+    return np.mean((predictions - truth) ** 2 + truth * (1 - truth))
+
+
+def windowed_ece(predictions, outcomes, window=1_000):
+    """Return the mean ECE of the full windows."""
+    starts = range(0, len(outcomes) - window + 1, window)
+    return np.mean([ece(predictions[s : s + window], outcomes[s : s + window]) for s in starts])
+
+
+def figures_of(stream, seed):
+    """Return log loss and Brier score above the best rival's, windowed ECE above OPS's, Cal2."""
+    scores, outcomes, truth = stream
+    rivals = {name: make().run(scores, outcomes) for name, make in RIVALS.items()}
+    ours = Recalibrator(seed=seed).run(scores, outcomes)
+    return [
+        loss(ours, truth) - min(loss(predictions, truth) for predictions in rivals.values())
+        for loss in (expected_log_loss, expected_brier)
+    ] + [
+        windowed_ece(ours, outcomes) - windowed_ece(rivals["OPS"], outcomes),
+        cal2(ours, outcomes),
+    ]
+
+
+def tables(progress):
+    """Return the tables of this module, one after the other."""
+    for rounds, seeds in LENGTHS.items():
+        rows = []
+        for kind in KINDS:
+            progress(f"scored: {kind}, {rounds:,} rounds")
+            runs = [figures_of(scored(kind, rounds, seed), seed) for seed in range(seeds)]
+            rows.append(np.mean(runs, axis=0))
+        shown = {**dict(zip(KINDS, rows, strict=True)), "mean": np.mean(rows, axis=0)}
+        yield table(
+            f"{rounds:,} rounds, {seeds} seeds: the Recalibrator's",
+            ["kind", "log loss minus the best rival's", "Brier minus the best rival's",
+             "windowed ECE minus OPS's", "Cal2"],
+            [
+                [kind, *(f"{value:+.4f}" for value in values[:3]), f"{values[3]:.0f}"]
+                for kind, values in shown.items()
+            ],
+        )  # fmt: skip

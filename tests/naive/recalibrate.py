@@ -130,7 +130,7 @@ class Point:
     @property
     def excess(self):
         """By how much the cost is more than chance explains."""
-        return self.cost - 3 - math.log(self.visits * self.variance + 1)
+        return self.cost - 2 - 1.5 * math.log(self.visits * self.variance + 1)
 
     @property
     def leaning(self):
@@ -144,7 +144,7 @@ class Point:
 
     def charge(self, mean):
         distance = self.z - mean
-        return distance**2 + self.variance * self.weighed_bias * distance
+        return distance**2 + self.variance * self.weighed_bias * distance / 2
 
 
 @dataclass

@@ -113,7 +113,7 @@ def test_what_is_proved_of_the_safe_stage(name):
     mixed_rounds, ever_mixed = 0, set()
     for state, points, weights, _ in contrary(Recalibrator(seed=1), scores):
         z, v, n, S = state["z"], state["v"], state["n"], state["S"]
-        e, k = S**2 / (n * v + 1), 3 + np.log(n * v + 1)
+        e, k = S**2 / (n * v + 1), 2 + 1.5 * np.log(n * v + 1)
         at = np.searchsorted(z, points)
         assert (z[at] == points).all()
         assert ((points > 0) & (points < 1)).all()

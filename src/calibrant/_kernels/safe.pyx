@@ -1,17 +1,18 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 """Safe: a mean m is rounded to a zooming grid, and moved only off points known to be biased.
 
-Symbols as in Zoom: theta, z, v, n, S, g; but e = S^2 / (n v + 1) - k, with k = 3 + log(n v + 1), is
-by how much the bias costs more than chance explains. A point is *neutral* while e <= 0: its bias is
-within sqrt(k) standard errors, a little more for a point that was looked at often. Otherwise it
-*under-predicts* (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as under-predicting, 1 as
-over-predicting, and neither is ever predicted.
+Symbols as in Zoom: theta, z, v, n, S, g; but e = S^2 / (n v + 1) - k is by how much the bias costs
+more than chance explains, with k = 2 + 1.5 log(n v + 1). A point is *neutral* while e <= 0: its
+bias is within sqrt(k) standard errors, more of them for a point that was looked at often. Otherwise
+it *under-predicts* (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as under-predicting, 1
+as over-predicting, and neither is ever predicted.
 
 With D = (n + 1) v + 1, a round that is to predict a mean m goes
 
-1. where both ends of m's gap are neutral, to the end with the smaller charge d^2 + v S d / D, where
-   d = z - m: the squared distance, plus half of what the visit is expected to add to v S^2 / D if m
-   is right. So nearby ends are preferred, and among them the one whose bias the visit repays;
+1. where both ends of m's gap are neutral, to the end with the smaller charge d^2 + v S d / (2 D),
+   where d = z - m: the squared distance, plus a quarter of what the visit is expected to add to v
+   S^2 / D if m is right. So nearby ends are preferred, and among them the one whose bias the visit
+   repays;
 2. otherwise to the admissible place nearest to m: a neutral point, or neighbours of which the left
    under-predicts and the right over-predicts, mixed each with the other's slope e |S| / D.
 
@@ -31,8 +32,8 @@ k grows with n can only lower it. With c = e + k, a visit changes c by exactly (
 D, now with d = z - y. With a, b the slopes of the left and the right end, the left is drawn with
 probability b / (a + b), and the first term moves Phi, to first order, by 2 a b / (a + b) (z_right -
 z_left) in the mean, the same for every outcome: no opponent who does not see the draw can choose
-it. The other two terms lower Phi where d^2 < c v, as they do for every z in [1/4, 3/4], since there
-d^2 <= 9/16 <= 3 v and c > 3. Slopes that start from zero at the threshold matter: with slopes |S| /
+it. The other two terms lower Phi where d^2 < c v, as they do for every z in [1/3, 2/3], since there
+d^2 <= 4/9 <= 2 v and c > 2. Slopes that start from zero at the threshold matter: with slopes |S| /
 D an opponent loads a neutral point for nothing and lets mixing pass the load on.
 """
 
@@ -41,14 +42,16 @@ from libc.math cimport log
 from calibrant._kernels.grid cimport Grid, grid_cut, grid_find, grid_reserve, grid_start
 
 cdef Py_ssize_t GAPS = 8    # at the start, of equal width in theta
-cdef double NEUTRAL = 3.0   # the cost at which a point without visits would stop being neutral
+cdef double NEUTRAL = 2.0   # the cost at which a point without visits would stop being neutral
+cdef double LENIENT = 1.5   # and by how much that grows with the log of its visits
+cdef double REPAY = 0.5     # weight of a point's bias against the squared distance
 cdef double CUT = 1 / 64.0  # a gap is cut once g (its width)^2 passes this, times all gaps
 
 
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil:
     """Compute by how much more the bias of point i costs than chance explains."""
     cdef double noise = s.n[i] * s.v[i] + 1.0
-    s.e[i] = s.S[i] * s.S[i] / noise - NEUTRAL - log(noise)
+    s.e[i] = s.S[i] * s.S[i] / noise - NEUTRAL - LENIENT * log(noise)
 
 
 cdef int safe_start(Grid *s) noexcept nogil:
@@ -80,7 +83,7 @@ cdef inline double weighed(const Grid *s, Py_ssize_t k) noexcept nogil:
 cdef inline double charge(const Grid *s, Py_ssize_t k, double m) noexcept nogil:
     """Return what predicting point k for a mean m is taken to cost."""
     cdef double d = s.z[k] - m
-    return d * (d + s.v[k] * weighed(s, k))
+    return d * (d + REPAY * s.v[k] * weighed(s, k))
 
 
 cdef inline Place point(const Grid *s, Py_ssize_t k) noexcept nogil:
