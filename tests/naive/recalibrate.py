@@ -158,6 +158,7 @@ class NaiveRecalibrator:
         self.points = [Point(math.pi * i / 8) for i in range(9)]
         self.margins = []
         self.predictions = 0
+        self.lag = 0.0
         self.waiting = {}
 
     def probability(self, score):
@@ -205,7 +206,7 @@ class NaiveRecalibrator:
 
     def update(self, outcome, id_):
         number, s, mean, point, said = self.waiting.pop(id_)
-        late = self.predictions - number - 1
+        self.lag += 0.01 * (self.predictions - number - 1 - self.lag)
         point.visits += 1
         point.bias += point.z - outcome
         at = self.gap(mean)
@@ -216,7 +217,7 @@ class NaiveRecalibrator:
             left.rounds_in_gap = 0
             self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
         likelihoods = said**outcome * (1 - said) ** (1 - outcome)
-        self.weights = self.weights * likelihoods ** (1 / (1 + late / 32))
+        self.weights = self.weights * likelihoods ** (1 / (1 + self.lag / 32))
         self.weights = (1 - 5e-5) * self.weights / self.weights.sum() + 5e-5 * self.priors
         predictions = [expert.predict(s) for expert in self.experts]
         for expert, p in zip(self.experts, predictions, strict=True):

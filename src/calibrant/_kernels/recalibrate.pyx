@@ -43,6 +43,7 @@ cdef enum:
 # The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
 SHARP_PARTS = {
     "w": EXPERTS,
+    "lag": 1,
     "platt": 2 * PLATTS,
     "platt_A": 3 * PLATTS,
     "offset": OFFSETS,
@@ -353,6 +354,8 @@ cdef class RecalibrateKernel:
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
+        if parts["lag"][0] < 0.0:
+            raise ValueError("saved lag must not be negative")
         if not (parts["w"] > 0.0).all() or abs(parts["w"].sum() - 1.0) > 1e-6:
             raise ValueError("saved w must be positive and sum to 1")
         grid_load(&self.safe, state)
