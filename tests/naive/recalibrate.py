@@ -57,7 +57,7 @@ class Offset:
     def predict(self, s):
         return within(sigmoid(self.base(s) + self.c))
 
-    def learn(self, s, p, y):
+    def learn(self, _s, p, y):
         self.curvature = (1 - self.forget) * self.curvature + self.forget
         self.curvature += max(p * (1 - p), 0.001)
         self.c -= (p - y) / self.curvature
