@@ -345,7 +345,7 @@ cdef class RecalibrateKernel:
         check_names(state, {*names, *SHARP_PARTS, *GRID_PARTS})
         cdef int64_t rounds = state["rounds"]
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
-        cdef int64_t opened = check_integer("saved number", state["number"], 0, rounds)
+        cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
         cdef double size = number(state, "size", low=0.0, high=1.7976931348623157e308)
         parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
