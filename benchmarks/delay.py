@@ -69,4 +69,6 @@ def tables(progress):
         else:
             for name, values in figures.items():
                 rows[name] += values
-    yield table("Brier score, made streams of 50,000 rounds", ["outcomes come", *MADE], rows.values())
+    yield table(
+        "Brier score, made streams of 50,000 rounds", ["outcomes come", *MADE], rows.values()
+    )

@@ -20,6 +20,8 @@ SCORES = {
 
 
 class Contrarian:
+    """Plays the less expected outcome."""
+
     def choose(self, points, weights):
         mean = sum(p * w for p, w in zip(points, weights, strict=True))
         return float(mean < 0.5)
@@ -29,6 +31,8 @@ class Contrarian:
 
 
 class Greedy:
+    """Plays the outcome that raises the expected Cal2 most."""
+
     def __init__(self):
         self.visits = defaultdict(int)
         self.bias = defaultdict(float)

@@ -97,19 +97,26 @@ KINDS = {
     "drifting slope": (normal(), lambda x, random, T: x * ramp(T, 1.4, 0.7)),
     "drifting, slowly": (normal(0, 0.8), lambda x, random, T: x + walk(random, T, 0.002)),
     "weather": (normal(-1), lambda x, random, T: x + weather(random, T, 300, 0.8)),
-    "weather, uncertain": (normal(0, 1.3), lambda x, random, T: 0.8 * x + weather(random, T, 1_000, 0.3)),
+    "weather, uncertain": (
+        normal(0, 1.3),
+        lambda x, random, T: 0.8 * x + weather(random, T, 1_000, 0.3),
+    ),
     "storms": (normal(-1), lambda x, random, T: 0.8 * x + weather(random, T, 100, 1.0)),
     "restless": (
         normal(-0.5, 1.2),
-        lambda x, random, T: np.exp(weather(random, T, 200, 0.5)) * x + weather(random, T, 200, 0.6),
+        lambda x, random, T: (
+            np.exp(weather(random, T, 200, 0.5)) * x + weather(random, T, 200, 0.6)
+        ),
     ),
     "regimes": (normal(), lambda x, random, T: x + regimes(random, T, 2_000, 0.4)),
     "replaced models": (
         normal(),
-        lambda x, random, T: np.exp(regimes(random, T, 4_000, 0.4)) * x + regimes(random, T, 4_000, 0.3),
+        lambda x, random, T: (
+            np.exp(regimes(random, T, 4_000, 0.4)) * x + regimes(random, T, 4_000, 0.3)
+        ),
     ),
     "seasons": (normal(), lambda x, random, T: x + 0.4 * np.sin(2 * np.pi * np.arange(T) / 3_000)),
-}  # fmt: skip
+}
 
 
 def scored(kind, rounds, seed):

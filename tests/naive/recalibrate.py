@@ -57,7 +57,7 @@ class Offset:
     def predict(self, s):
         return within(sigmoid(self.base(s) + self.c))
 
-    def learn(self, s, p, y):
+    def learn(self, _s, p, y):
         self.curvature = (1 - self.forget) * self.curvature + self.forget
         self.curvature += max(p * (1 - p), 0.001)
         self.c -= (p - y) / self.curvature
@@ -166,6 +166,7 @@ class NaiveRecalibrator:
         self.points = [Point(math.pi * i / 8) for i in range(9)]
         self.margins = []
         self.predictions = 0
+        self.lag = 0.0
         self.waiting = {}
 
     def probability(self, score):
@@ -231,9 +232,9 @@ class NaiveRecalibrator:
 
     def learn(self, said, outcome):
         """Teach the mixture alone."""
-        late = self.predictions - said.number - 1
+        self.lag += 0.01 * (self.predictions - said.number - 1 - self.lag)
         likelihoods = said.each**outcome * (1 - said.each) ** (1 - outcome)
-        self.weights = self.weights * likelihoods ** (1 / (1 + late / 32))
+        self.weights = self.weights * likelihoods ** (1 / (1 + self.lag / 32))
         self.weights = (1 - 5e-5) * self.weights / self.weights.sum() + 5e-5 * self.priors
         predictions = [expert.predict(said.s) for expert in self.experts]
         for expert, p in zip(self.experts, predictions, strict=True):

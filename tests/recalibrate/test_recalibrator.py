@@ -166,8 +166,8 @@ def test_one_outcome_for_ever_keeps_every_prediction_inside(outcome):
     assert abs(predictions[-1] - outcome) < 0.002
 
 
-# Limits with room for other seeds: three of them measured a Cal2 of 36 at most, and a Brier score
-# 0.0036 above the true map's for ten teeth, 0.0025 or less for the others. Raw inverted scores are
+# Limits with room for other seeds: three of them measured a Cal2 of 38 at most, and a Brier score
+# 0.0027 above the true map's for ten teeth, 0.0024 or less for the others. Raw inverted scores are
 # 0.33 above it.
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_scores(name):
@@ -187,6 +187,23 @@ def test_a_contrary_opponent(name):
         predictions.append(recalibrator.predict(score))
         recalibrator.update(outcomes[-1])
     assert cal2(predictions, outcomes) <= 60
+
+
+# When the bias turns faster than outcomes come, what they say of it is out of date. Three seeds
+# gave 0.0033 above the raw scores at most; weights that do not heed the delay, 0.0157 at least.
+def test_a_bias_that_turns_before_the_outcomes_come():
+    random = np.random.default_rng(6)
+    rounds, late = 20_000, 1_000
+    logits = random.normal(-1, 1, rounds)
+    bias = random.normal(0, 1.2, rounds // 500)[np.arange(rounds) // 500]
+    outcomes = (random.random(rounds) < 1 / (1 + np.exp(-logits - bias))).astype(float)
+    scores = 1 / (1 + np.exp(-logits))
+    recalibrator, predictions = Recalibrator(), np.empty(rounds)
+    for t in range(rounds):
+        predictions[t] = recalibrator.predict(scores[t], id=t)
+        if t >= late:
+            recalibrator.update(outcomes[t - late], id=t - late)
+    assert brier(predictions, outcomes) <= brier(scores, outcomes) + 0.006
 
 
 @pytest.mark.parametrize("name", SCORED)
@@ -221,6 +238,19 @@ def test_a_model_replaced_in_mid_stream():
     means = np.where(np.arange(10_000) < 5000, 1 - scores, scores)
     late = slice(5500, None)
     assert brier(predictions[late], outcomes[late]) <= brier(means[late], outcomes[late]) + 0.01
+
+
+def test_how_late_outcomes_come_survives_saving():
+    """A prediction without an id, overtaken by others, then saved: late it stays."""
+    recalibrator = Recalibrator(seed=5)
+    recalibrator.predict(0.8)
+    for day in range(50):
+        recalibrator.predict(0.3, id=day)
+    other = Recalibrator.from_bytes(recalibrator.to_bytes())
+    for each in (recalibrator, other):
+        each.update(1)
+    assert recalibrator._get_state()["lag"].tolist() == [0.5]
+    assert other.to_bytes() == recalibrator.to_bytes()
 
 
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])

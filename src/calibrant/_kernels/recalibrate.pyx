@@ -44,6 +44,7 @@ cdef enum:
 # The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
 SHARP_PARTS = {
     "w": EXPERTS,
+    "lag": 1,
     "platt": 2 * PLATTS,
     "platt_A": 3 * PLATTS,
     "offset": OFFSETS,
@@ -377,7 +378,7 @@ cdef class RecalibrateKernel:
         check_names(state, {*names, *SHARP_PARTS, *GRID_PARTS})
         cdef int64_t rounds = state["rounds"]
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
-        cdef int64_t opened = check_integer("saved number", state["number"], 0, rounds)
+        cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
         cdef double size = number(state, "size", low=0.0, high=1.7976931348623157e308)
         parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
@@ -386,6 +387,8 @@ cdef class RecalibrateKernel:
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
+        if parts["lag"][0] < 0.0:
+            raise ValueError("saved lag must not be negative")
         if not (parts["w"] > 0.0).all() or abs(parts["w"].sum() - 1.0) > 1e-6:
             raise ValueError("saved w must be positive and sum to 1")
         grid_load(&self.safe, state)

@@ -21,8 +21,9 @@ that of expert i there plus -log(SHARE w0_i), and a further such term for each c
 expert (Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round on, it is
 -log(w0_i) instead.
 
-An outcome that comes `late` predictions late counts 1 / (1 + late / LAG) of a likelihood: what it
-says of the experts may no longer hold, and all those between say much the same.
+Where the last hundred outcomes came `lag` predictions late in the mean, a likelihood counts only
+1 / (1 + lag / LAG): what late outcomes say of the experts may no longer hold, and all those between
+say much the same. All outcomes count alike, however late each was, as lateness may depend on them.
 """
 
 from libc.math cimport exp, log, log1p
@@ -32,7 +33,8 @@ from calibrant._kernels.tally cimport bin_of
 
 cdef double LEAST = 1e-4            # no expert says less than this, or more than 1 - LEAST
 cdef double SHARE = 5e-5            # of the weight goes back to the prior each round
-cdef double LAG = 32.0              # an outcome this late counts half
+cdef double LAG = 32.0              # outcomes this late count half
+cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double START = 10.0            # A at the start
 cdef double FLAT = 0.001            # the least curvature that a Newton step sees
 cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
@@ -119,12 +121,12 @@ cdef double sharp_view(const SharpState *state, double s, View *view) noexcept n
     return sharp_within(m)
 
 
-cdef inline double likelihood(double p, double y, double late) noexcept nogil:
-    if y == 1.0 and late == 0.0:
+cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
+    if y == 1.0 and lag == 0.0:
         return p
-    if y == 0.0 and late == 0.0:
+    if y == 0.0 and lag == 0.0:
         return 1.0 - p
-    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + late / LAG))
+    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + lag / LAG))
 
 
 cdef inline double curvature(double p) noexcept nogil:
@@ -186,8 +188,9 @@ cdef void sharp_learn(
     """
     cdef Py_ssize_t i, j, cell, at = 1
     cdef double total = 0.0, keep, x = view.u + view.v
+    state.lag += LAG_FORGET * (late - state.lag)
     for i in range(EXPERTS):
-        state.w[i] *= likelihood(said[i], y, late)
+        state.w[i] *= likelihood(said[i], y, state.lag)
         total += state.w[i]
     keep = (1.0 - SHARE) / total
     for i in range(EXPERTS):
