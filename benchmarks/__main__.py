@@ -16,6 +16,7 @@ from benchmarks import (  # noqa: E402
     certificates,
     choices,
     compare,
+    delay,
     error,
     figures,
     groups,
@@ -23,6 +24,7 @@ from benchmarks import (  # noqa: E402
     multiclass,
     paper,
     recalibrate,
+    scored,
     speed,
     sweep,
 )
@@ -37,6 +39,8 @@ PARTS = {
     "multiclass": multiclass,
     "compare": compare,
     "sweep": sweep,
+    "scored": scored,
+    "delay": delay,
     "certificates": certificates,
 }
 LONG = {"certificates"}

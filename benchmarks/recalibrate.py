@@ -1,17 +1,19 @@
 """Recalibrators side by side: real scores, hostile scores, speed."""
 
-import sys
 import time
 
 import numpy as np
 
 from benchmarks import speed
 from benchmarks.hostile import MAPS, hostile
+from benchmarks.opponents import OPPONENTS, SCORES, game
 from benchmarks.peers import RiverPair
+from benchmarks.scored import windowed_ece
 from benchmarks.tables import table
 from calibrant import streams
 from calibrant.forecasters.rivals import AbernethyBartlettHazan
-from calibrant.measures import brier, cal2, ece, log_loss
+from calibrant.measures import brier, cal2, log_loss
+from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.rivals import (
     HOPS,
     TOPS,
@@ -23,16 +25,10 @@ from calibrant.recalibrate.rivals import (
     WindowedRefit,
 )
 
-try:
-    from calibrant.recalibrate import Recalibrator
-except ImportError:
-    Recalibrator = None
-
 TITLE = "Recalibration"
 IN_README = ()
 SEEDS = range(5)
 ROUNDS = 50_000
-WINDOW = 1_000
 OURS = "Recalibrator"
 RIVER = "river LogisticRegression, predict + learn"
 
@@ -46,6 +42,7 @@ RANDOM = {
     "HOPS": lambda seed: HOPS(seed=seed),
     "Kuleshov-Ermon, Zoom": lambda seed: KuleshovErmon(seed=seed),
     "Kuleshov-Ermon, ABH": lambda seed: KuleshovErmon(forecaster=AbernethyBartlettHazan, seed=seed),
+    OURS: lambda seed: Recalibrator(seed=seed),
 }
 FIXED = {
     "raw": lambda seed: Raw(),
@@ -58,15 +55,7 @@ FIXED = {
     "sigmoid, last 2,000": refit("sigmoid", 2_000),
     "sigmoid, last 10,000": refit("sigmoid", 10_000),
 }
-if Recalibrator is not None:
-    RANDOM[OURS] = lambda seed: Recalibrator(seed=seed)
 RECALIBRATORS = {**FIXED, **RANDOM}
-
-
-def windowed_ece(predictions, outcomes):
-    """Return the mean ECE of the full windows."""
-    starts = range(0, len(outcomes) - WINDOW + 1, WINDOW)
-    return np.mean([ece(predictions[s : s + WINDOW], outcomes[s : s + WINDOW]) for s in starts])
 
 
 def clipped_log_loss(predictions, outcomes):
@@ -78,7 +67,7 @@ def clipped_log_loss(predictions, outcomes):
 BRIER = "Brier score"
 LOG_LOSS = "Log loss, predictions at least 1/(T+1) from 0 and 1"
 CAL2 = "Exact Cal2 (large where predictions hardly repeat)"
-ECE = f"Mean ECE in windows of {WINDOW:,} rounds"
+ECE = "Mean ECE in windows of 1,000 rounds"
 MEASURES = {
     BRIER: (brier, ".4f"),
     LOG_LOSS: (clipped_log_loss, ".4f"),
@@ -116,7 +105,7 @@ def real_tables(figures):
             [name, *(format(figures[name][stream][which], form) for stream in names)]
             for name in RECALIBRATORS
         ]
-        if OURS in RECALIBRATORS and title in TO_MATCH:
+        if title in TO_MATCH:
             label, rivals = TO_MATCH[title]
             excess = [
                 figures[OURS][stream][which] - min(figures[name][stream][which] for name in rivals)
@@ -150,6 +139,24 @@ def hostile_tables(progress):
         [[name, *row] for name, row in excess.items()],
     )
     yield table(f"Exact Cal2, {title}", head, [[name, *row] for name, row in error.items()])
+
+
+def opponents_table(progress):
+    """Return the Cal2 that opponents force, on scores they do not choose."""
+    rows = []
+    for name, opponent in OPPONENTS.items():
+        for kind in SCORES:
+            progress(f"recalibrate: {name}, {kind} scores")
+            errors = [
+                cal2(*game(Recalibrator(seed=seed), opponent(), kind, ROUNDS, seed))
+                for seed in SEEDS
+            ]
+            rows.append((name, kind, f"{np.mean(errors):.0f}", f"{max(errors):.0f}", "60"))
+    return table(
+        f"Exact Cal2 of the {OURS} against opponents, {ROUNDS:,} rounds",
+        ["opponent", "scores", "mean", "worst of five seeds", "limit for the mean"],
+        rows,
+    )
 
 
 def pair_time(recalibrator, rounds):
@@ -196,9 +203,8 @@ def speed_table():
 
 def tables(progress):
     """Return the tables of this module, one after the other."""
-    if Recalibrator is None:
-        print("calibrant.recalibrate has no Recalibrator: only its rivals run", file=sys.stderr)
     yield from real_tables(on_real_scores(progress))
     yield from hostile_tables(progress)
+    yield opponents_table(progress)
     progress("recalibrate: speed")
     yield speed_table()

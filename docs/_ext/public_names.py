@@ -30,6 +30,11 @@ MODULES = {
     "calibrant.experiments.sweep": "Many cells, crash-safe",
     "calibrant.experiments.results": "Results on disk",
     "calibrant.experiments.summary": "Results in a table",
+    "calibrant.experiments.reproduce": "The paper's Table 1, measured",
+    "calibrant.experiments.table1": "What is claimed",
+    "calibrant.experiments.fits": "How an error grows",
+    "calibrant.experiments.visibility": "Where a claim can show",
+    "calibrant.experiments.costs": "What a round costs",
     "calibrant.testing": "The contract as checks",
 }
 

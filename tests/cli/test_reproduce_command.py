@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from calibrant.cli import console
 from calibrant.experiments.reproduce import SIZES, Measured, Size
 
 
@@ -25,10 +26,20 @@ def test_the_whole_table(calibrant, tmp_path):
     for word in ("Table 1, measured", "restarting pseudo_kl", "quick size", "claims: "):
         assert word in result.stdout
     assert page.read_text().count("\n| ") == len(table) + 1
+    assert "its growth" in result.stdout
     # Everything is there: the second time nothing is played.
     again = calibrant(*arguments)
     assert again.exit_code == result.exit_code
     assert again.stdout == result.stdout
+
+
+def test_a_narrow_terminal_shows_the_verdicts(calibrant, tmp_path, monkeypatch):
+    monkeypatch.setattr(console.out, "width", 90)
+    monkeypatch.setattr(console.err, "width", 90)
+    result = calibrant("reproduce", "--quick", "--out", tmp_path, "--workers", 1)
+    assert "a wider terminal shows more" in result.stdout
+    assert "its growth" not in result.stdout
+    assert result.stdout.count("not visible") > 10
 
 
 def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch):

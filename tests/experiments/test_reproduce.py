@@ -69,9 +69,9 @@ def test_a_world_that_fails_is_not_hidden_by_one_that_passes():
 def test_sizes_where_a_claim_cannot_show_do_not_count():
     claim = row(forecaster="restarting:measure=l2,horizon=T", axis="C")
     errors = grown(claim, 1 / 3, factor=20.0)
-    errors[:, :4] /= 100  # the floor, from which it rises steeply
+    errors[:, :3] /= 100  # the floor, from which it rises steeply
     found = measured(claim, SIZES["default"], errors, {})
-    assert found.counted == [False] * 4 + [True] * 4
+    assert found.counted == [False] * 3 + [True] * 4
     assert found.verdict == "passes"
     assert found.fitted == pytest.approx(1 / 3)
     assert "first block" in found.reason

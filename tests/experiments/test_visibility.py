@@ -26,21 +26,24 @@ def test_the_clip_ends_in_the_epoch_that_first_predicts_less():
     # Epoch m starts after 2^m - 2 rounds and has 2^m.
     length = first + 2
     assert math.log2(length).is_integer()
-    assert length - 2 < clip_start() <= 2 * length
+    assert length - 2 < clip_start(0.1) <= 2 * length
 
 
 def test_an_epoch_counts_from_there_on():
     kl = row(forecaster="epoch-kl")
-    found = visible_sizes(kl, [clip_start() - 1, clip_start(), 10**6], [1, 1, 1], 0)
+    means = [piecewise(1, segments=1, seed=seed).means[0] for seed in range(8)]
+    start = clip_start(min(0.1, *means, 1 - max(means)))
+    assert start > clip_start(0.1)
+    found = visible_sizes(kl, [start - 1, start, 10**6], [1, 1, 1], rounds=0, seeds=8)
     assert found.sizes == (False, True, True)
     assert not found.enough
-    assert f"{clip_start():,}" in found.why
+    assert f"{start:,}" in found.why
 
 
 @pytest.mark.parametrize("error", ["l1", "l2", "pseudo_l2", "pseudo_kl"])
 def test_the_first_block_brings_no_more(error):
     spec = f"restarting:measure={error},horizon=T"
-    claim = row(forecaster=spec, axis="C")
+    claim = rows(forecaster=spec, axis="C")[0]
     T = 50_000
     forecaster = Restarting(error, horizon=T)
     forecaster.run(piecewise(T, levels=[0.1, 0.9] * 20, seed=2).outcomes)
@@ -54,7 +57,9 @@ def test_the_first_block_brings_no_more(error):
 def test_in_c_the_guess_must_grow():
     claim = row(forecaster="restarting:measure=l2,horizon=T", axis="C")
     least = first_block(claim, 100_000)
-    found = visible_sizes(claim, [1, 2, 3, 4], [least - 1, least, 2 * least, 3 * least], 100_000)
+    found = visible_sizes(
+        claim, [1, 2, 3, 4], [least - 1, least, 2 * least, 3 * least], rounds=100_000, seeds=2
+    )
     assert found.sizes == (False, True, True, True)
     assert found.enough
 
@@ -62,7 +67,7 @@ def test_in_c_the_guess_must_grow():
 @pytest.mark.parametrize("axis", ["C", "K"])
 def test_printed_thresholds_are_never_passed(axis):
     for claim in rows(kind="restarting", constants="paper", axis=axis):
-        found = visible_sizes(claim, [1, 2, 3], [900.0, 9000.0, 20_000.0], 100_000)
+        found = visible_sizes(claim, [1, 2, 3], [900.0, 9000.0, 20_000.0], rounds=100_000, seeds=2)
         assert found.sizes == (False,) * 3
         assert "20,000" in found.why
 
@@ -77,7 +82,7 @@ def test_the_cap_of_msmwc():
 
     assert enough(T)
     assert not enough(round(T / 1.02))
-    assert visible_sizes(claim, [1000, T], [1, 1], 0).sizes == (False, True)
+    assert visible_sizes(claim, [1000, T], [1, 1], rounds=0, seeds=2).sizes == (False, True)
     refined = row(
         kind="refined", constants="paper", situation="C of order T", theorem="cal1_better"
     )
@@ -91,4 +96,5 @@ def test_everything_else_shows_everywhere():
         )
         swap = claim.kind == "refined" and "pseudo" in claim.forecaster
         if tuned or swap or (claim.situation == "i.i.d." and claim.kind != "epoch-kl"):
-            assert visible_sizes(claim, [10, 20], [1.0, 1.0], 1000) == ((True, True), None)
+            found = visible_sizes(claim, [10, 20], [1.0, 1.0], rounds=1000, seeds=2)
+            assert found == ((True, True), None)

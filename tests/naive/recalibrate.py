@@ -31,7 +31,7 @@ class Scaling:
 
     def __init__(self, start, features, forget):
         self.a = np.array(start, dtype=float)
-        self.matrix = np.eye(len(start))
+        self.matrix = 10 * np.eye(len(start))
         self.features = features
         self.forget = forget
 
@@ -45,6 +45,22 @@ class Scaling:
         self.matrix = (1 - self.forget) * self.matrix + self.forget * identity
         self.matrix += curvature * np.outer(f, f)
         self.a = self.a - np.linalg.solve(self.matrix, (p - y) * f)
+
+
+class Offset:
+    """A Newton step on the log loss of a number added to the logit of some other expert."""
+
+    def __init__(self, base, forget):
+        self.base, self.forget = base, forget
+        self.c, self.curvature = 0.0, 10.0
+
+    def predict(self, s):
+        return within(sigmoid(self.base(s) + self.c))
+
+    def learn(self, _s, p, y):
+        self.curvature = (1 - self.forget) * self.curvature + self.forget
+        self.curvature += max(p * (1 - p), 0.001)
+        self.c -= (p - y) / self.curvature
 
 
 class Bins:
@@ -75,15 +91,20 @@ def beta_features(s):
 
 
 def make_experts():
-    experts = [Identity()]
-    for forget in (0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2):
-        experts.append(Scaling([1, 0], platt_features, forget))
-    for forget in (0, 1e-3, 1e-2):
-        experts.append(Scaling([1, 1, 0], beta_features, forget))
-    for count in (10, 20, 50):
-        for forget in (0, 1e-3, 1e-2):
-            experts.append(Bins(count, forget))
-    return experts
+    """Return the experts and their prior weights."""
+    shapes = [
+        (6, [Identity()]),
+        (5, [Scaling([1, 0], platt_features, f) for f in (0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)]),
+        (3, []),
+        (1, [Scaling([1, 1, 0], beta_features, f) for f in (0, 1e-3, 1e-2)]),
+        (1, [Bins(count, f) for count in (10, 30, 100) for f in (0, 1e-3, 1e-2)]),
+    ]
+    slow = shapes[1][1][0]
+    shapes[2][1].append(Offset(lambda s: math.log(s / (1 - s)), 0))
+    for forget in (3e-3, 1e-2, 3e-2, 1e-1):
+        shapes[2][1].append(Offset(lambda s: float(slow.a @ platt_features(s)), forget))
+    priors = [weight / 16 / len(experts) for weight, experts in shapes for _ in experts]
+    return [expert for _, experts in shapes for expert in experts], np.array(priors)
 
 
 @dataclass
@@ -95,7 +116,8 @@ class Point:
 
     @property
     def z(self):
-        return math.sin(self.theta / 2) ** 2 if self.theta < math.pi else 1.0
+        exact = {math.pi / 2: 0.5, math.pi: 1.0}
+        return exact.get(self.theta, math.sin(self.theta / 2) ** 2)
 
     @property
     def variance(self):
@@ -108,7 +130,7 @@ class Point:
     @property
     def excess(self):
         """By how much the cost is more than chance explains."""
-        return self.cost - 5 - math.log(self.visits * self.variance + 1)
+        return self.cost - 2 - 1.5 * math.log(self.visits * self.variance + 1)
 
     @property
     def leaning(self):
@@ -122,11 +144,12 @@ class Point:
 
     def charge(self, mean):
         distance = self.z - mean
-        return distance**2 + self.variance * self.weighed_bias * distance
+        return distance**2 + self.variance * self.weighed_bias * distance / 2
 
 
 @dataclass
 class Said:
+    number: int  # of predictions before
     s: float  # the score as a probability
     each: np.ndarray  # what each expert says
     mean: float  # and all together
@@ -138,10 +161,12 @@ class NaiveRecalibrator:
     def __init__(self, kind="probability", seed=0):
         self.kind = kind
         self.draws = Draws(seed)
-        self.experts = make_experts()
-        self.weights = np.full(len(self.experts), 1 / len(self.experts))
-        self.points = [Point(math.pi * i / 16) for i in range(17)]
+        self.experts, self.priors = make_experts()
+        self.weights = self.priors
+        self.points = [Point(math.pi * i / 8) for i in range(9)]
         self.margins = []
+        self.predictions = 0
+        self.lag = 0.0
         self.waiting = {}
 
     def probability(self, score):
@@ -176,7 +201,8 @@ class NaiveRecalibrator:
         """Return what the experts say of a score, before it goes to the grid."""
         s = self.probability(score)
         said = np.array([expert.predict(s) for expert in self.experts])
-        return Said(s, said, within(float(self.weights @ said)))
+        self.predictions += 1
+        return Said(self.predictions - 1, s, said, within(float(self.weights @ said)))
 
     def predict(self, score, id_):
         said = self.say(score)
@@ -206,7 +232,10 @@ class NaiveRecalibrator:
 
     def learn(self, said, outcome):
         """Teach the mixture alone."""
-        self.weights = self.weights * said.each**outcome * (1 - said.each) ** (1 - outcome)
-        self.weights = (1 - 1e-4) * self.weights / self.weights.sum() + 1e-4 / len(self.experts)
-        for expert in self.experts:
-            expert.learn(said.s, expert.predict(said.s), outcome)
+        self.lag += 0.01 * (self.predictions - said.number - 1 - self.lag)
+        likelihoods = said.each**outcome * (1 - said.each) ** (1 - outcome)
+        self.weights = self.weights * likelihoods ** (1 / (1 + self.lag / 32))
+        self.weights = (1 - 5e-5) * self.weights / self.weights.sum() + 5e-5 * self.priors
+        predictions = [expert.predict(said.s) for expert in self.experts]
+        for expert, p in zip(self.experts, predictions, strict=True):
+            expert.learn(said.s, p, outcome)

@@ -113,7 +113,7 @@ def test_what_is_proved_of_the_safe_stage(name):
     mixed_rounds, ever_mixed = 0, set()
     for state, points, weights, _ in contrary(Recalibrator(seed=1), scores):
         z, v, n, S = state["z"], state["v"], state["n"], state["S"]
-        e, k = S**2 / (n * v + 1), 5 + np.log(n * v + 1)
+        e, k = S**2 / (n * v + 1), 2 + 1.5 * np.log(n * v + 1)
         at = np.searchsorted(z, points)
         assert (z[at] == points).all()
         assert ((points > 0) & (points < 1)).all()
@@ -140,10 +140,11 @@ def test_what_is_proved_of_the_safe_stage(name):
 
 @pytest.mark.parametrize("name", ["switched", "ten teeth"])
 def test_the_mixture_follows_the_best_expert_of_any_stretch(name):
-    """A weight never falls below 0.0001 / 20, and keeps 0.9999 of itself a round."""
+    """A weight never falls below 0.00005 of its prior, and keeps 0.99995 of itself a round."""
     scores, _, outcomes = hostile(name, 12_000, seed=3)
     recalibrator = Recalibrator(seed=3)
-    likelihoods = np.empty((12_000, 21))  # of the mixture, then of each expert
+    priors = recalibrator._get_state()["w"]
+    likelihoods = np.empty((12_000, 25))  # of the mixture, then of each expert
     for t in range(12_000):
         begun = _, _, mean, _, said = recalibrator._begin(scores[t])
         words = np.array([mean, *np.frombuffer(said)])
@@ -152,8 +153,9 @@ def test_the_mixture_follows_the_best_expert_of_any_stretch(name):
     losses = -np.log(likelihoods)
     for start, end in [(0, 12_000), (4900, 5100), (5000, 5200), (5000, 10_000), (11_000, 12_000)]:
         mixture, *experts = losses[start:end].sum(axis=0)
-        slack = np.log(20 / 1e-4) - (end - start) * np.log(1 - 1e-4)
-        assert mixture <= min(experts) + slack
+        head_start = -np.log(priors if start == 0 else 5e-5 * priors)
+        slack = head_start - (end - start) * np.log(1 - 5e-5)
+        assert mixture <= (experts + slack).min()
 
 
 @pytest.mark.parametrize("outcome", [0, 1])
@@ -164,8 +166,8 @@ def test_one_outcome_for_ever_keeps_every_prediction_inside(outcome):
     assert abs(predictions[-1] - outcome) < 0.002
 
 
-# Limits with room for other seeds: three of them measured a Cal2 of 36 at most, and a Brier score
-# 0.0036 above the true map's for ten teeth, 0.0025 or less for the others. Raw inverted scores are
+# Limits with room for other seeds: three of them measured a Cal2 of 38 at most, and a Brier score
+# 0.0027 above the true map's for ten teeth, 0.0024 or less for the others. Raw inverted scores are
 # 0.33 above it.
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_scores(name):
@@ -185,6 +187,23 @@ def test_a_contrary_opponent(name):
         predictions.append(recalibrator.predict(score))
         recalibrator.update(outcomes[-1])
     assert cal2(predictions, outcomes) <= 60
+
+
+# When the bias turns faster than outcomes come, what they say of it is out of date. Three seeds
+# gave 0.0033 above the raw scores at most; weights that do not heed the delay, 0.0157 at least.
+def test_a_bias_that_turns_before_the_outcomes_come():
+    random = np.random.default_rng(6)
+    rounds, late = 20_000, 1_000
+    logits = random.normal(-1, 1, rounds)
+    bias = random.normal(0, 1.2, rounds // 500)[np.arange(rounds) // 500]
+    outcomes = (random.random(rounds) < 1 / (1 + np.exp(-logits - bias))).astype(float)
+    scores = 1 / (1 + np.exp(-logits))
+    recalibrator, predictions = Recalibrator(), np.empty(rounds)
+    for t in range(rounds):
+        predictions[t] = recalibrator.predict(scores[t], id=t)
+        if t >= late:
+            recalibrator.update(outcomes[t - late], id=t - late)
+    assert brier(predictions, outcomes) <= brier(scores, outcomes) + 0.006
 
 
 @pytest.mark.parametrize("name", SCORED)
@@ -219,6 +238,19 @@ def test_a_model_replaced_in_mid_stream():
     means = np.where(np.arange(10_000) < 5000, 1 - scores, scores)
     late = slice(5500, None)
     assert brier(predictions[late], outcomes[late]) <= brier(means[late], outcomes[late]) + 0.01
+
+
+def test_how_late_outcomes_come_survives_saving():
+    """A prediction without an id, overtaken by others, then saved: late it stays."""
+    recalibrator = Recalibrator(seed=5)
+    recalibrator.predict(0.8)
+    for day in range(50):
+        recalibrator.predict(0.3, id=day)
+    other = Recalibrator.from_bytes(recalibrator.to_bytes())
+    for each in (recalibrator, other):
+        each.update(1)
+    assert recalibrator._get_state()["lag"].tolist() == [0.5]
+    assert other.to_bytes() == recalibrator.to_bytes()
 
 
 @pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])

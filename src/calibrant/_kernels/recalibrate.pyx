@@ -13,18 +13,11 @@ import numpy as np
 
 from calibrant._checks import as_series, check_integer, check_same_length, describe
 from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_free, grid_load, grid_save
+from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of, as_outcome
 from calibrant._kernels.kernel import check_range, chunk_of
-from calibrant._kernels.safe cimport (
-    Place,
-    SafeState,
-    safe_free,
-    safe_learn,
-    safe_place,
-    safe_reserve,
-    safe_start,
-    safe_weigh,
-)
+from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.scored cimport ROUND_SIZE, Round, again, kept
 from calibrant._kernels.sharp cimport (
@@ -32,6 +25,7 @@ from calibrant._kernels.sharp cimport (
     CELLS,
     EXPERTS,
     MEMORIES,
+    OFFSETS,
     PLATTS,
     SharpState,
     View,
@@ -50,14 +44,16 @@ cdef enum:
 # The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
 SHARP_PARTS = {
     "w": EXPERTS,
+    "lag": 1,
     "platt": 2 * PLATTS,
     "platt_A": 3 * PLATTS,
+    "offset": OFFSETS,
+    "offset_A": OFFSETS,
     "beta": 3 * BETAS,
     "beta_A": 6 * BETAS,
     "Y": MEMORIES * CELLS,
     "N": MEMORIES * CELLS,
 }
-SAFE_PARTS = ("theta", "z", "v", "n", "S", "g")
 
 
 ROUND = ROUND_SIZE
@@ -78,7 +74,7 @@ cdef class RecalibrateKernel:
     """The mixture and the grid of one Recalibrator."""
 
     cdef SharpState sharp
-    cdef SafeState safe
+    cdef Grid safe
     cdef int _kind
     cdef double size              # mean absolute margin so far
     cdef uint64_t _seed
@@ -103,7 +99,7 @@ cdef class RecalibrateKernel:
         self._key = scramble(self._seed)
 
     def __dealloc__(self):
-        safe_free(&self.safe)
+        grid_free(&self.safe)
 
     # -- one round ------------------------------------------------------------------------------
 
@@ -150,7 +146,7 @@ cdef class RecalibrateKernel:
         """Learn the outcome of a round that stayed off the grid."""
         if self.view_age != self._learned or self.view.s != r.s:
             self.look(r.s)
-        sharp_learn(&self.sharp, &self.view, r.said, y)
+        sharp_learn(&self.sharp, &self.view, r.said, y, <double>(self._rounds - r.number - 1))
         self._learned += 1
 
     cdef int finish(self, const Round *r, double y) noexcept nogil:
@@ -361,59 +357,46 @@ cdef class RecalibrateKernel:
     # -- saving ---------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + 8 * self.safe.room * sizeof(double)
+        return object.__sizeof__(self) + grid_bytes(&self.safe)
 
     def _get_state(self):
         """Return everything the past left behind, as arrays and numbers by name."""
         self.enter()
-        cdef SafeState *s = &self.safe
         state = {"learned": self._learned, "size": self.size}
+        state["number"] = self.current.number if self._open else 0
         cdef double *part = <double *>&self.sharp
         for name, count in SHARP_PARTS.items():
             state[name] = array_of(part, count)
             part += <Py_ssize_t>count
-        state["theta"], state["z"] = array_of(s.theta, s.count), array_of(s.z, s.count)
-        state["v"], state["n"] = array_of(s.v, s.count), array_of(s.n, s.count)
-        state["S"], state["g"] = array_of(s.S, s.count), array_of(s.g, s.count)
+        state |= grid_save(&self.safe)
         state["open"] = array_of(&self.current.s, ROUND if self._open else 0)
         return state
 
     def _set_state(self, state):
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
-        check_names(state, {"rounds", "learned", "size", "open", *SHARP_PARTS, *SAFE_PARTS})
+        names = {"rounds", "learned", "size", "number", "open"}
+        check_names(state, {*names, *SHARP_PARTS, *GRID_PARTS})
         cdef int64_t rounds = state["rounds"]
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
+        cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
         cdef double size = number(state, "size", low=0.0, high=1.7976931348623157e308)
         parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
-        cdef const double[::1] theta = floats(state, "theta", low=0.0)
-        cdef Py_ssize_t count = theta.shape[0], i
-        cdef const double[::1] z = floats(state, "z", size=count, low=0.0)
-        cdef const double[::1] v = floats(state, "v", size=count, low=0.0)
-        cdef const double[::1] n = floats(state, "n", size=count, low=0.0)
-        cdef const double[::1] S = floats(state, "S", size=count)
-        cdef const double[::1] g = floats(state, "g", size=count, low=0.0)
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
         cdef const double[::1] sharp = np.concatenate(list(parts.values()))
-        if count < 3 or z[0] != 0.0 or z[count - 1] != 1.0:
-            raise ValueError("saved z must run from 0 to 1 over three points or more")
-        for i in range(1, count):
-            if not (theta[i - 1] < theta[i] and z[i - 1] < z[i]):
-                raise ValueError(f"saved points must increase, they do not at point {i}")
+        cdef Py_ssize_t i
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
+        if parts["lag"][0] < 0.0:
+            raise ValueError("saved lag must not be negative")
         if not (parts["w"] > 0.0).all() or abs(parts["w"].sum() - 1.0) > 1e-6:
             raise ValueError("saved w must be positive and sum to 1")
-        cdef SafeState *s = &self.safe
-        if safe_reserve(s, count) < 0:
-            raise MemoryError
+        grid_load(&self.safe, state)
+        for i in range(self.safe.count):
+            safe_weigh(&self.safe, i)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
-        s.count = count
-        for i in range(count):
-            s.theta[i], s.z[i], s.v[i] = theta[i], z[i], v[i]
-            s.n[i], s.S[i], s.g[i] = n[i], S[i], g[i]
-            safe_weigh(s, i)
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:
+            self.current.number = opened
             memcpy(&self.current.s, &waiting[0], ROUND * sizeof(double))

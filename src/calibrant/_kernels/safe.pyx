@@ -1,18 +1,20 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 """Safe: a mean m is rounded to a zooming grid, and moved only off points known to be biased.
 
-Symbols as in Zoom: theta, z, v, n, S, e = S^2 / (n v + 1), g. A point is *neutral* while
-e <= k = 5 + log(n v + 1): its bias is within sqrt(k) standard errors, a little more for a point
-that was looked at often. Otherwise it *under-predicts* (S < 0) or *over-predicts* (S > 0). The
-sentinel 0 counts as under-predicting, 1 as over-predicting, and neither is ever predicted.
+Symbols as in Zoom: theta, z, v, n, S, g; but e = S^2 / (n v + 1) - k is by how much the bias costs
+more than chance explains, with k = 2 + 1.5 log(n v + 1). A point is *neutral* while e <= 0: its
+bias is within sqrt(k) standard errors, more of them for a point that was looked at often. Otherwise
+it *under-predicts* (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as under-predicting, 1
+as over-predicting, and neither is ever predicted.
 
 With D = (n + 1) v + 1, a round that is to predict a mean m goes
 
-1. where both ends of m's gap are neutral, to the end with the smaller charge d^2 + v S d / D, where
-   d = z - m: the squared distance, plus half of what the visit is expected to add to v e if m is
-   right. So nearby ends are preferred, and among them the one whose bias the visit repays;
+1. where both ends of m's gap are neutral, to the end with the smaller charge d^2 + v S d / (2 D),
+   where d = z - m: the squared distance, plus a quarter of what the visit is expected to add to v
+   S^2 / D if m is right. So nearby ends are preferred, and among them the one whose bias the visit
+   repays;
 2. otherwise to the admissible place nearest to m: a neutral point, or neighbours of which the left
-   under-predicts and the right over-predicts, mixed each with the other's slope (e - k) |S| / D.
+   under-predicts and the right over-predicts, mixed each with the other's slope e |S| / D.
 
 Every outcome counts for the gap that its m lies in, wherever it was played, and a gap with enough
 of them is cut. So where points went bad, fresh ones follow, and no hole stays around m.
@@ -25,142 +27,84 @@ predicted.)
 **What bounds S.** A point that is neutral when it is predicted has |S| <= sqrt(k (n v + 1)) before
 the outcome and moves by less than 1, while k and n v only grow. So |S| < sqrt(k (n v + 1)) + 1
 after each of its visits but those that were mixed or beside a sentinel, whatever the outcomes. For
-mixed rounds take the potential Phi, half the sum of (e - k)^2 over the points that are not neutral;
-that k grows with n can only lower it. A visit changes e by exactly (2 S d + d^2 - e v) / D, now
-with d = z - y. With a, b the slopes of the left and the right end, the left is drawn with
+mixed rounds take the potential Phi, half the sum of e^2 over the points that are not neutral; that
+k grows with n can only lower it. With c = e + k, a visit changes c by exactly (2 S d + d^2 - c v) /
+D, now with d = z - y. With a, b the slopes of the left and the right end, the left is drawn with
 probability b / (a + b), and the first term moves Phi, to first order, by 2 a b / (a + b) (z_right -
 z_left) in the mean, the same for every outcome: no opponent who does not see the draw can choose
-it. The other two terms lower Phi where v >= 1/5, that is for z in [0.28, 0.72], since d^2 < 1 and e
-> 5. Slopes that start from zero at the threshold matter: with slopes |S| / D an opponent loads a
-neutral point for nothing and lets mixing pass the load on.
+it. The other two terms lower Phi where d^2 < c v, as they do for every z in [1/3, 2/3], since there
+d^2 <= 4/9 <= 2 v and c > 2. Slopes that start from zero at the threshold matter: with slopes |S| /
+D an opponent loads a neutral point for nothing and lets mixing pass the load on.
 """
 
-from libc.math cimport M_PI, cos, log, sin
-from libc.stdlib cimport free
-from libc.string cimport memmove
+from libc.math cimport log
 
-from calibrant._kernels.memory cimport resize
+from calibrant._kernels.grid cimport Grid, grid_cut, grid_find, grid_reserve, grid_start
 
-cdef int COLUMNS = 8
-cdef Py_ssize_t GAPS = 16   # at the start, of equal width in theta
-cdef double NEUTRAL = 5.0   # the cost at which a point without visits would stop being neutral
+cdef Py_ssize_t GAPS = 8    # at the start, of equal width in theta
+cdef double NEUTRAL = 2.0   # the cost at which a point without visits would stop being neutral
+cdef double LENIENT = 1.5   # and by how much that grows with the log of its visits
+cdef double REPAY = 0.5     # weight of a point's bias against the squared distance
 cdef double CUT = 1 / 64.0  # a gap is cut once g (its width)^2 passes this, times all gaps
 
 
-cdef inline void columns_of(SafeState *s, double ***columns) noexcept nogil:
-    columns[0], columns[1], columns[2], columns[3] = &s.theta, &s.z, &s.v, &s.n
-    columns[4], columns[5], columns[6], columns[7] = &s.S, &s.e, &s.k, &s.g
-
-
-cdef void safe_weigh(SafeState *s, Py_ssize_t i) noexcept nogil:
-    """Compute what follows from the visits and the bias of point i."""
+cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil:
+    """Compute by how much more the bias of point i costs than chance explains."""
     cdef double noise = s.n[i] * s.v[i] + 1.0
-    s.e[i] = s.S[i] * s.S[i] / noise
-    s.k[i] = NEUTRAL + log(noise)
+    s.e[i] = s.S[i] * s.S[i] / noise - NEUTRAL - LENIENT * log(noise)
 
 
-cdef int safe_reserve(SafeState *s, Py_ssize_t count) noexcept nogil:
-    cdef double **columns[8]
-    if count <= s.room:
-        return 0
-    columns_of(s, columns)
-    if resize(columns, COLUMNS, 2 * count) < 0:
+cdef int safe_start(Grid *s) noexcept nogil:
+    """Start with points at equal angles; -1 when there is no memory."""
+    cdef Py_ssize_t i
+    if grid_start(s, GAPS) < 0:
         return -1
-    s.room = 2 * count
+    for i in range(s.count):
+        safe_weigh(s, i)
     return 0
 
 
-cdef void safe_free(SafeState *s) noexcept nogil:
-    cdef double **columns[8]
-    cdef Py_ssize_t i
-    columns_of(s, columns)
-    for i in range(COLUMNS):
-        free(columns[i][0])
-
-
-cdef void insert(SafeState *s, Py_ssize_t at, double theta, double z, double v) noexcept nogil:
-    """Put a fresh point at index `at`; there must be room. Both gaps beside it start anew."""
-    cdef double **columns[8]
-    cdef Py_ssize_t i
-    columns_of(s, columns)
-    for i in range(COLUMNS):
-        memmove(columns[i][0] + at + 1, columns[i][0] + at, (s.count - at) * sizeof(double))
-    s.theta[at], s.z[at], s.v[at] = theta, z, v
-    s.n[at] = s.S[at] = s.g[at] = 0.0
-    safe_weigh(s, at)
-    if at > 0:
-        s.g[at - 1] = 0.0
-    s.count += 1
-
-
-cdef int safe_start(SafeState *s) noexcept nogil:
-    """Start with points at equal angles."""
-    cdef Py_ssize_t i
-    cdef double theta, a, b
-    if safe_reserve(s, GAPS + 1) < 0:
-        return -1
-    insert(s, 0, 0.0, 0.0, 0.0)
-    for i in range(1, GAPS):
-        theta = M_PI * i / GAPS
-        a, b = sin(0.5 * theta), cos(0.5 * theta)
-        insert(s, i, theta, a * a, (a * a) * (b * b))
-    insert(s, GAPS, M_PI, 1.0, 0.0)
-    return 0
-
-
-cdef Py_ssize_t safe_find(const SafeState *s, double z) noexcept nogil:
-    """Return the last point at or below z, for z in [0, 1)."""
-    cdef Py_ssize_t lo = 0, hi = s.count - 1, k
-    while hi - lo > 1:
-        k = (lo + hi) >> 1
-        if s.z[k] <= z:
-            lo = k
-        else:
-            hi = k
-    return lo
-
-
-cdef inline int leaning(const SafeState *s, Py_ssize_t k) noexcept nogil:
+cdef inline int leaning(const Grid *s, Py_ssize_t k) noexcept nogil:
     """Return -1 for a point that under-predicts, 0 for a neutral one, 1 if it over-predicts."""
     if k == 0:
         return -1
     if k == s.count - 1:
         return 1
-    if s.e[k] <= s.k[k]:
+    if s.e[k] <= 0.0:
         return 0
     return 1 if s.S[k] > 0.0 else -1
 
 
-cdef inline double weighed(const SafeState *s, Py_ssize_t k) noexcept nogil:
+cdef inline double weighed(const Grid *s, Py_ssize_t k) noexcept nogil:
     """Return S / D."""
     return s.S[k] / ((s.n[k] + 1.0) * s.v[k] + 1.0)
 
 
-cdef inline double charge(const SafeState *s, Py_ssize_t k, double m) noexcept nogil:
+cdef inline double charge(const Grid *s, Py_ssize_t k, double m) noexcept nogil:
     """Return what predicting point k for a mean m is taken to cost."""
     cdef double d = s.z[k] - m
-    return d * (d + s.v[k] * weighed(s, k))
+    return d * (d + REPAY * s.v[k] * weighed(s, k))
 
 
-cdef inline Place point(const SafeState *s, Py_ssize_t k) noexcept nogil:
+cdef inline Place point(const Grid *s, Py_ssize_t k) noexcept nogil:
     return Place(s.z[k], s.z[k], 1.0)
 
 
-cdef Place mixed(const SafeState *s, Py_ssize_t k) noexcept nogil:
+cdef Place mixed(const Grid *s, Py_ssize_t k) noexcept nogil:
     """Mix point k and the next, which lean apart, each with the other's slope."""
     cdef double a, b
     if k == 0:
         return point(s, 1)
     if k == s.count - 2:
         return point(s, k)
-    a = (s.e[k] - s.k[k]) * -weighed(s, k)
-    b = (s.e[k + 1] - s.k[k + 1]) * weighed(s, k + 1)
+    a = s.e[k] * -weighed(s, k)
+    b = s.e[k + 1] * weighed(s, k + 1)
     return Place(s.z[k], s.z[k + 1], b / (a + b))
 
 
-cdef Place safe_place(const SafeState *s, double m) noexcept nogil:
+cdef Place safe_place(const Grid *s, double m) noexcept nogil:
     """Choose where to play for a mean m inside (0, 1)."""
-    cdef Py_ssize_t last = s.count - 1, i = safe_find(s, m), j = i + 1
+    cdef Py_ssize_t last = s.count - 1, i = grid_find(s, m), j = i + 1
     cdef int left = leaning(s, i), right = leaning(s, j)
     if left == 0 and right == 0:
         return point(s, i if charge(s, i, m) <= charge(s, j, m) else j)
@@ -184,25 +128,21 @@ cdef Place safe_place(const SafeState *s, double m) noexcept nogil:
             j += 1
 
 
-cdef int safe_learn(SafeState *s, double m, double z, double y) noexcept nogil:
+cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     """Charge the outcome to z, which was predicted for m, and cut m's gap if it has earned it.
 
     Returns 0, or -1 when there was no memory and nothing changed.
     """
-    cdef Py_ssize_t k = safe_find(s, z)
-    cdef double theta, w, a, b
-    if safe_reserve(s, s.count + 1) < 0:
+    cdef Py_ssize_t k = grid_find(s, z)
+    cdef double w
+    if grid_reserve(s, s.count + 1) < 0:
         return -1
     s.n[k] += 1.0
     s.S[k] += z - y
     safe_weigh(s, k)
-    k = safe_find(s, m)
+    k = grid_find(s, m)
     s.g[k] += 1.0
     w = s.theta[k + 1] - s.theta[k]
-    if s.g[k] * w * w > CUT * (s.count - 1):
-        theta = 0.5 * (s.theta[k] + s.theta[k + 1])
-        a, b = sin(0.5 * theta), cos(0.5 * theta)
-        # A gap too thin for a number in between stays whole.
-        if s.z[k] < a * a < s.z[k + 1]:
-            insert(s, k + 1, theta, a * a, (a * a) * (b * b))
+    if s.g[k] * w * w > CUT * (s.count - 1) and grid_cut(s, k):
+        safe_weigh(s, k + 1)
     return 0

@@ -1,18 +1,22 @@
 # How many experts of each shape; `sharp.pyx` gives their memories.
 cdef enum:
-    PLATTS = 7
+    PLATTS = 6
+    OFFSETS = 5
     BETAS = 3
     GRIDS = 3
     MEMORIES = 3
-    CELLS = 80                      # bins of all grids: 10 + 20 + 50
-    EXPERTS = 1 + PLATTS + BETAS + GRIDS * MEMORIES
+    CELLS = 140                     # bins of all grids: 10 + 30 + 100
+    EXPERTS = 1 + PLATTS + OFFSETS + BETAS + GRIDS * MEMORIES
 
 
 # Everything the mixture has learned.
 cdef struct SharpState:
     double[EXPERTS] w               # weights, summing to 1
+    double lag                      # how many predictions late the last outcomes came, in the mean
     double[2 * PLATTS] platt        # (a, b) of each
     double[3 * PLATTS] platt_A      # upper triangle of its matrix, row by row
+    double[OFFSETS] offset
+    double[OFFSETS] offset_A
     double[3 * BETAS] beta          # (a, b, c) of each
     double[6 * BETAS] beta_A
     double[MEMORIES * CELLS] Y      # outcomes seen in a bin, faded
@@ -32,5 +36,5 @@ cdef void sharp_start(SharpState *s) noexcept nogil
 cdef double sharp_within(double p) noexcept nogil
 cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double y
+    SharpState *state, const View *view, const double *said, double y, double late
 ) noexcept nogil

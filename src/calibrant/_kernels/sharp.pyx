@@ -5,17 +5,25 @@ The experts, at a score s with x = log s - log(1 - s):
 
 - the identity, which says s;
 - Platt scaling, sigmoid(a x + b);
+- an offset, sigmoid(x + c), and offsets to the Platt scaling that forgets nothing,
+  sigmoid(a x + b + c), which move faster than a slope can be learned;
 - beta scaling, sigmoid(a log s - b log(1 - s) + c) (Kull, Silva Filho & Flach 2017);
-- the mean outcome of the score's bin, (2 s + Y) / (2 + N), on grids of 10, 20 and 50 bins.
+- the mean outcome of the score's bin, (2 s + Y) / (2 + N), on grids of 10, 30 and 100 bins.
 
-Platt and beta scaling take Newton steps on the log loss, one a round: with f the features and p
-the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), 0.001), and the parameters
-move by -A^-1 (p - y) f. As A starts at I it never falls below I, so no step is longer than |f|.
+All but the first and the last take Newton steps on the log loss, one a round: with f the features
+and p the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), 0.001), and the
+parameters move by -A^-1 (p - y) f. A starts at 10 I, which is a prior of standard deviation 0.3 on
+each parameter, and never falls below I, so no step is longer than |f|.
 
-The mixture's weights are multiplied by each expert's likelihood of the outcome and then shared a
-little. Its log loss over any stretch of rounds is therefore at most that of the best expert there
-plus log(EXPERTS / SHARE), and a further such term for each change of the best expert (Herbster &
-Warmuth 1998), plus SHARE / (1 - SHARE) a round.
+The mixture's weights start at a prior w0, are multiplied by each expert's likelihood of the outcome
+and then moved a little, by SHARE, towards w0. So its log loss over any stretch of rounds is at most
+that of expert i there plus -log(SHARE w0_i), and a further such term for each change of the best
+expert (Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round on, it is
+-log(w0_i) instead.
+
+Where the last hundred outcomes came `lag` predictions late in the mean, a likelihood counts only
+1 / (1 + lag / LAG): what late outcomes say of the experts may no longer hold, and all those between
+say much the same. All outcomes count alike, however late each was, as lateness may depend on them.
 """
 
 from libc.math cimport exp, log, log1p
@@ -24,18 +32,32 @@ from libc.string cimport memset
 from calibrant._kernels.tally cimport bin_of
 
 cdef double LEAST = 1e-4            # no expert says less than this, or more than 1 - LEAST
-cdef double SHARE = 1e-4            # of the weight is spread evenly each round
+cdef double SHARE = 5e-5            # of the weight goes back to the prior each round
+cdef double LAG = 32.0              # outcomes this late count half
+cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
+cdef double START = 10.0            # A at the start
 cdef double FLAT = 0.001            # the least curvature that a Newton step sees
 cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
 
 cdef double[PLATTS] PLATT_FORGETS
-PLATT_FORGETS[:] = [0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
+PLATT_FORGETS[:] = [0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
+cdef double[OFFSETS] OFFSET_FORGETS  # the first is to the score, the others to the first Platt
+OFFSET_FORGETS[:] = [0.0, 3e-3, 1e-2, 3e-2, 1e-1]
 cdef double[BETAS] BETA_FORGETS
 BETA_FORGETS[:] = [0.0, 1e-3, 1e-2]
 cdef double[MEMORIES] BIN_FORGETS
 BIN_FORGETS[:] = [0.0, 1e-3, 1e-2]
 cdef Py_ssize_t[GRIDS] BINS
-BINS[:] = [10, 20, 50]
+BINS[:] = [10, 30, 100]
+
+# Prior weights of the shapes, in sixteenths, each spread evenly over its experts: most scores are
+# nearly right or wrong in a simple way.
+cdef double[EXPERTS] PRIORS
+PRIORS[:] = [
+    weight / 16 / count
+    for weight, count in [(6, 1), (5, PLATTS), (3, OFFSETS), (1, BETAS), (1, GRIDS * MEMORIES)]
+    for _ in range(count)
+]
 
 
 cdef double sharp_within(double p) noexcept nogil:
@@ -54,27 +76,33 @@ cdef inline double pivot(double d) noexcept nogil:
 
 
 cdef void sharp_start(SharpState *s) noexcept nogil:
-    """Start every expert at the identity, with equal weights."""
+    """Start every expert at the identity, with its prior weight."""
     cdef Py_ssize_t i
     memset(s, 0, sizeof(SharpState))
     for i in range(EXPERTS):
-        s.w[i] = 1.0 / EXPERTS
+        s.w[i] = PRIORS[i]
     for i in range(PLATTS):
         s.platt[2 * i] = 1.0
-        s.platt_A[3 * i] = s.platt_A[3 * i + 2] = 1.0
+        s.platt_A[3 * i] = s.platt_A[3 * i + 2] = START
+    for i in range(OFFSETS):
+        s.offset_A[i] = START
     for i in range(BETAS):
         s.beta[3 * i] = s.beta[3 * i + 1] = 1.0
-        s.beta_A[6 * i] = s.beta_A[6 * i + 3] = s.beta_A[6 * i + 5] = 1.0
+        s.beta_A[6 * i] = s.beta_A[6 * i + 3] = s.beta_A[6 * i + 5] = START
 
 
 cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil:
     """Ask every expert about the score s, inside [LEAST, 1 - LEAST]; return the mixture's word."""
     cdef Py_ssize_t i, j, cell, before = 0, at = 1
-    cdef double u = log(s), v = -log1p(-s), m = 0.0
+    cdef double u = log(s), v = -log1p(-s), m = 0.0, base
     view.s, view.u, view.v = s, u, v
     view.p[0] = s
     for i in range(PLATTS):
         view.p[at] = sharp_within(sigmoid(state.platt[2 * i] * (u + v) + state.platt[2 * i + 1]))
+        at += 1
+    for i in range(OFFSETS):
+        base = u + v if i == 0 else state.platt[0] * (u + v) + state.platt[1]
+        view.p[at] = sharp_within(sigmoid(base + state.offset[i]))
         at += 1
     for i in range(BETAS):
         view.p[at] = sharp_within(
@@ -93,12 +121,12 @@ cdef double sharp_view(const SharpState *state, double s, View *view) noexcept n
     return sharp_within(m)
 
 
-cdef inline double likelihood(double p, double y) noexcept nogil:
-    if y == 1.0:
+cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
+    if y == 1.0 and lag == 0.0:
         return p
-    if y == 0.0:
+    if y == 0.0 and lag == 0.0:
         return 1.0 - p
-    return exp(y * log(p) + (1.0 - y) * log1p(-p))
+    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + lag / LAG))
 
 
 cdef inline double curvature(double p) noexcept nogil:
@@ -117,6 +145,12 @@ cdef inline void platt_step(double *a, double *A, double x, double p, double y,
     b = (r - l * r * x) / d
     a[1] -= b
     a[0] -= r * x / A[0] - l * b
+
+
+cdef inline void offset_step(double *c, double *A, double p, double y,
+                             double forget) noexcept nogil:
+    A[0] = (1.0 - forget) * A[0] + forget + curvature(p)
+    c[0] -= (p - y) / A[0]
 
 
 cdef inline void beta_step(double *a, double *A, double u, double v, double p, double y,
@@ -144,23 +178,28 @@ cdef inline void beta_step(double *a, double *A, double u, double v, double p, d
 
 
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double y
+    SharpState *state, const View *view, const double *said, double y, double late
 ) noexcept nogil:
     """Weigh the experts by what they `said` when it counted, then let each learn the outcome.
 
-    `view` is what they say of the same score now. If the outcome is late the two differ: what an
-    expert is worth includes how it bears the delay, but it learns from where it stands.
+    `view` is what they say of the same score now. If the outcome is late, by so many predictions,
+    the two differ: what an expert is worth includes how it bears the delay, but it learns from
+    where it stands.
     """
     cdef Py_ssize_t i, j, cell, at = 1
     cdef double total = 0.0, keep, x = view.u + view.v
+    state.lag += LAG_FORGET * (late - state.lag)
     for i in range(EXPERTS):
-        state.w[i] *= likelihood(said[i], y)
+        state.w[i] *= likelihood(said[i], y, state.lag)
         total += state.w[i]
     keep = (1.0 - SHARE) / total
     for i in range(EXPERTS):
-        state.w[i] = state.w[i] * keep + SHARE / EXPERTS
+        state.w[i] = state.w[i] * keep + SHARE * PRIORS[i]
     for i in range(PLATTS):
         platt_step(&state.platt[2 * i], &state.platt_A[3 * i], x, view.p[at], y, PLATT_FORGETS[i])
+        at += 1
+    for i in range(OFFSETS):
+        offset_step(&state.offset[i], &state.offset_A[i], view.p[at], y, OFFSET_FORGETS[i])
         at += 1
     for i in range(BETAS):
         beta_step(

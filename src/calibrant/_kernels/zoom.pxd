@@ -1,19 +1,12 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.grid cimport Grid
 from calibrant._kernels.kernel cimport Kernel
 
-# The grid of one Zoom: points in increasing order, the first and the last of which (0 and 1) are
-# sentinels. Gap i lies between the points i and i + 1.
+# The state of one Zoom.
 cdef struct ZoomState:
-    Py_ssize_t count      # points, sentinels included
-    Py_ssize_t room
-    double *theta         # place of a point as an angle, 2 arcsin sqrt(z)
-    double *z             # the probability predicted there
-    double *v             # z (1 - z), the variance of an outcome
-    double *n             # visits: rounds that predicted z
-    double *S             # bias: sum of z - y over those rounds
-    double *e             # what the bias costs, S^2 / (n v + 1)
-    double *g             # rounds played in the gap to the right since it was last cut
+    Grid grid             # n counts rounds that predicted z; e is S^2 / (n v + 1); g counts rounds
+                          # played in the gap
     double cut            # a gap is cut once g (its width)^2 passes this
     double m              # recent mean of the outcomes
     double purse          # what bets may still raise the sum of e by
@@ -25,7 +18,6 @@ cdef struct ZoomState:
 
 
 cdef int zoom_start(ZoomState *s) noexcept nogil
-cdef void zoom_free(ZoomState *s) noexcept nogil
 cdef Py_ssize_t zoom_place(ZoomState *s, double *points, double *weights) noexcept nogil
 cdef int zoom_learn(ZoomState *s, double p, double y) noexcept nogil
 

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from calibrant.cli import console
-from calibrant.cli.compare import FAILED, watched
+from calibrant.cli.compare import FAILED, watched, width
 from calibrant.experiments.reproduce import (
     FAILS,
     NAME,
@@ -26,9 +26,10 @@ from calibrant.streams.atomic import replacing
 
 COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow"}
 HEAD = (
-    "error", "forecaster", "world", "claimed", "fitted", "95 %", "verdict", "/ lower bound",
+    "error", "forecaster", "world", "claimed", "fitted", "verdict", "95 %", "/ lower bound",
     "ns a round", "its growth", "claimed",
 )  # fmt: skip
+ESSENTIAL = 1 + HEAD.index("verdict")  # columns that a narrow terminal shows too
 
 
 def reproduce(
@@ -107,8 +108,8 @@ def cells(row: Measured) -> list[str]:
         row.world.partition(" (")[0],
         claimed(row),
         f"{row.fitted:.2f}",
-        f"{row.low:.2f} to {row.high:.2f}",
         row.verdict,
+        f"{row.low:.2f} to {row.high:.2f}",
         "" if bound is None else f"{bound:.1f}",
         "" if ns is None else f"{ns[-1]:,.0f}",
         "" if growth is None else f"{growth:.2f}",
@@ -135,13 +136,16 @@ def claimed(row: Measured) -> str:
 
 
 def shown(table: Sequence[Measured]) -> Table:
-    """Return the table for the terminal, with verdicts in colour."""
-    rows = []
-    for row in table:
-        texts = cells(row)
-        texts[HEAD.index("verdict")] = f"[{COLOURS[row.verdict]}]{row.verdict}[/]"
-        rows.append(texts)
-    return console.figures("Table 1, measured", HEAD, rows)
+    """Return the table for the terminal: as many columns as fit, verdicts in colour."""
+    rows = [cells(row) for row in table]
+    columns = [[head, *texts] for head, *texts in zip(HEAD, *rows, strict=True)]
+    fitting = len(HEAD)
+    while fitting > ESSENTIAL and width(columns[:fitting]) > console.out.width:
+        fitting -= 1
+    for texts, row in zip(rows, table, strict=True):
+        texts[ESSENTIAL - 1] = f"[{COLOURS[row.verdict]}]{row.verdict}[/]"
+    title = "Table 1, measured" + (" (a wider terminal shows more)" if fitting < len(HEAD) else "")
+    return console.figures(title, HEAD[:fitting], [texts[:fitting] for texts in rows])
 
 
 def reasons(table: Sequence[Measured]) -> list[str]:

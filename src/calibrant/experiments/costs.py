@@ -14,7 +14,7 @@ from calibrant.streams import named as streams
 from calibrant.streams.atomic import replacing
 from calibrant.streams.frames import import_pyarrow
 
-__all__ = ["NAME", "Timing", "time_rounds"]
+__all__ = ["Timing", "time_rounds"]
 
 #: The name of the file in a folder of results.
 NAME = "costs.parquet"

@@ -25,7 +25,7 @@ from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
 from calibrant.experiments.visibility import visible_sizes
 from calibrant.streams.atomic import replacing
 
-__all__ = ["NAME", "SIZES", "Measured", "Size", "reproduce"]
+__all__ = ["SIZES", "Measured", "Size", "reproduce"]
 
 #: The name of the table in its folder.
 NAME = "table1.json"
@@ -68,7 +68,7 @@ SIZES = {
     "default": Size(
         _MEDIUM,
         1_000_000,
-        (10, 100, 1_000, 3_162, 10_000, 31_623, 100_000, 200_000),
+        (10, 1_000, 10_000, 31_623, 56_234, 100_000, 200_000),
         (2, 4, 8, 16, 32, 64, 128),
         8,
     ),
@@ -266,7 +266,7 @@ def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats
 def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Measured:
     """Return a row with its fit, its cost and its verdict."""
     x, means = size.along(row.axis), envelope(errors)
-    visible = visible_sizes(row, x, means.tolist(), size.rounds)
+    visible = visible_sizes(row, x, means.tolist(), rounds=size.rounds, seeds=size.seeds)
     # Too few sizes for a verdict still give a figure to look at, over all of them.
     counted = np.array(visible.sizes if visible.enough else [True] * len(x))
     chosen = np.array(x, dtype=np.float64)[counted]

@@ -1,7 +1,8 @@
 """From where on a claim can be seen at all: sizes below do not count for or against it.
 
-Each criterion is a number that follows from the algorithm, not from how well it did. A theorem of
-orders of growth says nothing about the sizes at which its constants still dominate.
+Each criterion is a number that follows from the algorithm: a T from which on it can act as the
+proof has it, or an error that it must have made before it does. A theorem of orders of growth
+says nothing about the sizes at which its constants still dominate.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import NamedTuple
 
 from calibrant.certificates import certificate, restart_delta
 from calibrant.experiments.table1 import A_ROUND, IID, WORST, Row
+from calibrant.forecasters import named
 from calibrant.forecasters.interval import CONSTANTS, Interval
+from calibrant.streams import piecewise
 
-__all__ = ["FEWEST_SIZES", "Visible", "visible_sizes"]
+__all__ = ["Visible", "visible_sizes"]
 
 DELTA = 0.05  # the default of every forecaster
 FIRST_HORIZON = 64  # of `Restarting` when no round has been played
@@ -41,7 +44,9 @@ class Visible(NamedTuple):
         return sum(self.sizes) >= FEWEST_SIZES
 
 
-def visible_sizes(row: Row, x: Sequence[int], means: Sequence[float], rounds: int) -> Visible:
+def visible_sizes(
+    row: Row, x: Sequence[int], means: Sequence[float], *, rounds: int, seeds: int
+) -> Visible:
     """Return at which sizes a claim can show.
 
     Parameters
@@ -52,21 +57,24 @@ def visible_sizes(row: Row, x: Sequence[int], means: Sequence[float], rounds: in
         The sizes on its axis and the errors there.
     rounds : int
         How many rounds are played where the axis is not T.
+    seeds : int
+        How many seeds are played.
 
     Examples
     --------
     >>> from calibrant.experiments.table1 import ROWS
     >>> from calibrant.experiments.visibility import visible_sizes
     >>> kl = next(row for row in ROWS if row.forecaster == "epoch-kl")
-    >>> visible_sizes(kl, [1_000, 10_000, 100_000], [10, 90, 210], 0).sizes
+    >>> visible_sizes(kl, [1_000, 10_000, 100_000], [10, 90, 210], rounds=0, seeds=1).sizes
     (False, False, True)
     """
     everywhere = Visible((True,) * len(x))
     if row.kind == "epoch-kl":
-        start = clip_start()
+        least = least_mean(seeds)
+        start = clip_start(least)
         why = (
-            "The printed clip keeps every prediction above 0.1, a mean that is played, until "
-            f"T = {start:,}."
+            f"The printed clip keeps every prediction {least:.3f} away from 0 and 1 until "
+            f"T = {start:,}, and a mean as near as that is played."
         )
         return Visible(tuple(start <= T for T in x), why)
     if row.kind == "restarting" and row.constants == "paper" and row.situation != IID:
@@ -96,7 +104,13 @@ def visible_sizes(row: Row, x: Sequence[int], means: Sequence[float], rounds: in
     return everywhere
 
 
-def clip_start(mean: float = 0.1) -> int:
+def least_mean(seeds: int) -> float:
+    """Return how near the means of the i.i.d. worlds come to 0 or 1."""
+    drawn = (float(piecewise(1, segments=1, seed=seed).means[0]) for seed in range(seeds))
+    return min(0.1, *(min(mean, 1.0 - mean) for mean in drawn))
+
+
+def clip_start(mean: float) -> int:
     """Return the T whose last epoch, T/2 rounds, is clipped below a mean (`simple_block_PKL`)."""
     angle = 2 * math.asin(math.sqrt(mean))
     T = 1000
@@ -106,8 +120,8 @@ def clip_start(mean: float = 0.1) -> int:
 
 
 def measure_of(row: Row) -> str:
-    """Return the error as certificates name it."""
-    return {"Cal1": "l1", "Cal2": "l2", "PCal2": "pseudo_l2", "PKLCal": "pseudo_kl"}[row.error]
+    """Return the error that a `Restarting` tests, which need not be the one that is measured."""
+    return str(named.parameters(row.forecaster)[1]["measure"])
 
 
 def threshold(row: Row, T: int, deviation: float = 0.0) -> float:

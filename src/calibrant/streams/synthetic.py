@@ -166,7 +166,7 @@ def drift(
     >>> drift(8, amplitude=0.5).means.round(2)
     array([0.5 , 0.85, 1.  , 0.85, 0.5 , 0.15, 0.  , 0.15])
     >>> drift(8, amplitude=0.5, share=0.5).means.round(2)
-    array([0.5, 0.5, 0.5, 1. , 0.5, 0. , 0.5, 0.5])
+    array([0.5, 0.5, 0.5, 0.5, 0.5, 1. , 0.5, 0. ])
     """
     rounds, seed = check_integer("rounds", rounds, 1), check_seed(seed)
     level, amplitude = _check_wave(level, amplitude)

@@ -1,0 +1,74 @@
+"""What it costs when outcomes come late: the Recalibrator on the flights and on made streams."""
+
+import numpy as np
+
+from benchmarks.scored import scored
+from benchmarks.tables import table
+from calibrant import Recalibrator, streams
+from calibrant.measures import brier, cal2, log_loss
+
+TITLE = "Late outcomes"
+IN_README = ()
+ROUNDS = 60_000
+LATE = 1_000
+NEVER = 2 * ROUNDS
+
+# how late -> the delays of all rounds, in rounds, given the outcomes and a generator
+DELAYS = {
+    "at once": lambda y, random: np.zeros(len(y), int),
+    "10 rounds late": lambda y, random: np.full(len(y), 10),
+    "100 rounds late": lambda y, random: np.full(len(y), 100),
+    "1,000 rounds late": lambda y, random: np.full(len(y), LATE),
+    "at random, 1,000 in the mean": lambda y, random: random.exponential(LATE, len(y)).astype(int),
+    "0 at once, 1 after 1,000": lambda y, random: np.where(y == 1, LATE, 0),
+    "1 at once, 0 after 1,000": lambda y, random: np.where(y == 1, 0, LATE),
+    "0 at once, 1 never": lambda y, random: np.where(y == 1, NEVER, 0),
+}
+MADE = ["calibrated", "overconfident", "weather", "storms", "regimes", "replaced models"]
+
+
+def late_run(scores, outcomes, delays, seed=0):
+    """Return the predictions when each outcome comes so many rounds after its prediction."""
+    recalibrator = Recalibrator(seed=seed, capacity=len(scores))
+    due = np.arange(len(scores)) + delays
+    arrivals = np.argsort(due, kind="stable")
+    predictions, at = np.empty(len(scores)), 0
+    for t, score in enumerate(scores.tolist()):
+        predictions[t] = recalibrator.predict(score, id=t)
+        while at < len(due) and due[arrivals[at]] <= t:
+            recalibrator.update(outcomes[arrivals[at]], id=int(arrivals[at]))
+            at += 1
+    return predictions
+
+
+def tables(progress):
+    """Return the tables of this module, one after the other."""
+    flights = streams.load("nycflights")
+    games = {f"the first {ROUNDS:,} flights": (flights.scores[:ROUNDS], flights.outcomes[:ROUNDS])}
+    games |= {kind: scored(kind, 50_000, 0)[:2] for kind in MADE}
+    rows = {name: [name] for name in ["raw scores", *DELAYS]}
+    for title, (scores, outcomes) in games.items():
+        figures = {"raw scores": [f"{brier(scores, outcomes):.4f}"]}
+        for name, delays in DELAYS.items():
+            progress(f"delay: {title}, {name}")
+            late = delays(outcomes, np.random.default_rng(0))
+            predictions = late_run(scores, outcomes, late)
+            figures[name] = [f"{brier(predictions, outcomes):.4f}"]
+            if title not in MADE:
+                figures[name] += [
+                    f"{log_loss(predictions, outcomes):.4f}",
+                    f"{cal2(predictions, outcomes):,.0f}",
+                ]
+        if title not in MADE:
+            figures["raw scores"] += [f"{log_loss(scores, outcomes):.4f}", "-"]
+            yield table(
+                f"Outcomes that come late, {title}",
+                ["outcomes come", "Brier", "log loss", "Cal2"],
+                [[name, *values] for name, values in figures.items()],
+            )
+        else:
+            for name, values in figures.items():
+                rows[name] += values
+    yield table(
+        "Brier score, made streams of 50,000 rounds", ["outcomes come", *MADE], rows.values()
+    )

@@ -1,0 +1,38 @@
+# Points of [0, 1] in increasing order, the first and the last of which (0 and 1) are sentinels.
+# Gap i lies between the points i and i + 1.
+cdef struct Grid:
+    Py_ssize_t count      # points, sentinels included
+    Py_ssize_t room
+    double *theta         # place of a point as an angle, 2 arcsin sqrt(z)
+    double *z             # the probability predicted there
+    double *v             # z (1 - z), the variance of an outcome
+    double *n             # visits: outcomes learned of rounds that predicted z
+    double *S             # bias: sum of z - y over those rounds
+    double *e             # what the owner makes of n and S: computed, never saved
+    double *g             # rounds counted in the gap to the right since it was last cut
+
+
+cdef int grid_start(Grid *s, Py_ssize_t gaps) noexcept nogil
+cdef void grid_free(Grid *s) noexcept nogil
+cdef int grid_grow(Grid *s, Py_ssize_t count) noexcept nogil
+cdef bint grid_cut(Grid *s, Py_ssize_t k) noexcept nogil
+cdef Py_ssize_t grid_bytes(const Grid *s) noexcept nogil
+cdef dict grid_save(const Grid *s)
+cdef object grid_load(Grid *s, object state)
+
+
+cdef inline Py_ssize_t grid_find(const Grid *s, double z) noexcept nogil:
+    """Return the last point at or below z, for z in [0, 1)."""
+    cdef Py_ssize_t lo = 0, hi = s.count - 1, k
+    while hi - lo > 1:
+        k = (lo + hi) >> 1
+        if s.z[k] <= z:
+            lo = k
+        else:
+            hi = k
+    return lo
+
+
+cdef inline int grid_reserve(Grid *s, Py_ssize_t count) noexcept nogil:
+    """Make room for so many points; -1 when there is no memory, and nothing has changed."""
+    return 0 if count <= s.room else grid_grow(s, count)
