@@ -106,6 +106,25 @@ def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):
     assert {label(row["stream"], row["stream_parameters"]) for row in rows} == {spec}
 
 
+def test_the_title_is_not_folded_and_fits_one_seed(calibrant, tmp_path):
+    common = ("compare", "--forecasters", "zoom", "--streams", "drift", "--horizons", 50)
+    one = calibrant(*common, "--seeds", 1, "--workers", 1, "--out", tmp_path)
+    assert one.stdout.splitlines()[0] == "cal2, one seed; * is the best of a line"
+    two = calibrant(*common, "--seeds", 2, "--workers", 1, "--out", tmp_path)
+    title = "cal2, mean and spread over 2 seeds; * is the best of a line"
+    assert two.stdout.splitlines()[0] == title
+
+
+def test_a_file_with_an_unusual_name(calibrant, tmp_path):
+    path = tmp_path / "a #1 [bold]b.csv"
+    path.write_text("y,z\n" + "1,0\n0,1\n" * 20)
+    result = calibrant(
+        *SMALL, "--forecasters", "zoom", "--streams", f"file:{path}#y", "--out", tmp_path / "out"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "#1 [bold]b.csv#y, 40" in result.stdout.replace("\n", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -115,7 +134,8 @@ def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):
         (("--streams", "drift,nowhere"), ["stream must be one of", "'nowhere'"]),
         (("--streams", "file:nowhere.csv"), ["nowhere.csv", "No such file"]),
         (("--horizons", "100,many"), ["--horizons must be integers", "'many'"]),
-        (("--horizons", "0"), ["--horizons must be integers of at least 1", "'0'"]),
+        (("--horizons", "0"), ["--horizons must be integers in [1, ", "'0'"]),
+        (("--horizons", "1e30"), ["--horizons must be integers in [1, ", "'1e30'"]),
         (("--seeds", 0), ["seeds must be an integer at least 1"]),
         (("--measures", "cal3"), ["--measures must be one of"]),
         (("--show", "pcal2"), ["--show must be one of 'cal1', 'cal2'"]),
@@ -132,6 +152,17 @@ def test_what_cannot_be_compared(calibrant, tmp_path, arguments, words):
     for word in words:
         assert word in result.stderr
     assert not out.exists()
+
+
+def test_more_rounds_than_memory(calibrant, tmp_path, monkeypatch):
+    def drawn(*_arguments):
+        raise MemoryError("Unable to allocate 7.28 TiB")
+
+    monkeypatch.setattr(named, "_drawn", drawn)
+    result = calibrant(*SMALL, "--streams", "drift", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    (line,) = result.stderr.splitlines()
+    assert line == "calibrant: error: not enough memory: Unable to allocate 7.28 TiB"
 
 
 def test_failed_cells_are_named(calibrant, tmp_path, monkeypatch):

@@ -148,6 +148,26 @@ def test_a_journal_that_outlived_its_results_is_removed(undisturbed, tmp_path):
     assert files_of(tmp_path) == [results.NAME]
 
 
+def test_stopped_while_the_results_are_written(undisturbed, tmp_path, monkeypatch):
+    """The journal goes last, and half of the results is never there under their name."""
+
+    def write_half(_table, file, **_options):
+        file.write(undisturbed[: len(undisturbed) // 2])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pyarrow.parquet.write_table", write_half)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(CELLS, tmp_path, workers=1)
+    assert files_of(tmp_path) == [journal.NAME]
+    assert count_kept(tmp_path) == len(CELLS)
+    (tmp_path / f".{results.NAME}.0123abcd.part").touch()  # what a kill would have left
+    monkeypatch.setattr(batches, "play", None)  # nothing is left to play
+    sweep(CELLS, tmp_path, workers=1)
+    assert (tmp_path / results.NAME).read_bytes() == undisturbed
+    assert files_of(tmp_path) == [results.NAME]
+
+
 def test_a_finished_sweep_is_left_alone(undisturbed, tmp_path, monkeypatch):
     (tmp_path / results.NAME).write_bytes(undisturbed)
     before = (tmp_path / results.NAME).stat()
@@ -353,7 +373,7 @@ def test_a_missing_pyarrow_is_told_before_any_work(tmp_path, monkeypatch):
 
 def test_a_strange_results_file_is_refused(tmp_path):
     (tmp_path / results.NAME).write_bytes(b"PAR1 and no more")
-    with pytest.raises(ValueError, match="not the results of a sweep"):
+    with pytest.raises(ValueError, match=r"not the results of a sweep, or damaged.* remove it"):
         sweep(CELLS, tmp_path, workers=1)
     write(tmp_path / results.NAME, Table("memory", {"y": ["1", "0"]}))
     with pytest.raises(ValueError, match="other columns"):
@@ -361,6 +381,34 @@ def test_a_strange_results_file_is_refused(tmp_path):
     (tmp_path / results.NAME).unlink()
     with pytest.raises(ValueError, match="there are no results"):
         results.read(tmp_path)
+
+
+def test_results_with_a_changed_byte_are_refused(undisturbed, tmp_path):
+    """Some bytes say nothing; none may change what is read."""
+    path = tmp_path / results.NAME
+    path.write_bytes(undisturbed)
+    rows = results.read(tmp_path)
+    refused = 0
+    for at in range(10, len(undisturbed), len(undisturbed) // 50):
+        damaged = bytearray(undisturbed)
+        damaged[at] ^= 1
+        path.write_bytes(damaged)
+        try:
+            found = results.read(tmp_path)
+        except ValueError:
+            refused += 1
+        else:
+            assert found == rows
+    assert refused > 20
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path):
+    path = tmp_path / "taken"
+    path.write_text("something")
+    for folder in (path, path / "inside"):
+        with pytest.raises(ValueError, match="folder must be a folder"):
+            sweep(CELLS, folder, workers=1)
+    assert path.read_text() == "something"
 
 
 def test_long_cells_first_and_short_ones_together():

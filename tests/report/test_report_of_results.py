@@ -120,6 +120,19 @@ def test_results_that_cannot_be_used_are_refused(folder, change, said):
         read_results(folder)
 
 
+def test_a_changed_byte_is_noticed(folder):
+    path = folder / "results.parquet"
+    data = bytearray(path.read_bytes())
+    # Of the values, which no reader could tell from others.
+    column = pq.read_metadata(path).row_group(0).column(9)
+    assert column.path_in_schema == "value"
+    start = column.dictionary_page_offset or column.data_page_offset
+    data[start + column.total_compressed_size // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="is not a whole Parquet file"):
+        read_results(folder)
+
+
 def test_truncated_and_foreign_files_are_refused(folder):
     path = folder / "results.parquet"
     whole = path.read_bytes()
@@ -338,7 +351,7 @@ def test_a_stream_that_is_gone_is_said_and_the_rest_is_shown(tmp_path):
     assert result.exit_code == 0
     text = (tmp_path / "report.html").read_text("utf-8")
     assert "A game could not be played again: gone.csv" in text
-    assert "zoom has the smallest mean Cal2 on 1 of 1 stream." in text
+    assert "zoom was played alone" in text
 
 
 def test_results_without_an_error_to_rank_by_are_refused(folder):
@@ -346,6 +359,12 @@ def test_results_without_an_error_to_rank_by_are_refused(folder):
     result = CliRunner().invoke(app, ["report", str(folder)])
     assert result.exit_code == 2
     assert "the results hold none of cal2, cal1" in result.output
+
+
+def test_a_sweep_that_has_not_finished(tmp_path):
+    (tmp_path / "journal.jsonl").touch()
+    with pytest.raises(InputError, match="not there yet; the sweep has not finished"):
+        read_results(tmp_path)
 
 
 def test_a_folder_without_results_is_one_clean_line(tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from calibrant import streams
+from calibrant.streams.bundled import bundled_table
 
 DATA = resources.files("calibrant") / "data"
 load = functools.cache(streams.load)
@@ -27,6 +28,20 @@ def test_every_stream_loads(name):
         assert len(stream.scores) == len(stream)
     assert stream.licence in ("CC0 1.0", "CC BY 4.0", "public domain")
     assert repr(stream) == f"RealStream({name}, {len(stream)} rounds: {stream.description})"
+
+
+@pytest.mark.parametrize("name", streams.names())
+def test_the_short_way_reads_what_a_parser_of_any_csv_reads(name):
+    with resources.as_file(DATA / f"{name}.csv.gz") as path:
+        table = streams.read(path)
+    short = bundled_table(name)
+    assert dict(short.columns) == dict(table.columns)
+    assert list(short.lines) == list(table.lines)
+    stream = load(name)
+    assert stream.outcomes.tobytes() == table.take("outcome", "outcome").values.tobytes()
+    assert stream.times.tolist() == table.columns["t"]
+    if stream.scores is not None:
+        assert stream.scores.tobytes() == table.take("prediction", "score").values.tobytes()
 
 
 @pytest.mark.parametrize("name", streams.names())

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
+from rich.console import Group
+from rich.text import Text
 
 from calibrant._checks import check_choice
 from calibrant.cli import console
@@ -23,6 +24,7 @@ from calibrant.streams.named import length
 SPECS = "Several with commas between them, or the option repeated."
 FAILED = 1
 MOST_LINES = 30
+MOST_ROUNDS = 10**12
 
 
 def compare(
@@ -101,8 +103,8 @@ def whole(text: str) -> int:
         value = float(text)
     except ValueError:
         value = 0.5
-    if not value.is_integer() or value < 1:
-        raise ValueError(f"--horizons must be integers of at least 1, got {text!r}")
+    if not value.is_integer() or not 1 <= value <= MOST_ROUNDS:
+        raise ValueError(f"--horizons must be integers in [1, {MOST_ROUNDS:,}], got {text!r}")
     return int(value)
 
 
@@ -153,14 +155,15 @@ def left(seconds: float | None) -> str:
     return f", about {round(seconds / 60)} min left"
 
 
-def summary(folder: Path, measure: str, seeds: int) -> Table:
-    """Return a measure by stream and forecaster.
+def summary(folder: Path, measure: str, seeds: int) -> Group:
+    """Return a measure by stream and forecaster, below a title.
 
     Where the terminal is too narrow for all, the best of each line is named, and as many
     forecasters follow as fit, in the order of their mean rank.
     """
     figures = summarise(results.read(folder), measure)
-    title = f"{measure}, mean and spread over {seeds} seeds; * is the best of a line"
+    of = "one seed" if seeds == 1 else f"mean and spread over {seeds} seeds"
+    title = f"{measure}, {of}; * is the best of a line"
     if len(figures) > MOST_LINES:
         figures = longest(figures)
         title += "\n(the longest games only; all are in the results)"
@@ -175,7 +178,10 @@ def summary(folder: Path, measure: str, seeds: int) -> Table:
         columns = shown
         title += f"\n({len(shown) - 1} of {len(names)} forecasters; a wider terminal shows more)"
     head, *rows = zip(first, *columns, strict=True)
-    return console.figures(title, head, rows)
+    # The name of a file is the user's: no brackets in it are orders.
+    table = console.figures("", head, [(Text(stream), *rest) for stream, *rest in rows])
+    # Not the table's own title, which would be folded where the table ends.
+    return Group(Text(title, style="bold"), table)
 
 
 def first_of(names: list[str]) -> str:

@@ -41,6 +41,12 @@ def clean_end() -> Iterator[None]:
     except KeyboardInterrupt:
         err.print("calibrant: interrupted")
         raise typer.Exit(INTERRUPTED) from None
+    except MemoryError as error:
+        err.print(
+            f"[bold red]calibrant: error:[/] not enough memory: {escape(str(error))}",
+            soft_wrap=True,
+        )
+        raise typer.Exit(BAD_INPUT) from None
     except (ValueError, ImportError, OSError) as error:
         err.print(f"[bold red]calibrant: error:[/] {escape(str(error))}", soft_wrap=True)
         raise typer.Exit(BAD_INPUT) from None

@@ -103,8 +103,11 @@ def write(folder: Path, finished: Mapping[Identity, Mapping[str, float]]) -> Non
             else:
                 column.extend([cell[name]] * len(identity.measures))
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
+    for part in folder.glob(f".{NAME}.*.part"):
+        part.unlink()  # of a sweep that was killed while it wrote
     with replacing(folder / NAME) as file:
-        parquet.write_table(arrow.table(columns, schema), file)
+        # With checksums: what a disk has changed is refused, not used.
+        parquet.write_table(arrow.table(columns, schema), file, write_page_checksum=True)
         file.flush()
         os.fsync(file.fileno())
 
@@ -133,13 +136,17 @@ def read(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
     path = str(Path(folder) / NAME)
     try:
         # Not `read_table`, which imports pandas where there is one.
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
     except FileNotFoundError:
         raise InputError("there are no results; has the sweep finished?", source=path) from None
     except (arrow.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise InputError(f"not the results of a sweep ({reason})", source=path) from None
+        raise InputError(
+            f"not the results of a sweep, or damaged ({reason}); remove it and sweep again, or "
+            "choose another folder",
+            source=path,
+        ) from None
     if table.column_names != list(COLUMNS):
         raise InputError("not the results of a sweep (other columns)", source=path)
     rows: list[dict[str, Any]] = table.to_pylist()

@@ -121,7 +121,10 @@ def sweep(
     wanted = identified(cells, measures)
     check_makeable(wanted.values())
     where = Path(folder)
-    where.mkdir(parents=True, exist_ok=True)
+    try:
+        where.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(f"folder must be a folder, or a place for one; {where} is not") from None
     kept = results.finished_in(where)
     check_same_plan(kept, wanted, where)
     tell = advance or (lambda _progress: None)

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 from calibrant.report import findings, gallery
 from calibrant.report.claim_figures import claim_name, claim_panels, situation
 from calibrant.report.claims import Claim, read_claims
-from calibrant.report.figures import (
-    ErrorGrowth,
-    Slope,
-    WinnerMap,
-)
-from calibrant.report.naming import short_names, show_streams, spread_out
+from calibrant.report.figures import WinnerMap
+from calibrant.report.growth import growth_figures, what_is_missing
+from calibrant.report.naming import short_names, show_seeds, show_streams, spread_out
 from calibrant.report.page import Page
 from calibrant.report.panels import panels
 from calibrant.report.results import ERRORS, Results, ranking, read_results
@@ -27,16 +24,8 @@ if TYPE_CHECKING:
 
 #: More lines than this cannot be told apart in one figure, nor more panels taken in.
 MOST_LINES, MOST_PANELS = 6, 6
-
-#: How steep theory says that an error is: on a uniform grid in T, for Restarting in C and K.
-SLOPES = {
-    ("cal1", "T"): ("T^(2/3)", 2 / 3),
-    ("cal2", "T"): ("T^(1/3)", 1 / 3),
-    ("cal1", "C"): ("C^(1/3)", 1 / 3),
-    ("cal2", "C"): ("C^(1/3)", 1 / 3),
-    ("cal1", "K"): ("K^(1/2)", 1 / 2),
-    ("cal2", "K"): ("K", 1.0),
-}
+#: Scores that a forecaster improves also by saying more.
+SHARPNESS_TOO = ("brier", "log_loss")
 
 
 def write_report(
@@ -113,7 +102,10 @@ class Report:
         """Write everything."""
         (self.folder / "figures").mkdir(exist_ok=True)
         if self.compares:
-            self.who_wins_where()
+            if len(self.order) > 1:
+                self.who_wins_where()
+            else:
+                self.errors_of_one()
             self.over_rounds()
             self.over_worlds()
         if self.claims:
@@ -129,10 +121,19 @@ class Report:
         rounds = sorted(set(self.results.longest(self.measure).values()))
         seeds = len(self.results.seeds)
         sizes = f"{rounds[-1]:,} rounds" if len(rounds) == 1 else f"up to {rounds[-1]:,} rounds"
+        over = "those of one seed" if seeds == 1 else f"means over {seeds} seeds"
+        numbers = f"Numbers are {over}, after {sizes}."
         made_of = (
-            f"lower is better, and 0 means that everything happened exactly as often as was said. "
-            f"Numbers are means over {seeds} {'seed' if seeds == 1 else 'seeds'}, after {sizes}."
+            "lower is better, and 0 means that everything happened exactly as often as was said. "
+            f"{numbers}"
         )
+        if self.measure in SHARPNESS_TOO:
+            meaning = (
+                "rewards calibration and sharpness together: lower is better, and 0 means that "
+                f"every outcome was foreseen with certainty. {numbers}"
+            )
+        else:
+            meaning = f"is a calibration error: {made_of}"
         verdict = [findings.verdicts(self.claims)] if self.claims else []
         if not self.compares:
             return [
@@ -141,12 +142,16 @@ class Report:
                 "it, the claim holds. The table has the fitted exponents and the verdicts.",
                 f"Cal1, Cal2, PCal2 and PKLCal are calibration errors: {made_of}",
             ]
+        several = len({cell.rounds for cell in self.results.measured(self.measure)}) > 1
+        then = " Then see whether the lines against the number of rounds stay flat."
         return [
             *findings.headline(self.renamed(self.means), self.error),
             *verdict,
-            f"{self.error} is a calibration error: {made_of}",
+            f"{self.error[0].upper()}{self.error[1:]} {meaning}",
             "Look first at who wins where: bright cells are good, and a frame marks the best of "
-            "each stream. Then see whether the lines against the number of rounds stay flat.",
+            f"each stream.{then if several else ''}"
+            if len(self.order) > 1
+            else "Look first at its errors, stream by stream.",
         ]
 
     def who_wins_where(self) -> None:
@@ -176,6 +181,20 @@ class Report:
         if len(self.results.measures) > 1:
             self.by_measure()
 
+    def errors_of_one(self) -> None:
+        """Show how a forecaster does that has nobody beside it."""
+        self.page.section("The errors", "One row a stream, one column a measure.")
+        measured = [self.results.errors(measure) for measure in self.results.measures]
+        (name,) = self.order
+        self.page.table(
+            ["stream", *(ERRORS[measure] for measure in self.results.measures)],
+            [
+                [shown, *(means.get(stream, {}).get(name, float("nan")) for means in measured)]
+                for stream, shown in self.streams.items()
+            ],
+            f"Mean errors of {self.names[name]}.",
+        )
+
     def by_measure(self) -> None:
         """Show how each forecaster does by every measure."""
         measured = {m: self.results.errors(m) for m in self.results.measures}
@@ -201,18 +220,19 @@ class Report:
 
     def over_rounds(self) -> None:
         """Show how the error grows with the number of rounds."""
-        grown = {
-            stream: self.results.over_rounds(stream, self.measure)
+        errors = {
+            self.streams[stream]: self.results.over_rounds(stream, self.measure)
             for stream in self.results.longest(self.measure)
         }
         grown = {
-            stream: errors
-            for stream, errors in grown.items()
-            if min(len(sizes) for sizes in errors.values()) >= 2
+            stream: self.chosen(row)
+            for stream, row in errors.items()
+            if min(len(sizes) for sizes in row.values()) >= 2
         }
-        if not grown:
+        figures = growth_figures(grown, self.measure, "T", self.error)
+        if not figures:
             return
-        shown = spread_out(list(grown), MOST_PANELS)
+        shown = {title: figures[title] for title in spread_out(list(figures), MOST_PANELS)}
         self.page.section(
             "Error against the number of rounds",
             f"Mean {self.error} on logarithmic axes: a straight line is a power of T, and a flat "
@@ -220,27 +240,19 @@ class Report:
             "line, where there is one, shows how steep the rate of a uniform grid is; its height "
             "means nothing."
             + (
-                f" {len(shown)} of {len(grown)} streams are shown, the best "
+                f" {len(shown)} of {len(figures)} streams are shown, the best "
                 f"{MOST_LINES} forecasters on each."
-                if len(grown) > len(shown) or len(self.order) > MOST_LINES
+                if len(figures) > len(shown) or len(self.order) > MOST_LINES
                 else ""
             ),
         )
         self.figure(
             "error-against-T",
-            panels(
-                {
-                    self.streams[stream]: ErrorGrowth.from_errors(
-                        self.chosen(grown[stream]), measure=self.error,
-                        slopes=guide(self.measure, "T"),
-                    )
-                    for stream in shown
-                }
-            ),
-            f"Mean {self.error} against the number of rounds T.",
+            panels(shown),
+            f"Mean {self.error} against the number of rounds T.{what_is_missing(shown)}",
             f"Line charts of {self.error} against rounds on logarithmic axes, one a stream: "
-            f"{', '.join(self.streams[stream] for stream in shown)}.",
-        )  # fmt: skip
+            f"{', '.join(shown)}.",
+        )
 
     def over_worlds(self) -> None:
         """Show how the error grows with the deviation or the number of segments."""
@@ -249,9 +261,15 @@ class Report:
             "K": ("number of segments", "cut into more and more segments of one mean each"),
         }
         for axis, (word, how) in words.items():
-            worlds = [w for w in self.results.over_worlds(self.measure) if w.axis == axis]
-            if not worlds:
+            worlds = {
+                f"{world.family}, {world.rounds:,} rounds": self.chosen(world.errors)
+                for world in self.results.over_worlds(self.measure)
+                if world.axis == axis
+            }
+            figures = growth_figures(worlds, self.measure, axis, self.error)
+            if not figures:
                 continue
+            shown = {title: figures[title] for title in list(figures)[:MOST_PANELS]}
             self.page.section(
                 f"Error against the {word}",
                 f"The same number of rounds, {how}. The grey line shows how steep the rate is "
@@ -259,18 +277,10 @@ class Report:
             )
             self.figure(
                 f"error-against-{axis}",
-                panels(
-                    {
-                        f"{world.family}, {world.rounds:,} rounds": ErrorGrowth.from_errors(
-                            self.chosen(world.errors), axis=axis, measure=self.error,
-                            slopes=guide(self.measure, axis),
-                        )
-                        for world in worlds[:MOST_PANELS]
-                    }
-                ),
-                f"Mean {self.error} against the {word} {axis}.",
+                panels(shown),
+                f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
                 f"Line charts of {self.error} against the {word} on logarithmic axes.",
-            )  # fmt: skip
+            )
 
     def claims_measured(self) -> None:
         """Show the paper's claims beside what was measured."""
@@ -298,7 +308,7 @@ class Report:
             [
                 [
                     c.error, situation(c), c.claim, claim_name(c), c.axis, c.claimed_exponent,
-                    round(c.fitted, 3), interval(c.low, c.high),
+                    round(c.fitted, 3), findings.interval(c.low, c.high),
                     float("nan") if c.over_lower_bound is None else c.over_lower_bound, c.verdict,
                 ]
                 for c in self.claims
@@ -332,9 +342,10 @@ class Report:
         self.page.section(
             "What was run",
             [
-                f"{len(self.results.played):,} games: {len(self.results.forecasters)} forecasters "
-                f"on {len(self.results.streams)} streams, seeds "
-                f"{', '.join(map(str, self.results.seeds))}.",
+                f"{findings.count(len(self.results.played), 'game')}: "
+                f"{findings.count(len(self.results.forecasters), 'forecaster')} on "
+                f"{findings.count(len(self.results.streams), 'stream')}, "
+                f"{show_seeds(self.results.seeds)}.",
                 f"Forecasters: {'; '.join(self.results.forecasters)}.",
                 f"Streams: {'; '.join(self.results.streams)}.",
                 "The numbers are in results.parquet beside this page, the figures in figures/.",
@@ -364,27 +375,3 @@ class Report:
         return {
             self.names[name]: errors[name] for name in self.order[:MOST_LINES] if name in errors
         }
-
-
-def interval(low: float, high: float) -> str:
-    """Return an interval as words that stay on one line.
-
-    Examples
-    --------
-    >>> interval(-0.004, 0.251).split()
-    ['0.00', 'to', '0.25']
-    """
-    # Adding 0 turns a -0 that rounding left into 0.
-    return f"{round(low, 2) + 0.0:.2f}\u00a0to\u00a0{round(high, 2) + 0.0:.2f}"
-
-
-def guide(measure: str, axis: str) -> list[Slope]:
-    """Return the slope to hold an error against, where the theory has one.
-
-    Examples
-    --------
-    >>> guide("cal2", "C")
-    [Slope(label='C^(1/3)', exponent=0.3333333333333333, log_power=0.0)]
-    """
-    power = SLOPES.get((measure, axis))
-    return [] if power is None else [Slope(*power)]

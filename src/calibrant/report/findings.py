@@ -28,9 +28,14 @@ def headline(means: Means, measure: str) -> list[str]:
     """
     order = ranking(means)
     best = order[0]
-    played = {stream: row for stream, row in means.items() if best in row}
+    if len(order) == 1:
+        return [f"{best} was played alone: the numbers say how it did, and of nobody else."]
+    decided = {stream: row for stream, row in means.items() if np.isfinite(min(row.values()))}
+    played = {stream: row for stream, row in decided.items() if best in row}
+    if not played:
+        return [f"Mean {measure} is infinite for all, on every stream: nobody wins."]
     lost = {stream: row for stream, row in played.items() if row[best] > min(row.values())}
-    won = f"{len(played) - len(lost)} of {_count(len(played), 'stream')}"
+    won = f"{len(played) - len(lost)} of {count(len(played), 'stream')}"
     if not lost:
         sentences = [f"{best} has the smallest mean {measure} on {won}."]
     else:
@@ -38,11 +43,15 @@ def headline(means: Means, measure: str) -> list[str]:
             f"Over all streams, {best} does best: it has the smallest mean {measure} on {won}.",
             _where_lost(best, lost),
         ]
-    if len(order) > 1:
-        sentences.append(
-            f"Next over all streams is {order[1]}: typically "
-            f"{show_number(typical(means, order[1]))} times the smallest."
-        )
+    if len(decided) < len(means):
+        sentences.append(f"On {count(len(means) - len(decided), 'stream')}, all are infinite.")
+    second = typical(decided, order[1])
+    sentences.append(
+        f"{order[1]} does as well."
+        if second == typical(decided, best) == 1.0
+        else f"Next over all streams is {order[1]}: typically {show_number(second)} times the "
+        "smallest."
+    )
     return sentences
 
 
@@ -97,7 +106,7 @@ def losses(means: Means, best: str) -> list[list[str | float]]:
 def _winners(row: Mapping[str, float]) -> str:
     """Return whose error is the smallest."""
     first, *others = (name for name, error in row.items() if error == min(row.values()))
-    return f"{first} and {_count(len(others), 'other')}" if others else first
+    return f"{first} and {count(len(others), 'other')}" if others else first
 
 
 def verdicts(claims: Sequence[Claim]) -> str:
@@ -114,7 +123,7 @@ def verdicts(claims: Sequence[Claim]) -> str:
     parts = [f"{counts[verdict]} {_verb(verdict, counts[verdict])}" for verdict in VERDICTS]
     failed = [f"{c.error} of {c.forecaster} in {c.axis}" for c in claims if c.verdict == "fails"]
     return (
-        f"Of {_count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
+        f"Of {count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
         f"at these sizes." + (f" What fails: {'; '.join(failed)}." if failed else "")
     )
 
@@ -135,11 +144,30 @@ def reasons(claims: Sequence[Claim]) -> list[str]:
     return [f"{'; '.join(where)}: {reason}" for reason, where in found.items()]
 
 
+def interval(low: float, high: float) -> str:
+    """Return an interval as words that stay on one line.
+
+    Examples
+    --------
+    >>> interval(-0.004, 0.251).split()
+    ['0.00', 'to', '0.25']
+    """
+    # Adding 0 turns a -0 that rounding left into 0.
+    return f"{round(low, 2) + 0.0:.2f}\u00a0to\u00a0{round(high, 2) + 0.0:.2f}"
+
+
 def _verb(verdict: str, number: int) -> str:
     if number == 1:
         return {"not visible": "is not visible"}.get(verdict, verdict)
     return {"passes": "pass", "fails": "fail"}.get(verdict, "are not visible")
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+def count(number: int, word: str) -> str:
+    """Return a number of things.
+
+    Examples
+    --------
+    >>> count(1, "stream"), count(1000, "game")
+    ('1 stream', '1,000 games')
+    """
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

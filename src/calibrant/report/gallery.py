@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from calibrant._checks import Floats
 from calibrant.forecasters import Forecaster, Restarting
 from calibrant.measures import ReliabilityTable
@@ -67,6 +69,8 @@ def through_time(results: Results, measure: str, order: Sequence[str]) -> Shown 
             for name, game in replays.items()
         },
     )
+    if not any(np.isfinite(curve.error).any() for curve in figure.curves.values()):
+        return None
     return Shown(
         "error-through-time",
         figure,
@@ -76,7 +80,8 @@ def through_time(results: Results, measure: str, order: Sequence[str]) -> Shown 
             "The last values are those of the results, to the last digit."
             if same
             else "The last values differ from those of the results, which another version made."
-        ),
+        )
+        + ("" if figure.is_finite else " What is infinite is not drawn."),
         f"{ERRORS[measure]} through time of {', '.join(figure.curves)} on {show_stream(stream)}.",
     )
 
@@ -116,7 +121,7 @@ def points(results: Results, measure: str, order: Sequence[str]) -> Shown | None
     return Shown(
         "points",
         figure,
-        f"Where zoom's {len(figure.points)} points lie on {show_stream(stream)}: shaded where it "
+        f"Zoom's points on {show_stream(stream)}, {len(figure.points)} in all: shaded where it "
         "predicted, with a ring for each point when it was first used. New points come where the "
         "outcomes lead.",
         f"Predictions of zoom through time on {show_stream(stream)}, beside the true mean.",

@@ -45,8 +45,8 @@ def show_stream(spec: str) -> str:
     """
     name, parameters = _pieces(spec)
     if name == "file":
-        path, _, column = spec.removeprefix("file:").partition("#")
-        return f"{Path(path).name}, {column}" if column else Path(path).name
+        path, _, column = spec.removeprefix("file:").rpartition("#")
+        return f"{Path(path).name}, {column}" if path else Path(column).name
     digits = re.compile(r"\d+\.\d{4,}")
     words = [digits.sub(lambda match: f"{float(match[0]):.4g}", piece) for piece in parameters]
     return ", ".join([name, *words])
@@ -66,6 +66,19 @@ def show_streams(specs: Sequence[str]) -> dict[str, str]:
         spec: words if shown.count(words) == 1 else spec
         for spec, words in zip(specs, shown, strict=True)
     }
+
+
+def show_seeds(seeds: Sequence[int]) -> str:
+    """Return seeds, which ascend, in words; a run of them by its ends.
+
+    Examples
+    --------
+    >>> show_seeds([0]), show_seeds([3, 7]), show_seeds([0, 1, 2, 3])
+    ('seed 0', 'seeds 3, 7', 'seeds 0 to 3')
+    """
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
 
 
 def spread_out(items: Sequence[str], many: int) -> list[str]:

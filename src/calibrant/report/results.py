@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.experiments import journal
 from calibrant.experiments.results import COLUMNS, NAME
 from calibrant.experiments.summary import label
 from calibrant.streams import ADVERSARIES, FAMILIES, InputError
@@ -22,7 +23,8 @@ OPTIONAL = ("deviation", "segments")  # where the means of the outcomes are not 
 #: The errors that a report can rank by, the best known first.
 ERRORS = {
     "cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "pcal2": "PCal2", "pklcal": "PKLCal",
-    "ece": "ECE", "smece": "smooth ECE", "brier": "Brier score", "log_loss": "log loss",
+    "ece": "ECE", "smece": "smooth ECE", "smooth_calibration": "smooth calibration",
+    "brier": "Brier score", "log_loss": "log loss",
 }  # fmt: skip
 # A sum of rounding errors, where the error is 0.
 NOISE = 1e-9
@@ -218,7 +220,7 @@ def ranking(means: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def ratios(row: Mapping[str, float]) -> dict[str, float]:
-    """Return each error over the smallest; 1 for a 0 that is the smallest.
+    """Return each error over the smallest; 1 for a 0 that is the smallest, never for infinity.
 
     Examples
     --------
@@ -226,10 +228,13 @@ def ratios(row: Mapping[str, float]) -> dict[str, float]:
     ({'a': 2.0, 'b': 1.0}, {'a': inf, 'b': 1.0})
     """
     best = min(row.values())
-    return {
-        name: 1.0 if error == best else error / best if best > 0 else float("inf")
-        for name, error in row.items()
-    }
+
+    def over_best(error: float) -> float:
+        if math.isinf(error):
+            return math.inf
+        return 1.0 if error == best else error / best if best > 0 else math.inf
+
+    return {name: over_best(error) for name, error in row.items()}
 
 
 def read_results(folder: str | os.PathLike[str]) -> Results:
@@ -245,11 +250,14 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     path = Path(folder) / NAME
     if not path.exists():
         raise InputError(
-            "is not there; `calibrant compare` and `calibrant reproduce` write it", source=str(path)
+            "is not there yet; the sweep has not finished, and its command goes on with it"
+            if path.with_name(journal.NAME).exists()
+            else "is not there; `calibrant compare` and `calibrant reproduce` write it",
+            source=str(path),
         )
     arrow, parquet = import_pyarrow()
     try:
-        table = parquet.read_table(path)
+        table = parquet.read_table(path, page_checksum_verification=True)
     except (arrow.ArrowException, OSError) as error:
         raise InputError(
             f"is not a whole Parquet file ({str(error).splitlines()[0]})", source=str(path)

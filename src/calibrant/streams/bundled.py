@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, check_choice
-from calibrant.streams.files import read
 from calibrant.streams.table import Table
+from calibrant.streams.text import decoded, unzipped
 
 FLIGHTS = "arrival delayed by 15 minutes or more, departures from New York, March-December 2013"
 ELO = "FiveThirtyEight, via the R package fivethirtyeightdata"
@@ -124,5 +124,12 @@ def bundled_table(name: str) -> Table:
 
     check_choice("name", name, names())
     file = resources.files("calibrant") / "data" / f"{name}.csv.gz"
-    with resources.as_file(file) as path:
-        return replace(read(path), source=name)
+    header, _, rows = decoded(unzipped(file.read_bytes(), name), name).partition("\n")
+    # The package's own files quote nothing and skip nothing: no need for a parser of any CSV.
+    cells = rows.rstrip("\n").replace("\n", ",").split(",")
+    columns = header.split(",")
+    return Table(
+        name,
+        {column: cells[at :: len(columns)] for at, column in enumerate(columns)},
+        range(2, 2 + len(cells) // len(columns)),
+    )

@@ -18,7 +18,7 @@ from typing import Any
 from calibrant import _specs
 from calibrant._checks import Floats, check_integer, check_seed
 from calibrant.streams.adversaries import ADVERSARIES, Adversary
-from calibrant.streams.bundled import load, names
+from calibrant.streams.bundled import bundled_table, load, names
 from calibrant.streams.errors import InputError
 from calibrant.streams.files import read
 from calibrant.streams.stream import Stream
@@ -138,7 +138,10 @@ def _is_file(spec: str) -> bool:
 
 
 def _file(spec: str) -> tuple[str, str | None]:
-    path, _, column = spec.partition(":")[2].partition("#")
+    # The last one counts: a name may hold this sign, and then the column must be named.
+    path, hash_sign, column = spec.partition(":")[2].rpartition("#")
+    if not hash_sign:
+        path, column = column, ""
     if not path:
         raise ValueError(f"stream {spec!r} must be file:PATH or file:PATH#COLUMN")
     return path, column or None
@@ -159,7 +162,8 @@ def _real(spec: str) -> Floats:
 @lru_cache(maxsize=16)
 def _outcomes_of(spec: str, _content: str | None) -> Floats:
     if not _is_file(spec):
-        outcomes = load(spec).outcomes
+        # Not `load`, which would read the times and scores of each round too.
+        outcomes = bundled_table(spec).take("outcome", "outcome").values
     else:
         path, column = _file(spec)
         outcomes = read(path).take("outcome", column).values

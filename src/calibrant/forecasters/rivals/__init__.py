@@ -1,7 +1,7 @@
 """What others do, behind the same contract.
 
-Each class names the source of its rule. They are here to be compared with: none of them adapts
-to how the world changes.
+Each class names the source of its rule. They are here to be compared with: none of them finds out
+by itself how fast the world changes.
 """
 
 from calibrant.forecasters.rivals.abernethy_bartlett_hazan import (

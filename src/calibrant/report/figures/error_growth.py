@@ -50,6 +50,11 @@ class GrowthCurve:
     mean: Floats
     spread: Floats
 
+    @property
+    def drawable(self) -> npt.NDArray[np.bool_]:
+        """Which means can be drawn: 0 and infinity have no place on a logarithmic axis."""
+        return (self.mean > 0) & np.isfinite(self.mean)
+
 
 @dataclass(frozen=True)
 class Slope:
@@ -143,7 +148,7 @@ class ErrorGrowth:
             ax = ax or new_axes()
             ax.set(xscale="log", yscale="log", xlabel=AXES[self.axis], ylabel=self.measure)
             for position, (name, curve) in enumerate(self.curves.items()):
-                look, some = series(position), curve.mean > 0
+                look, some = series(position), curve.drawable
                 x, mean, spread = curve.sizes[some], curve.mean[some], curve.spread[some]
                 ax.plot(
                     x, mean, color=look.color, linestyle=look.dashes, marker=look.marker,
@@ -169,7 +174,8 @@ class ErrorGrowth:
     def _draw_slope(self, ax: Axes, slope: Slope, number: int) -> None:
         sizes = np.concatenate([curve.sizes for curve in self.curves.values()])
         x = np.geomspace(sizes.min(), sizes.max(), 50)
-        first = max(float(curve.mean[0]) for curve in self.curves.values() if len(curve.mean))
+        starts = [float(curve.mean[0]) for curve in self.curves.values() if len(curve.mean)]
+        first = max(filter(np.isfinite, starts), default=0.0)
         # Each a little above the last, so that equal slopes do not hide each other.
         height = 1.6 * 1.5**number * (first or 1.0) / slope.at(x)[0]
         y = height * slope.at(x)
@@ -193,5 +199,6 @@ def _curve(name: str, errors: Mapping[float, npt.ArrayLike]) -> GrowthCurve:
     return GrowthCurve(
         np.array(sizes, dtype=np.float64),
         np.array([values.mean() for values in seeds]),
-        np.array([values.std() for values in seeds]),
+        # Errors that are not all finite have no spread.
+        np.array([values.std() if np.isfinite(values).all() else np.inf for values in seeds]),
     )

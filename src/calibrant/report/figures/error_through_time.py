@@ -238,6 +238,11 @@ class ErrorThroughTime:
         return ax
 
     @property
+    def is_finite(self) -> bool:
+        """Whether all errors are finite; those that are not cannot be drawn."""
+        return all(bool(np.isfinite(curve.error).all()) for curve in self.curves.values())
+
+    @property
     def _of(self) -> str:
         if self.window is not None:
             return f"of each {self.window:,} rounds"

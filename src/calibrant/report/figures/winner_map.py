@@ -77,18 +77,21 @@ class WinnerMap:
 
     @property
     def ratios(self) -> Floats:
-        """Each error over the smallest of its row; 1 for a 0 that is the smallest."""
+        """Each error over the smallest of its row; 1 for a 0 that is the smallest.
+
+        Infinity is never 1: where all are infinite, nobody wins.
+        """
         best = np.nanmin(self.errors, axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.errors == best, 1.0, self.errors / best)
+            ratios = np.where(self.errors == best, 1.0, self.errors / best)
+        return np.where(np.isinf(self.errors), np.inf, ratios)
 
     @property
     def winners(self) -> npt.NDArray[np.bool_]:
         """Which errors are the smallest of their row."""
-        smallest: npt.NDArray[np.bool_] = self.errors == np.nanmin(
-            self.errors, axis=1, keepdims=True
-        )
-        return smallest
+        smallest = self.errors == np.nanmin(self.errors, axis=1, keepdims=True)
+        finite: npt.NDArray[np.bool_] = smallest & np.isfinite(self.errors)
+        return finite
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the map, on `ax` or on new axes, and return the axes."""
@@ -100,13 +103,17 @@ class WinnerMap:
             rows, columns = self.errors.shape
             # Room for the names: about 13 letters an inch, those of the columns aslant.
             down, across = (max(map(len, names)) for names in (self.streams, self.forecasters))
+            # Fewer than five columns are wider: the scale below them needs room for its words.
             ax = ax or new_axes(
-                0.9 + down / 13 + 0.54 * columns + across / 30, 1.0 + across / 20 + 0.28 * rows
+                0.9 + down / 13 + 0.54 * max(columns, 5) + across / 30,
+                1.0 + across / 20 + 0.28 * rows,
             )
             # Reversed, so that the winners are bright and large errors dark, in grey too.
             colors = colormaps["cividis_r"]
             norm = LogNorm(1.0, WORST)
             ratios, winners = np.minimum(self.ratios, WORST), self.winners
+            # Scores that are means, all below 1, differ in their second and third digit.
+            fine = bool(np.nanmin(self.errors, axis=1).max() < 1.0)
             mesh = ax.pcolormesh(
                 np.ma.masked_invalid(ratios), cmap=colors, norm=norm, edgecolors=INK, linewidth=0
             )
@@ -117,7 +124,7 @@ class WinnerMap:
                 winner = bool(winners[row, column])
                 # Black on the bright half of the colours, white on the dark half.
                 ax.text(
-                    column + 0.5, row + 0.5, _short(float(error)), ha="center", va="center",
+                    column + 0.5, row + 0.5, _short(float(error), fine), ha="center", va="center",
                     fontsize=8, color="black" if norm(ratio) < 0.5 else "white",
                     fontweight="bold" if winner else "normal",
                 )  # fmt: skip
@@ -147,11 +154,13 @@ class WinnerMap:
         return ax
 
 
-def _short(error: float) -> str:
-    """Return an error in at most five letters."""
+def _short(error: float, fine: bool) -> str:
+    """Return an error in at most five letters, with the digits of small ones if they matter."""
     if np.isinf(error):
         return "inf"
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if error >= 0.9995 * size:
             return f"{error / size:.3g}{letter}"
+    if fine and 0.01 <= error < 99.95:
+        return f"{error:.3f}" if error < 0.9995 else f"{error:.3g}"
     return f"{error:.0f}" if error >= 99.95 else f"{error:.1f}" if error >= 0.05 else f"{error:.2g}"
