@@ -107,6 +107,8 @@ def test_groups(calibrant):
         (["p,outcome", "0.5,1"], (), 0, ("no column 's'",)),
         ([{"s": 0.5}], ("--by", "g"), 0, ("line 1", "group is missing")),
         ([{"s": 0.5, "t": 1}], ("--time", "t"), 0, ("the order of lines",)),
+        ([{"s": 0.5}], ("--outcome", "s"), 0, ("both the score and the outcome",)),
+        (["s,y", "0.5,1"], ("--by", "y"), 0, ("both the group and the outcome",)),
         ([], (), 0, ("no lines",)),
     ],
 )  # fmt: skip

@@ -238,6 +238,17 @@ def test_ids_that_are_none(id_):
     assert recalibrator.rounds == 0
 
 
+def test_an_id_that_could_not_be_saved_is_refused():
+    """Python does not write integers of more than 4,300 digits as text."""
+    recalibrator = Recalibrator()
+    with pytest.raises(ValueError, match="id must be an integer of at most 1024 bits"):
+        recalibrator.predict(0.5, id=10**4300)
+    recalibrator.predict(0.5, id=-(2**1024) + 1)
+    recalibrator = Recalibrator.from_bytes(recalibrator.to_bytes())
+    recalibrator.update(1, id=-(2**1024) + 1)
+    assert recalibrator.pending == 0
+
+
 @pytest.mark.parametrize("age", [-1, 1.5, "1", None, True])
 def test_ages_that_are_none(age):
     with pytest.raises(ValueError, match="older_than must be an integer"):

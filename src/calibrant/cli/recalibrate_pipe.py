@@ -16,6 +16,7 @@ from calibrant import Recalibrator
 from calibrant.cli import console
 from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
 from calibrant.measures import Scorecard
+from calibrant.recalibrate.columns import check_parts
 from calibrant.recalibrate.waiting import Id, check_id
 from calibrant.streams.cells import finite_number, is_missing, probability
 from calibrant.streams.columns import check_there, find_column
@@ -58,6 +59,7 @@ class ScorePipe:
         self.job = job
         self.recalibrator = Recalibrator(job.kind, seed=job.seed)
         self.outcome = job.outcome or "outcome"
+        check_parts(job.score, self.outcome, job.by)
         names = ("calibrated",) if job.kind == "margin" else ("raw", "calibrated")
         self.cards = {name: Scorecard(window=WINDOW) for name in names}
         self.said: dict[Id | None, tuple[float, ...]] = {}  # what waits for its outcome
@@ -109,6 +111,7 @@ class ScorePipe:
         for name in (self.job.score, self.job.id, self.job.by):
             check_there(names, name, SOURCE)
         self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)
+        check_parts(self.job.score, self.outcome, self.job.by)
         console.note(note)
 
     def id_of(self, line: Line) -> Id | None:
