@@ -37,6 +37,12 @@ class Recalibrator(RecalibrateKernel):
     max_groups : int, default 1000
         How many groups `by` may name. A group takes about 15 kB.
 
+    Notes
+    -----
+    Threads may share a recalibrator if each names its predictions by id: steps with an id or a
+    group wait for one another and for a `run`. A step with neither is refused with a RuntimeError
+    while another thread's `run` is at work on what all share.
+
     Examples
     --------
     >>> import numpy as np
