@@ -109,6 +109,7 @@ def test_groups(calibrant):
         ([{"s": 0.5, "t": 1}], ("--time", "t"), 0, ("the order of lines",)),
         ([{"s": 0.5}], ("--outcome", "s"), 0, ("both the score and the outcome",)),
         (["s,y", "0.5,1"], ("--by", "y"), 0, ("both the group and the outcome",)),
+        ([{"s": 0.5}], ("--column", "p"), 0, ("--column", "--out")),
         ([], (), 0, ("no lines",)),
     ],
 )  # fmt: skip

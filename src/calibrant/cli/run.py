@@ -102,6 +102,8 @@ def run(
     """
     with console.clean_end():
         check_seed(seed)
+        if out is None:
+            refuse("names a column of --out, and none is asked for", column=column)
         if score is not None:
             refuse("belongs to forecasts without --score", forecaster=forecaster, ahead=ahead)
             job = Job(

@@ -43,8 +43,8 @@ class Rival(ABC):
     True
     >>> _ = rival.predict(0.5, id="a"), rival.predict(0.75, id="b")
     >>> rival.update(0, id="b")
-    >>> rival.pending
-    1
+    >>> rival.expire(older_than=0)
+    ['a']
     """
 
     def __init__(self) -> None:
