@@ -55,6 +55,8 @@ def test_runs_and_steps_in_groups():
             recalibrator.run(scores, scores > 0.5, by=by)
             recalibrator.predict(0.3, id=f"{number} {turn}", by="a")
             recalibrator.to_bytes()
+            assert 0 < recalibrator.expected(0.3, by="b") < 1
+            assert len(recalibrator.distribution(0.3, by="b")[0]) in (1, 2)
             recalibrator.update(1, id=f"{number} {turn}")
 
     together(work)

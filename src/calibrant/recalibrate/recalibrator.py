@@ -193,8 +193,9 @@ class Recalibrator(RecalibrateKernel):
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
         if by is None:
             return super().expected(score)
-        group = self._groups.find(by)[1]
-        return group.last.expected(group.score(*self._look(score)))
+        with self._lock:
+            group = self._groups.find(by)[1]
+            return group.last.expected(group.score(*self._look(score)))
 
     def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.
@@ -203,8 +204,9 @@ class Recalibrator(RecalibrateKernel):
         """
         if by is None:
             return super().distribution(score)
-        group = self._groups.find(by)[1]
-        return group.last.distribution(group.score(*self._look(score)))
+        with self._lock:
+            group = self._groups.find(by)[1]
+            return group.last.distribution(group.score(*self._look(score)))
 
     def run(
         self,
