@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,15 @@ def as_unit_series(values: object, name: str) -> npt.NDArray[np.float64]:
             f"{name} must be in [0, 1], got {float(series[position])!r} at position {position}"
         )
     return series
+
+
+def as_listed(values: object, name: str, wanted: str) -> list[Any]:
+    """Return values that have an order as a list; text is one value, and a set has no order."""
+    if isinstance(values, str | bytes | Set | Mapping) or not hasattr(values, "__len__"):
+        raise ValueError(f"{name} must be {wanted}, got {describe(values)}")
+    # Arrays give Python's own values so, and missing ones as None where they know of them.
+    listed: Any = values.tolist() if hasattr(values, "tolist") else values
+    return list(listed)
 
 
 def check_same_length(name: str, size: int, other: str, other_size: int) -> None:

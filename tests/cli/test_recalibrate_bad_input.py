@@ -2,6 +2,7 @@
 
 import builtins
 import gzip
+import resource
 
 import pytest
 
@@ -49,6 +50,12 @@ BAD = {
     "unknown kind": (file_with(), ("--kind", "odds"), ("--kind", "'odds'", "'logit'")),
     "bad seed": (file_with(), ("--seed", "-3"), ("seed", "-3")),
     "column taken": (file_with(), ("--column", "place"), ("'place' already", "--column")),
+    "score and outcome in one": (
+        file_with(), ("--outcome", "score"), ("'score'", "both the score and the outcome")
+    ),
+    "groups that tell the outcome": (
+        file_with(), ("--by", "outcome"), ("'outcome'", "both the group and the outcome")
+    ),
     "a forecaster": (file_with(), ("--forecaster", "zoom"), ("--forecaster", "without --score")),
     "ahead": (file_with(), ("--ahead",), ("--ahead", "without --score")),
 }  # fmt: skip
@@ -109,6 +116,31 @@ def test_places_where_nothing_can_be_written(calibrant, tmp_path):
     refused(calibrant("run", path, *names, "--out", out, "--report", nowhere / "r.html"), "r.html")
     refused(calibrant("run", path, *names, "--out", nowhere / "o.csv", "--report", page), "o.csv")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_file_that_is_read_is_not_written(calibrant, tmp_path):
+    path, link = tmp_path / "in.csv", tmp_path / "link.csv"
+    path.write_text(file_with())
+    link.symlink_to(path)
+    for out in (path, link):
+        refused(calibrant("run", path, "--score", "score", "--out", out), out.name, "another name")
+        refused(calibrant("run", path, "--outcome", "outcome", "--out", out), "another name")
+    assert path.read_text() == file_with()
+
+
+def test_a_full_disk_names_the_file_and_leaves_nothing(program, tmp_path):
+    """A limit on the size of files stands in for the disk."""
+    path = tmp_path / "in.csv"
+    path.write_text("score,outcome\n" + "0.25,1\n0.125,0\n" * 2000)
+    for option, name in (("--out", "out.csv"), ("--report", "page.html")):
+        run = program(
+            "run", path, "--score", "score", option, name,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+        )  # fmt: skip
+        _, said = run.communicate()
+        assert run.returncode == 2
+        assert f"calibrant: error: {name}: cannot be written (File too large)" in said.decode()
+        assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_report_without_matplotlib(calibrant, tmp_path, monkeypatch):

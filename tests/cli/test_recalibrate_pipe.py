@@ -107,6 +107,9 @@ def test_groups(calibrant):
         (["p,outcome", "0.5,1"], (), 0, ("no column 's'",)),
         ([{"s": 0.5}], ("--by", "g"), 0, ("line 1", "group is missing")),
         ([{"s": 0.5, "t": 1}], ("--time", "t"), 0, ("the order of lines",)),
+        ([{"s": 0.5}], ("--outcome", "s"), 0, ("both the score and the outcome",)),
+        (["s,y", "0.5,1"], ("--by", "y"), 0, ("both the group and the outcome",)),
+        ([{"s": 0.5}], ("--column", "p"), 0, ("--column", "--out")),
         ([], (), 0, ("no lines",)),
     ],
 )  # fmt: skip
@@ -128,3 +131,14 @@ def test_old_predictions_are_given_up_when_too_many_wait():
         pipe.predict(0.5, name, None)
     assert pipe.recalibrator.pending == 3
     assert list(pipe.said) == ["c", "d", "e"]
+    for name in "bbc":  # the outcome of b, also when told again, is too late but no error
+        pipe.told = (name, 1.0)
+        pipe.learn()
+    assert (pipe.expired, pipe.recalibrator.learned) == (2, 1)
+    for name in "fgh":
+        pipe.predict(0.5, name, None)
+    assert list(pipe.given_up) == ["b", "d", "e"]  # as many as may wait are remembered
+    pipe.predict(0.5, "e", None)  # and such a name may come again
+    pipe.told = ("e", 1.0)
+    pipe.learn()
+    assert pipe.recalibrator.learned == 2

@@ -276,6 +276,14 @@ def test_bad_seed(seed):
         CalibratedClassifier(logistic(), seed=seed)
 
 
+@pytest.mark.parametrize(
+    "model", [None, "logistic", linear_model.LogisticRegression, linear_model.LinearRegression()]
+)
+def test_what_is_no_classifier_is_refused(model):
+    with pytest.raises(ValueError, match="model must be a classifier with predict_proba_one"):
+        CalibratedClassifier(model)
+
+
 def test_without_river_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "river", None)
     monkeypatch.delitem(sys.modules, "calibrant.integrations.river")

@@ -1,6 +1,8 @@
 """Data frames in, the same kind of data frame out."""
 
 import datetime
+import math
+from decimal import Decimal
 
 import numpy as np
 import pandas
@@ -162,6 +164,9 @@ GOOD = {"s": [0.1, 0.2, 0.3], "y": [1, 0, 1], "t": [1, 2, 3], "k": [2, 3, 4], "g
         ({}, {"score": "nope"}, "score must be one of the columns 's', 'y'.*got 'nope'"),
         ({}, {"by": "nope"}, "by must be one of the columns"),
         ({}, {"column": "s"}, "has a column 's' already"),
+        ({}, {"column": 3}, "column must be a string, got 3"),
+        ({}, {"outcome": "s"}, "column 's' cannot be both the score and the outcome"),
+        ({}, {"by": "y"}, "column 'y' cannot be both the group and the outcome"),
         ({}, {"kind": "odds"}, "kind must be one of"),
         ({}, {"seed": -1}, "seed must be"),
     ],
@@ -176,6 +181,35 @@ def test_nan_is_not_missing_where_the_library_tells_them_apart():
     frame = polars.DataFrame({"s": [0.1, 0.2], "y": [1.0, float("nan")]})
     with pytest.raises(RowError, match="column 'y', position 1: got nan"):
         recalibrate_frame(frame, score="s", outcome="y")
+
+
+def test_objects_that_are_numbers():
+    """Decimals, as databases give them, and other numbers in a column of objects."""
+    objects = np.array([Decimal("0.1"), np.float32(0.25), 0.5], dtype=object)
+    frame = pandas.DataFrame({"s": objects, "y": np.array([True, None, Decimal(1)], dtype=object)})
+    plain = pandas.DataFrame({"s": [0.1, 0.25, 0.5], "y": [1, None, 1]})
+    said, expected = (recalibrate_frame(f, score="s", outcome="y") for f in (frame, plain))
+    assert said["calibrated"].tolist() == expected["calibrated"].tolist()
+
+
+@pytest.mark.parametrize("cell", [10**400, math.inf, Decimal("inf"), 1j, "1", [1]])
+def test_objects_that_are_no_finite_numbers(cell):
+    frame = pandas.DataFrame({"s": [0.1, 0.2], "y": np.array([1, None], dtype=object)})
+    frame.at[1, "y"] = cell
+    with pytest.raises(RowError, match=r"column 'y', position 1: got .* must be a finite number"):
+        recalibrate_frame(frame, score="s", outcome="y")
+
+
+def test_an_id_that_holds_a_list_is_refused():
+    frame = pandas.DataFrame({"s": [0.1, 0.2], "y": [1, 0], "id": [(1,), (2, [3])]})
+    with pytest.raises(RowError, match=r"column 'id', position 1: got .* cannot be an id"):
+        recalibrate_frame(frame, score="s", outcome="y", id="id")
+
+
+def test_columns_that_have_numbers_for_names():
+    frame = pandas.DataFrame({0: SCORES, 1: OUTCOMES})
+    said = recalibrate_frame(frame, score=0, outcome=1)
+    assert said["calibrated"].tolist() == Recalibrator().run(SCORES, OUTCOMES).tolist()
 
 
 def test_two_columns_of_one_name_are_refused():

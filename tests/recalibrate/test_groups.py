@@ -121,6 +121,8 @@ def test_the_last_prediction_without_an_id_is_the_one_that_waits():
         (["a"], "by and scores must have the same length, got 1 and 2"),
         ("ab", "by must be a sequence of names"),
         (7, "by must be a sequence of names"),
+        ({"a", "b"}, "by must be a sequence of names"),  # which has no order
+        ({"a": 0, "b": 1}, "by must be a sequence of names"),
         (["a", 1.5], r"by must be a string or an integer, got 1.5 \(float\) at position 1"),
         (["a", True], r"by must be .* at position 1"),
         (["a", float("nan")], r"by must be .* at position 1"),

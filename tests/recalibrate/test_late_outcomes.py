@@ -238,6 +238,17 @@ def test_ids_that_are_none(id_):
     assert recalibrator.rounds == 0
 
 
+def test_an_id_that_could_not_be_saved_is_refused():
+    """Python does not write integers of more than 4,300 digits as text."""
+    recalibrator = Recalibrator()
+    with pytest.raises(ValueError, match="id must be an integer of at most 1024 bits"):
+        recalibrator.predict(0.5, id=10**4300)
+    recalibrator.predict(0.5, id=-(2**1024) + 1)
+    recalibrator = Recalibrator.from_bytes(recalibrator.to_bytes())
+    recalibrator.update(1, id=-(2**1024) + 1)
+    assert recalibrator.pending == 0
+
+
 @pytest.mark.parametrize("age", [-1, 1.5, "1", None, True])
 def test_ages_that_are_none(age):
     with pytest.raises(ValueError, match="older_than must be an integer"):
@@ -259,3 +270,18 @@ def test_delay_costs_little_and_loses_nothing():
     best = np.mean((1 - scores[late] - truth[late]) ** 2)
     assert np.mean((predictions[late] - truth[late]) ** 2) < best + 0.01
     assert recalibrator.pending == 1000
+
+
+def test_memory_is_bounded_by_the_grid_and_what_waits():
+    """Ten times the rounds, with ids that all differ, take more bytes only for points."""
+    recalibrator, random = Recalibrator(capacity=50), np.random.default_rng(0)
+    sizes = []
+    for t, (score, chance) in enumerate(random.random((20_000, 2)).tolist()):
+        recalibrator.predict(score, id=t)
+        if t >= 40:
+            recalibrator.update(chance < score, id=t - 40)
+        if t in (1999, 19_999):
+            points = len(recalibrator._get_state()["z"])
+            sizes.append(len(recalibrator.to_bytes()) - 6 * 8 * points)
+    # The 90 ids in the header and some counts there have a digit more.
+    assert abs(sizes[1] - sizes[0]) < 400

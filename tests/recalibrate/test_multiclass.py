@@ -233,6 +233,7 @@ def test_bad_batches(mode, rows, labels, message):
         ({"classes": True}, "classes must be an integer"),
         ({"classes": 2.5}, "classes must be a number or a sequence"),
         ({"classes": "ab"}, "classes must be a number or a sequence"),
+        ({"classes": {"a", "b"}}, "classes must be a number or a sequence"),
         ({"classes": ["a"]}, "two labels or more"),
         ({"classes": ["a", "a"]}, "all distinct"),
         ({"classes": ["a", 1.5]}, "each of the classes must be a string or an integer"),

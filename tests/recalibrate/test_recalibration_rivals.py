@@ -136,6 +136,56 @@ def test_asking_more_than_once_does_not_matter(make):
 
 
 @every_rival
+def test_late_outcomes_are_learned_as_they_come(make):
+    """What is said is that of a rival who gets the same rounds at once, in order of arrival."""
+    scores, outcomes = random_scores(8)
+    arrivals = np.arange(len(scores)) + np.random.default_rng(8).integers(0, 9, len(scores))
+    rival, at_once = make(), make()
+    for now, score in enumerate(scores):
+        assert rival.predict(score, id=now) == at_once.predict(score)
+        if now % 3 == 0:  # a round without an id, asked for between others
+            assert rival.predict(0.3) == at_once.predict(0.3)
+        for late in np.flatnonzero(arrivals == now).tolist():
+            rival.update(outcomes[late], id=late)
+            rival.update(outcomes[late], id=late)  # told twice, counted once
+            at_once.predict(scores[late])
+            at_once.update(outcomes[late])
+        if now % 3 == 0:
+            rival.update(1)
+            at_once.predict(0.3)
+            at_once.update(1)
+    assert rival.rounds == at_once.rounds
+    assert rival.pending == (arrivals >= len(scores)).sum()
+
+
+def test_late_outcomes_that_cannot_be():
+    """They are refused as those of a Recalibrator are, and nothing changes."""
+    rival = OnlinePlatt()
+    rival.run([0.2, 0.7], [1, 0])
+    for id_ in "abc":
+        rival.predict(0.5, id=id_)
+    rival.update(1, id="a")
+    expected = rival.predict(0.3)
+    for arguments, message in [
+        ((1, "d"), "'d' is unknown"),
+        ((0, "a"), "'a' had the outcome 1.0, and now gets 0.0"),
+        ((2, "b"), "outcome must be a number"),
+        ((1, 1.5), "id must be a string or an integer"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            rival.update(*arguments)
+    for id_ in "ab":
+        with pytest.raises(ValueError, match="was predicted already"):
+            rival.predict(0.5, id=id_)
+    assert rival.predict(0.3) == expected
+    assert (rival.rounds, rival.pending) == (3, 3)  # b, c and the one without an id
+    assert rival.expire(older_than=3) == ["b"]
+    with pytest.raises(ValueError, match="'b' is unknown"):
+        rival.update(1, id="b")
+    assert rival.pending == 2
+
+
+@every_rival
 def test_bad_input_is_refused_before_anything_changes(make):
     scores, outcomes = random_scores(7)
     expected = make().run(scores, outcomes)

@@ -66,7 +66,7 @@ class Job:
 def recalibrate_file(job: Job) -> None:
     """Recalibrate a whole file; write and report what was asked for, show the rest."""
     if job.out is not None:
-        kind_to_write(str(job.out))  # before the work, not after it
+        check_out(job.source, job.out)  # before the work, not after it
     with console.busy(f"reading {job.source}"):
         table = read_source(job.source)
         if job.out is not None and job.column in table.columns:
@@ -178,6 +178,13 @@ def raw_probabilities(scores: Floats, kind: str) -> Floats | None:
     if kind == "logit":
         return np.exp(-np.logaddexp(0.0, -scores))
     return None
+
+
+def check_out(source: str, out: Path) -> None:
+    """Refuse a name that does not say what to write, and the file that is read."""
+    kind_to_write(str(out))
+    if out.exists() and Path(source).exists() and out.samefile(source):
+        raise InputError("is the file that is read; give --out another name", source=str(out))
 
 
 def name_of(table: Table, rows: Scored, row: int) -> str:

@@ -16,6 +16,7 @@ from calibrant import Recalibrator
 from calibrant.cli import console
 from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
 from calibrant.measures import Scorecard
+from calibrant.recalibrate.columns import check_parts
 from calibrant.recalibrate.waiting import Id, check_id
 from calibrant.streams.cells import finite_number, is_missing, probability
 from calibrant.streams.columns import check_there, find_column
@@ -49,6 +50,8 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
     if cards:
         console.err.print(console.scorecards(cards))
     console.note(missing_outcomes(pipe.recalibrator.pending))
+    if pipe.expired:
+        console.note(f"predictions given up because too many waited: {pipe.expired:,}")
 
 
 class ScorePipe:
@@ -58,9 +61,12 @@ class ScorePipe:
         self.job = job
         self.recalibrator = Recalibrator(job.kind, seed=job.seed)
         self.outcome = job.outcome or "outcome"
+        check_parts(job.score, self.outcome, job.by)
         names = ("calibrated",) if job.kind == "margin" else ("raw", "calibrated")
         self.cards = {name: Scorecard(window=WINDOW) for name in names}
         self.said: dict[Id | None, tuple[float, ...]] = {}  # what waits for its outcome
+        self.given_up: dict[Id | None, None] = {}  # the last ones that waited too long, in order
+        self.expired = 0  # how many did
         self.told: tuple[Id | None, float] | None = None  # an outcome to be learned next
 
     def take(self, line: Line) -> float | None:
@@ -87,7 +93,12 @@ class ScorePipe:
         if id_ is not None and recalibrator.pending >= recalibrator.capacity:
             for old in recalibrator.expire(older_than=recalibrator.capacity - 1):
                 del self.said[old]
+                self.given_up[old] = None
+                self.expired += 1
+            while len(self.given_up) > recalibrator.capacity:
+                del self.given_up[next(iter(self.given_up))]
         prediction = recalibrator.predict(score, id_, group)
+        self.given_up.pop(id_, None)  # its name may be used again
         raw = raw_probabilities(np.array([score]), self.job.kind)
         self.said[id_] = (prediction,) if raw is None else (float(raw[0]), prediction)
         return prediction
@@ -99,6 +110,8 @@ class ScorePipe:
         (id_, outcome), self.told = self.told, None
         if id_ is None and None not in self.said:
             raise ValueError("holds an outcome, but no score before it waits for one")
+        if id_ in self.given_up:
+            return  # it came too late to be of use, and is no reason to end
         self.recalibrator.update(outcome, id_)
         if id_ in self.said:  # told twice, it was counted the first time
             for card, said in zip(self.cards.values(), self.said.pop(id_), strict=True):
@@ -109,6 +122,7 @@ class ScorePipe:
         for name in (self.job.score, self.job.id, self.job.by):
             check_there(names, name, SOURCE)
         self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)
+        check_parts(self.job.score, self.outcome, self.job.by)
         console.note(note)
 
     def id_of(self, line: Line) -> Id | None:

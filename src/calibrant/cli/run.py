@@ -12,13 +12,12 @@ import typer
 from calibrant._checks import Floats, check_seed
 from calibrant.cli import console
 from calibrant.cli.arguments import FORECASTER, OutcomeColumn, Seed, Source, read_source
-from calibrant.cli.recalibrate import Job, recalibrate_file
+from calibrant.cli.recalibrate import Job, check_out, recalibrate_file
 from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters import Forecaster
 from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
 from calibrant.streams import follow, write
-from calibrant.streams.writing import kind_to_write
 
 DEFAULT = "zoom"
 BASELINES = ("epoch", "running-mean")
@@ -103,6 +102,8 @@ def run(
     """
     with console.clean_end():
         check_seed(seed)
+        if out is None:
+            refuse("names a column of --out, and none is asked for", column=column)
         if score is not None:
             refuse("belongs to forecasts without --score", forecaster=forecaster, ahead=ahead)
             job = Job(
@@ -161,7 +162,7 @@ def forecast_file(
 ) -> None:
     """Forecast a whole file, beside the baselines; write the predictions if asked to."""
     if out is not None:
-        kind_to_write(str(out))  # before the work, not after it
+        check_out(source, out)  # before the work, not after it
     with console.busy(f"reading {source}"):
         rows = read_source(source)
         outcomes = rows.take("outcome", outcome)

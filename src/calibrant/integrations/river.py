@@ -59,6 +59,10 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     """
 
     def __init__(self, model: base.Classifier, *, seed: int = 0) -> None:
+        if isinstance(model, type) or not hasattr(model, "predict_proba_one"):
+            raise ValueError(
+                f"model must be a classifier with predict_proba_one, got {describe(model)}"
+            )
         self.model = model
         self.seed = check_seed(seed)
         self._labels: list[Any] = []

@@ -35,6 +35,23 @@ def check_scores(scores: Floats, kind: str, column: str) -> None:
         raise RowError(f"got {float(scores[row])!r}, must be {allowed}", column=column, row=row)
 
 
+def check_parts(score: str, outcome: str, by: str | None) -> None:
+    """Refuse a column of outcomes that is also what is known before them.
+
+    Examples
+    --------
+    >>> check_parts("won", "won", None)
+    Traceback (most recent call last):
+    ValueError: column 'won' cannot be both the score and the outcome, which is known only later
+    """
+    for part, name in (("score", score), ("group", by)):
+        if name == outcome:
+            raise ValueError(
+                f"column {name!r} cannot be both the {part} and the outcome, "
+                "which is known only later"
+            )
+
+
 def check_ids(cells: Sequence[object], column: str) -> None:
     """Refuse an id that is missing or comes twice.
 
@@ -49,12 +66,14 @@ def check_ids(cells: Sequence[object], column: str) -> None:
     for row, cell in enumerate(cells):
         if cell is None or cell == "":
             raise RowError("the id is missing", column=column, row=row)
-        if not isinstance(cell, Hashable):
-            raise RowError(f"got {describe(cell)}, which cannot be an id", column=column, row=row)
-        if first.setdefault(cell, row) != row:
+        try:
+            before = first.setdefault(cell, row)
+        except TypeError:  # it, or something inside it, cannot be hashed
             raise RowError(
-                f"the id {cell!r} comes again", column=column, row=row, first=first[cell]
-            )
+                f"got {describe(cell)}, which cannot be an id", column=column, row=row
+            ) from None
+        if before != row:
+            raise RowError(f"the id {cell!r} comes again", column=column, row=row, first=before)
 
 
 def groups_of(cells: Sequence[object], column: str) -> list[Id]:

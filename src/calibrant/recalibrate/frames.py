@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -11,7 +12,7 @@ from calibrant._checks import Floats, check_choice, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.recalibrate.arrivals import at_once, by_clock, check_order, recalibrate_rows
 from calibrant.recalibrate.clocks import Clock, Sort, read_clock
-from calibrant.recalibrate.columns import check_ids, check_scores, groups_of
+from calibrant.recalibrate.columns import check_ids, check_parts, check_scores, groups_of
 from calibrant.recalibrate.errors import RowError
 from calibrant.recalibrate.recalibrator import Recalibrator
 
@@ -83,7 +84,7 @@ def recalibrate_frame(
         table: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
     except TypeError:
         raise ValueError(
-            "frame must be a data frame held in memory (pandas, polars, pyarrow), "
+            "frame must be a data frame held in memory (of pandas or polars, or a pyarrow Table), "
             f"got {describe(frame)}"
         ) from None
     except nw.exceptions.DuplicateError as error:
@@ -97,29 +98,34 @@ def recalibrate_frame(
                 f"{part} must be one of the columns {', '.join(map(repr, table.columns))}, "
                 f"got {describe(name)}"
             )
+    check_parts(score, outcome, by)
+    if not isinstance(column, str):
+        raise ValueError(f"column must be a string, got {describe(column)}")
     if column in table.columns:
         raise ValueError(f"the frame has a column {column!r} already; name another with column=")
-    scores = numbers_of(table[score], score)
+    scores = numbers_of(table.get_column(score), score)
     missing = np.isnan(scores)
     if missing.any():
         raise RowError("the score is missing", column=score, row=int(missing.argmax()))
     check_scores(scores, kind, score)
-    outcomes = numbers_of(table[outcome], outcome)
+    outcomes = numbers_of(table.get_column(outcome), outcome)
     outside = (outcomes < 0.0) | (outcomes > 1.0)
     if outside.any():
         row = int(outside.argmax())
         raise RowError(f"got {float(outcomes[row])!r}, must be in [0, 1]", column=outcome, row=row)
     if id is not None:
-        check_ids(cells_of(table[id]), id)
+        check_ids(cells_of(table.get_column(id)), id)
     arrivals = at_once(~np.isnan(outcomes))
     if time is not None:
-        clock = clock_of(table[time], time)
+        clock = clock_of(table.get_column(time), time)
         check_order(clock)
         if available is not None:
-            arrivals = by_clock(clock, clock_of(table[available], available), ~np.isnan(outcomes))
+            arrivals = by_clock(
+                clock, clock_of(table.get_column(available), available), ~np.isnan(outcomes)
+            )
     elif available is not None:
         raise ValueError("available needs time: an outcome is late for predictions made before it")
-    groups = None if by is None else groups_of(cells_of(table[by]), by)
+    groups = None if by is None else groups_of(cells_of(table.get_column(by)), by)
     recalibrator = Recalibrator(kind, seed=seed, capacity=max(1, len(scores)))
     predictions = recalibrate_rows(recalibrator, scores, outcomes, arrivals, groups)
     new = nw.new_series(column, predictions, nw.Float64(), backend=table.implementation)
@@ -149,10 +155,26 @@ def numbers_of(series: Series, column: str) -> Floats:
         return numbers
     # Perhaps numbers all the same, in a column of objects: pandas keeps booleans with gaps so.
     cells = cells_of(series)
+    numbers = np.full(len(cells), math.nan)
     for row, cell in enumerate(cells):
-        if cell is not None and not isinstance(cell, bool | int | float | np.bool_ | np.number):
-            raise RowError(f"got {describe(cell)}, must be a number", column=column, row=row)
-    return np.array([math.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+        try:
+            if cell is not None:
+                numbers[row] = finite(cell)
+        except (TypeError, OverflowError):
+            raise RowError(
+                f"got {describe(cell)}, must be a finite number", column=column, row=row
+            ) from None
+    return numbers
+
+
+def finite(cell: object) -> float:
+    """Return a number of any type as a float; text and the like raise TypeError."""
+    if not isinstance(cell, bool | int | float | Decimal | np.bool_ | np.number):
+        raise TypeError("no number")
+    number = float(cell)
+    if not math.isfinite(number):
+        raise OverflowError
+    return number
 
 
 def clock_of(series: Series, column: str) -> Clock:

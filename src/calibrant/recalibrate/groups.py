@@ -12,13 +12,13 @@ own mixture takes over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import MAX_SEED, Floats, as_series, check_same_length, describe
+from calibrant._checks import MAX_SEED, Floats, as_listed, as_series, check_same_length
 from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
 from calibrant._kernels.saved import floats
@@ -120,9 +120,7 @@ class Groups:
 
     def numbers_of(self, by: object, rounds: int) -> tuple[Integers, list[Id]]:
         """Return the number of each round's group, and the names that are new."""
-        if isinstance(by, str | bytes) or not hasattr(by, "__len__"):
-            raise ValueError(f"by must be a sequence of names, one a round, got {describe(by)}")
-        names: Sequence[object] = by.tolist() if hasattr(by, "tolist") else by  # type: ignore[assignment]
+        names = as_listed(by, "by", "a sequence of names, one a round")
         check_same_length("by", len(names), "scores", rounds)
         numbers = np.empty(rounds, dtype=np.int64)
         index, new = dict(self.index), []

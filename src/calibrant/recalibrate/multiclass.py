@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from calibrant._checks import (
     Floats,
     as_distributions,
+    as_listed,
     check_choice,
     check_integer,
     check_same_length,
@@ -64,7 +66,8 @@ class MulticlassRecalibrator:
     >>> recalibrator.update(2, id="a")
     """
 
-    __slots__ = ("_columns", "_engine", "_labels", "_mode", "_seed", "_waiting")
+    # A step takes several kernel calls. The lock keeps those of two threads apart.
+    __slots__ = ("_columns", "_engine", "_labels", "_lock", "_mode", "_seed", "_waiting")
 
     def __init__(
         self,
@@ -81,6 +84,7 @@ class MulticlassRecalibrator:
         self._waiting = Waiting(check_integer("capacity", capacity, 1))
         engine = PerClass if mode == "per-class" else TopLabel
         self._engine: PerClass | TopLabel = engine(len(self._labels), self._seed)
+        self._lock = RLock()
 
     @property
     def classes(self) -> list[Id]:
@@ -124,14 +128,15 @@ class MulticlassRecalibrator:
         id gives it up. With one, it waits until ``update(label, id)``. An id is used once.
         """
         row = self._row(probabilities)
-        if id is None:
+        name = None if id is None else check_id(id)
+        with self._lock:
+            if name is not None:
+                self._waiting.check_new(name)
             prediction, played = self._engine.begin(row)
-            self._waiting.unnamed = played
-            return prediction
-        name = check_id(id)
-        self._waiting.check_new(name)
-        prediction, played = self._engine.begin(row)
-        self._waiting.rounds[name] = played
+            if name is None:
+                self._waiting.unnamed = played
+            else:
+                self._waiting.rounds[name] = played
         return prediction
 
     def update(self, label: Id, id: Id | None = None) -> None:  # noqa: A002
@@ -140,19 +145,20 @@ class MulticlassRecalibrator:
         A label that an id had before is ignored; a different one is refused.
         """
         waiting, column = self._waiting, self._column(label)
-        if id is not None:
-            name = check_id(id)
-            if not waiting.is_repeat(name, column, self._labels):
-                self._engine.finish(waiting.rounds[name], column)
-                waiting.finish(name, column)
-        elif waiting.unnamed is None:
-            raise ValueError(
-                "update() without an id answers the last predict() without one, "
-                "and none waits for its label"
-            )
-        else:
-            self._engine.finish(waiting.unnamed, column)
-            waiting.unnamed = None
+        name = None if id is None else check_id(id)
+        with self._lock:
+            if name is not None:
+                if not waiting.is_repeat(name, column, self._labels):
+                    self._engine.finish(waiting.rounds[name], column)
+                    waiting.finish(name, column)
+            elif waiting.unnamed is None:
+                raise ValueError(
+                    "update() without an id answers the last predict() without one, "
+                    "and none waits for its label"
+                )
+            else:
+                self._engine.finish(waiting.unnamed, column)
+                waiting.unnamed = None
 
     def run(self, probabilities: npt.ArrayLike, labels: Sequence[Id] | npt.NDArray[Any]) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
@@ -163,27 +169,33 @@ class MulticlassRecalibrator:
         columns = self._columns_of(labels, len(rows))
         if len(rows) == 0:
             return rows
-        self._waiting.unnamed = None
-        return self._engine.run(rows, columns)
+        with self._lock:
+            self._waiting.unnamed = None
+            return self._engine.run(rows, columns)
 
     def expected(self, probabilities: npt.ArrayLike) -> Floats:
         """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
 
         The classes are put together after the means are taken, not before.
         """
-        return self._engine.expected(self._row(probabilities))
+        row = self._row(probabilities)
+        with self._lock:
+            return self._engine.expected(row)
 
     def expire(self, *, older_than: int) -> list[Id]:
         """Give up waiting for predictions made more than `older_than` predictions ago.
 
         Returns their ids, oldest first. Their labels, should they still come, are refused.
         """
-        return self._waiting.expire(self.rounds - check_integer("older_than", older_than, 0))
+        age = check_integer("older_than", older_than, 0)
+        with self._lock:
+            return self._waiting.expire(self.rounds - age)
 
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes, the waiting predictions included; without pickle."""
-        state = self._engine.get_state() | self._waiting.get_state()
-        return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
+        with self._lock:
+            state = self._engine.get_state() | self._waiting.get_state()
+            return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
 
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
@@ -229,9 +241,7 @@ class MulticlassRecalibrator:
         return self._columns[name]
 
     def _columns_of(self, labels: object, rounds: int) -> npt.NDArray[np.int64]:
-        if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
-            raise ValueError(f"labels must be a sequence, one a round, got {describe(labels)}")
-        given: Any = labels.tolist() if hasattr(labels, "tolist") else labels
+        given = as_listed(labels, "labels", "a sequence, one a round")
         check_same_length("probabilities", rounds, "labels", len(given))
         columns = np.empty(rounds, dtype=np.int64)
         for at, label in enumerate(given):
@@ -261,9 +271,8 @@ def check_classes(classes: object) -> list[Id]:
     """Return the labels of two classes or more."""
     if isinstance(classes, int | np.integer):
         return list(range(check_integer("classes", classes, 2)))
-    if isinstance(classes, str | bytes) or not hasattr(classes, "__len__"):
-        raise ValueError(f"classes must be a number or a sequence, got {describe(classes)}")
-    labels = [check_id(label, "each of the classes") for label in classes]  # type: ignore[attr-defined]
+    listed = as_listed(classes, "classes", "a number or a sequence")
+    labels = [check_id(label, "each of the classes") for label in listed]
     if len(labels) < 2 or len(set(labels)) != len(labels):
         raise ValueError(f"classes must be two labels or more, all distinct, got {labels!r}")
     return labels

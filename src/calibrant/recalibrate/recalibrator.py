@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any, Self, SupportsFloat
 
 import numpy.typing as npt
@@ -36,6 +37,12 @@ class Recalibrator(RecalibrateKernel):
     max_groups : int, default 1000
         How many groups `by` may name. A group takes about 15 kB.
 
+    Notes
+    -----
+    Threads may share a recalibrator if each names its predictions by id: steps with an id or a
+    group wait for one another and for a `run`. A step with neither is refused with a RuntimeError
+    while another thread's `run` is at work on what all share.
+
     Examples
     --------
     >>> import numpy as np
@@ -64,7 +71,9 @@ class Recalibrator(RecalibrateKernel):
     0.1
     """
 
-    __slots__ = ("_groups", "_waiting")
+    # A step with an id or a group, and a run, take more than one kernel call. The lock keeps those
+    # of two threads apart; a step with neither is one call, and needs none.
+    __slots__ = ("_groups", "_lock", "_waiting")
 
     def __init__(
         self,
@@ -77,6 +86,7 @@ class Recalibrator(RecalibrateKernel):
         super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
         self._waiting = Waiting(check_integer("capacity", capacity, 1))
         self._groups = Groups(check_integer("max_groups", max_groups, 0), self.seed)
+        self._lock = RLock()
 
     @property
     def capacity(self) -> int:
@@ -117,15 +127,17 @@ class Recalibrator(RecalibrateKernel):
         takes. An id is used once. `by` names the group that the round belongs to, if any.
         """
         if by is not None:
-            return self._predict_in_group(score, id, by)
+            with self._lock:
+                return self._predict_in_group(score, id, by)
         if id is None:
             prediction = self._predict(score)
             self._waiting.unnamed = None
             return prediction
         name = check_id(id)
-        self._waiting.check_new(name)
-        begun = self._begin(score)
-        self._waiting.rounds[name] = Played(WHOLE, (begun,))
+        with self._lock:
+            self._waiting.check_new(name)
+            begun = self._begin(score)
+            self._waiting.rounds[name] = Played(WHOLE, (begun,))
         return begun[3]
 
     def _predict_in_group(self, score: SupportsFloat, id_: Id | None, by: Id) -> float:
@@ -137,8 +149,8 @@ class Recalibrator(RecalibrateKernel):
         begun = group.begin(whole)
         played = Played(self._groups.keep(name, group), begun)
         if id_ is None:
-            self._give_up()
             self._waiting.unnamed = played
+            self._give_up()
         else:
             self._waiting.rounds[id_] = played
         return begun.last[3]
@@ -152,14 +164,23 @@ class Recalibrator(RecalibrateKernel):
         waiting = self._waiting
         if id is not None:
             name, y = check_id(id), outcome_of(outcome)
-            if not waiting.is_repeat(name, y):
-                self._learn(waiting.rounds[name], y)
-                waiting.finish(name, y)
+            with self._lock:
+                if not waiting.is_repeat(name, y):
+                    self._learn(waiting.rounds[name], y)
+                    waiting.finish(name, y)
         elif waiting.unnamed is None:
             self._update(outcome)
         else:
-            self._learn(waiting.unnamed, outcome_of(outcome))
-            waiting.unnamed = None
+            self._update_in_group(outcome_of(outcome))
+
+    def _update_in_group(self, outcome: float) -> None:
+        with self._lock:
+            played = self._waiting.unnamed
+            if played is None:  # another thread told it first
+                self._update(outcome)
+            else:
+                self._learn(played, outcome)
+                self._waiting.unnamed = None
 
     def _learn(self, played: Played, outcome: float) -> None:
         if played.key == WHOLE:
@@ -172,8 +193,9 @@ class Recalibrator(RecalibrateKernel):
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
         if by is None:
             return super().expected(score)
-        group = self._groups.find(by)[1]
-        return group.last.expected(group.score(*self._look(score)))
+        with self._lock:
+            group = self._groups.find(by)[1]
+            return group.last.expected(group.score(*self._look(score)))
 
     def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.
@@ -182,8 +204,9 @@ class Recalibrator(RecalibrateKernel):
         """
         if by is None:
             return super().distribution(score)
-        group = self._groups.find(by)[1]
-        return group.last.distribution(group.score(*self._look(score)))
+        with self._lock:
+            group = self._groups.find(by)[1]
+            return group.last.distribution(group.score(*self._look(score)))
 
     def run(
         self,
@@ -196,12 +219,13 @@ class Recalibrator(RecalibrateKernel):
         Bit for bit what `predict` and `update` without ids give, in compiled loops. `by` gives the
         group of each round, None for a round without one.
         """
-        if by is None:
-            predictions = super().run(scores, outcomes)
-        else:
-            predictions = self._groups.run(self, scores, outcomes, by)
-        if len(predictions):
-            self._waiting.unnamed = None
+        with self._lock:
+            if by is None:
+                predictions = super().run(scores, outcomes)
+            else:
+                predictions = self._groups.run(self, scores, outcomes, by)
+            if len(predictions):
+                self._waiting.unnamed = None
         return predictions
 
     def expire(self, *, older_than: int) -> list[Id]:
@@ -219,7 +243,8 @@ class Recalibrator(RecalibrateKernel):
         [0, 1]
         """
         age = check_integer("older_than", older_than, 0)
-        return self._waiting.expire(self.rounds - age)
+        with self._lock:
+            return self._waiting.expire(self.rounds - age)
 
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes, the waiting predictions included; without pickle.
@@ -234,8 +259,9 @@ class Recalibrator(RecalibrateKernel):
         >>> again.pending
         0
         """
-        state = self._get_state() | self._groups.get_state() | self._waiting.get_state()
-        return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
+        with self._lock:
+            state = self._get_state() | self._groups.get_state() | self._waiting.get_state()
+            return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
 
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:

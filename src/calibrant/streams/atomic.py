@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from calibrant.streams.errors import InputError
+
+#: A full disk, a full share of it, or a file too long. Such errors do not say which file.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -46,7 +50,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
         if not straight:
             part.replace(final)
-    except BaseException:
+    except BaseException as error:
         if not straight:
             part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise InputError(f"cannot be written ({error.strerror})", source=shown) from None
         raise

@@ -13,7 +13,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant.recalibrate.arrivals import Arrivals, at_once, by_clock, check_order
 from calibrant.recalibrate.clocks import Clock, read_clock
-from calibrant.recalibrate.columns import check_ids, check_scores, groups_of
+from calibrant.recalibrate.columns import check_ids, check_parts, check_scores, groups_of
 from calibrant.recalibrate.errors import RowError
 from calibrant.recalibrate.frames import cells_of, clock_of
 from calibrant.recalibrate.waiting import Id
@@ -80,6 +80,7 @@ def take_scored(
     outcome, note = find_column(names, "outcome", outcome, source)
     for given in (score, id, time, available, by):
         check_there(names, given, source)
+    check_parts(score, outcome, by)
     with rows_named_as_in(table):
         with cells_in(score):
             scores = finite_numbers(plain(table.columns[score]))
