@@ -201,7 +201,9 @@ class CalibrationDisplay:
                 _, ax = plt.subplots(figsize=(4.8, 5.4), layout="constrained")
         self.ax_ = self.diagram.plot(ax)
         self.figure_ = self.ax_.figure
-        self.line_ = self.ax_.lines[-1]
-        self.raw_line_ = self.ax_.lines[-2] if len(self.diagram.tables) > 1 else None
+        lines = {line.get_label(): line for line in self.ax_.lines}
+        *before, name = self.diagram.tables
+        self.line_ = lines[name]
+        self.raw_line_ = lines[before[0]] if before else None
         self.line_.set(**kwargs)
         return self
