@@ -34,12 +34,13 @@ def test_the_whole_table(calibrant, tmp_path):
 
 
 def test_a_narrow_terminal_shows_the_verdicts(calibrant, tmp_path, monkeypatch):
-    monkeypatch.setattr(console.out, "width", 90)
-    monkeypatch.setattr(console.err, "width", 90)
+    monkeypatch.setattr(console.out, "width", 80)
+    monkeypatch.setattr(console.err, "width", 80)
     result = calibrant("reproduce", "--quick", "--out", tmp_path, "--workers", 1)
     assert "a wider terminal shows more" in result.stdout
     assert "its growth" not in result.stdout
     assert result.stdout.count("not visible") > 10
+    assert "PCal2  refined pseudo_l2 (C), paper" in result.stdout  # no column is squeezed out
 
 
 def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch):

@@ -105,7 +105,7 @@ def cells(row: Measured) -> list[str]:
     return [
         row.error,
         forecaster(row),
-        row.world.partition(" (")[0],
+        row.world.partition(" (")[0].replace("C of order T", "C ~ T"),
         claimed(row),
         f"{row.fitted:.2f}",
         row.verdict,
@@ -145,7 +145,9 @@ def shown(table: Sequence[Measured]) -> Table:
     for texts, row in zip(rows, table, strict=True):
         texts[ESSENTIAL - 1] = f"[{COLOURS[row.verdict]}]{row.verdict}[/]"
     title = "Table 1, measured" + (" (a wider terminal shows more)" if fitting < len(HEAD) else "")
-    return console.figures(title, HEAD[:fitting], [texts[:fitting] for texts in rows])
+    drawn = console.figures(title, HEAD[:fitting], [texts[:fitting] for texts in rows])
+    drawn.collapse_padding = fitting == ESSENTIAL  # then 80 characters are enough
+    return drawn
 
 
 def reasons(table: Sequence[Measured]) -> list[str]:
