@@ -163,7 +163,7 @@ class NaiveRecalibrator:
         self.draws = Draws(seed)
         self.experts, self.priors = make_experts()
         self.weights = self.priors
-        self.points = [Point(math.pi * i / 8) for i in range(9)]
+        self.points = [Point(math.pi * i / 32) for i in range(33)]
         self.margins = []
         self.predictions = 0
         self.lag = 0.0
@@ -225,7 +225,7 @@ class NaiveRecalibrator:
         self.points[at].rounds_in_gap += 1
         left, right = self.points[at], self.points[at + 1]
         gaps = len(self.points) - 1
-        if left.rounds_in_gap * (right.theta - left.theta) ** 2 > gaps / 64:
+        if left.rounds_in_gap * (right.theta - left.theta) ** 2 > (gaps / 64) ** 2:
             left.rounds_in_gap = 0
             self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
         self.learn(said, outcome)

@@ -41,11 +41,11 @@ from libc.math cimport log
 
 from calibrant._kernels.grid cimport Grid, grid_cut, grid_find, grid_reserve, grid_start
 
-cdef Py_ssize_t GAPS = 8    # at the start, of equal width in theta
+cdef Py_ssize_t GAPS = 32   # at the start, of equal width in theta
 cdef double NEUTRAL = 2.0   # the cost at which a point without visits would stop being neutral
 cdef double LENIENT = 1.5   # and by how much that grows with the log of its visits
 cdef double REPAY = 0.5     # weight of a point's bias against the squared distance
-cdef double CUT = 1 / 64.0  # a gap is cut once g (its width)^2 passes this, times all gaps
+cdef double CUT = 1 / 64.0  # a gap is cut once g (its width)^2 passes (this, times all gaps)^2
 
 
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil:
@@ -134,7 +134,7 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     Returns 0, or -1 when there was no memory and nothing changed.
     """
     cdef Py_ssize_t k = grid_find(s, z)
-    cdef double w
+    cdef double w, most = CUT * (s.count - 1)
     if grid_reserve(s, s.count + 1) < 0:
         return -1
     s.n[k] += 1.0
@@ -143,6 +143,6 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     k = grid_find(s, m)
     s.g[k] += 1.0
     w = s.theta[k + 1] - s.theta[k]
-    if s.g[k] * w * w > CUT * (s.count - 1) and grid_cut(s, k):
+    if s.g[k] * w * w > most * most and grid_cut(s, k):
         safe_weigh(s, k + 1)
     return 0

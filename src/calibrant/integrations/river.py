@@ -54,8 +54,8 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     ...     x = {"a": hot, "b": hot, "c": hot}  # one feature thrice: naive Bayes is too sure
     ...     model.learn_one(x, t % 6 in (0, 1, 2))
     >>> x = {"a": True, "b": True, "c": True}   # of the hot ones, two thirds
-    >>> round(model.predict_raw_one(x)[True], 2), round(model.predict_proba_one(x)[True], 2)
-    (0.89, 0.67)
+    >>> round(model.predict_raw_one(x)[True], 1), round(model.predict_proba_one(x)[True], 1)
+    (0.9, 0.7)
     """
 
     def __init__(self, model: base.Classifier, *, seed: int = 0) -> None:
