@@ -8,11 +8,11 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant._kernels.kernel import Kernel
-from calibrant.forecasters.saving import Saved, pack, unpack
+from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.measures.distributions import Distributions
 
 
-class Forecaster(Kernel):
+class Forecaster(Savable, Kernel):
     """The contract that every forecaster keeps.
 
     A round is `predict`, then `update` with the outcome. `run` plays many rounds in one compiled
@@ -64,9 +64,7 @@ class Forecaster(Kernel):
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
         """Return the forecaster that `to_bytes` saved; it continues exactly as that one would."""
-        saved = unpack(blob)
-        if saved.name != cls.__name__:
-            raise ValueError(f"these bytes hold a {saved.name}, not a {cls.__name__}")
+        saved = cls._unpack(blob)
         try:
             forecaster = cls(**saved.parameters)
         except TypeError as error:
@@ -77,10 +75,3 @@ class Forecaster(Kernel):
 
     def _arguments(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.parameters}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
-        return f"{type(self).__name__}({arguments})"

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import json
 import struct
+from abc import abstractmethod
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +40,40 @@ class Saved(NamedTuple):
     parameters: dict[str, Any]
     rounds: int
     state: dict[str, Any]
+
+
+class Savable:
+    """What is made from arguments and saved as bytes: how it is shown, copied and recognised."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments it was made with."""
+
+    @abstractmethod
+    def to_bytes(self) -> bytes:
+        """Return the whole state as bytes."""
+
+    @classmethod
+    @abstractmethod
+    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
+        """Return what `to_bytes` saved."""
+
+    @classmethod
+    def _unpack(cls, blob: bytes | bytearray | memoryview) -> Saved:
+        """Return what the bytes hold, or raise ValueError if it is something else."""
+        saved = unpack(blob)
+        if saved.name != cls.__name__:
+            raise ValueError(f"these bytes hold a {saved.name}, not a {cls.__name__}")
+        return saved
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
+        return f"{type(self).__name__}({arguments})"
 
 
 def pack(saved: Saved) -> bytes:

@@ -20,7 +20,7 @@ from calibrant._checks import (
     describe,
 )
 from calibrant._kernels.saved import check_names
-from calibrant.forecasters.saving import Saved, pack, unpack
+from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.recalibrate.one_vs_rest import PerClass
 from calibrant.recalibrate.top_label import TopLabel
 from calibrant.recalibrate.waiting import Id, Waiting, check_id
@@ -28,7 +28,7 @@ from calibrant.recalibrate.waiting import Id, Waiting, check_id
 MODES = ("per-class", "top-label")
 
 
-class MulticlassRecalibrator:
+class MulticlassRecalibrator(Savable):
     """Turn a model's probabilities of several classes into ones that stay calibrated.
 
     `docs/multiclass.md` says how, and what each mode promises.
@@ -200,9 +200,7 @@ class MulticlassRecalibrator:
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
         """Return the recalibrator that `to_bytes` saved; it continues exactly as that one would."""
-        saved = unpack(blob)
-        if saved.name != cls.__name__:
-            raise ValueError(f"these bytes hold a {saved.name}, not a {cls.__name__}")
+        saved = cls._unpack(blob)
         try:
             recalibrator = cls(**saved.parameters)
             state = dict(saved.state)
@@ -258,13 +256,6 @@ class MulticlassRecalibrator:
             "seed": self.seed,
             "capacity": self.capacity,
         }
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
-        return f"{type(self).__name__}({arguments})"
 
 
 def check_classes(classes: object) -> list[Id]:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from calibrant._checks import Floats, check_choice, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, check_rounds, outcome_of
 from calibrant._kernels.saved import check_names
-from calibrant.forecasters.saving import Saved, pack, unpack
+from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.recalibrate.groups import WHOLE, GroupRound, Groups
 from calibrant.recalibrate.waiting import Id, Integers, Played, Waiting, check_id
 
 
-class Recalibrator(RecalibrateKernel):
+class Recalibrator(Savable, RecalibrateKernel):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations follows the scores; its word is placed on a grid of points
@@ -266,9 +266,7 @@ class Recalibrator(RecalibrateKernel):
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
         """Return the recalibrator that `to_bytes` saved; it continues exactly as that one would."""
-        saved = unpack(blob)
-        if saved.name != cls.__name__:
-            raise ValueError(f"these bytes hold a {saved.name}, not a {cls.__name__}")
+        saved = cls._unpack(blob)
         try:
             recalibrator = cls(**saved.parameters)
             state = {**saved.state, "rounds": saved.rounds}
@@ -299,10 +297,3 @@ class Recalibrator(RecalibrateKernel):
             "capacity": self.capacity,
             "max_groups": self.max_groups,
         }
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
-        return f"{type(self).__name__}({arguments})"
