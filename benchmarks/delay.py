@@ -9,6 +9,7 @@ from calibrant.measures import brier, cal2, log_loss
 
 TITLE = "Late outcomes"
 IN_README = ()
+IN_DOCS = {"docs/recalibrate.md": ("Outcomes that come late, the first 60,000 flights",)}
 ROUNDS = 60_000
 LATE = 1_000
 NEVER = 2 * ROUNDS

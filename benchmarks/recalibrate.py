@@ -8,7 +8,7 @@ from benchmarks import speed
 from benchmarks.hostile import MAPS, hostile
 from benchmarks.opponents import OPPONENTS, SCORES, game
 from benchmarks.peers import RiverPair
-from benchmarks.scored import windowed_ece
+from benchmarks.scored import ece_by_window, windowed_ece
 from benchmarks.tables import table
 from calibrant import streams
 from calibrant.forecasters.rivals import AbernethyBartlettHazan
@@ -31,6 +31,10 @@ SEEDS = range(5)
 ROUNDS = 50_000
 OURS = "Recalibrator"
 RIVER = "river LogisticRegression, predict + learn"
+REAL = f"The {OURS} on real scores, five seeds"
+HOSTILE = f"The {OURS} on hostile scores, {ROUNDS:,} rounds, five seeds"
+AGAINST = f"Exact Cal2 of the {OURS} against opponents, {ROUNDS:,} rounds"
+IN_DOCS = {"docs/recalibrate.md": (REAL, HOSTILE, AGAINST)}
 
 
 def refit(method, window):
@@ -115,6 +119,30 @@ def real_tables(figures):
         yield table(f"{title}, real scores", ["recalibrator", *names], rows)
 
 
+def summary_table(figures):
+    """Return the figures of the recalibrator alone, a row a stream, for the docs."""
+    rows = []
+    for name, raw in figures["raw"].items():
+        stream, ours = streams.load(name), figures[OURS][name]
+        best = [min(figures[rival][name][which] for rival in BEST[1]) for which in (0, 1)]
+        runs = [Recalibrator(seed=seed).run(stream.scores, stream.outcomes) for seed in SEEDS]
+        above = np.mean([ece_by_window(run, stream.outcomes) for run in runs], axis=0)
+        above -= ece_by_window(OnlinePlatt().run(stream.scores, stream.outcomes), stream.outcomes)
+        rows.append(
+            [name, f"{len(stream.outcomes):,}", f"{raw[0]:.4f}", f"{ours[0]:.4f}",
+             f"{ours[0] - best[0]:+.4f}", f"{raw[1]:.4f}", f"{ours[1]:.4f}",
+             f"{ours[1] - best[1]:+.4f}",
+             f"{above.mean():+.4f} ± {above.std(ddof=1) / np.sqrt(len(above)):.4f}",
+             f"{ours[2]:.0f}"]
+        )  # fmt: skip
+    return table(
+        REAL,
+        ["stream", "rounds", "raw Brier", "Brier", "above the best", "raw log loss", "log loss",
+         "above the best", "windowed ECE above OPS's ± its standard error", "Cal2"],
+        rows,
+    )  # fmt: skip
+
+
 def hostile_tables(progress):
     """Yield Brier above the true map and Cal2, on fresh scores for each seed."""
     excess = {name: [] for name in RECALIBRATORS}
@@ -139,6 +167,11 @@ def hostile_tables(progress):
         [[name, *row] for name, row in excess.items()],
     )
     yield table(f"Exact Cal2, {title}", head, [[name, *row] for name, row in error.items()])
+    yield table(
+        HOSTILE,
+        ["scores", "Cal2", "Brier above the true map"],
+        zip(MAPS, error[OURS], excess[OURS], strict=True),
+    )
 
 
 def opponents_table(progress):
@@ -153,7 +186,7 @@ def opponents_table(progress):
             ]
             rows.append((name, kind, f"{np.mean(errors):.0f}", f"{max(errors):.0f}", "60"))
     return table(
-        f"Exact Cal2 of the {OURS} against opponents, {ROUNDS:,} rounds",
+        AGAINST,
         ["opponent", "scores", "mean", "worst of five seeds", "limit for the mean"],
         rows,
     )
@@ -203,7 +236,9 @@ def speed_table():
 
 def tables(progress):
     """Return the tables of this module, one after the other."""
-    yield from real_tables(on_real_scores(progress))
+    figures = on_real_scores(progress)
+    yield from real_tables(figures)
+    yield summary_table(figures)
     yield from hostile_tables(progress)
     yield opponents_table(progress)
     progress("recalibrate: speed")

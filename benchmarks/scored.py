@@ -150,10 +150,15 @@ def expected_brier(predictions, truth):
     return np.mean((predictions - truth) ** 2 + truth * (1 - truth))
 
 
-def windowed_ece(predictions, outcomes, window=1_000):
-    """Return the mean ECE of the full windows."""
+def ece_by_window(predictions, outcomes, window=1_000):
+    """Return the ECE of each full window."""
     starts = range(0, len(outcomes) - window + 1, window)
-    return np.mean([ece(predictions[s : s + window], outcomes[s : s + window]) for s in starts])
+    return np.array([ece(predictions[s : s + window], outcomes[s : s + window]) for s in starts])
+
+
+def windowed_ece(predictions, outcomes):
+    """Return the mean ECE of the full windows of 1,000 rounds."""
+    return ece_by_window(predictions, outcomes).mean()
 
 
 def figures_of(stream, seed):

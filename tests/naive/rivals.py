@@ -136,7 +136,12 @@ def aosa(outcomes, m):
     for t, y in enumerate(outcomes):
 
         def alpha(i, t=t):
-            return sum(i / m - outcomes[s] for s in range(t) if shadow[s] == i / m)
+            # One by one: from Python 3.12 on, `sum` rounds only once at the end.
+            total = 0.0
+            for s in range(t):
+                if shadow[s] == i / m:
+                    total += i / m - outcomes[s]
+            return total
 
         low, high = 0, m
         while high - low > 1:
