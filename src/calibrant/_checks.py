@@ -9,8 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+#: What names a prediction or a group.
+Id = str | int
 
 MAX_SEED = 2**64 - 1
+#: Bits of an integer that names something. Python refuses to write very long ones as text.
+LONGEST = 1024
 
 
 def describe(value: object) -> str:
@@ -57,6 +61,21 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> str:
         raise ValueError(
             f"{name} must be one of {', '.join(map(repr, allowed))}, got {describe(value)}"
         )
+    return value
+
+
+def check_id(value: object, name: str = "id") -> Id:
+    """Return an id, a string or an integer that can be saved."""
+    if type(value) is str:
+        return value
+    if type(value) is not int:
+        if isinstance(value, str):
+            return str(value)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise ValueError(f"{name} must be a string or an integer, got {describe(value)}")
+        value = int(value)
+    if value.bit_length() > LONGEST:
+        raise ValueError(f"{name} must be an integer of at most {LONGEST} bits, got a longer one")
     return value
 
 

@@ -10,7 +10,8 @@ import pytest
 from calibrant import Recalibrator
 from calibrant.measures import brier, cal2, ece
 from calibrant.recalibrate import recalibrate_frame
-from calibrant.streams import load, read
+from calibrant.streams import load
+from calibrant.tables import read
 
 ROUNDS = 3000
 

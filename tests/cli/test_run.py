@@ -11,7 +11,8 @@ from calibrant import Zoom
 from calibrant.forecasters.named import FORECASTERS
 from calibrant.forecasters.rivals import RunningMean
 from calibrant.measures import cal1, cal2
-from calibrant.streams import load, read
+from calibrant.streams import load
+from calibrant.tables import read
 
 
 def test_a_file_gets_one_probability_a_row(calibrant, events, tmp_path):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from calibrant import Zoom, measures
-from calibrant.streams import ADVERSARIES, FAMILIES, Greedy, drift, play, read
+from calibrant.streams import ADVERSARIES, FAMILIES, Greedy, drift, play
+from calibrant.tables import read
 
 NEEDED = {"corrupted": ["--budget", "20"]}
 

@@ -3,7 +3,8 @@
 import pytest
 
 from calibrant.forecasters.rivals import FosterHart
-from calibrant.streams import Contrarian, play, read
+from calibrant.streams import Contrarian, play
+from calibrant.tables import read
 
 
 def test_run_takes_parameters_and_knows_the_number_of_rounds(calibrant, events, tmp_path):

@@ -16,7 +16,7 @@ from calibrant.experiments import journal, results
 from calibrant.experiments.cells import Cell, plan, play
 from calibrant.experiments.engines import batches, local
 from calibrant.experiments.sweep import Progress, SweepError, count_kept, sweep
-from calibrant.streams import Table, frames, write
+from calibrant.tables import Table, frames, write
 
 FORECASTERS = ["zoom", "foster-hart:horizon=T", "swap:cells=5"]
 STREAMS = ["drift", "iid:mean=0.3", "chaser", "quakes6h"]

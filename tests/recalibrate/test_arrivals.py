@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from calibrant import Recalibrator
 from calibrant.recalibrate import RowError
-from calibrant.recalibrate.arrivals import at_once, by_clock, recalibrate_rows
-from calibrant.recalibrate.clocks import read_clock
+from calibrant.recalibrate.rows import recalibrate_rows
+from calibrant.tables.arrivals import at_once, by_clock
+from calibrant.tables.clocks import read_clock
 from naive.arrivals import known_outcomes, recalibrated
 
 

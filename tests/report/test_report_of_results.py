@@ -18,7 +18,7 @@ from calibrant.report.claims import Claim, read_claims
 from calibrant.report.comparison import Report
 from calibrant.report.examples import games, moving_stream, real_stream, replay
 from calibrant.report.results import Played, Results, ranking, read_results
-from calibrant.streams import InputError
+from calibrant.tables import InputError
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 from calibrant import streams
 from calibrant.streams.bundled import bundled_table
+from calibrant.tables import read
 
 DATA = resources.files("calibrant") / "data"
 load = functools.cache(streams.load)
@@ -33,7 +34,7 @@ def test_every_stream_loads(name):
 @pytest.mark.parametrize("name", streams.names())
 def test_the_short_way_reads_what_a_parser_of_any_csv_reads(name):
     with resources.as_file(DATA / f"{name}.csv.gz") as path:
-        table = streams.read(path)
+        table = read(path)
     short = bundled_table(name)
     assert dict(short.columns) == dict(table.columns)
     assert list(short.lines) == list(table.lines)

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from calibrant.forecasters.named import FORECASTERS
-from calibrant.streams import Table, names, read
+from calibrant.streams import names
 from calibrant.streams.bundled import bundled_table
+from calibrant.tables import Table, read
 
 Source = Annotated[
     str,

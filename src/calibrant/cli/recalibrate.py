@@ -16,16 +16,16 @@ from calibrant._checks import Floats, check_choice
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.cli import before_after, console
 from calibrant.cli.arguments import read_source
-from calibrant.recalibrate.arrivals import recalibrate_rows
+from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.report.before_after import BeforeAfter
 from calibrant.report.page import Page
 from calibrant.report.recalibration import recalibration_page
 from calibrant.report.style import styled
 from calibrant.report.what_changed import what_changed
-from calibrant.streams import Table, replacing, write
-from calibrant.streams.errors import InputError
-from calibrant.streams.scored import Scored, take_scored
-from calibrant.streams.writing import kind_to_write
+from calibrant.tables import Table, replacing, write
+from calibrant.tables.errors import InputError
+from calibrant.tables.scored import Scored, take_scored
+from calibrant.tables.writing import kind_to_write
 
 
 @dataclass(frozen=True)

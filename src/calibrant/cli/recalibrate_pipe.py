@@ -13,15 +13,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from calibrant import Recalibrator
+from calibrant._checks import Id, check_id
 from calibrant.cli import console
 from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
 from calibrant.measures import Scorecard
-from calibrant.recalibrate.columns import check_parts
-from calibrant.recalibrate.waiting import Id, check_id
-from calibrant.streams.cells import finite_number, is_missing, probability
-from calibrant.streams.columns import check_there, find_column
-from calibrant.streams.errors import InputError
-from calibrant.streams.lines import Line, follow_lines
+from calibrant.tables.cells import finite_number, is_missing, probability
+from calibrant.tables.checks import check_parts
+from calibrant.tables.columns import check_there, find_column
+from calibrant.tables.errors import InputError
+from calibrant.tables.lines import Line, follow_lines
 
 SOURCE = "standard input"
 WINDOW = 1000

@@ -22,7 +22,7 @@ from calibrant.experiments.reproduce import (
     tabulate,
 )
 from calibrant.experiments.sweep import ENGINES, SweepError
-from calibrant.streams.atomic import replacing
+from calibrant.tables.atomic import replacing
 
 COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow"}
 HEAD = (

@@ -17,7 +17,7 @@ from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters import Forecaster
 from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
-from calibrant.streams import follow, write
+from calibrant.tables import follow, write
 
 DEFAULT = "zoom"
 BASELINES = ("epoch", "running-mean")

@@ -19,8 +19,9 @@ from calibrant._checks import Floats, check_integer
 from calibrant.cli import console
 from calibrant.cli.arguments import ForecasterName
 from calibrant.forecasters.named import make
-from calibrant.streams import ADVERSARIES, FAMILIES, Table, play, write
-from calibrant.streams.writing import write_csv
+from calibrant.streams import ADVERSARIES, FAMILIES, play
+from calibrant.tables import Table, write
+from calibrant.tables.writing import write_csv
 
 app = typer.Typer(
     help="Write a stream with known means, or a game against an adversary.", no_args_is_help=True

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from calibrant.cli import console
 from calibrant.experiments.certificates import total_rounds, tune
-from calibrant.streams.atomic import replacing
+from calibrant.tables.atomic import replacing
 
 
 def tune_certificates(

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from calibrant.forecasters import named as forecasters
 from calibrant.streams import named as streams
-from calibrant.streams.atomic import replacing
-from calibrant.streams.frames import import_pyarrow
+from calibrant.tables.atomic import replacing
+from calibrant.tables.frames import import_pyarrow
 
 __all__ = ["Timing", "time_rounds"]
 

@@ -23,7 +23,7 @@ from calibrant.experiments.fits import envelope, fit_growth, slope
 from calibrant.experiments.sweep import Progress, sweep
 from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
 from calibrant.experiments.visibility import visible_sizes
-from calibrant.streams.atomic import replacing
+from calibrant.tables.atomic import replacing
 
 __all__ = ["SIZES", "Measured", "Size", "reproduce"]
 

@@ -14,9 +14,9 @@ import calibrant
 from calibrant.experiments.cells import Cell
 from calibrant.forecasters import named as forecasters
 from calibrant.streams import named as streams
-from calibrant.streams.atomic import replacing
-from calibrant.streams.errors import InputError
-from calibrant.streams.frames import import_pyarrow
+from calibrant.tables.atomic import replacing
+from calibrant.tables.errors import InputError
+from calibrant.tables.frames import import_pyarrow
 
 __all__ = ["COLUMNS", "read"]
 

@@ -24,7 +24,7 @@ from calibrant.experiments.engines.ray import RayEngine
 from calibrant.experiments.pace import Pace, Progress
 from calibrant.experiments.plans import check_makeable, check_same_plan, identified
 from calibrant.experiments.results import Identity
-from calibrant.streams.frames import import_pyarrow
+from calibrant.tables.frames import import_pyarrow
 
 __all__ = ["ENGINES", "Progress", "SweepError", "count_kept", "sweep"]
 

@@ -18,12 +18,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import MAX_SEED, Floats, as_listed, as_series, check_same_length
+from calibrant._checks import (
+    MAX_SEED,
+    Floats,
+    Id,
+    as_listed,
+    as_series,
+    check_id,
+    check_same_length,
+)
 from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.states import stack_states, unstack_states
-from calibrant.recalibrate.waiting import Id, Integers, Round, check_id, ids_of
+from calibrant.recalibrate.waiting import Integers, Round, ids_of
 
 #: The number that stands for no group.
 WHOLE = -1

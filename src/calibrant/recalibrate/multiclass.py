@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from calibrant._checks import (
     Floats,
+    Id,
     as_distributions,
     as_listed,
     check_choice,
+    check_id,
     check_integer,
     check_same_length,
     check_seed,
@@ -23,7 +25,7 @@ from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.recalibrate.one_vs_rest import PerClass
 from calibrant.recalibrate.top_label import TopLabel
-from calibrant.recalibrate.waiting import Id, Waiting, check_id
+from calibrant.recalibrate.waiting import Waiting
 
 MODES = ("per-class", "top-label")
 

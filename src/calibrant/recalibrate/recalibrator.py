@@ -8,12 +8,12 @@ from typing import Any, Self, SupportsFloat
 
 import numpy.typing as npt
 
-from calibrant._checks import Floats, check_choice, check_integer, check_seed
+from calibrant._checks import Floats, Id, check_choice, check_id, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, check_rounds, outcome_of
 from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.recalibrate.groups import WHOLE, GroupRound, Groups
-from calibrant.recalibrate.waiting import Id, Integers, Played, Waiting, check_id
+from calibrant.recalibrate.waiting import Integers, Played, Waiting
 
 
 class Recalibrator(Savable, RecalibrateKernel):

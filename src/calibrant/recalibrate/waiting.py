@@ -9,14 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, describe
+from calibrant._checks import Floats, Id, check_id
 from calibrant._kernels.recalibrate import ROUND
 from calibrant._kernels.saved import floats
 
-Id = str | int
 Integers = npt.NDArray[np.int64]
-#: Bits of an integer that names something. Python refuses to write very long ones as text.
-LONGEST = 1024
 #: Number of the round, score as a probability, the mixture's word on it, the prediction, and what
 #: each expert said, as raw numbers.
 Round = tuple[int, float, float, float, bytes]
@@ -36,21 +33,6 @@ class Played(NamedTuple):
     def number(self) -> int:
         """How many predictions there were before."""
         return self.rounds[0][0]
-
-
-def check_id(value: object, name: str = "id") -> Id:
-    """Return an id, a string or an integer that can be saved."""
-    if type(value) is str:
-        return value
-    if type(value) is not int:
-        if isinstance(value, str):
-            return str(value)
-        if isinstance(value, bool) or not isinstance(value, int | np.integer):
-            raise ValueError(f"{name} must be a string or an integer, got {describe(value)}")
-        value = int(value)
-    if value.bit_length() > LONGEST:
-        raise ValueError(f"{name} must be an integer of at most {LONGEST} bits, got a longer one")
-    return value
 
 
 class Waiting:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from calibrant.streams import InputError
+from calibrant.tables import InputError
 
 VERDICTS = ("passes", "fails", "not visible")
 #: What each field of a row may be.

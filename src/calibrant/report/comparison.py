@@ -17,7 +17,7 @@ from calibrant.report.page import Page
 from calibrant.report.panels import panels
 from calibrant.report.results import ERRORS, Results, ranking, read_results
 from calibrant.report.style import Drawable, as_png, as_svg, figure_of
-from calibrant.streams import replacing
+from calibrant.tables import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

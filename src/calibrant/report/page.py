@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from calibrant import __version__
 from calibrant.report.style import INK, MUTED, ON_DARK, PAPER, RULE, SERIES, Drawable, as_svg
-from calibrant.streams import replacing
+from calibrant.tables import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,9 @@ import numpy as np
 from calibrant.experiments import journal
 from calibrant.experiments.results import COLUMNS, NAME
 from calibrant.experiments.summary import label
-from calibrant.streams import ADVERSARIES, FAMILIES, InputError
-from calibrant.streams.frames import import_pyarrow
+from calibrant.streams import ADVERSARIES, FAMILIES
+from calibrant.tables import InputError
+from calibrant.tables.frames import import_pyarrow
 
 #: What a column may hold, by the type that it is written as.
 CONTENTS = {"string": "words", "int64": "whole numbers", "float64": "numbers"}
@@ -245,7 +246,7 @@ def read_results(folder: str | os.PathLike[str]) -> Results:
     >>> from calibrant.report.results import read_results
     >>> read_results("nowhere")
     Traceback (most recent call last):
-    calibrant.streams.errors.InputError: nowhere/results.parquet: is not there...
+    calibrant.tables.errors.InputError: nowhere/results.parquet: is not there...
     """
     path = Path(folder) / NAME
     if not path.exists():

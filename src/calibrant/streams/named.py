@@ -19,10 +19,10 @@ from calibrant import _specs
 from calibrant._checks import Floats, check_integer, check_seed
 from calibrant.streams.adversaries import ADVERSARIES, Adversary
 from calibrant.streams.bundled import bundled_table, load, names
-from calibrant.streams.errors import InputError
-from calibrant.streams.files import read
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import FAMILIES
+from calibrant.tables.errors import InputError
+from calibrant.tables.files import read
 
 __all__ = ["Source", "find", "length", "parameters"]
 

@@ -9,12 +9,14 @@ import numpy.typing as npt
 
 from calibrant._checks import (
     Floats,
+    Id,
     as_unit_series,
+    check_id,
     check_integer,
     check_real,
     check_same_length,
 )
-from calibrant.recalibrate.waiting import Id, Played, Waiting, check_id
+from calibrant.recalibrate.waiting import Played, Waiting
 
 #: As many as wait in a Recalibrator unless it is told otherwise.
 CAPACITY = 100_000

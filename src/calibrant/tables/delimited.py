@@ -7,10 +7,10 @@ import io
 from collections.abc import Sequence
 from typing import NoReturn
 
-from calibrant.streams.cells import is_value
-from calibrant.streams.columns import check_names, listed
-from calibrant.streams.errors import InputError
-from calibrant.streams.table import Table
+from calibrant.tables.cells import is_value
+from calibrant.tables.columns import check_names, listed
+from calibrant.tables.errors import InputError
+from calibrant.tables.table import Table
 
 
 def parse_csv(text: str, source: str) -> Table:

@@ -6,9 +6,9 @@ from types import ModuleType
 from typing import Any
 
 from calibrant._checks import describe
-from calibrant.streams.columns import check_names, listed
-from calibrant.streams.errors import InputError
-from calibrant.streams.table import Table
+from calibrant.tables.columns import check_names, listed
+from calibrant.tables.errors import InputError
+from calibrant.tables.table import Table
 
 
 def import_pyarrow() -> tuple[ModuleType, ModuleType]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibrant.streams.errors import InputError
+from calibrant.tables.errors import InputError
 
 #: What columns are usually called, by the part they play. The part's own name wins.
 USUAL_NAMES: dict[str, tuple[str, ...]] = {

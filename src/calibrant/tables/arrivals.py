@@ -1,4 +1,4 @@
-"""Which outcomes are known to which predictions, and a recalibration that respects it.
+"""Which outcomes are known to which predictions, in the order of their times.
 
 Rows are predicted in their order. An outcome that became known at time t is used by predictions
 made after t; one made at exactly t does without it, because clocks with coarse ticks cannot say
@@ -7,17 +7,13 @@ which came first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats
-from calibrant.recalibrate.clocks import Clock
-from calibrant.recalibrate.errors import RowError
-from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.recalibrate.waiting import Id
+from calibrant.tables.clocks import Clock
+from calibrant.tables.row_errors import RowError
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -85,7 +81,7 @@ def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.recalibrate.clocks import read_clock
+    >>> from calibrant.tables.clocks import read_clock
     >>> time, available = read_clock([1, 2, 3, 4], "t"), read_clock([3.5, 2, None, 4], "known")
     >>> arrivals = by_clock(time, available, np.full(4, True))
     >>> arrivals.order, arrivals.known      # row 1 is known to row 2, row 0 only to row 3
@@ -117,46 +113,3 @@ def check_order(time: Clock) -> None:
     """Refuse a clock of predictions that has gaps or runs backwards."""
     time.require_all()
     time.require_order()
-
-
-def recalibrate_rows(
-    recalibrator: Recalibrator,
-    scores: Floats,
-    outcomes: Floats,
-    arrivals: Arrivals,
-    by: Sequence[Id] | None = None,
-) -> Floats:
-    """Return each row's probability, made from the outcomes that had arrived by then.
-
-    Parameters
-    ----------
-    recalibrator : Recalibrator
-        A fresh one, with room for every row.
-    scores, outcomes : array of float
-        One a row; the outcome of a row that never arrives is not looked at.
-    arrivals : Arrivals
-        Which outcomes are known when.
-    by : sequence of str or int, optional
-        The group of each row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> outcomes = np.array([1.0, np.nan, 0.0])
-    >>> arrivals = at_once(~np.isnan(outcomes))
-    >>> recalibrate_rows(Recalibrator(), np.array([0.5, 0.5, 0.5]), outcomes, arrivals)
-    array([...])
-    """
-    if arrivals.are_at_once:
-        return recalibrator.run(scores, outcomes, by)
-    predictions = np.empty(len(scores))
-    happened, order = outcomes.tolist(), arrivals.order.tolist()
-    groups: Sequence[Id | None] = [None] * len(scores) if by is None else by
-    learned = 0
-    rows = zip(scores.tolist(), arrivals.known.tolist(), groups, strict=True)
-    for row, (score, known, group) in enumerate(rows):
-        for late in order[learned:known]:
-            recalibrator.update(happened[late], id=late)
-        learned = known
-        predictions[row] = recalibrator.predict(score, id=row, by=group)
-    return predictions

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from calibrant.streams.errors import InputError
+from calibrant.tables.errors import InputError
 
 #: A full disk, a full share of it, or a file too long. Such errors do not say which file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -23,7 +23,7 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> from calibrant.streams import InputError
+    >>> from calibrant.tables import InputError
     >>> print(InputError("must be in [0, 1]", source="a.csv", row=3, column="y"))
     a.csv, line 3, column 'y': must be in [0, 1]
     """

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._checks import check_choice
-from calibrant.streams.delimited import parse_csv
-from calibrant.streams.errors import InputError
-from calibrant.streams.frames import from_frame, parse_parquet
-from calibrant.streams.jsonlines import parse_jsonl
-from calibrant.streams.table import Table
-from calibrant.streams.text import GZIP, decoded, unzipped
+from calibrant.tables.delimited import parse_csv
+from calibrant.tables.errors import InputError
+from calibrant.tables.frames import from_frame, parse_parquet
+from calibrant.tables.jsonlines import parse_jsonl
+from calibrant.tables.table import Table
+from calibrant.tables.text import GZIP, decoded, unzipped
 
 KINDS = ("csv", "jsonl", "parquet")
 SUFFIXES = {
@@ -54,7 +54,7 @@ def read(source: str | os.PathLike[str] | Any, *, kind: str | None = None) -> Ta
     Examples
     --------
     >>> import pandas
-    >>> from calibrant.streams import read
+    >>> from calibrant.tables import read
     >>> column = read(pandas.DataFrame({"y": [1, 0, 1]})).take("outcome")
     >>> column.values, column.note
     (array([1., 0., 1.]), "data frame: no outcome column was named, taking 'y'")

@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from calibrant._checks import Floats, describe
-from calibrant.recalibrate.errors import RowError
+from calibrant.tables.row_errors import RowError
 
 
 class Cells(Protocol):

@@ -16,11 +16,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from calibrant._checks import check_choice, describe
-from calibrant.streams.atomic import replacing
-from calibrant.streams.errors import InputError
-from calibrant.streams.files import KINDS, SUFFIXES, kind_of
-from calibrant.streams.frames import import_pyarrow
-from calibrant.streams.table import Table
+from calibrant.tables.atomic import replacing
+from calibrant.tables.errors import InputError
+from calibrant.tables.files import KINDS, SUFFIXES, kind_of
+from calibrant.tables.frames import import_pyarrow
+from calibrant.tables.table import Table
 
 # A number as JSON writes it. Not 007, which is a name.
 NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.\d+)?([eE][+-]?\d+)?")
@@ -45,7 +45,7 @@ def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from calibrant.streams import Table, write
+    >>> from calibrant.tables import Table, write
     >>> table = Table("memory", {"y": ["1", "0"]}).with_column("prediction", [0.5, 0.25])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(Path(folder) / "out.jsonl", table)

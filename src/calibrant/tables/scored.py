@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import Floats
-from calibrant.recalibrate.arrivals import Arrivals, at_once, by_clock, check_order
-from calibrant.recalibrate.clocks import Clock, read_clock
-from calibrant.recalibrate.columns import check_ids, check_parts, check_scores, groups_of
-from calibrant.recalibrate.errors import RowError
-from calibrant.recalibrate.frames import cells_of, clock_of
-from calibrant.recalibrate.waiting import Id
-from calibrant.streams.cells import BadCellError, finite_numbers, is_missing, probabilities
-from calibrant.streams.columns import check_there, find_column
-from calibrant.streams.errors import InputError
-from calibrant.streams.table import Table, plain
+from calibrant._checks import Floats, Id
+from calibrant.tables.arrivals import Arrivals, at_once, by_clock, check_order
+from calibrant.tables.cells import BadCellError, finite_numbers, is_missing, probabilities
+from calibrant.tables.checks import check_ids, check_parts, check_scores, groups_of
+from calibrant.tables.clocks import Clock, read_clock
+from calibrant.tables.columns import check_there, find_column
+from calibrant.tables.errors import InputError
+from calibrant.tables.row_errors import RowError
+from calibrant.tables.series import cells_of, clock_of
+from calibrant.tables.table import Table, plain
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ def take_scored(
 
     Examples
     --------
-    >>> from calibrant.streams import Table
+    >>> from calibrant.tables import Table
     >>> table = Table("memory", {"s": ["0.5", "0.25"], "y": ["1", ""]})
     >>> take_scored(table, score="s").outcomes
     array([ 1., nan])

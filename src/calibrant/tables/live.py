@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from calibrant.streams.cells import probability
-from calibrant.streams.columns import find_column
-from calibrant.streams.errors import InputError
-from calibrant.streams.lines import follow_lines
+from calibrant.tables.cells import probability
+from calibrant.tables.columns import find_column
+from calibrant.tables.errors import InputError
+from calibrant.tables.lines import follow_lines
 
 
 def follow(
@@ -40,7 +40,7 @@ def follow(
 
     Examples
     --------
-    >>> from calibrant.streams import follow
+    >>> from calibrant.tables import follow
     >>> list(follow([b"day,y\n", b"mon,1\n", b"tue,0\n"], announce=print))
     standard input: no outcome column was named, taking 'y'
     [1.0, 0.0]

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from calibrant.streams import InputError, follow
+from calibrant.tables import InputError, follow
 
 
 def lines(text: str) -> list[bytes]:

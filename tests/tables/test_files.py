@@ -16,7 +16,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from calibrant.streams import InputError, Table, read
+from calibrant.tables import InputError, Table, read
 
 DAYS, SCORES, OUTCOMES = ["mon", "tue", "wed"], [0.25, 0.5, 1.0], [1, 0, 1]
 CSV = "day,score,outcome\nmon,0.25,1\ntue,0.5,0\nwed,1.0,1\n"

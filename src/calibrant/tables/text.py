@@ -6,7 +6,7 @@ import codecs
 import gzip
 import zlib
 
-from calibrant.streams.errors import InputError
+from calibrant.tables.errors import InputError
 
 GZIP = b"\x1f\x8b"
 

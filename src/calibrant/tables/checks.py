@@ -6,9 +6,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from calibrant._checks import Floats, describe
-from calibrant.recalibrate.errors import RowError
-from calibrant.recalibrate.waiting import Id, check_id
+from calibrant._checks import Floats, Id, check_id, describe
+from calibrant.tables.row_errors import RowError
 
 #: As many as a Recalibrator takes unless it is told otherwise.
 MOST_GROUPS = 1000
@@ -22,7 +21,7 @@ def check_scores(scores: Floats, kind: str, column: str) -> None:
     >>> import numpy as np
     >>> check_scores(np.array([0.2, 1.2]), "probability", "score")
     Traceback (most recent call last):
-    calibrant.recalibrate.errors.RowError: column 'score', position 1: got 1.2, must be a number
+    calibrant.tables.row_errors.RowError: column 'score', position 1: got 1.2, must be a number
         in [0, 1]; for other scores say kind 'logit' or 'margin'
     """
     if kind == "probability":
@@ -59,7 +58,7 @@ def check_ids(cells: Sequence[object], column: str) -> None:
     --------
     >>> check_ids(["a", "b", "a"], "key")
     Traceback (most recent call last):
-    calibrant.recalibrate.errors.RowError: column 'key', position 2: the id 'a' comes again
+    calibrant.tables.row_errors.RowError: column 'key', position 2: the id 'a' comes again
         (first at position 0)
     """
     first: dict[Hashable, int] = {}

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, as_series, check_choice
-from calibrant.streams.cells import BadCellError, probabilities
-from calibrant.streams.columns import USUAL_NAMES, find_column
-from calibrant.streams.errors import InputError
+from calibrant.tables.cells import BadCellError, probabilities
+from calibrant.tables.columns import USUAL_NAMES, find_column
+from calibrant.tables.errors import InputError
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -46,7 +46,7 @@ class Column:
 
     Examples
     --------
-    >>> from calibrant.streams import Table
+    >>> from calibrant.tables import Table
     >>> Table("memory", {"y": ["1", "false"]}).take("outcome")
     Column(name='y', values=array([1., 0.]), note="memory: no outcome column was named, taking 'y'")
     """
@@ -72,7 +72,7 @@ class Table:
 
     Examples
     --------
-    >>> from calibrant.streams import Table
+    >>> from calibrant.tables import Table
     >>> table = Table("memory", {"day": ["mon", "tue"], "y": ["1", "0"]})
     >>> table
     Table(memory, 2 rows: 'day', 'y')

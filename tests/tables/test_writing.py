@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from calibrant.streams import InputError, Table, read, replacing, write
+from calibrant.tables import InputError, Table, read, replacing, write
 
 TEXT = Table(
     "memory",

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from calibrant._checks import describe
-from calibrant.streams.columns import listed
-from calibrant.streams.errors import InputError
-from calibrant.streams.table import Table
+from calibrant.tables.columns import listed
+from calibrant.tables.errors import InputError
+from calibrant.tables.table import Table
 
 
 def parse_jsonl(text: str, source: str) -> Table:

@@ -6,11 +6,11 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from calibrant.streams.columns import listed
-from calibrant.streams.delimited import header_of, refuse_row
-from calibrant.streams.errors import InputError
-from calibrant.streams.jsonlines import parse_object
-from calibrant.streams.text import decoded
+from calibrant.tables.columns import listed
+from calibrant.tables.delimited import header_of, refuse_row
+from calibrant.tables.errors import InputError
+from calibrant.tables.jsonlines import parse_object
+from calibrant.tables.text import decoded
 
 
 class Line(NamedTuple):

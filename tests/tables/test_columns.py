@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.streams import InputError, Table
+from calibrant.tables import InputError, Table
 
 
 def table(*names: str) -> Table:
