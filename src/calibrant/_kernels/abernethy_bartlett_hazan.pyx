@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Abernethy, Bartlett and Hazan's forecaster on the uniform grid k/m.
 
 Symbols: theta in [-1, 1]^(m+1), the direction in which gradient ascent sees the residuals grow;

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Adversaries: they see where a forecaster puts its mass, but not what it draws."""
 
 from cpython.exc cimport PyErr_CheckSignals

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Almost-One-Step-Ahead on the uniform grid i/m.
 
 Symbols: alpha_i, the shadow bias of point i, the sum of i/m - y over the rounds in which the

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """The error of a Refined after every round, which is what a certificate speaks of."""
 
 import numpy as np

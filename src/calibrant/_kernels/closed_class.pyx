@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """The stationary distribution of one closed class of a chain, exactly and by looking at little.
 
 From a start, Tarjan's search visits what can be reached and completes the strongly connected

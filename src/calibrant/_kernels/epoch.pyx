@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """The paper's stationary baselines, Algorithms `simple_block` and `simple_block_PKL`.
 
 Symbols: m, the epoch, which lasts s_m = 2^m rounds; y_hat, the mean outcome of epoch m - 1;

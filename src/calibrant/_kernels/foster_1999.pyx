@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Foster's forecaster of 1999 on N bins.
 
 Symbols: bin b lies between l_b = b/N and r_b = (b + 1)/N; n_b, its visits; s_b, the sum of their

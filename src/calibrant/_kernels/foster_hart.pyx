@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Foster and Hart's forecaster on the uniform grid i/N.
 
 Symbols: N, the number of gaps; S_i, the bias of point i, the sum of i/N - y over its visits.

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Foster and Vohra's forecaster: no internal regret over the middles of N cells.
 
 Symbols: x_i = (i + 1/2)/N; p, this round's distribution; R_ij, the regret for not having played j

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """A grid of prediction points that is refined where it is used: what Zoom and Safe share."""
 
 from libc.math cimport M_PI, cos, sin

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Interval, Algorithm `cal1_knownC`: experts that accuse each cell of predicting too high or low.
 
 Symbols: J_i, cell i, with its prediction z_i = sup J_i; experts (i, +1) and (i, -1) with weights w;

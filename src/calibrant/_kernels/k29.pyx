@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Defensive forecasting, K29 and K29*, on the uniform grid j/N.
 
 Symbols: K_d, the Gaussian kernel of two points d cells apart; S_j, the sum of K (y_i - p_i) over

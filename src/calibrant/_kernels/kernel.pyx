@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """The round that every forecaster shares: place, draw, learn.
 
 A kernel says where it puts its mass (`place`) and what it makes of an outcome (`learn`). The rest

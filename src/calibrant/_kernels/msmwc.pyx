@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """MsMwC, the expert algorithm under Interval (Chen, Luo & Wei 2021), with m_t = 0.
 
 Symbols: d experts with weights w and losses l; V, the sum of squared losses of an expert; eta =

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Two words on the same round, mixed by how likely each made the outcomes so far.
 
 The weight of a word is multiplied by its likelihood of the outcome, and then a little is shared.

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Building partitions: uniform, and an inner region with doubling bands around it.
 
 Edges are pushed from left to right, and one that is not beyond the last is dropped: regions that

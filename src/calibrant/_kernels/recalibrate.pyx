@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe).
 
 What is remembered of a round until its outcome comes: the score as a probability, what each expert

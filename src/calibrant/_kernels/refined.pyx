@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Refined, Algorithms `framework_non_uniform` and `framework_non_uniform_PKLCal`.
 
 Symbols: m, the epoch, which lasts s_m = 2^m rounds; y_hat, the mean outcome before it, around which

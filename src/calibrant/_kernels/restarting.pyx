@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Restarting, Algorithm `meta_alg_piecewise`: Refined, restarted when its error gives it away.
 
 Symbols: b, the block, which guesses C = 8^b; l, the sub-block; G, how many sub-blocks of a block

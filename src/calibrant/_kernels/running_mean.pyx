@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """The running mean, by Laplace's rule of succession."""
 
 from calibrant._kernels.kernel cimport Kernel

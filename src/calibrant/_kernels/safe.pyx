@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Safe: a mean m is rounded to a zooming grid, and moved only off points known to be biased.
 
 Symbols as in Zoom: theta, z, v, n, S, g; but e = S^2 / (n v + 1) - k is by how much the bias costs

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Sharp: a mixture of online recalibrations of different shapes and memories.
 
 The experts, at a score s with x = log s - log(1 - s):

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Swap: a learner for every point, and the points mixed so that each is where it belongs.
 
 Symbols: s, a point of the grid; P_t(s), its probability in round t; G, the sum of P_t(s); a_s, what

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Exact calibration errors, kept up to date in constant time a round.
 
 Each error is a sum over distinct predictions of a term in (p, n, s): the prediction, the rounds

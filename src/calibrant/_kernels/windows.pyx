@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Means that forget: of the last outcomes, or of all with fading weights.
 
 Both start from Laplace's rule of succession, as the running mean does: two outcomes that nobody

@@ -1,4 +1,3 @@
-# cython: boundscheck=False, wraparound=False, cdivision=True
 """Zoom: prediction points that are inserted where they are used.
 
 Symbols: theta, the angle of a point, in which noise has the same size everywhere; z =
