@@ -1,6 +1,7 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
-Without a name, all parts but those that take an hour. ``figures`` draws the README's figures.
+Without a name, all parts but those that take an hour. ``figures`` draws the README's figures, and
+``tune`` measures the constants of the tuned certificates again; ``tune --help`` shows its options.
 """
 
 import re
@@ -27,6 +28,7 @@ from benchmarks import (  # noqa: E402
     scored,
     speed,
     sweep,
+    tune,
 )
 
 PARTS = {
@@ -58,6 +60,9 @@ def quote(page, name, texts, titles):
 
 
 def main(names):
+    if names[:1] == ["tune"]:
+        tune.main(names[1:])
+        return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:
         if name == "figures":

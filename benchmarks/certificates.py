@@ -7,8 +7,8 @@ from multiprocessing import get_context
 import numpy as np
 
 from benchmarks.tables import table
+from benchmarks.tune import running_errors
 from calibrant import Refined
-from calibrant._kernels.certify import running_errors
 from calibrant.certificates import MEASURES, coefficients
 
 TITLE = "Tuned certificates"

@@ -1,27 +1,15 @@
-"""The measured certificates: the shipped table, what it promises, and how it is measured."""
+"""The measured certificates: the shipped table and what it promises."""
 
 import math
 
 import numpy as np
 import pytest
 
+from benchmarks.tune import LEVELS, SLOPES, running_errors
+from benchmarks.worlds import WORLDS
 from calibrant import Refined
-from calibrant._kernels.certify import running_errors
 from calibrant.certificates import MEASURES, certificate, coefficients
-from calibrant.certificates.tuned import table
-from calibrant.experiments.certificates import (
-    LEVELS,
-    SLOPES,
-    excess,
-    line_above,
-    need,
-    plan_drifting,
-    plan_steady,
-    total_rounds,
-    tune,
-    upper_quantile,
-)
-from calibrant.experiments.worlds import WORLDS
+from calibrant.certificates.form import tuned_table
 
 MEANS = (0.01, 0.1, 0.5, 0.9)
 DELTA = 0.05
@@ -37,23 +25,6 @@ def thresholds(measure, rounds, delta=DELTA):
 def errors_of(measure, means, seed):
     y = np.random.default_rng([99, seed]).random(len(means)) < means
     return running_errors(Refined(measure, seed=seed), y)
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_running_errors_are_the_forecasters_own(measure):
-    y = np.random.default_rng(4).random(300) < 0.3
-    forecaster, expected = Refined(measure, seed=2), []
-    for outcome in y:
-        forecaster.update(outcome)
-        expected.append(forecaster.error)
-    assert running_errors(Refined(measure, seed=2), y).tolist() == expected
-
-
-def test_running_errors_refuse_bad_outcomes():
-    forecaster = Refined()
-    with pytest.raises(ValueError, match="position 1"):
-        running_errors(forecaster, [0, 2])
-    assert forecaster.rounds == 0
 
 
 @pytest.mark.parametrize("mean", MEANS)
@@ -89,7 +60,7 @@ def test_a_shift_is_flagged(measure):
 
 
 def test_the_shipped_table():
-    shipped = table()
+    shipped = tuned_table()
     assert shipped["schema"] == 1
     assert {"calibrant", "runs", "rounds", "confidence"} <= set(shipped["measured"])
     assert tuple(shipped["measures"]) == MEASURES
@@ -102,75 +73,3 @@ def test_the_shipped_table():
         for level, quantile in row["quantiles"].items():
             assert row["start"] + row["per_log"] * math.log(1 / float(level)) >= quantile
         assert certificate(measure, 1, delta=1.0) >= 0
-
-
-def test_upper_quantile_is_an_upper_bound_in_95_percent_of_samples():
-    """P(short of the true quantile) <= 0.05: at most 139 of 2000, by four standard deviations.
-
-    0.05 * 2000 = 100 and sqrt(2000 * 0.05 * 0.95) = 9.7, so 100 + 4 * 9.7 < 139.
-    """
-    rng = np.random.default_rng(8)
-    for runs, delta in ((100, 0.05), (300, 0.02), (60, 0.2)):
-        short = sum(upper_quantile(rng.random(runs), delta) < 1 - delta for _ in range(2000))
-        assert 0 < short <= 139
-
-
-def test_upper_quantile_needs_enough_runs():
-    assert upper_quantile(range(58), 0.05) is None  # 0.95^58 = 0.051
-    assert upper_quantile(range(59), 0.05) == 58
-
-
-def test_line_above_lies_above_and_follows_the_points():
-    rng = np.random.default_rng(9)
-    for _ in range(50):
-        x = np.sort(rng.random(6))
-        y = rng.random(6) + x
-        start, slope = line_above(list(zip(x, y, strict=True)))
-        # Both numbers are rounded up to hundredths.
-        assert slope == pytest.approx(max(0.0, np.polyfit(x, y, 1)[0]), abs=0.01)
-        assert 0 <= (start + slope * x - y).min() <= 0.01
-    assert line_above([(0.0, 3.0), (1.0, 1.0)]) == (3.0, 0.0)
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_excess_and_need_are_what_a_certificate_must_cover(measure):
-    errors = np.random.default_rng(1).random(200).cumsum()
-    U = coefficients(measure)
-    d0 = need(measure, errors, U, 8.0)
-    covering = U._replace(d0=d0 + 1e-9)
-    short = U._replace(d0=d0 - 1e-6)
-    n = range(1, 201)
-    assert all(errors[k - 1] <= covering.bound(measure, k, 8.0) for k in n)
-    assert any(errors[k - 1] > short.bound(measure, k, 8.0) for k in n)
-    steady = U._replace(c0=excess(measure, errors) + 1e-9, c1=SLOPES[measure])
-    assert all(errors[k - 1] <= steady.bound(measure, k, 0.0) for k in n)
-
-
-@pytest.mark.parametrize("world", WORLDS)
-def test_worlds_have_the_deviation_they_are_asked_for(world):
-    for T, C in ((400, 8.0), (1000, 64.0), (1000, 512.0)):
-        means = WORLDS[world](T, C, np.random.default_rng(0))
-        assert len(means) == T
-        assert ((means >= 0) & (means <= 1)).all()
-        found = np.abs(means - np.median(means)).sum()  # the median is the nearest value
-        assert found <= C + 1
-        if world != "steady" and C < T / 3:
-            assert found >= 0.9 * C - 1
-
-
-def test_the_plan_is_what_is_played():
-    played = []
-    one = tune(runs=60, rounds=100, workers=1, advance=played.append)
-    assert sum(played) == total_rounds(60, 100)
-    assert one == tune(runs=60, rounds=100, workers=2)
-    assert {b.rounds for b in plan_steady(60, 100)} == {100, 1000}
-    assert all(b.deviation <= b.rounds / 2 for b in plan_drifting(60, 100))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [({"runs": 59}, "runs"), ({"rounds": 99}, "rounds"), ({"workers": -1}, "workers")],
-)
-def test_tune_refuses(arguments, word):
-    with pytest.raises(ValueError, match=f"{word} must be an integer"):
-        tune(**arguments)

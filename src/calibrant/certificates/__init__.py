@@ -3,8 +3,10 @@
 A certificate U(n, C) is an error that a fresh `Refined` stays below for n rounds, with probability
 1 - delta, if the means of the outcomes stray from one value by at most C in total. An error above
 U(n, 0) says that the world changed; `Restarting` acts on it. There are two sets of constants:
-``"paper"``, followed through the proofs (`calibrant.certificates.proofs`), and ``"tuned"``,
-measured by simulation.
+``"paper"``, followed through the proofs, and ``"tuned"``, measured by simulation.
+
+`form` says what a certificate looks like and reads the measured numbers; `proofs` has one function
+a measure that ends in the proved ones, over the steps in `lemmas`.
 """
 
 from __future__ import annotations
@@ -12,12 +14,8 @@ from __future__ import annotations
 import math
 
 from calibrant._checks import check_choice, check_integer, check_real
-from calibrant.certificates.form import MEASURES as MEASURES
-from calibrant.certificates.form import Coefficients as Coefficients
-from calibrant.certificates.form import trivial
+from calibrant.certificates.form import MEASURES, Coefficients, trivial, tuned, tuned_table
 from calibrant.certificates.proofs import PROOFS
-from calibrant.certificates.tuned import coefficients as tuned_coefficients
-from calibrant.certificates.tuned import table
 
 __all__ = ["MEASURES", "Coefficients", "certificate", "coefficients", "restart_delta"]
 
@@ -78,7 +76,7 @@ def coefficients(
     """
     measure, level, constants, T = _checked(measure, delta, constants, horizon)
     if constants == "tuned":
-        return tuned_coefficients(table()["measures"][measure], level)
+        return tuned(tuned_table()["measures"][measure], level)
     return PROOFS[measure](T, level)
 
 

@@ -1,9 +1,12 @@
-"""The form of a certificate: which function of n and C the four numbers belong to."""
+"""The form of a certificate: a function of n and C with four numbers, and the measured numbers."""
 
 from __future__ import annotations
 
+import json
 import math
-from typing import NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
 #: The measures that have certificates. The first grows with sqrt(n), the others with log n.
 MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
@@ -45,3 +48,23 @@ def trivial(measure: str, rounds: float, horizon: float) -> float:
     forecaster for T rounds predicts nothing outside [1/(T + 1), 1 - 1/(T + 1)].
     """
     return rounds * math.log(horizon + 1) if measure == "pseudo_kl" else float(rounds)
+
+
+@cache
+def tuned_table() -> dict[str, Any]:
+    """Return the shipped table of measured certificates, from ``python -m benchmarks tune``.
+
+    Of each measure it holds ``slope`` (the part that grows with log2(n + 1); 0 for l1), ``start``
+    and ``per_log`` (the line in ln(1/delta) above the quantiles of the error in stationary worlds),
+    ``deviation`` (the part that goes with the deviation) and, for the record, the ``quantiles``
+    themselves; and besides the measures how they were measured.
+    """
+    text = Path(__file__).with_name("tuned.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def tuned(row: dict[str, Any], delta: float) -> Coefficients:
+    """Return the coefficients that a row of the table gives at level delta."""
+    start = row["start"] + row["per_log"] * math.log(1 / delta)
+    return Coefficients(start, row["slope"], row["deviation"], 0.0)

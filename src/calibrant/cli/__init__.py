@@ -1,4 +1,4 @@
-"""The command line: run, measure, compare, report, reproduce, simulate and tune-certificates."""
+"""The command line: run, measure, compare, report, reproduce and simulate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from calibrant.cli.measure import measure
 from calibrant.cli.report import report
 from calibrant.cli.reproduce import reproduce
 from calibrant.cli.run import run
-from calibrant.cli.tune import tune_certificates
 
 app = typer.Typer(
     name="calibrant",
@@ -28,7 +27,6 @@ app.command()(compare)
 app.command()(report)
 app.command()(reproduce)
 app.add_typer(simulate.app, name="simulate")
-app.command("tune-certificates")(tune_certificates)
 
 
 def show_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""The simulation behind the tuned certificates.
+"""The simulation behind the tuned certificates: ``python -m benchmarks tune``.
 
 Stationary worlds give U(n, 0). In each run the excess of the error over the part that grows is
 followed, err(n) - b log2(n + 1), or err(n)/sqrt(n) for l1, and its maximum over all n is kept. An
@@ -9,22 +9,27 @@ what the part with C must cover beyond U(n, 0).
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.console import Console
+from rich.progress import Progress
 
 import calibrant
-from calibrant._checks import Floats, check_integer
-from calibrant._kernels.certify import running_errors
-from calibrant.certificates import MEASURES, Coefficients
-from calibrant.certificates import tuned as shipped
-from calibrant.experiments.worlds import WORLDS
-from calibrant.forecasters.refined import Refined
+from benchmarks.tables import table
+from benchmarks.worlds import WORLDS
+from calibrant import Refined
+from calibrant._checks import Floats, as_unit_series, check_integer
+from calibrant.certificates import MEASURES, Coefficients, form
+from calibrant.tables.atomic import replacing
 
 #: What is taken off the error before its maximum: a multiple of log2(n + 1).
 SLOPES = {"l1": 0.0, "l2": 1.0, "pseudo_l2": 1.0, "pseudo_kl": 2.0}
@@ -34,6 +39,7 @@ CONFIDENCE = 0.95
 FEWEST_RUNS = 60  # with fewer there is no such bound at level 0.05
 FEWEST_ROUNDS = 100
 CHUNK = 1_000_000  # rounds that a worker plays before it reports
+SHIPPED = Path(__file__).parents[1] / "src" / "calibrant" / "certificates" / "tuned.json"
 
 
 class Batch(NamedTuple):
@@ -83,6 +89,16 @@ def plan_drifting(runs: int, rounds: int) -> list[Batch]:
     ]
 
 
+def running_errors(forecaster: Refined, outcomes: object) -> Floats:
+    """Play one round an outcome; return the error so far after each."""
+    series = as_unit_series(outcomes, "outcomes")
+    errors = np.empty(len(series))
+    for t, outcome in enumerate(series.tolist()):
+        forecaster.update(outcome)
+        errors[t] = forecaster.error
+    return errors
+
+
 def excess(measure: str, errors: Floats) -> float:
     """Return the largest excess of the error over the part that grows, over all rounds."""
     n = np.arange(1, len(errors) + 1)
@@ -99,9 +115,9 @@ def need(measure: str, errors: Floats, level: Coefficients, deviation: float) ->
     return float((errors - level.c0 - level.c1 * np.log2(n + 1)).max() / math.cbrt(deviation))
 
 
-def play(chunk: Chunk) -> list[float]:
-    """Return a figure of every run of a chunk; a run depends on its batch and number alone."""
-    batch, figures = chunk.batch, []
+def numbers_of(chunk: Chunk) -> list[float]:
+    """Return a number of every run of a chunk; a run depends on its batch and number alone."""
+    batch, numbers = chunk.batch, []
     for run in range(chunk.first, chunk.last):
         rng = np.random.default_rng([int(chunk.level is not None), chunk.number, run])
         if batch.deviation == 0.0:
@@ -114,10 +130,10 @@ def play(chunk: Chunk) -> list[float]:
         )
         errors = running_errors(forecaster, outcomes)
         if chunk.level is None:
-            figures.append(excess(batch.measure, errors))
+            numbers.append(excess(batch.measure, errors))
         else:
-            figures.append(need(batch.measure, errors, chunk.level, batch.deviation))
-    return figures
+            numbers.append(need(batch.measure, errors, chunk.level, batch.deviation))
+    return numbers
 
 
 def chunks_of(batches: Sequence[Batch], levels: dict[str, Coefficients] | None) -> list[Chunk]:
@@ -136,13 +152,6 @@ def upper_quantile(values: Iterable[float], delta: float) -> float | None:
 
     It is the k-th largest, with the largest k for which at most k - 1 of n draws pass the true
     quantile in no more than 5 % of samples. None if there is no such k.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.certificates import upper_quantile
-    >>> upper_quantile(range(1, 101), 0.05)
-    99
-    >>> upper_quantile(range(10), 0.05)
     """
     ordered = sorted(values, reverse=True)
     n, k, below = len(ordered), 0, 0.0
@@ -159,12 +168,6 @@ def line_above(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
     The slope is that of least squares, not that of the lowest line above: a tail that is too flat
     would promise too much at levels too small to be measured.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.certificates import line_above
-    >>> line_above([(1.0, 2.0), (2.0, 2.0), (3.0, 4.0)])
-    (1.0, 1.0)
     """
     x, y = np.array(points).T
     spread = x - x.mean()
@@ -177,7 +180,7 @@ def round_up(value: float, step: float) -> float:
     return round(math.ceil(value / step - 1e-9) * step, 6)
 
 
-def fit_steady(batches: Sequence[Batch], figures: Sequence[Sequence[float]]) -> dict[str, Any]:
+def fit_steady(batches: Sequence[Batch], numbers: Sequence[Sequence[float]]) -> dict[str, Any]:
     """Return the row of each measure, as far as stationary worlds decide it."""
     rows: dict[str, Any] = {}
     for measure in MEASURES:
@@ -185,7 +188,7 @@ def fit_steady(batches: Sequence[Batch], figures: Sequence[Sequence[float]]) -> 
         for level in LEVELS:
             bounds = [
                 bound
-                for batch, values in zip(batches, figures, strict=True)
+                for batch, values in zip(batches, numbers, strict=True)
                 if batch.measure == measure and (bound := upper_quantile(values, level)) is not None
             ]
             if bounds:
@@ -202,13 +205,13 @@ def fit_steady(batches: Sequence[Batch], figures: Sequence[Sequence[float]]) -> 
 
 
 def fit_drifting(
-    rows: dict[str, Any], batches: Sequence[Batch], figures: Sequence[Sequence[float]]
+    rows: dict[str, Any], batches: Sequence[Batch], numbers: Sequence[Sequence[float]]
 ) -> None:
     """Add to each row the part with C: the largest need over the worlds, at level 0.05."""
     for measure, row in rows.items():
         worst = ""
         largest = 0.0
-        for batch, values in zip(batches, figures, strict=True):
+        for batch, values in zip(batches, numbers, strict=True):
             bound = upper_quantile(values, 0.05)
             if batch.measure == measure and bound is not None and bound > largest:
                 largest = bound
@@ -224,11 +227,11 @@ def run_chunks(
     """Play chunks, in other processes unless one is enough; yield each as it is done."""
     if workers == 1:
         for chunk in chunks:
-            yield chunk, play(chunk)
+            yield chunk, numbers_of(chunk)
             advance(rounds_of(chunk))
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(play, chunk): chunk for chunk in chunks}
+        waiting = {pool.submit(numbers_of, chunk): chunk for chunk in chunks}
         try:
             for done in as_completed(waiting):
                 yield waiting[done], done.result()
@@ -249,7 +252,7 @@ def simulate(
     workers: int,
     advance: Callable[[int], None],
 ) -> list[list[float]]:
-    """Return the figures of every batch, in the order of its runs, whoever played them."""
+    """Return the numbers of every batch, in the order of its runs, whoever played them."""
     chunks = chunks_of(batches, levels)
     # The long ones first, so that no worker is left with one at the end.
     chunks.sort(key=rounds_of, reverse=True)
@@ -285,23 +288,13 @@ def tune(
         Processes to use; all cores by default. The numbers do not depend on it.
     advance : callable, optional
         Called with the number of rounds just played.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.certificates import tune
-    >>> table = tune(runs=60, rounds=100, workers=1)
-    >>> sorted(table["measures"])
-    ['l1', 'l2', 'pseudo_kl', 'pseudo_l2']
     """
     check_integer("runs", runs, FEWEST_RUNS, 10**6)
     check_integer("rounds", rounds, FEWEST_ROUNDS, 10**7)
     count = os.cpu_count() or 1 if workers is None else check_integer("workers", workers, 1, 1024)
     steady, drifting = plan_steady(runs, rounds), plan_drifting(runs, rounds)
     rows = fit_steady(steady, simulate(steady, None, count, advance))
-    levels = {
-        measure: shipped.coefficients({**row, "deviation": 0.0}, 0.05)
-        for measure, row in rows.items()
-    }
+    levels = {measure: form.tuned({**row, "deviation": 0.0}, 0.05) for measure, row in rows.items()}
     fit_drifting(rows, drifting, simulate(drifting, levels, count, advance))
     return {
         "schema": 1,
@@ -317,3 +310,46 @@ def tune(
         },
         "measures": rows,
     }
+
+
+def formulas(rows: dict[str, Any]) -> str:
+    """Return the certificates as a table of formulas."""
+    return table(
+        "Tuned certificates U(n, C) at level delta",
+        ["measure", "grows with", "stationary", "for ln(1/delta)", "for the deviation"],
+        [
+            [
+                name,
+                "sqrt(n)" if name == "l1" else f"{row['slope']:g} log2(n+1)",
+                *(f"{row[part]:g}" for part in ("start", "per_log", "deviation")),
+            ]
+            for name, row in rows.items()
+        ],
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure the tuned certificates again, and write their table.
+
+    The same runs and rounds give the same table, whatever the number of workers.
+    """
+    parser = argparse.ArgumentParser("python -m benchmarks tune", description=main.__doc__)
+    parser.add_argument("--out", type=Path, default=SHIPPED, help="the table, as JSON")
+    parser.add_argument("--runs", type=int, default=1000, help="stationary runs, at least 60")
+    parser.add_argument("--rounds", type=int, default=100_000, help="rounds of a run")
+    parser.add_argument("--workers", type=int, help="processes to use; all cores if not given")
+    given = parser.parse_args(arguments)
+    try:
+        # The file is opened first: whoever cannot write there should not learn it after the work.
+        with replacing(given.out) as file, Progress(console=Console(stderr=True)) as shown:
+            bar = shown.add_task("simulating", total=total_rounds(given.runs, given.rounds))
+            tuned = tune(
+                runs=given.runs,
+                rounds=given.rounds,
+                workers=given.workers,
+                advance=lambda played: shown.advance(bar, played),
+            )
+            file.write((json.dumps(tuned, indent=2) + "\n").encode())
+    except ValueError as error:
+        parser.error(str(error))
+    print(formulas(tuned["measures"]))
