@@ -89,6 +89,7 @@ def outcomes_of(kind: str, rounds: int, seed: int) -> Floats:
 
 
 KINDS = ("steady", "rare", "switching", "alternating", "fractional")
+SHORT = 48  # rounds of a stream that is split everywhere
 
 
 def play(forecaster: Forecaster, outcomes: Floats) -> Floats:
@@ -163,6 +164,27 @@ def check_run_equals_steps(make: Make) -> None:
         predictions, distributions = make().trace(outcomes)
         require((predictions == expected).all(), f"trace() differs on {kind}")
         require(len(distributions) == len(outcomes), f"trace() loses rounds on {kind}")
+        for split in range(SHORT + 1):
+            check_split(make, kind, split)
+
+
+def check_split(make: Make, kind: str, split: int) -> None:
+    """A short stream, run in two pieces and round by round, against single rounds.
+
+    Equal bytes at the split mean that the second piece starts where single rounds would.
+    """
+    outcomes = outcomes_of(kind, SHORT, split)
+    stepping, pieces, alone = make(seed=split), make(seed=split), make(seed=split)
+    for part in (outcomes[:split], outcomes[split:]):
+        expected = play(stepping, part).tobytes()
+        where = f"of {kind}, split after {split} rounds"
+        require(pieces.run(part).tobytes() == expected, f"run() differs on a part {where}")
+        one_by_one = b"".join(alone.run([outcome]).tobytes() for outcome in part)
+        require(one_by_one == expected, f"run() of single rounds differs on a part {where}")
+        require(
+            stepping.to_bytes() == pieces.to_bytes() == alone.to_bytes(),
+            f"run() leaves another state after a part {where}",
+        )
 
 
 def check_seeding(make: Make) -> None:

@@ -1,4 +1,4 @@
-"""Streams and partitions on which forecasters over a partition meet their slow twins."""
+"""Streams and partitions on which forecasters meet their slow twins."""
 
 import math
 
@@ -22,6 +22,15 @@ def stream(number, rounds):
             return ((t + (random.random(rounds) < 0.05)) % 2).astype(float)
         case _:
             return random.beta(0.6, 0.9, rounds)
+
+
+def random_stream(number, rounds):
+    """Return stream `number` of a family that mixes levels, switches and fractions."""
+    random = np.random.default_rng([number, rounds])
+    means = np.repeat(random.random(4), -(-rounds // 4))[:rounds]
+    if number % 4 == 0:
+        return np.clip(means + random.normal(0, 0.2, rounds), 0, 1)
+    return (random.random(rounds) < means).astype(float)
 
 
 def partition(number, *, domain="p", low=0.0, high=None):

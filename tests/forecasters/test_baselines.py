@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import Epoch
 from calibrant.forecasters.rivals import FosterHart, RunningMean
-from forecasters.test_contract import random_stream
+from forecasters.cases import random_stream
 from naive.baselines import epoch, foster_hart, running_mean
 
 

@@ -12,19 +12,11 @@ import pytest
 import calibrant
 import calibrant.forecasters.rivals
 from calibrant.forecasters import Forecaster
-from calibrant.testing import check_forecaster, play
+from calibrant.testing import check_forecaster
+from forecasters.cases import random_stream
 from forecasters.table import FORECASTERS, IDS
 
 every_forecaster = pytest.mark.parametrize(("cls", "arguments"), FORECASTERS, ids=IDS)
-
-
-def random_stream(number, rounds):
-    """Return stream `number` of a family that mixes levels, switches and fractions."""
-    random = np.random.default_rng([number, rounds])
-    means = np.repeat(random.random(4), -(-rounds // 4))[:rounds]
-    if number % 4 == 0:
-        return np.clip(means + random.normal(0, 0.2, rounds), 0, 1)
-    return (random.random(rounds) < means).astype(float)
 
 
 def test_the_table_names_every_public_forecaster():
@@ -40,23 +32,6 @@ def test_the_table_names_every_public_forecaster():
 @every_forecaster
 def test_contract(cls, arguments):
     check_forecaster(cls, **arguments)
-
-
-@every_forecaster
-def test_run_is_bit_for_bit_the_same_as_stepping_at_every_split(cls, arguments):
-    rounds = 48
-    for number in range(200):
-        outcomes = random_stream(number, rounds)
-        stepping = cls(**arguments, seed=number)
-        expected = play(stepping, outcomes)
-        end = stepping.to_bytes()
-        for split in range(rounds + 1):
-            forecaster = cls(**arguments, seed=number)
-            predictions = np.concatenate(
-                [forecaster.run(outcomes[:split]), forecaster.run(outcomes[split:])]
-            )
-            assert predictions.tobytes() == expected.tobytes(), (number, split)
-            assert forecaster.to_bytes() == end, (number, split)
 
 
 DIGEST = """

@@ -33,6 +33,15 @@ class RunsOtherwise(Zoom):
         return predictions
 
 
+class LosesRoundsBetweenPieces(Zoom):
+    """Goes wrong only where a second piece begins, at one round of many."""
+
+    def run(self, outcomes):
+        if self.rounds == 37 and len(outcomes) > 1:
+            self.update(1)
+        return super().run(outcomes)
+
+
 class DrawsFromElsewhere(Zoom):
     """Draws from a global generator once in a while."""
 
@@ -104,6 +113,7 @@ BROKEN = [
     (ChangesItsMind, "check_purity"),
     (WrongMean, "check_distribution"),
     (RunsOtherwise, "check_run_equals_steps"),
+    (LosesRoundsBetweenPieces, "check_run_equals_steps"),
     (DrawsFromElsewhere, "check_seeding"),
     (ForgetsRounds, "check_saving"),
     (BelievesDamage, "check_damaged_bytes"),

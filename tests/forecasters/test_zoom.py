@@ -17,7 +17,7 @@ from calibrant.streams import (
     play,
     random_walk,
 )
-from forecasters.test_contract import random_stream
+from forecasters.cases import random_stream
 from naive.zoom import NaiveZoom
 
 SEEDS = range(20)
