@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from report_cases import CLAIM
 
 from calibrant.experiments.cells import plan
 from calibrant.experiments.sweep import sweep
 from calibrant.report.comparison import write_report
+from report.report_cases import CLAIM
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from browser import REQUIRED, program, shoot, visit
 from PIL import Image
 
 from calibrant.report import Page
+from report.browser import REQUIRED, program, shoot, visit
 
 NARROW, WIDE = 500, 1200
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from browser import visit
 
 from calibrant import Recalibrator
 from calibrant.report import BeforeAfter
 from calibrant.report.recalibration import recalibration_page
 from calibrant.report.what_changed import what_changed
+from report.browser import visit
 
 
 @pytest.fixture(scope="module")

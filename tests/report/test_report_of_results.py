@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from report_cases import CLAIM
 from typer.testing import CliRunner
 
 from calibrant.cli import app
@@ -19,6 +18,7 @@ from calibrant.report.comparison import Report
 from calibrant.report.examples import games, moving_stream, real_stream, replay
 from calibrant.report.results import Played, Results, ranking, read_results
 from calibrant.tables import InputError
+from report.report_cases import CLAIM
 
 
 @pytest.fixture
