@@ -1,7 +1,9 @@
 """The recalibrator in plain Python, one expert an object; written from its description."""
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -65,12 +67,11 @@ class Offset:
 
 class Bins:
     def __init__(self, count, forget):
-        self.count, self.forget = count, forget
+        self.edges, self.forget = [i / count for i in range(1, count)], forget
         self.outcomes, self.visits = [0.0] * count, [0.0] * count
 
     def bin(self, s):
-        edges = [i / self.count for i in range(1, self.count)]
-        return sum(edge <= s for edge in edges)
+        return bisect_right(self.edges, s)
 
     def predict(self, s):
         b = self.bin(s)
@@ -114,12 +115,12 @@ class Point:
     bias: float = 0.0
     rounds_in_gap: int = 0  # of the gap to the right
 
-    @property
+    @cached_property
     def z(self):
         exact = {math.pi / 2: 0.5, math.pi: 1.0}
         return exact.get(self.theta, math.sin(self.theta / 2) ** 2)
 
-    @property
+    @cached_property
     def variance(self):
         return self.z * (1 - self.z)
 
