@@ -46,8 +46,8 @@ run: $(VENV)/installed  ## The main job, on a bundled real stream; results in ru
 	$(BIN)/calibrant run $(STREAM) --score score --outcome outcome --time t \
 	  --out $(RESULTS)/flights.csv.gz --report $(RESULTS)/flights.html
 
-test: setup  ## All tests, the examples in the docs included
-	$(BIN)/python -m pytest
+test: setup  ## All tests, the examples in the docs included, on all cores
+	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
 
 lint: setup  ## Style, types and the order of imports
 	$(BIN)/ruff check .

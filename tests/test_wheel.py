@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import venv
 import zipfile
 from pathlib import Path
 
@@ -12,6 +11,9 @@ import pytest
 import calibrant
 
 ROOT = Path(__file__).parents[1]
+# What `make` installed lies in the cache, so that an environment takes a second.
+UV = [sys.executable, "-m", "uv"]
+ENVIRONMENT = {**os.environ, "UV_CACHE_DIR": str(Path(sys.prefix) / "cache")}
 
 IMPORT_EVERYTHING = """
 import importlib, pkgutil, sys
@@ -47,11 +49,13 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
+    """Return the wheel, made in the build folder: what `make setup` compiled is not again."""
     folder = tmp_path_factory.mktemp("wheel")
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     run(
         sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-        "--disable-pip-version-check", "--wheel-dir", str(folder), str(ROOT),
+        "--disable-pip-version-check", f"-Cbuild-dir={ROOT / 'build'}",
+        "--wheel-dir", str(folder), str(ROOT),
         env={**os.environ, "PATH": search},
     )  # fmt: skip
     (path,) = folder.glob("*.whl")
@@ -62,10 +66,10 @@ def wheel(tmp_path_factory):
 def empty_environment(wheel, tmp_path_factory):
     """Return the bin folder of an environment that holds the wheel and what it asks for."""
     folder = tmp_path_factory.mktemp("empty")
-    venv.create(folder, with_pip=True, symlinks=True)
+    run(*UV, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
     run(
-        str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet",
-        "--disable-pip-version-check", str(wheel),
+        *UV, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"),
+        "--constraint", str(ROOT / "requirements.txt"), str(wheel), env=ENVIRONMENT,
     )  # fmt: skip
     return folder / "bin"
 

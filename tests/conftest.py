@@ -1,0 +1,18 @@
+"""How the tests are shared out among processes, when there are several."""
+
+from pathlib import Path
+
+import pytest
+
+#: Fixtures that take seconds: the tests that use one stay in one process, so it is made once.
+SHARED = ("swept", "wheel", "cluster", "undisturbed")
+
+
+def pytest_collection_modifyitems(items):
+    # What is about the whole house takes longest, and goes first, so that none waits for it alone.
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+    for item in items:
+        for name in SHARED:
+            if name in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group(f"{name} {item.path.parent.name}"))
+                break
