@@ -17,11 +17,11 @@ from calibrant._checks import Id, check_id
 from calibrant.cli import console
 from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
 from calibrant.measures import Scorecard
+from calibrant.tables import InputError
 from calibrant.tables.cells import finite_number, is_missing, probability
-from calibrant.tables.checks import check_parts
-from calibrant.tables.columns import check_there, find_column
-from calibrant.tables.errors import InputError
-from calibrant.tables.lines import Line, follow_lines
+from calibrant.tables.pipes import Line, follow_lines
+from calibrant.tables.scored import check_parts
+from calibrant.tables.table import find_column
 
 SOURCE = "standard input"
 WINDOW = 1000
@@ -42,8 +42,8 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
                 sys.stdout.write(f"{answer!r}\n")
                 sys.stdout.flush()
             pipe.learn()
-        except InputError:
-            raise
+        except InputError as error:
+            raise error.at(source=SOURCE, row=line.number) from None
         except ValueError as error:
             raise InputError(str(error), source=SOURCE, row=line.number) from None
     cards = {name: card for name, card in pipe.cards.items() if card.rounds}
@@ -119,8 +119,13 @@ class ScorePipe:
 
     def check_names(self, names: list[str]) -> None:
         """Require that a line of names has what was asked for; find the outcome's."""
-        for name in (self.job.score, self.job.id, self.job.by):
-            check_there(names, name, SOURCE)
+        for part, name in {
+            "score": self.job.score,
+            "id": self.job.id,
+            "group": self.job.by,
+        }.items():
+            if name is not None:
+                find_column(names, part, name, SOURCE)
         self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)
         check_parts(self.job.score, self.outcome, self.job.by)
         console.note(note)
