@@ -1,9 +1,9 @@
 # ruff: noqa: A005 - run as benchmarks.trace, it shadows nothing
 """The way of a row: which functions a five-row file visits from the command line to its report.
 
-``python -m benchmarks.trace`` prints the functions of each module, and the totals. Counted are
-functions written in the package; the code of modules and classes, which runs on import, and methods
-that dataclasses and named tuples generate are not.
+``python -m benchmarks.trace`` prints the functions of each module, and the totals. Not counted are
+the code of modules and classes, which runs on import, methods that dataclasses and named tuples
+generate, and comprehensions, which newer Pythons run inside the function that holds them.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def visited() -> dict[str, list[str]]:
                 sys.setprofile(None)
     found = defaultdict(list)
     for code in codes:
-        # Generated methods have no file; of modules and classes the flag is not set.
-        if code.co_filename.startswith(PACKAGE) and code.co_flags & inspect.CO_OPTIMIZED:
+        # Generated methods have no file; the flag tells functions from modules and classes.
+        is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.endswith("comp>")
+        if is_function and code.co_filename.startswith(PACKAGE):
             module = code.co_filename.removeprefix(PACKAGE).removesuffix(".py").replace(os.sep, ".")
             found[module].append(code.co_qualname)
     return dict(found)
@@ -62,7 +63,7 @@ def main() -> None:
     """Print what a row visits."""
     found = visited()
     for module, functions in sorted(found.items()):
-        print(f"{module}: {len(functions)}: {', '.join(sorted(functions))}")
+        print(f"{module} ({len(functions)}): {', '.join(sorted(functions))}")
     print(f"{sum(map(len, found.values()))} functions in {len(found)} modules")
 
 

@@ -152,7 +152,7 @@ GOOD = {"s": [0.1, 0.2, 0.3], "y": [1, 0, 1], "t": [1, 2, 3], "k": [2, 3, 4], "g
         ({"s": [0.1, None, 0.3]}, {}, "row 2, column 's': the value is missing; must be a num"),
         ({"s": ["0.1", "0.2", "0.3"]}, {}, r"row 1, column 's': got '0.1' \(str\)"),
         ({"s": [0.1, float("inf"), 0.3]}, {"kind": "margin"}, "row 2, column 's': got inf"),
-        ({"y": [1, 0, 2]}, {}, "row 3, column 'y': got 2.0, must be a number in"),
+        ({"y": [1, 0, 2]}, {}, "row 3, column 'y': got 2, must be a number in"),
         ({"y": ["1", "0", "1"]}, {}, "row 1, column 'y': got '1'"),
         ({"g": ["a", "b", "a"]}, {"id": "g"}, "row 3, .* 'a' comes again; it was there in row 1"),
         ({"g": ["a", None, "b"]}, {"id": "g"}, "row 2, column 'g': the id is missing"),

@@ -81,11 +81,11 @@ class ScorePipe:
             raise ValueError(
                 f"holds neither a score ({self.job.score!r}) nor an outcome ({self.outcome!r})"
             )
-        id_ = self.id_of(line)
+        id_ = name_in(line, self.job.id, "id")
         self.told = None if is_missing(outcome) else (id_, probability(outcome))
         if is_missing(score):
             return None
-        return self.predict(finite_number(score), id_, self.group_of(line))
+        return self.predict(finite_number(score), id_, name_in(line, self.job.by, "group"))
 
     def predict(self, score: float, id_: Id | None, group: Id | None) -> float:
         """Make a prediction and remember it until its outcome comes."""
@@ -130,18 +130,12 @@ class ScorePipe:
         check_parts(self.job.score, self.outcome, self.job.by)
         console.note(note)
 
-    def id_of(self, line: Line) -> Id | None:
-        """Return the id of a line, where there are ids."""
-        return None if self.job.id is None else self.name_in(line, self.job.id, "id")
 
-    def group_of(self, line: Line) -> Id | None:
-        """Return the group of a line, where there are groups."""
-        return None if self.job.by is None else self.name_in(line, self.job.by, "group")
-
-    def name_in(self, line: Line, column: str, part: str) -> Id:
-        """Return a cell that names something."""
-        assert line.cells is not None
-        cell = line.cells.get(column)
-        if is_missing(cell):
-            raise ValueError(f"the {part} is missing in column {column!r}")
-        return check_id(cell, f"{part} in column {column!r}")
+def name_in(line: Line, column: str | None, part: str) -> Id | None:
+    """Return what a line names in a column; None where there is no such column."""
+    if column is None or line.cells is None:
+        return None
+    cell = line.cells.get(column)
+    if is_missing(cell):
+        raise InputError(f"the {part} is missing", column=column)
+    return check_id(cell, f"{part} in column {column!r}")

@@ -71,6 +71,19 @@ def _shown(cell: object) -> str:
     return repr(cell) if isinstance(cell, str | float | int) else describe(cell)
 
 
+def _float_but_of_text(cell: Any) -> float:
+    if isinstance(cell, str):
+        raise TypeError("text is no number here")
+    return float(cell)
+
+
+def _has_numbers(series: nw.Series[Any]) -> bool:
+    """Tell whether a series holds numbers or booleans, and none is missing."""
+    import narwhals as nw  # noqa: PLC0415 - whose series this is
+
+    return not series.null_count() and (series.dtype.is_numeric() or series.dtype == nw.Boolean)
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The cells of one column.
@@ -139,30 +152,27 @@ class Cells:
         `number_of` reads one cell, and says what is wrong with it.
         """
         raw = self.raw
-        cells: Sequence[Any] | Floats
-        if isinstance(raw, Sequence | np.ndarray) or raw.null_count() or not raw.dtype.is_numeric():
-            cells = self.values()
-        else:
-            cells = raw.to_numpy().astype(np.float64)
-        empty = np.fromiter(map(is_missing, cells), np.bool_, len(cells)) if missing else None
-        if empty is not None and empty.any():
+        if not isinstance(raw, Sequence | np.ndarray) and _has_numbers(raw):
+            typed = raw.to_numpy().astype(np.float64)
+            if ((typed >= low) & (typed <= high)).all():  # not so for NaN
+                return typed
+        cells = self.values()
+        empty = list(map(is_missing, cells)) if missing else []
+        if any(empty):
             cells = [low if gone else cell for cell, gone in zip(cells, empty, strict=True)]
         try:
-            if not self.text and any(isinstance(cell, str) for cell in cells):
-                raise TypeError("text is no number here")
-            numbers = np.fromiter(map(float, cells), np.float64, len(cells))
+            number = float if self.text else _float_but_of_text
+            numbers = np.fromiter(map(number, cells), np.float64, len(cells))
         except (TypeError, ValueError, OverflowError):
             numbers = np.full(len(cells), math.nan)
-        if not ((numbers >= low) & (numbers <= high)).all():  # also finds NaN
-            # Something needs a closer look: a word, or a cell to be named.
+        if not ((numbers >= low) & (numbers <= high)).all():
+            # Some cell needs a closer look: it is a word, or must be named.
             numbers = self._one_by_one(cells, number_of)
-        if empty is not None:
+        if any(empty):
             numbers[empty] = math.nan
         return numbers
 
-    def _one_by_one(
-        self, cells: Sequence[Any] | Floats, number_of: Callable[[object], float]
-    ) -> Floats:
+    def _one_by_one(self, cells: Sequence[Any], number_of: Callable[[object], float]) -> Floats:
         numbers = np.empty(len(cells))
         for row, cell in enumerate(cells):
             if not self.text and isinstance(cell, str):
