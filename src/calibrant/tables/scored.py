@@ -39,6 +39,7 @@ class Arrivals:
     Examples
     --------
     >>> import numpy as np
+    >>> from calibrant.tables.scored import at_once
     >>> arrivals = at_once(np.array([True, False, True]))
     >>> arrivals.order, arrivals.known
     (array([0, 2]), array([0, 1, 1]))
@@ -87,6 +88,14 @@ class Scored:
         The group of each row.
     note : str or None
         A line for the user when the column of outcomes was guessed.
+
+    Examples
+    --------
+    >>> from calibrant.tables import Table, take_scored
+    >>> table = Table("memory", {"s": ["0.5", "0.25"], "y": ["1", "0"], "place": ["a", "b"]})
+    >>> rows = take_scored(table, score="s", by="place")
+    >>> rows.scores, rows.outcome_column, rows.groups
+    (array([0.5 , 0.25]), 'y', ['a', 'b'])
     """
 
     scores: Floats
