@@ -19,6 +19,7 @@ MODULES = {
     "calibrant.partitions": "Cells of probabilities",
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
+    "calibrant.tables": "Rows in and out",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.report": "What was measured, as one page",
     "calibrant.report.figures": "What was measured, as figures",

@@ -2,7 +2,12 @@
 
 import math
 
+import numpy as np
+from hypothesis import strategies as st
+
 from calibrant import Recalibrator
+from calibrant.tables import Cells
+from calibrant.tables.scored import by_clock
 
 
 def known_outcomes(times, available, arrives, row):
@@ -28,3 +33,24 @@ def recalibrated(scores, outcomes, times, available, *, seed=0, by=None):
         group = None if by is None else by[row]
         predictions.append(recalibrator.predict(score, id=row, by=group))
     return predictions
+
+
+@st.composite
+def late_streams(draw):
+    """Scores, outcomes, times and delays; coarse clocks, so that ties are common."""
+    rounds = draw(st.integers(1, 25))
+    size = {"min_size": rounds, "max_size": rounds}
+    times = sorted(draw(st.lists(st.integers(0, 12), **size)))
+    delays = draw(st.lists(st.sampled_from([0, 0, 1, 2, 5, 30, math.nan]), **size))
+    outcomes = draw(st.lists(st.sampled_from([0.0, 1.0, 0.25, math.nan]), **size))
+    scores = draw(st.lists(st.floats(0, 1), **size))
+    available = [time + delay for time, delay in zip(times, delays, strict=True)]
+    return np.array(scores), np.array(outcomes), times, available
+
+
+def arrivals_of(times, available, outcomes):
+    """Return what the package makes of the times of rows and of their outcomes, NaN for never."""
+    missing = [None if math.isnan(a) else a for a in available]
+    return by_clock(
+        Cells("t", times).clock(), Cells("known", missing).clock(), ~np.isnan(np.array(outcomes))
+    )

@@ -11,7 +11,8 @@ import pyarrow
 import pytest
 
 from calibrant import Recalibrator
-from calibrant.recalibrate import RowError, recalibrate_frame
+from calibrant.recalibrate import recalibrate_frame
+from calibrant.tables import InputError
 
 LIBRARIES = {
     "pandas": pandas.DataFrame,
@@ -147,22 +148,22 @@ GOOD = {"s": [0.1, 0.2, 0.3], "y": [1, 0, 1], "t": [1, 2, 3], "k": [2, 3, 4], "g
 @pytest.mark.parametrize(
     ("change", "arguments", "message"),
     [
-        ({"s": [0.1, 1.5, 0.3]}, {}, "column 's', position 1: got 1.5, must be a number in"),
-        ({"s": [0.1, None, 0.3]}, {}, "column 's', position 1: the score is missing"),
-        ({"s": ["0.1", "0.2", "0.3"]}, {}, r"column 's', position 0: got '0.1' \(str\)"),
-        ({"s": [0.1, float("inf"), 0.3]}, {"kind": "margin"}, "column 's', position 1: got inf"),
-        ({"y": [1, 0, 2]}, {}, "column 'y', position 2: got 2.0, must be in"),
-        ({"y": ["1", "0", "1"]}, {}, "column 'y', position 0: got '1'"),
-        ({"g": ["a", "b", "a"]}, {"id": "g"}, "'g', position 2: the id 'a' comes again .*first at"),
-        ({"g": ["a", None, "b"]}, {"id": "g"}, "'g', position 1: the id is missing"),
-        ({"g": ["a", None, "b"]}, {"by": "g"}, "'g', position 1: the group is missing"),
-        ({"g": [0.5, 0.5, 1.5]}, {"by": "g"}, "'g', position 0: a group must be a string"),
-        ({"t": [1, 3, 2]}, {"time": "t"}, "'t', position 2: the clock runs backwards"),
-        ({"t": [1, None, 2]}, {"time": "t"}, "'t', position 1: the value is missing"),
-        ({"k": [2, 1, 4]}, {"time": "t", "available": "k"}, "'k', position 1: the outcome"),
+        ({"s": [0.1, 1.5, 0.3]}, {}, "row 2, column 's': got 1.5, must be a number in"),
+        ({"s": [0.1, None, 0.3]}, {}, "row 2, column 's': the value is missing; must be a num"),
+        ({"s": ["0.1", "0.2", "0.3"]}, {}, r"row 1, column 's': got '0.1' \(str\)"),
+        ({"s": [0.1, float("inf"), 0.3]}, {"kind": "margin"}, "row 2, column 's': got inf"),
+        ({"y": [1, 0, 2]}, {}, "row 3, column 'y': got 2, must be a number in"),
+        ({"y": ["1", "0", "1"]}, {}, "row 1, column 'y': got '1'"),
+        ({"g": ["a", "b", "a"]}, {"id": "g"}, "row 3, .* 'a' comes again; it was there in row 1"),
+        ({"g": ["a", None, "b"]}, {"id": "g"}, "row 2, column 'g': the id is missing"),
+        ({"g": ["a", None, "b"]}, {"by": "g"}, "row 2, column 'g': the group is missing"),
+        ({"g": [0.5, 0.5, 1.5]}, {"by": "g"}, "row 1, column 'g': a group must be a string"),
+        ({"t": [1, 3, 2]}, {"time": "t"}, "row 3, column 't': the clock runs backwards"),
+        ({"t": [1, None, 2]}, {"time": "t"}, "row 2, column 't': the value is missing"),
+        ({"k": [2, 1, 4]}, {"time": "t", "available": "k"}, "row 2, column 'k': the outcome"),
         ({}, {"available": "k"}, "available needs time"),
-        ({}, {"score": "nope"}, "score must be one of the columns 's', 'y'.*got 'nope'"),
-        ({}, {"by": "nope"}, "by must be one of the columns"),
+        ({}, {"score": "nope"}, "there is no column 'nope'; the columns are 's', 'y'"),
+        ({}, {"by": "nope"}, "there is no column 'nope'"),
         ({}, {"column": "s"}, "has a column 's' already"),
         ({}, {"column": 3}, "column must be a string, got 3"),
         ({}, {"outcome": "s"}, "column 's' cannot be both the score and the outcome"),
@@ -179,7 +180,7 @@ def test_bad_frames_are_refused_by_name(make, change, arguments, message):
 
 def test_nan_is_not_missing_where_the_library_tells_them_apart():
     frame = polars.DataFrame({"s": [0.1, 0.2], "y": [1.0, float("nan")]})
-    with pytest.raises(RowError, match="column 'y', position 1: got nan"):
+    with pytest.raises(InputError, match="row 2, column 'y': got nan"):
         recalibrate_frame(frame, score="s", outcome="y")
 
 
@@ -196,13 +197,13 @@ def test_objects_that_are_numbers():
 def test_objects_that_are_no_finite_numbers(cell):
     frame = pandas.DataFrame({"s": [0.1, 0.2], "y": np.array([1, None], dtype=object)})
     frame.at[1, "y"] = cell
-    with pytest.raises(RowError, match=r"column 'y', position 1: got .* must be a finite number"):
+    with pytest.raises(InputError, match=r"row 2, column 'y': got .*, must be a number"):
         recalibrate_frame(frame, score="s", outcome="y")
 
 
 def test_an_id_that_holds_a_list_is_refused():
     frame = pandas.DataFrame({"s": [0.1, 0.2], "y": [1, 0], "id": [(1,), (2, [3])]})
-    with pytest.raises(RowError, match=r"column 'id', position 1: got .* cannot be an id"):
+    with pytest.raises(InputError, match=r"row 2, column 'id': got .* cannot be an id"):
         recalibrate_frame(frame, score="s", outcome="y", id="id")
 
 

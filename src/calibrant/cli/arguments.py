@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from calibrant.forecasters.named import FORECASTERS
-from calibrant.streams import names
-from calibrant.streams.bundled import bundled_table
+from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import Table, read
 
 Source = Annotated[
@@ -34,6 +33,6 @@ Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]
 
 def read_source(source: str) -> Table:
     """Return the rows of a file, of standard input, or of a stream that comes with the package."""
-    if source in names() and not Path(source).exists():
+    if source in CATALOGUE and not Path(source).exists():
         return bundled_table(source)
     return read(source)

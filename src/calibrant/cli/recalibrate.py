@@ -22,9 +22,7 @@ from calibrant.report.page import Page
 from calibrant.report.recalibration import recalibration_page
 from calibrant.report.style import styled
 from calibrant.report.what_changed import what_changed
-from calibrant.tables import Table, replacing, write
-from calibrant.tables.errors import InputError
-from calibrant.tables.scored import Scored, take_scored
+from calibrant.tables import InputError, Scored, Table, replacing, take_scored, write
 from calibrant.tables.writing import kind_to_write
 
 
@@ -77,6 +75,11 @@ def recalibrate_file(job: Job) -> None:
             table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
             available=job.available, by=job.by, kind=job.kind,
         )  # fmt: skip
+        if np.isnan(rows.outcomes).all():
+            raise InputError(
+                "no outcome is known: every cell is empty",
+                source=table.source, column=rows.outcome_column,
+            )  # fmt: skip
     console.note(rows.note)
     # The report is opened first: whoever cannot write there should not find the rest written.
     with opened(job.report) as report:

@@ -17,11 +17,11 @@ from calibrant._checks import Id, check_id
 from calibrant.cli import console
 from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
 from calibrant.measures import Scorecard
+from calibrant.tables import InputError
 from calibrant.tables.cells import finite_number, is_missing, probability
-from calibrant.tables.checks import check_parts
-from calibrant.tables.columns import check_there, find_column
-from calibrant.tables.errors import InputError
-from calibrant.tables.lines import Line, follow_lines
+from calibrant.tables.pipes import Line, follow_lines
+from calibrant.tables.scored import check_parts
+from calibrant.tables.table import find_column
 
 SOURCE = "standard input"
 WINDOW = 1000
@@ -42,8 +42,8 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
                 sys.stdout.write(f"{answer!r}\n")
                 sys.stdout.flush()
             pipe.learn()
-        except InputError:
-            raise
+        except InputError as error:
+            raise error.at(source=SOURCE, row=line.number) from None
         except ValueError as error:
             raise InputError(str(error), source=SOURCE, row=line.number) from None
     cards = {name: card for name, card in pipe.cards.items() if card.rounds}
@@ -81,11 +81,11 @@ class ScorePipe:
             raise ValueError(
                 f"holds neither a score ({self.job.score!r}) nor an outcome ({self.outcome!r})"
             )
-        id_ = self.id_of(line)
+        id_ = name_in(line, self.job.id, "id")
         self.told = None if is_missing(outcome) else (id_, probability(outcome))
         if is_missing(score):
             return None
-        return self.predict(finite_number(score), id_, self.group_of(line))
+        return self.predict(finite_number(score), id_, name_in(line, self.job.by, "group"))
 
     def predict(self, score: float, id_: Id | None, group: Id | None) -> float:
         """Make a prediction and remember it until its outcome comes."""
@@ -119,24 +119,23 @@ class ScorePipe:
 
     def check_names(self, names: list[str]) -> None:
         """Require that a line of names has what was asked for; find the outcome's."""
-        for name in (self.job.score, self.job.id, self.job.by):
-            check_there(names, name, SOURCE)
+        for part, name in {
+            "score": self.job.score,
+            "id": self.job.id,
+            "group": self.job.by,
+        }.items():
+            if name is not None:
+                find_column(names, part, name, SOURCE)
         self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)
         check_parts(self.job.score, self.outcome, self.job.by)
         console.note(note)
 
-    def id_of(self, line: Line) -> Id | None:
-        """Return the id of a line, where there are ids."""
-        return None if self.job.id is None else self.name_in(line, self.job.id, "id")
 
-    def group_of(self, line: Line) -> Id | None:
-        """Return the group of a line, where there are groups."""
-        return None if self.job.by is None else self.name_in(line, self.job.by, "group")
-
-    def name_in(self, line: Line, column: str, part: str) -> Id:
-        """Return a cell that names something."""
-        assert line.cells is not None
-        cell = line.cells.get(column)
-        if is_missing(cell):
-            raise ValueError(f"the {part} is missing in column {column!r}")
-        return check_id(cell, f"{part} in column {column!r}")
+def name_in(line: Line, column: str | None, part: str) -> Id | None:
+    """Return what a line names in a column; None where there is no such column."""
+    if column is None or line.cells is None:
+        return None
+    cell = line.cells.get(column)
+    if is_missing(cell):
+        raise InputError(f"the {part} is missing", column=column)
+    return check_id(cell, f"{part} in column {column!r}")

@@ -3,4 +3,3 @@
 from calibrant.recalibrate.frames import recalibrate_frame as recalibrate_frame
 from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
 from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
-from calibrant.tables.row_errors import RowError as RowError

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-import numpy as np
+from typing import Any, TypeVar, cast
 
 from calibrant._checks import check_choice, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
-from calibrant.tables.arrivals import at_once, by_clock, check_order
-from calibrant.tables.checks import check_ids, check_parts, check_scores, groups_of
-from calibrant.tables.row_errors import RowError
-from calibrant.tables.series import cells_of, clock_of, numbers_of
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
+from calibrant.tables import take_scored
+from calibrant.tables.frames import from_frame
 
 Frame = TypeVar("Frame")
 
@@ -63,8 +55,8 @@ def recalibrate_frame(
 
     Raises
     ------
-    RowError
-        For a cell that cannot be used: the message names the column and the position.
+    InputError
+        For a cell that cannot be used: the message names the row, counted from 1, and the column.
 
     Examples
     --------
@@ -78,53 +70,21 @@ def recalibrate_frame(
 
     check_choice("kind", kind, KINDS)
     check_seed(seed)
-    try:
-        table: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
-    except TypeError:
-        raise ValueError(
-            "frame must be a data frame held in memory (of pandas or polars, or a pyarrow Table), "
-            f"got {describe(frame)}"
-        ) from None
-    except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"frame: {' '.join(str(error).split())}") from None
-    named = {
-        "score": score, "outcome": outcome, "id": id, "time": time, "available": available, "by": by
-    }  # fmt: skip
-    for part, name in named.items():
-        if name is not None and name not in table.columns:
-            raise ValueError(
-                f"{part} must be one of the columns {', '.join(map(repr, table.columns))}, "
-                f"got {describe(name)}"
-            )
-    check_parts(score, outcome, by)
+    table = from_frame(frame, "data frame", empty=True)
     if not isinstance(column, str):
         raise ValueError(f"column must be a string, got {describe(column)}")
     if column in table.columns:
         raise ValueError(f"the frame has a column {column!r} already; name another with column=")
-    scores = numbers_of(table.get_column(score), score)
-    missing = np.isnan(scores)
-    if missing.any():
-        raise RowError("the score is missing", column=score, row=int(missing.argmax()))
-    check_scores(scores, kind, score)
-    outcomes = numbers_of(table.get_column(outcome), outcome)
-    outside = (outcomes < 0.0) | (outcomes > 1.0)
-    if outside.any():
-        row = int(outside.argmax())
-        raise RowError(f"got {float(outcomes[row])!r}, must be in [0, 1]", column=outcome, row=row)
-    if id is not None:
-        check_ids(cells_of(table.get_column(id)), id)
-    arrivals = at_once(~np.isnan(outcomes))
-    if time is not None:
-        clock = clock_of(table.get_column(time), time)
-        check_order(clock)
-        if available is not None:
-            arrivals = by_clock(
-                clock, clock_of(table.get_column(available), available), ~np.isnan(outcomes)
-            )
-    elif available is not None:
-        raise ValueError("available needs time: an outcome is late for predictions made before it")
-    groups = None if by is None else groups_of(cells_of(table.get_column(by)), by)
-    recalibrator = Recalibrator(kind, seed=seed, capacity=max(1, len(scores)))
-    predictions = recalibrate_rows(recalibrator, scores, outcomes, arrivals, groups)
-    new = nw.new_series(column, predictions, nw.Float64(), backend=table.implementation)
-    return cast("Frame", table.with_columns(new).to_native())
+    # A name may be anything in a data frame, in a table it is text.
+    parts = {"id": id, "time": time, "available": available, "by": by}
+    named = {part: str(name) for part, name in parts.items() if name is not None}
+    rows = take_scored(
+        table, score=str(score), outcome=str(outcome), kind=kind, text=False, **named
+    )
+    recalibrator = Recalibrator(kind, seed=seed, capacity=max(1, len(table)))
+    predictions = recalibrate_rows(
+        recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
+    )
+    native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
+    new = nw.new_series(column, predictions, nw.Float64(), backend=native.implementation)
+    return cast("Frame", native.with_columns(new).to_native())

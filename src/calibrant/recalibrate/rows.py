@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Id
 from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.tables.arrivals import Arrivals
+from calibrant.tables import Arrivals
 
 
 def recalibrate_rows(
@@ -34,7 +34,7 @@ def recalibrate_rows(
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.tables.arrivals import at_once
+    >>> from calibrant.tables.scored import at_once
     >>> outcomes = np.array([1.0, np.nan, 0.0])
     >>> arrivals = at_once(~np.isnan(outcomes))
     >>> recalibrate_rows(Recalibrator(), np.array([0.5, 0.5, 0.5]), outcomes, arrivals)

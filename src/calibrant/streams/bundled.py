@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, check_choice
-from calibrant.tables.table import Table
-from calibrant.tables.text import decoded, unzipped
+from calibrant.tables import Table
+from calibrant.tables.reading import decoded, unzipped
 
 FLIGHTS = "arrival delayed by 15 minutes or more, departures from New York, March-December 2013"
 ELO = "FiveThirtyEight, via the R package fivethirtyeightdata"

@@ -21,8 +21,7 @@ from calibrant.streams.adversaries import ADVERSARIES, Adversary
 from calibrant.streams.bundled import bundled_table, load, names
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import FAMILIES
-from calibrant.tables.errors import InputError
-from calibrant.tables.files import read
+from calibrant.tables import InputError, read
 
 __all__ = ["Source", "find", "length", "parameters"]
 

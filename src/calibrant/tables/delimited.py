@@ -7,10 +7,9 @@ import io
 from collections.abc import Sequence
 from typing import NoReturn
 
-from calibrant.tables.cells import is_value
-from calibrant.tables.columns import check_names, listed
+from calibrant.tables.cells import number_in
 from calibrant.tables.errors import InputError
-from calibrant.tables.table import Table
+from calibrant.tables.table import Table, check_names, listed
 
 
 def parse_csv(text: str, source: str) -> Table:
@@ -49,7 +48,7 @@ def parse_csv(text: str, source: str) -> Table:
 
 def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:
     """Return the names of the columns, or None for a first line that is a bare value."""
-    if all(map(is_value, cells)):
+    if None not in map(number_in, cells):
         if len(cells) == 1:
             return None
         raise InputError(

@@ -1,10 +1,14 @@
-"""What is said when a file cannot be used."""
+"""The one error of tables: what is wrong, and where the user finds it."""
 
 from __future__ import annotations
+
+from typing import Self
 
 
 class InputError(ValueError):
     """A file, or a row of it, that cannot be used; the message says where, what and what may be.
+
+    Whoever raises it says what is known there; `at` adds what is known further up.
 
     Parameters
     ----------
@@ -13,9 +17,10 @@ class InputError(ValueError):
     source : str, optional
         The file, as the user named it.
     row : int, optional
-        The line of a text file or the row of a table, counted from 1.
-    unit : {"line", "row"}
-        What `row` counts.
+        Which row.
+    unit : {"line", "row", "position"}
+        What `row` counts: lines of a text file or rows of a table, both from 1, or positions in a
+        column, from 0.
     column : str, optional
         The column.
     value : object, optional
@@ -24,7 +29,10 @@ class InputError(ValueError):
     Examples
     --------
     >>> from calibrant.tables import InputError
-    >>> print(InputError("must be in [0, 1]", source="a.csv", row=3, column="y"))
+    >>> error = InputError("must be in [0, 1]", row=1, unit="position", column="y")
+    >>> print(error)
+    position 1, column 'y': must be in [0, 1]
+    >>> print(error.at(source="a.csv", row=3, unit="line"))
     a.csv, line 3, column 'y': must be in [0, 1]
     """
 
@@ -38,10 +46,29 @@ class InputError(ValueError):
         column: str | None = None,
         value: object = None,
     ) -> None:
-        where = [source] if source is not None else []
+        super().__init__(problem)
+        self.problem, self.value = problem, value
+        self.source, self.row, self.unit, self.column = source, row, unit, column
+
+    def __str__(self) -> str:
+        where = [] if self.source is None else [self.source]
+        if self.row is not None:
+            where.append(f"{self.unit} {self.row}")
+        if self.column is not None:
+            where.append(f"column {self.column!r}")
+        return f"{', '.join(where)}: {self.problem}" if where else self.problem
+
+    def at(
+        self,
+        *,
+        source: str | None = None,
+        row: int | None = None,
+        unit: str = "line",
+        column: str | None = None,
+    ) -> Self:
+        """Add where it happened and return the error; a row that is given replaces a position."""
+        self.source = source if self.source is None else self.source
+        self.column = column if self.column is None else self.column
         if row is not None:
-            where.append(f"{unit} {row}")
-        if column is not None:
-            where.append(f"column {column!r}")
-        super().__init__(f"{', '.join(where)}: {problem}" if where else problem)
-        self.source, self.row, self.column, self.value = source, row, column, value
+            self.row, self.unit = row, unit
+        return self

@@ -6,9 +6,8 @@ from types import ModuleType
 from typing import Any
 
 from calibrant._checks import describe
-from calibrant.tables.columns import check_names, listed
 from calibrant.tables.errors import InputError
-from calibrant.tables.table import Table
+from calibrant.tables.table import Table, check_names, listed
 
 
 def import_pyarrow() -> tuple[ModuleType, ModuleType]:
@@ -21,25 +20,29 @@ def import_pyarrow() -> tuple[ModuleType, ModuleType]:
     return pyarrow, pyarrow.parquet
 
 
-def from_frame(frame: Any, source: str) -> Table:
-    """Return a pandas, polars, pyarrow or other data frame as a table, without copying it."""
+def from_frame(
+    frame: Any, source: str, *, empty: bool = False, wanted: str = "frame must be"
+) -> Table:
+    """Return a pandas, polars, pyarrow or other data frame as a table, without copying it.
+
+    It may be empty if that is said; `wanted` begins the message about what is no data frame.
+    """
     import narwhals as nw  # noqa: PLC0415 - only who brings a data frame pays for it
 
     try:
         wrapped = nw.from_native(frame, eager_only=True)
     except TypeError:
         raise ValueError(
-            "source must be a path, '-' for standard input, or a data frame held in memory "
-            f"(pandas, polars, pyarrow), got {describe(frame)}"
+            f"{wanted} a data frame held in memory (of pandas or polars, or a pyarrow Table), "
+            f"got {describe(frame)}"
         ) from None
     except nw.exceptions.DuplicateError as error:
         raise InputError(" ".join(str(error).split()), source=source) from None
     names = [str(name) for name in wrapped.columns]
     check_names(names, source)
-    columns = dict(zip(names, wrapped.iter_columns(), strict=True))
-    if not len(wrapped):
+    if not len(wrapped) and not empty:
         raise InputError(f"there are no rows; the columns are {listed(names)}", source=source)
-    return Table(source, columns)
+    return Table(source, dict(zip(names, wrapped.iter_columns(), strict=True)))
 
 
 def parse_parquet(data: bytes, source: str) -> Table:

@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 from calibrant._checks import describe
-from calibrant.tables.columns import listed
 from calibrant.tables.errors import InputError
-from calibrant.tables.table import Table
+from calibrant.tables.table import Table, listed
 
 
 def parse_jsonl(text: str, source: str) -> Table:

@@ -1,25 +1,71 @@
-"""A model's scores in a file: what a recalibration takes from its columns."""
+"""A model's scores in a table: what a recalibration takes from its columns.
+
+Rows are predicted in their order. An outcome that became known at time t is used by predictions
+made after t; one made at exactly t does without it, because clocks with coarse ticks cannot say
+which came first.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from calibrant._checks import Floats, Id
-from calibrant.tables.arrivals import Arrivals, at_once, by_clock, check_order
-from calibrant.tables.cells import BadCellError, finite_numbers, is_missing, probabilities
-from calibrant.tables.checks import check_ids, check_parts, check_scores, groups_of
-from calibrant.tables.clocks import Clock, read_clock
-from calibrant.tables.columns import check_there, find_column
+from calibrant._checks import Floats, Id, check_id, describe
+from calibrant.tables.cells import Cells, Clock, is_missing
 from calibrant.tables.errors import InputError
-from calibrant.tables.row_errors import RowError
-from calibrant.tables.series import cells_of, clock_of
-from calibrant.tables.table import Table, plain
+from calibrant.tables.table import Table, find_column
+
+Rows = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+#: As many as a Recalibrator takes unless it is told otherwise.
+MAX_GROUPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """The order in which outcomes become known.
+
+    Attributes
+    ----------
+    order : array of int
+        The rows whose outcomes arrive, first to last. Equal times keep the order of rows.
+    known : array of int
+        For each row, how many of these have arrived when it is predicted. Never falls.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.tables.scored import at_once
+    >>> arrivals = at_once(np.array([True, False, True]))
+    >>> arrivals.order, arrivals.known
+    (array([0, 2]), array([0, 1, 1]))
+    """
+
+    order: Rows
+    known: Rows
+
+    @property
+    def never(self) -> int:
+        """How many outcomes never arrive."""
+        return len(self.known) - len(self.order)
+
+    @property
+    def too_late(self) -> int:
+        """How many arrive when the last prediction has been made, besides that one's own."""
+        if not len(self.known):
+            return 0
+        last = len(self.known) - 1
+        return int(np.count_nonzero(self.order[self.known[-1] :] != last))
+
+    @property
+    def are_at_once(self) -> bool:
+        """Whether each outcome is known to the very next prediction, and none is missing."""
+        rows = np.arange(len(self.known))
+        return np.array_equal(self.order, rows) and np.array_equal(self.known, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +88,14 @@ class Scored:
         The group of each row.
     note : str or None
         A line for the user when the column of outcomes was guessed.
+
+    Examples
+    --------
+    >>> from calibrant.tables import Table, take_scored
+    >>> table = Table("memory", {"s": ["0.5", "0.25"], "y": ["1", "0"], "place": ["a", "b"]})
+    >>> rows = take_scored(table, score="s", by="place")
+    >>> rows.scores, rows.outcome_column, rows.groups
+    (array([0.5 , 0.25]), 'y', ['a', 'b'])
     """
 
     scores: Floats
@@ -63,93 +117,165 @@ def take_scored(
     available: str | None = None,
     by: str | None = None,
     kind: str = "probability",
+    text: bool = True,
 ) -> Scored:
     """Return what a recalibration takes from a table, or say which row cannot be used.
 
-    The parameters are those of `calibrant.recalibrate.recalibrate_frame`.
+    The parameters are those of `calibrant.recalibrate.recalibrate_frame`; `text` says whether text
+    may stand for scores and outcomes, as it must in files.
 
     Examples
     --------
-    >>> from calibrant.tables import Table
+    >>> from calibrant.tables import Table, take_scored
     >>> table = Table("memory", {"s": ["0.5", "0.25"], "y": ["1", ""]})
     >>> take_scored(table, score="s").outcomes
     array([ 1., nan])
     """
-    names, source = list(table.columns), table.source
-    outcome, note = find_column(names, "outcome", outcome, source)
-    for given in (score, id, time, available, by):
-        check_there(names, given, source)
+    names = list(table.columns)
+    outcome, note = find_column(names, "outcome", outcome, table.source)
+    parts = {"score": score, "id": id, "time": time, "available": available, "group": by}
+    for part, name in parts.items():
+        if name is not None:
+            find_column(names, part, name, table.source)
     check_parts(score, outcome, by)
-    with rows_named_as_in(table):
-        with cells_in(score):
-            scores = finite_numbers(plain(table.columns[score]))
-        check_scores(scores, kind, score)
-        with cells_in(outcome):
-            outcomes = known_outcomes(plain(table.columns[outcome]))
-        if np.isnan(outcomes).all():
-            raise InputError(
-                "no outcome is known: every cell is empty", source=source, column=outcome
+    if available is not None and time is None:
+        raise ValueError("available needs time: an outcome is late for predictions made before it")
+    with table.naming_rows():
+        scores = table.cells(score, text=text).numbers()
+        outside = (scores < 0.0) | (scores > 1.0)
+        if kind == "probability" and outside.any():
+            row = int(outside.argmax())
+            raise table.cells(score).refusal(
+                row,
+                f"got {float(scores[row])!r}, must be a number in [0, 1]; for other scores say "
+                "kind 'logit' or 'margin'",
             )
+        outcomes = table.cells(outcome, text=text).probabilities(missing=True)
         if id is not None:
-            check_ids(listed_cells(table, id), id)
-        clock = None if time is None else read_column_clock(table, time)
-        arrivals = at_once(~np.isnan(outcomes))
-        if clock is not None:
-            check_order(clock)
-        if available is not None:
-            if clock is None:
-                raise ValueError(
-                    "available needs time: an outcome is late for predictions made before it"
-                )
-            arrivals = by_clock(clock, read_column_clock(table, available), ~np.isnan(outcomes))
-        groups = None if by is None else groups_of(listed_cells(table, by), by)
+            check_ids(table, id)
+        clock = None if time is None else table.cells(time).clock()
+        if clock is not None and available is not None:
+            arrivals = by_clock(clock, table.cells(available).clock(), ~np.isnan(outcomes))
+        else:
+            arrivals = at_once(~np.isnan(outcomes))
+            if clock is not None:
+                clock.check_order()
+        groups = None if by is None else take_groups(table.cells(by))
     return Scored(scores, outcomes, outcome, arrivals, clock, groups, note)
 
 
-def known_outcomes(cells: Sequence[Any] | Floats) -> Floats:
-    """Return a column of outcomes, NaN where the cell is empty."""
-    missing = [is_missing(cell) for cell in cells]
-    if not any(missing):
-        return probabilities(cells)
-    filled = [0.0 if gone else cell for cell, gone in zip(cells, missing, strict=True)]
-    outcomes = probabilities(filled)
-    outcomes[missing] = math.nan
-    return outcomes
+def check_parts(score: str, outcome: str, by: str | None) -> None:
+    """Refuse a column of outcomes that is also what is known before them.
+
+    Examples
+    --------
+    >>> check_parts("won", "won", None)
+    Traceback (most recent call last):
+    ValueError: column 'won' cannot be both the score and the outcome, which is known only later
+    """
+    for part, name in (("score", score), ("group", by)):
+        if name == outcome:
+            raise ValueError(
+                f"column {name!r} cannot be both the {part} and the outcome, "
+                "which is known only later"
+            )
 
 
-def listed_cells(table: Table, name: str) -> Sequence[Any]:
-    """Return a column as a sequence, with None for what is missing."""
-    column = table.columns[name]
-    if isinstance(column, np.ndarray):
-        return column.tolist()  # type: ignore[no-any-return]
-    return column if isinstance(column, Sequence) else cells_of(column)
+def check_ids(table: Table, column: str) -> None:
+    """Refuse an id that is missing or comes twice.
+
+    Examples
+    --------
+    >>> check_ids(Table("memory", {"key": ["a", "b", "a"]}), "key")
+    Traceback (most recent call last):
+    calibrant.tables.errors.InputError: position 2, column 'key': the id 'a' comes again; it was
+        there in row 1
+    """
+    cells = table.cells(column)
+    first: dict[Hashable, int] = {}
+    for row, cell in enumerate(cells.values()):
+        if is_missing(cell):
+            raise cells.refusal(row, "the id is missing")
+        try:
+            before = first.setdefault(cell, row)
+        except TypeError:  # it, or something inside it, cannot be hashed
+            raise cells.refusal(row, f"got {describe(cell)}, which cannot be an id") from None
+        if before != row:
+            unit, number = table.row_name(before)
+            raise cells.refusal(
+                row, f"the id {cell!r} comes again; it was there in {unit} {number}"
+            )
 
 
-def read_column_clock(table: Table, name: str) -> Clock:
-    """Return a column of times as a clock."""
-    column = table.columns[name]
-    if isinstance(column, Sequence | np.ndarray):
-        return read_clock(listed_cells(table, name), name)
-    return clock_of(column, name)
+def take_groups(cells: Cells) -> list[Id]:
+    """Return the group of each row, text or an integer.
+
+    Examples
+    --------
+    >>> take_groups(Cells("region", ["north", "south"]))
+    ['north', 'south']
+    """
+    groups: list[Id] = []
+    distinct: set[Id] = set()
+    for row, cell in enumerate(cells.values()):
+        if is_missing(cell):
+            raise cells.refusal(row, "the group is missing")
+        try:
+            groups.append(check_id(cell, "a group"))
+        except ValueError as error:
+            raise cells.refusal(row, str(error)) from None
+        distinct.add(groups[-1])
+        if len(distinct) > MAX_GROUPS:
+            raise cells.refusal(
+                row,
+                f"{cell!r} is one group more than the {MAX_GROUPS:,} that are allowed; "
+                "is this a column of ids?",
+            )
+    return groups
 
 
-@contextmanager
-def cells_in(column: str) -> Iterator[None]:
-    """Say in which column a cell is that cannot be used."""
-    try:
-        yield
-    except BadCellError as error:
-        raise RowError(str(error), column=column, row=error.place) from None
+def at_once(arrives: Mask) -> Arrivals:
+    """Return the arrivals of outcomes that are known before the next row, or never."""
+    return Arrivals(np.flatnonzero(arrives), np.cumsum(arrives) - arrives)
 
 
-@contextmanager
-def rows_named_as_in(table: Table) -> Iterator[None]:
-    """Name a row that cannot be used as the user finds it in the file."""
-    try:
-        yield
-    except RowError as error:
-        again = ""
-        if error.first is not None:
-            unit, number = table.row_name(error.first)
-            again = f"; it was there in {unit} {number}"
-        raise table.refusal(error.problem + again, error.row, error.column) from None
+def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
+    """Return the arrivals of outcomes that become known at times of their own.
+
+    Parameters
+    ----------
+    time : Clock
+        When each row is predicted; must be there and never run backwards.
+    available : Clock
+        When each row's outcome becomes known, not before its prediction; missing for never.
+    arrives : array of bool
+        Whether the row has an outcome at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.tables import Cells
+    >>> time, known = Cells("t", [1, 2, 3, 4]), Cells("known", [3.5, 2, None, 4])
+    >>> arrivals = by_clock(time.clock(), known.clock(), np.full(4, True))
+    >>> arrivals.order, arrivals.known      # row 1 is known to row 2, row 0 only to row 3
+    (array([1, 0, 3]), array([0, 0, 1, 2]))
+    """
+    time.check_order()
+    if available.sort not in (None, time.sort):
+        raise InputError(
+            f"column {available.cells.column!r} holds {available.sort} and column "
+            f"{time.cells.column!r} holds {time.sort}: the two cannot be compared"
+        )
+    early = available.ticks < time.ticks
+    if early.any():
+        row = int(early.argmax())
+        raise available.cells.refusal(
+            row,
+            f"the outcome is available at {available.shown(row)}, before its prediction at "
+            f"{time.shown(row)}",
+        )
+    rows = np.flatnonzero(arrives & ~np.isnan(available.ticks))
+    order = rows[np.argsort(available.ticks[rows], kind="stable")]
+    # No outcome is available before its own prediction and time never runs backwards, so all that
+    # arrive before a row is predicted belong to earlier rows.
+    return Arrivals(order, np.searchsorted(available.ticks[order], time.ticks, side="left"))

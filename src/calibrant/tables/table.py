@@ -1,34 +1,50 @@
-"""A file in memory: its columns as they were read, and those that are probabilities."""
+"""Rows in memory: the columns as they were read, and which of them is meant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, as_series, check_choice
-from calibrant.tables.cells import BadCellError, probabilities
-from calibrant.tables.columns import USUAL_NAMES, find_column
+from calibrant.tables.cells import Cells
 from calibrant.tables.errors import InputError
 
 if TYPE_CHECKING:
-    import narwhals as nw
+    from calibrant.tables.cells import Raw
 
-    Cells = Sequence[Any] | Floats | nw.Series[Any]
-
-
-def plain(column: Cells) -> Sequence[Any] | Floats:
-    """Return a column as something to loop over."""
-    if isinstance(column, Sequence | np.ndarray):
-        return column
-    if column.dtype.is_numeric() and not column.null_count():
-        floats: Floats = column.to_numpy().astype(np.float64)
-        return floats
-    # Every library has a missing value of its own; here it is None.
-    return [None if gone else cell for cell, gone in zip(column, column.is_null(), strict=True)]
+#: What columns are usually called, by the part they play. The part's own name wins.
+USUAL_NAMES: dict[str, tuple[str, ...]] = {
+    "outcome": (
+        "outcome",
+        "outcomes",
+        "y",
+        "y_true",
+        "label",
+        "target",
+        "event",
+        "observed",
+        "actual",
+        "happened",
+    ),
+    "prediction": (
+        "prediction",
+        "predictions",
+        "pred",
+        "p",
+        "p_hat",
+        "prob",
+        "probability",
+        "forecast",
+        "score",
+        "y_prob",
+        "y_score",
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +99,7 @@ class Table:
     """
 
     source: str
-    columns: Mapping[str, Cells]
+    columns: Mapping[str, Raw]
     lines: Sequence[int] | None = None
 
     def __len__(self) -> int:
@@ -110,33 +126,27 @@ class Table:
         """
         check_choice("part", part, tuple(USUAL_NAMES))
         name, note = find_column(list(self.columns), part, name, self.source)
+        with self.naming_rows():
+            return Column(name, self.cells(name).probabilities(), note)
+
+    def cells(self, name: str, *, text: bool = True) -> Cells:
+        """Return the cells of a column, to be read as numbers, values or a clock."""
+        return Cells(name, self.columns[name], text)
+
+    @contextmanager
+    def naming_rows(self) -> Iterator[None]:
+        """Add to an error what only the table knows: the file, and what the row is called there."""
         try:
-            return Column(name, probabilities(plain(self.columns[name])), note)
-        except BadCellError as error:
-            raise self.refusal(str(error), error.place, name, error.value) from None
+            yield
+        except InputError as error:
+            if error.row is not None and error.unit == "position":
+                unit, number = self.row_name(error.row)
+                error.at(row=number, unit=unit)
+            raise error.at(source=self.source) from None
 
-    def refusal(self, problem: str, place: int, column: str, value: object = None) -> InputError:
-        """Return the error that refuses a cell, named as the user would find it.
-
-        Parameters
-        ----------
-        problem : str
-            What is wrong, and what is allowed.
-        place : int
-            Which row, counted from 0.
-        column : str
-            Which column.
-        value : object
-            What the cell holds.
-        """
-        unit, number = self.row_name(place)
-        return InputError(
-            problem, source=self.source, row=number, unit=unit, column=column, value=value
-        )
-
-    def row_name(self, place: int) -> tuple[str, int]:
+    def row_name(self, position: int) -> tuple[str, int]:
         """Return what a row is called: a line of its file, or a row counted from 1."""
-        return ("row", place + 1) if self.lines is None else ("line", self.lines[place])
+        return ("row", position + 1) if self.lines is None else ("line", self.lines[position])
 
     def with_column(self, name: str, values: npt.ArrayLike) -> Table:
         """Return the table with one more column of numbers at its end."""
@@ -146,3 +156,56 @@ class Table:
         if len(series) != len(self):
             raise ValueError(f"values must be one a row ({len(self)}), got {len(series)}")
         return replace(self, columns={**self.columns, name: series})
+
+
+def find_column(
+    names: Sequence[str], part: str, given: str | None, source: str
+) -> tuple[str, str | None]:
+    """Return the column that plays a part, and a line for the user when it was guessed.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns there are.
+    part : str
+        What is looked for; one of `USUAL_NAMES` if it is to be guessed.
+    given : str or None
+        The name that the user gave, which must be there; None to guess.
+    source : str
+        The file, for messages.
+    """
+    if given is not None:
+        if given not in names:
+            raise InputError(
+                f"there is no column {given!r}; the columns are {listed(names)}", source=source
+            )
+        return given, None
+    known = USUAL_NAMES[part]
+    found = [name for name in names if name.strip().lower() in known]
+    own = [name for name in found if name.strip().lower() == part]
+    if len(own) == 1:
+        found = own
+    elif part == "outcome" and not found and len(names) == 1:
+        found = list(names)
+    if len(found) == 1:
+        return found[0], f"{source}: no {part} column was named, taking {found[0]!r}"
+    which = f": it may be {listed(found)}" if found else f"; the columns are {listed(names)}"
+    raise InputError(f"say which column holds the {part}{which}", source=source)
+
+
+def check_names(names: Sequence[str], source: str, row: int | None = None) -> None:
+    """Refuse two columns of one name: nobody could say which is meant."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"every column needs a name of its own, but {listed(twice)} "
+            f"{'comes' if len(twice) == 1 else 'come'} more than once",
+            source=source,
+            row=row,
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as an error message lists them."""
+    shown = ", ".join(map(repr, names[:20]))
+    return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"

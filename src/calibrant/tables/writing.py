@@ -18,8 +18,8 @@ import numpy as np
 from calibrant._checks import check_choice, describe
 from calibrant.tables.atomic import replacing
 from calibrant.tables.errors import InputError
-from calibrant.tables.files import KINDS, SUFFIXES, kind_of
 from calibrant.tables.frames import import_pyarrow
+from calibrant.tables.reading import KINDS, SUFFIXES, kind_of
 from calibrant.tables.table import Table
 
 # A number as JSON writes it. Not 007, which is a name.
@@ -80,13 +80,13 @@ def write_csv(file: BinaryIO, table: Table) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(table.columns)
-    columns = [[_as_text(cell) for cell in _listed(column)] for column in table.columns.values()]
+    columns = [[_as_text(cell) for cell in table.cells(name).values()] for name in table.columns]
     rows.writerows(zip(*columns, strict=True))
     text.detach()
 
 
 def _write_jsonl(file: BinaryIO, table: Table) -> None:
-    columns = [_typed(_listed(column)) for column in table.columns.values()]
+    columns = [_typed(table.cells(name).values()) for name in table.columns]
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
     for row in zip(*columns, strict=True):
         record = dict(zip(table.columns, map(_as_json, row), strict=True))
@@ -109,13 +109,6 @@ def _write_parquet(file: BinaryIO, table: Table) -> None:
                 f"cannot be written as Parquet ({error})", source=table.source, column=name
             ) from None
     parquet.write_table(arrow.table(arrays), file)
-
-
-def _listed(column: Any) -> Sequence[Any]:
-    if isinstance(column, Sequence):
-        return column
-    cells: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
-    return cells
 
 
 def _typed(cells: Sequence[Any]) -> Sequence[Any]:

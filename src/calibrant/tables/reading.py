@@ -6,8 +6,11 @@ else from how its content begins.
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import os
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,6 @@ from calibrant.tables.errors import InputError
 from calibrant.tables.frames import from_frame, parse_parquet
 from calibrant.tables.jsonlines import parse_jsonl
 from calibrant.tables.table import Table
-from calibrant.tables.text import GZIP, decoded, unzipped
 
 KINDS = ("csv", "jsonl", "parquet")
 SUFFIXES = {
@@ -26,6 +28,13 @@ SUFFIXES = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+}
+GZIP = b"\x1f\x8b"
+#: Why a file cannot be read, where the system's own words would puzzle.
+UNREADABLE: dict[type[Exception], str] = {
+    FileNotFoundError: "there is no such file",
+    IsADirectoryError: "is a folder, must be a file",
+    PermissionError: "may not be read (permission denied)",
 }
 
 
@@ -62,21 +71,25 @@ def read(source: str | os.PathLike[str] | Any, *, kind: str | None = None) -> Ta
     if kind is not None:
         check_choice("kind", kind, KINDS)
     if not isinstance(source, str | os.PathLike):
-        return from_frame(source, "data frame")
-    name = os.fspath(source)
-    if name == "-":
-        name, data = "standard input", sys.stdin.buffer.read()
-    else:
-        data = _bytes_of(name)
+        return from_frame(
+            source, "data frame", wanted="source must be a path, '-' for standard input, or"
+        )
+    path = os.fspath(source)
+    name = "standard input" if path == "-" else path
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        problem = UNREADABLE.get(type(error), f"cannot be read ({error})")
+        raise InputError(problem, source=name) from None
     if not data:
         raise InputError("the file is empty", source=name)
-    if name.lower().endswith(".gz") or data.startswith(GZIP):
+    if path.lower().endswith(".gz") or data.startswith(GZIP):
         data = unzipped(data, name)
-    kind = kind or kind_of(name) or _sniffed(data)
+    kind = kind or kind_of(path) or _sniffed(data)
     if kind == "parquet":
         return parse_parquet(data, name)
-    text = decoded(data, name)
-    return parse_jsonl(text, name) if kind == "jsonl" else parse_csv(text, name)
+    parse = parse_jsonl if kind == "jsonl" else parse_csv
+    return parse(decoded(data, name), name)
 
 
 def kind_of(name: str) -> str | None:
@@ -90,15 +103,30 @@ def _sniffed(data: bytes) -> str:
     return "jsonl" if data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else "csv"
 
 
-def _bytes_of(name: str) -> bytes:
+def unzipped(data: bytes, source: str) -> bytes:
+    """Return what gzip packed, or say how it is damaged."""
+    if not data.startswith(GZIP):
+        raise InputError("the name says gzip, but the content is not gzip", source=source)
     try:
-        return Path(name).read_bytes()
-    except FileNotFoundError:
-        problem = "there is no such file"
-    except IsADirectoryError:
-        problem = "is a folder, must be a file"
-    except PermissionError:
-        problem = "may not be read (permission denied)"
-    except (OSError, ValueError) as error:
-        problem = f"cannot be read ({error})"
-    raise InputError(problem, source=name)
+        return gzip.decompress(data)
+    except EOFError:
+        raise InputError(
+            "the gzip data end too early: the file is cut short", source=source
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"the gzip data are damaged ({error})", source=source) from None
+
+
+def decoded(data: bytes, source: str, line: int = 1) -> str:
+    """Return UTF-8 bytes, which start at that line, as text without a byte order mark."""
+    if line == 1:
+        data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"must be UTF-8 text, got the byte {data[error.start]:#04x}",
+            source=source,
+            row=line + data.count(b"\n", 0, error.start),
+            value=data[error.start : error.start + 1],
+        ) from None

@@ -1,0 +1,71 @@
+# ruff: noqa: A005 - run as benchmarks.trace, it shadows nothing
+"""The way of a row: which functions a five-row file visits from the command line to its report.
+
+``python -m benchmarks.trace`` prints the functions of each module, and the totals. Not counted are
+the code of modules and classes, which runs on import, methods that dataclasses and named tuples
+generate, and comprehensions, which newer Pythons run inside the function that holds them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from types import CodeType, FrameType
+
+import calibrant
+from calibrant.cli import app
+
+ROWS = """\
+s,y,t,a,g
+0.9,1,1,2.5,north
+0.8,0,2,3.5,south
+0.3,0,3,3.5,north
+0.6,1,4,,south
+0.7,1,5,5.5,north
+"""
+COMMAND = "run rows.csv --score s --outcome y --time t --available a --by g --report r.html"
+PACKAGE = str(Path(calibrant.__file__).parent) + os.sep
+
+
+def visited() -> dict[str, list[str]]:
+    """Return the functions that the command visits, by module."""
+    codes: set[CodeType] = set()
+
+    def look(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            codes.add(frame.f_code)
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("rows.csv").write_text(ROWS)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            sys.setprofile(look)
+            try:
+                app(COMMAND.split(), standalone_mode=False)
+            finally:
+                sys.setprofile(None)
+    found = defaultdict(list)
+    for code in codes:
+        # Generated methods have no file; the flag tells functions from modules and classes.
+        is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.endswith("comp>")
+        if is_function and code.co_filename.startswith(PACKAGE):
+            module = code.co_filename.removeprefix(PACKAGE).removesuffix(".py").replace(os.sep, ".")
+            found[module].append(code.co_qualname)
+    return dict(found)
+
+
+def main() -> None:
+    """Print what a row visits."""
+    found = visited()
+    for module, functions in sorted(found.items()):
+        print(f"{module} ({len(functions)}): {', '.join(sorted(functions))}")
+    print(f"{sum(map(len, found.values()))} functions in {len(found)} modules")
+
+
+if __name__ == "__main__":
+    main()
