@@ -12,7 +12,8 @@ import pytest
 import calibrant
 import calibrant.forecasters.rivals
 from calibrant.forecasters import Forecaster
-from calibrant.testing import check_forecaster, play
+from calibrant.testing import check_forecaster
+from calibrant.testing.forecasters import play
 from forecasters.table import FORECASTERS, IDS
 
 every_forecaster = pytest.mark.parametrize(("cls", "arguments"), FORECASTERS, ids=IDS)

@@ -65,24 +65,6 @@ class Waiting(Generic[P]):
                 f"capacity={self.capacity} allows; expire(older_than=...) gives up old ones"
             )
 
-    def is_repeat(self, id_: Id, outcome: float, names: Sequence[Id] | None = None) -> bool:
-        """Return whether this outcome was learned before; refuse another for the same id.
-
-        If outcomes stand for labels, `names` gives these.
-        """
-        if id_ in self.named:
-            return False
-        if id_ not in self.finished:
-            raise ValueError(
-                f"id {id_!r} is unknown: never predicted, expired, or finished more than "
-                f"{self.capacity} outcomes ago"
-            )
-        before = self.finished[id_]
-        if before != outcome:
-            first, second = (names[int(y)] if names else y for y in (before, outcome))
-            raise ValueError(f"id {id_!r} had the outcome {first!r}, and now gets {second!r}")
-        return True
-
     def __len__(self) -> int:
         return len(self.named) + (self.unnamed is not None)
 
@@ -93,13 +75,6 @@ class Waiting(Generic[P]):
         else:
             self.named[id_] = prediction
 
-    def finish(self, id_: Id, outcome: float) -> None:
-        """Move an id from waiting to finished."""
-        del self.named[id_]
-        self.finished[id_] = outcome
-        if len(self.finished) > self.capacity:
-            self.finished.popitem(last=False)
-
     def answer(
         self,
         id_: Id | None,
@@ -107,19 +82,38 @@ class Waiting(Generic[P]):
         learn: Callable[[P, float], None],
         names: Sequence[Id] | None = None,
     ) -> None:
-        """Call `learn` with the prediction that an outcome is for, unless it did so before."""
-        if id_ is not None:
-            if not self.is_repeat(id_, outcome, names):
-                learn(self.named[id_], outcome)
-                self.finish(id_, outcome)
-        elif self.unnamed is None:
-            raise ValueError(
-                "update() without an id answers the last predict() without one, "
-                "and none waits for its outcome"
-            )
-        else:
+        """Call `learn` with the prediction that an outcome is for, unless it did so before.
+
+        If outcomes stand for labels, `names` gives these.
+        """
+        if id_ is None:
+            if self.unnamed is None:
+                raise ValueError(
+                    "update() without an id answers the last predict() without one, "
+                    "and none waits for its outcome"
+                )
             learn(self.unnamed, outcome)
             self.unnamed = None
+        elif id_ in self.named:
+            learn(self.named[id_], outcome)
+            del self.named[id_]
+            self.finished[id_] = outcome
+            if len(self.finished) > self.capacity:
+                self.finished.popitem(last=False)
+        else:
+            self.check_repeat(id_, outcome, names)
+
+    def check_repeat(self, id_: Id, outcome: float, names: Sequence[Id] | None) -> None:
+        """Refuse an id that is unknown, or that had another outcome."""
+        if id_ not in self.finished:
+            raise ValueError(
+                f"id {id_!r} is unknown: never predicted, expired, or finished more than "
+                f"{self.capacity} outcomes ago"
+            )
+        before = self.finished[id_]
+        if before != outcome:
+            first, second = (names[int(y)] if names else y for y in (before, outcome))
+            raise ValueError(f"id {id_!r} had the outcome {first!r}, and now gets {second!r}")
 
     def expire(self, before: int) -> list[Id]:
         """Give up the predictions with a number below `before`; return their ids."""

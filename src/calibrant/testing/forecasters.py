@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.forecasters.base import Forecaster
-
-__all__ = ["check_forecaster"]
+from calibrant.testing.requirements import (
+    copies_of,
+    refusal,
+    require,
+    require_damage_is_found,
+    run_checks,
+)
 
 Make = Callable[..., Forecaster]
 
@@ -45,32 +47,7 @@ def check_forecaster(cls: type[Forecaster], **arguments: Any) -> None:
     def make(seed: int = 11) -> Forecaster:
         return cls(**arguments, seed=seed)
 
-    for check in CHECKS:
-        try:
-            check(make)
-        except AssertionError as error:
-            raise AssertionError(
-                f"{make()!r} breaks the contract, {check.__name__}: {error}"
-            ) from error
-
-
-def require(condition: object, message: str) -> None:
-    """Raise AssertionError unless the condition holds, also under ``python -O``."""
-    if not condition:
-        raise AssertionError(message)
-
-
-@contextmanager
-def refusal(what: str) -> Iterator[None]:
-    """Require that the body raises a ValueError that says something."""
-    try:
-        yield
-    except ValueError as error:
-        require(str(error), f"{what}: refused without a message")
-    except Exception as error:
-        raise AssertionError(f"{what}: raised {error!r} instead of a ValueError") from error
-    else:
-        raise AssertionError(f"{what}: not refused")
+    run_checks(CHECKS, make, lambda: repr(make()))
 
 
 def outcomes_of(kind: str, rounds: int, seed: int) -> Floats:
@@ -205,11 +182,7 @@ def check_saving(make: Make) -> None:
                 require(restored.to_bytes() == whole.to_bytes(), f"another end {where}")
     forecaster = make()
     forecaster.run(outcomes_of("steady", 100, 6))
-    for how, twin in (
-        ("copy", copy.copy(forecaster)),
-        ("deepcopy", copy.deepcopy(forecaster)),
-        ("pickle", pickle.loads(pickle.dumps(forecaster))),
-    ):
+    for how, twin in copies_of(forecaster):
         twin.update(1)
         require(forecaster.rounds == 100, f"{how}: the twin shares state")
         require(twin.rounds == 101, f"{how}: the twin does not play")
@@ -219,20 +192,7 @@ def check_damaged_bytes(make: Make) -> None:
     """Truncated, altered, lengthened or foreign bytes are refused."""
     forecaster = make()
     forecaster.run(outcomes_of("steady", 50, 7))
-    cls, blob = type(forecaster), forecaster.to_bytes()
-    for length in range(len(blob)):
-        with refusal(f"{length} of {len(blob)} bytes"):
-            cls.from_bytes(blob[:length])
-    for at in range(len(blob)):
-        altered = bytearray(blob)
-        altered[at] ^= 1 << (at % 8)
-        with refusal(f"byte {at} altered"):
-            cls.from_bytes(bytes(altered))
-    for what, foreign in (("a longer blob", blob + b"\0"), ("a pickle", pickle.dumps([1, 2]))):
-        with refusal(what):
-            cls.from_bytes(foreign)
-    with refusal("a string"):
-        cls.from_bytes("calibrnt")  # type: ignore[arg-type]
+    require_damage_is_found(forecaster)
 
 
 def check_bad_outcomes(make: Make) -> None:
