@@ -110,17 +110,17 @@ def check_distribution(make: Make) -> None:
         forecaster = make()
         for t, outcome in enumerate(outcomes_of(kind, 300, 2)):
             points, weights = forecaster.distribution()
-            where = f"in round {t} of the {kind} stream"
-            require(len(points) == len(weights) > 0, f"support and weights differ {where}")
-            require(((points >= 0) & (points <= 1)).all(), f"a point outside [0, 1] {where}")
-            require((weights >= 0).all(), f"a negative weight {where}")
-            require(abs(weights.sum() - 1) < 1e-12, f"weights sum to {weights.sum()} {where}")
-            require(len(np.unique(points)) == len(points), f"a point stands twice {where}")
+            when = f"in round {t} of the {kind} stream"
+            require(len(points) == len(weights) > 0, f"support and weights differ {when}")
+            require(((points >= 0) & (points <= 1)).all(), f"a point outside [0, 1] {when}")
+            require((weights >= 0).all(), f"a negative weight {when}")
+            require(abs(weights.sum() - 1) < 1e-12, f"weights sum to {weights.sum()} {when}")
+            require(len(np.unique(points)) == len(points), f"a point stands twice {when}")
             mean = forecaster.expected()
-            require(abs(mean - points @ weights) < 1e-12, f"expected() is {mean} {where}")
+            require(abs(mean - points @ weights) < 1e-12, f"expected() is {mean} {when}")
             drawn = points == forecaster.predict()
-            require(drawn.any(), f"predict() is not in the support {where}")
-            require(weights[drawn].sum() > 0, f"predict() has no mass {where}")
+            require(drawn.any(), f"predict() is not in the support {when}")
+            require(weights[drawn].sum() > 0, f"predict() has no mass {when}")
             forecaster.update(outcome)
 
 
@@ -172,14 +172,14 @@ def check_saving(make: Make) -> None:
                 blob = saved.to_bytes()
                 require(isinstance(blob, bytes), "to_bytes() does not return bytes")
                 restored = type(saved).from_bytes(blob)
-                where = f"after {cut} rounds of {kind}"
-                require(type(restored) is type(saved), f"another class {where}")
-                require(restored.rounds == cut, f"rounds = {restored.rounds} {where}")
-                require(repr(restored) == repr(saved), f"other arguments {where}")
-                require(restored.to_bytes() == blob, f"other bytes {where}")
+                when = f"after {cut} rounds of {kind}"
+                require(type(restored) is type(saved), f"another class {when}")
+                require(restored.rounds == cut, f"rounds = {restored.rounds} {when}")
+                require(repr(restored) == repr(saved), f"other arguments {when}")
+                require(restored.to_bytes() == blob, f"other bytes {when}")
                 rest = restored.run(outcomes[cut:])
-                require((rest == expected[cut:]).all(), f"other predictions {where}")
-                require(restored.to_bytes() == whole.to_bytes(), f"another end {where}")
+                require((rest == expected[cut:]).all(), f"other predictions {when}")
+                require(restored.to_bytes() == whole.to_bytes(), f"another end {when}")
     forecaster = make()
     forecaster.run(outcomes_of("steady", 100, 6))
     for how, twin in copies_of(forecaster):

@@ -119,15 +119,15 @@ def check_bounds(subject: Subject) -> None:
         recalibrator = subject.make()
         for t in range(len(rounds)):
             prediction = rounds.predict(recalibrator, t)
-            where = f"in round {t} of the {kind} stream"
+            when = f"in round {t} of the {kind} stream"
             shape = np.shape(rounds.scores[t])
-            require(np.shape(prediction) == shape, f"shape {np.shape(prediction)} {where}")
-            require(shape or type(prediction) is float, f"a {type(prediction).__name__} {where}")
+            require(np.shape(prediction) == shape, f"shape {np.shape(prediction)} {when}")
+            require(shape or type(prediction) is float, f"a {type(prediction).__name__} {when}")
             inside = np.greater_equal(prediction, 0) & np.less_equal(prediction, 1)
-            require(inside.all(), f"predict() gives {prediction!r} {where}")
+            require(inside.all(), f"predict() gives {prediction!r} {when}")
             require(
                 not shape or abs(np.sum(prediction) - 1) < 1e-9,
-                f"predict() gives a sum of {np.sum(prediction)} {where}",
+                f"predict() gives a sum of {np.sum(prediction)} {when}",
             )
             rounds.update(recalibrator, t)
 
@@ -196,17 +196,17 @@ def check_saving(subject: Subject) -> None:
         blob = saved.to_bytes()
         require(isinstance(blob, bytes), "to_bytes() does not return bytes")
         restored = type(saved).from_bytes(blob)
-        where = f"after {cut} rounds"
-        require(type(restored) is type(saved), f"another class {where}")
-        require(repr(restored) == repr(saved), f"other arguments {where}")
-        require(subject.state_of(restored) == subject.state_of(saved), f"another state {where}")
+        when = f"after {cut} rounds"
+        require(type(restored) is type(saved), f"another class {when}")
+        require(repr(restored) == repr(saved), f"other arguments {when}")
+        require(subject.state_of(restored) == subject.state_of(saved), f"another state {when}")
         for each in (saved, restored):
             rounds.update(each, 0)
             for waiting in range(cut - cut % 3, cut):
                 rounds.update(each, waiting, id=waiting)
         rest = rounds.run(saved, cut)
-        require(np.array_equal(rounds.run(restored, cut), rest), f"other predictions {where}")
-        require(subject.state_of(restored) == subject.state_of(saved), f"another end {where}")
+        require(np.array_equal(rounds.run(restored, cut), rest), f"other predictions {when}")
+        require(subject.state_of(restored) == subject.state_of(saved), f"another end {when}")
     recalibrator = subject.make()
     rounds.run(recalibrator, 0, 100)
     for how, twin in copies_of(recalibrator):

@@ -18,9 +18,10 @@ def run_checks(
     for check in checks:
         try:
             check(subject)
-        except AssertionError as error:
+        except Exception as error:
+            found = error if isinstance(error, AssertionError) else f"it raised {error!r}"
             raise AssertionError(
-                f"{name()} breaks the contract, {check.__name__}: {error}"
+                f"{name()} breaks the contract, {check.__name__}: {found}"
             ) from error
 
 
