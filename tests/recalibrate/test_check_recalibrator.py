@@ -248,8 +248,8 @@ BROKEN = [
     (CountsOnlyAnswers, "check_first_round", r"\(0, 0, 1\) after predict"),
     (KeepsTheFirst, "check_open_round", "a replaced prediction counts"),
     (EmptyRunsGiveUp, "check_open_round", "an empty run.. gives up what waits"),
-    (LeavesTheInterval, "check_bounds", "predict.. gives 1"),
-    (GivesScalarsOfNumPy, "check_bounds", "a float64"),
+    (LeavesTheInterval, "check_bounds", r"predict.. gives \[1\."),
+    (GivesScalarsOfNumPy, "check_bounds", r"predict.. gives .* \(float64\) on honest"),
     (RunsOtherwise, "check_run_equals_steps", "differs on honest"),
     (StartsAnewEachRun, "check_run_equals_steps", "differs on honest|in pieces"),
     (AnswersTheOldest, "check_late_outcomes", "under other ids"),
@@ -288,7 +288,7 @@ def test_a_broken_recalibrator_of_groups_is_found():
 
 
 def test_a_broken_recalibrator_of_classes_is_found():
-    with pytest.raises(AssertionError, match=r"SumsToLess\(classes=3\) .*a sum of 0.99"):
+    with pytest.raises(AssertionError, match=r"SumsToLess\(classes=3\) .*sums to \[0\.99\]"):
         check_recalibrator(SumsToLess, class_probabilities(3), classes=3)
 
 
