@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator
-from calibrant._kernels.recalibrate import ROUND
+from calibrant._kernels.rounds import ROUND
 from calibrant.forecasters.saving import Saved, pack, unpack
 from calibrant.measures import cal2, log_loss
 from naive.groups import NaiveGroupedRecalibrator

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import MulticlassRecalibrator, Recalibrator
-from calibrant._kernels.recalibrate import ROUND
+from calibrant._kernels.rounds import ROUND
 from calibrant.forecasters.saving import Saved, pack, unpack
 from calibrant.measures import (
     classwise_ece,

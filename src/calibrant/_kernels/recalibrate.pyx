@@ -5,8 +5,6 @@ from libc.math cimport exp, fabs, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-cimport cython
-
 import numpy as np
 
 from calibrant._checks import as_series, check_integer, check_same_length, describe
@@ -15,6 +13,8 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_free, grid_load, gri
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of, as_outcome
 from calibrant._kernels.kernel import check_range, chunk_of
+from calibrant._kernels.rounds cimport Begun, Round, as_round
+from calibrant._kernels.rounds import ROUND, check_rounds
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.sharp cimport (
@@ -53,93 +53,9 @@ SHARP_PARTS = {
 }
 
 
-# What is remembered of a round until its outcome comes. All but the number are doubles, saved as
-# one stretch of ROUND_SIZE.
-cdef struct Begun:
-    int64_t number        # how many predictions came before
-    double s              # the score as a probability
-    double m              # the mixture's word on it
-    double z              # the prediction
-    double[EXPERTS] said  # what each expert said
-
-cdef enum:
-    ROUND_SIZE = 3 + EXPERTS
-
-ROUND = ROUND_SIZE
-
-
-@cython.final
-@cython.freelist(64)
-cdef class Round:
-    """A round whose outcome is still to come, as whoever keeps it sees it."""
-
-    cdef Begun begun
-
-    @property
-    def number(self):
-        """How many predictions came before."""
-        return self.begun.number
-
-    @property
-    def probability(self):
-        """The score as a probability."""
-        return self.begun.s
-
-    @property
-    def word(self):
-        """What the mixture made of the score."""
-        return self.begun.m
-
-    @property
-    def prediction(self):
-        """What was predicted."""
-        return self.begun.z
-
-    @property
-    def experts(self):
-        """What each expert of the mixture said."""
-        return array_of(self.begun.said, EXPERTS)
-
-
-cdef inline Round as_round(Begun begun):
-    cdef Round r = Round.__new__(Round)
-    r.begun = begun
-    return r
-
-
-def save_rounds(rounds):
-    """Return the numbers of rounds, and all else of them, ROUND doubles for each."""
-    numbers = np.array([r.number for r in rounds], dtype=np.int64)
-    places = np.empty(len(rounds) * ROUND)
-    cdef double[::1] to = places
-    cdef Py_ssize_t i
-    cdef Round r
-    for i, r in enumerate(rounds):
-        memcpy(&to[i * ROUND_SIZE], &r.begun.s, ROUND_SIZE * sizeof(double))
-    return numbers, places
-
-
-def load_rounds(const int64_t[::1] numbers, const double[:, ::1] places):
-    """Return the rounds that `save_rounds` saved, from one row of `places` each."""
-    rounds = []
-    cdef Begun begun
-    cdef Py_ssize_t i
-    for i in range(numbers.shape[0]):
-        begun.number = numbers[i]
-        memcpy(&begun.s, &places[i, 0], ROUND_SIZE * sizeof(double))
-        rounds.append(as_round(begun))
-    return rounds
-
-
 def outcome_of(outcome):
     """Return one outcome as a float in [0, 1], or raise ValueError."""
     return as_outcome(outcome)
-
-
-def check_rounds(places, z):
-    """Refuse saved rounds, one after the other, that did not predict one of the points z."""
-    if not ((places > 0.0) & (places < 1.0)).all() or not np.isin(places[2::ROUND], z).all():
-        raise ValueError("a saved prediction without its outcome is none of the saved points")
 
 
 cdef class RecalibrateKernel:

@@ -28,7 +28,8 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._kernels.pair import PairKernel
-from calibrant._kernels.recalibrate import RecalibrateKernel, Round, check_rounds
+from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
 

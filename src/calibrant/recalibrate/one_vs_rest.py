@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import MAX_SEED, Floats
-from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
+from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.rounds import check_rounds
 from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
 

@@ -9,7 +9,8 @@ from typing import Any, Self, SupportsFloat
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_choice, check_id, check_integer, check_seed
-from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, check_rounds, outcome_of
+from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
+from calibrant._kernels.rounds import check_rounds
 from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.recalibrate.groups import WHOLE, GroupRound, Groups

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_id
-from calibrant._kernels.recalibrate import ROUND, RecalibrateKernel, load_rounds, save_rounds
+from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.waiting import Pending, Waiting
 

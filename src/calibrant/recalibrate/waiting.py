@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from calibrant._checks import Id
-from calibrant._kernels.recalibrate import Round
+from calibrant._kernels.rounds import Round
 
 
 class Numbered(Protocol):
