@@ -43,10 +43,11 @@ def check_seed(value: object) -> int:
 def check_real(name: str, value: object, low: float, high: float) -> float:
     """Return a real argument inside [low, high], or say what is allowed."""
     try:
-        if isinstance(value, str | bytes):
+        # An array of one element would pass for a number.
+        if isinstance(value, str | bytes) or getattr(value, "shape", ()) != ():
             raise TypeError
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"{name} must be a number in [{low}, {high}], got {describe(value)}"
         ) from None

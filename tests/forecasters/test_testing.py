@@ -5,7 +5,8 @@ import pytest
 
 from calibrant import Zoom
 from calibrant.forecasters.rivals import RunningMean
-from calibrant.testing import CHECKS, check_forecaster
+from calibrant.testing import check_forecaster
+from calibrant.testing.forecasters import CHECKS
 
 
 class PredictsOutside(RunningMean):

@@ -42,35 +42,35 @@ def beta(scores, outcomes):
     return newton(features, [1, -1, 0], outcomes)
 
 
-def cell(p, cells):
-    return next(i for i in range(cells) if p < (i + 1) / cells or i == cells - 1)
+def bin_of(p, bins):
+    return next(i for i in range(bins) if p < (i + 1) / bins or i == bins - 1)
 
 
-def mean_of_same(keys, outcomes, otherwise):
-    """The mean of the past outcomes with this round's key."""
+def mean_of_same(places, outcomes, otherwise):
+    """The mean of the past outcomes in this round's bin."""
     predictions = []
-    for t, key in enumerate(keys):
-        past = [outcomes[s] for s in range(t) if keys[s] == key]
+    for t, place in enumerate(places):
+        past = [outcomes[s] for s in range(t) if places[s] == place]
         predictions.append(math.fsum(past) / len(past) if past else otherwise[t])
     return predictions
 
 
 def tops(scores, outcomes, bins):
-    keys = [cell(p, bins) for p in platt(scores, outcomes)]
-    return mean_of_same(keys, outcomes, [(key + 0.5) / bins for key in keys])
+    places = [bin_of(p, bins) for p in platt(scores, outcomes)]
+    return mean_of_same(places, outcomes, [(place + 0.5) / bins for place in places])
 
 
-def calibeating(scores, outcomes, cells):
-    grid = np.arange(cells + 1) / cells
-    keys = [int(np.abs(grid - score).argmin()) for score in scores]
-    return mean_of_same(keys, outcomes, [grid[key] for key in keys])
+def calibeating(scores, outcomes, bins):
+    grid = np.arange(bins + 1) / bins
+    places = [int(np.abs(grid - score).argmin()) for score in scores]
+    return mean_of_same(places, outcomes, [grid[place] for place in places])
 
 
-def apart(keys, outcomes, seeds, play):
-    """Each key's rounds are a stream of their own, played by themselves."""
-    predictions = [None] * len(keys)
-    for key, seed in enumerate(seeds):
-        rounds = [t for t, k in enumerate(keys) if k == key]
+def apart(places, outcomes, seeds, play):
+    """Each bin's rounds are a stream of their own, played by themselves."""
+    predictions = [None] * len(places)
+    for place, seed in enumerate(seeds):
+        rounds = [t for t, at in enumerate(places) if at == place]
         played = play([float(outcomes[t]) for t in rounds], seed)
         for t, p in zip(rounds, played, strict=True):
             predictions[t] = p
@@ -82,16 +82,16 @@ def seeds(seed, count):
 
 
 def hops(scores, outcomes, bins, seed):
-    keys = [cell(p, bins) for p in platt(scores, outcomes)]
+    places = [bin_of(p, bins) for p in platt(scores, outcomes)]
     return apart(
-        keys, outcomes, seeds(seed, bins), lambda past, own: rivals.foster_1999(past, bins, own)
+        places, outcomes, seeds(seed, bins), lambda past, own: rivals.foster_1999(past, bins, own)
     )
 
 
-def kuleshov_ermon(scores, outcomes, buckets, cells, seed):
-    keys = [cell(score, buckets) for score in scores]
+def kuleshov_ermon(scores, outcomes, bins, cells, seed):
+    places = [bin_of(score, bins) for score in scores]
     return apart(
-        keys, outcomes, seeds(seed, buckets), lambda past, own: rivals.foster_1999(past, cells, own)
+        places, outcomes, seeds(seed, bins), lambda past, own: rivals.foster_1999(past, cells, own)
     )
 
 

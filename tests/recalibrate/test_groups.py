@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator
-from calibrant._kernels.recalibrate import ROUND
+from calibrant._kernels.rounds import ROUND
 from calibrant.forecasters.saving import Saved, pack, unpack
 from calibrant.measures import cal2, log_loss
 from naive.groups import NaiveGroupedRecalibrator
@@ -246,7 +246,7 @@ def test_what_is_proved_of_a_groups_words(name):
     words = np.empty((len(scores), 3))  # of the whole, the group's own mixture and the last one
     for t, (score, outcome, group) in enumerate(zip(scores, outcomes, by.tolist(), strict=True)):
         recalibrator.predict(score, by=group)
-        words[t] = [begun[2] for begun in recalibrator._waiting.unnamed.rounds]
+        words[t] = [begun.word for begun in recalibrator._waiting.unnamed.rounds]
         recalibrator.update(outcome)
     losses = -np.log(np.where(outcomes[:, None] == 1, words, 1 - words))
     for group in range(3):

@@ -14,7 +14,7 @@ ids = st.one_of(st.integers(-3, 12), st.sampled_from(["1", "2", "a", "é", ""]))
 
 
 class LateOutcomes(RuleBasedStateMachine):
-    """Beside the recalibrator, a plain list of what happened and the simplest books on it.
+    """Beside the recalibrator, a plain list of what was accepted and the simplest counts of it.
 
     A subclass says what is predicted from (`inputs`, arguments by name) and what may happen.
     """
@@ -65,21 +65,21 @@ class LateOutcomes(RuleBasedStateMachine):
 
     @rule(data=st.data(), id_=ids)
     def update_any(self, data, id_):
-        self.tell(data.draw(self.outcomes), id_)
+        self.update_with(data.draw(self.outcomes), id_)
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
     def update_waiting(self, data):
         id_ = data.draw(st.sampled_from(list(self.waiting)))
-        self.tell(data.draw(self.outcomes), id_)
+        self.update_with(data.draw(self.outcomes), id_)
 
     @precondition(lambda self: self.finished)
     @rule(data=st.data())
     def repeat(self, data):
         id_, outcome = data.draw(st.sampled_from(self.finished[-CAPACITY:]))
-        self.tell(outcome, id_)
+        self.update_with(outcome, id_)
 
-    def tell(self, outcome, id_):
+    def update_with(self, outcome, id_):
         remembered = self.remembered()
         if id_ in self.waiting:
             self.recalibrator.update(outcome, id=id_)
@@ -117,7 +117,7 @@ class LateOutcomes(RuleBasedStateMachine):
         assert self.recalibrator.to_bytes() == before
 
     @invariant()
-    def books_agree(self):
+    def counts_agree(self):
         recalibrator = self.recalibrator
         assert recalibrator.rounds == self.rounds
         assert recalibrator.learned == self.learned

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import MulticlassRecalibrator, Recalibrator
-from calibrant._kernels.recalibrate import ROUND
+from calibrant._kernels.rounds import ROUND
 from calibrant.forecasters.saving import Saved, pack, unpack
 from calibrant.measures import (
     classwise_ece,
@@ -256,7 +256,7 @@ def test_the_bound_on_what_waits():
     assert recalibrator.expire(older_than=1) == [1]
     with pytest.raises(ValueError, match="id 1 is unknown"):
         recalibrator.update(0, id=1)
-    with pytest.raises(ValueError, match="none waits for its label"):
+    with pytest.raises(ValueError, match="none waits for its outcome"):
         recalibrator.update(0)
     assert recalibrator.pending == 1
 

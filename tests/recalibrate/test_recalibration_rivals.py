@@ -72,9 +72,9 @@ TWINS = {
     "hops": (partial(HOPS, 5, seed=11), partial(naive.hops, bins=5, seed=11)),
     "kuleshov-ermon": (
         partial(KuleshovErmon, 4, partial(Foster1999, 8), seed=11),
-        partial(naive.kuleshov_ermon, buckets=4, cells=8, seed=11),
+        partial(naive.kuleshov_ermon, bins=4, cells=8, seed=11),
     ),
-    "calibeating": (Calibeating, partial(naive.calibeating, cells=20)),
+    "calibeating": (Calibeating, partial(naive.calibeating, bins=20)),
     "isotonic": (
         partial(WindowedRefit, "isotonic", window=60, every=25),
         partial(naive.refit, method="isotonic", window=60, every=25),
@@ -118,6 +118,7 @@ def test_run_is_the_same_as_steps(make):
         *halves.run(scores[:99], outcomes[:99]), *halves.run(scores[99:], outcomes[99:])
     ] == predictions  # fmt: skip
     assert stepped.rounds == whole.rounds == len(scores)
+    assert stepped.learned == whole.learned == len(scores)
     assert all(0 <= p <= 1 for p in predictions)
     assert all(type(p) is float for p in predictions)
 
@@ -154,7 +155,7 @@ def test_late_outcomes_are_learned_as_they_come(make):
             rival.update(1)
             at_once.predict(0.3)
             at_once.update(1)
-    assert rival.rounds == at_once.rounds
+    assert rival.learned == at_once.learned
     assert rival.pending == (arrivals >= len(scores)).sum()
 
 
@@ -178,7 +179,8 @@ def test_late_outcomes_that_cannot_be():
         with pytest.raises(ValueError, match="was predicted already"):
             rival.predict(0.5, id=id_)
     assert rival.predict(0.3) == expected
-    assert (rival.rounds, rival.pending) == (3, 3)  # b, c and the one without an id
+    assert (rival.rounds, rival.learned) == (7, 3)
+    assert rival.pending == 3  # b, c and the one without an id
     assert rival.expire(older_than=3) == ["b"]
     with pytest.raises(ValueError, match="'b' is unknown"):
         rival.update(1, id="b")
@@ -190,10 +192,10 @@ def test_bad_input_is_refused_before_anything_changes(make):
     scores, outcomes = random_scores(7)
     expected = make().run(scores, outcomes)
     rival = make()
-    with pytest.raises(ValueError, match="no prediction waits"):
+    with pytest.raises(ValueError, match="none waits for its outcome"):
         rival.update(1)
     rival.run(scores[:120], outcomes[:120])
-    with pytest.raises(ValueError, match="no prediction waits"):
+    with pytest.raises(ValueError, match="none waits for its outcome"):
         rival.update(1)
     for bad in (float("nan"), -0.1, 1.5, float("inf"), "0.5", None, [0.5, 0.5]):
         with pytest.raises(ValueError, match="score must be"):
@@ -214,7 +216,7 @@ def test_bad_input_is_refused_before_anything_changes(make):
     with pytest.raises(ValueError, match="score must be"):
         rival.predict(-1)
     rival.update(outcomes[120])  # still the answer to the good score
-    assert rival.rounds == 121
+    assert rival.learned == 121
     assert (rival.run(scores[121:], outcomes[121:]) == expected[121:]).all()
     assert len(rival.run([], [])) == 0
 
@@ -227,9 +229,9 @@ def test_bad_input_is_refused_before_anything_changes(make):
         (partial(TOPS, 0), "bins must be an integer"),
         (partial(HOPS, 2.5), "bins must be an integer"),
         (partial(HOPS, seed=-1), "seed must be an integer"),
-        (partial(KuleshovErmon, 0), "buckets must be an integer"),
+        (partial(KuleshovErmon, 0), "bins must be an integer"),
         (partial(KuleshovErmon, 3, "Zoom"), "forecaster must be a class or a function"),
-        (partial(Calibeating, True), "cells must be an integer"),
+        (partial(Calibeating, True), "bins must be an integer"),
         (partial(WindowedRefit, "platt"), "method must be one of 'isotonic', 'sigmoid'"),
         (partial(WindowedRefit, window=0), "window must be an integer"),
         (partial(WindowedRefit, every=0), "every must be an integer"),
@@ -289,8 +291,8 @@ def test_raw_returns_the_scores():
 def test_calibeating_takes_away_the_reliability_part():
     """Foster and Hart: the Brier score is that of the scores without their reliability part.
 
-    Nearly: with m_k the mean of a cell's first k outcomes, and n v their spread about m_n, the
-    identity sum_k (1 - 1/k) (y_k - m_(k-1))^2 = n v leaves at most sum_k 1/k <= 1 + log n a cell.
+    Nearly: with m_k the mean of a bin's first k outcomes, and n v their spread about m_n, the
+    identity sum_k (1 - 1/k) (y_k - m_(k-1))^2 = n v leaves at most sum_k 1/k <= 1 + log n a bin.
     """
     _, outcomes, scores = distorted(lambda p: np.round(20 * (1 - p)) / 20)
     parts = murphy(scores, outcomes)
@@ -304,10 +306,10 @@ def test_calibeating_takes_away_the_reliability_part():
 @pytest.mark.parametrize("switch", [50, 1000])
 @pytest.mark.parametrize("make", [HOPS, partial(KuleshovErmon, 10, partial(Foster1999, 10))])
 def test_calibrated_against_hostile_scores(make, switch):
-    """In each of M = 10 buckets Foster's N = 10 cells have E[Cal1] <= n/(2N) + sqrt(N n).
+    """In each of M = 10 bins Foster's N = 10 points have E[Cal1] <= n/(2N) + sqrt(N n).
 
-    Summed over buckets, Cauchy-Schwarz gives T/(2N) + sqrt(M N T); Cal1 of the whole is no
-    larger than the sum over buckets. The bound is for the worst case, on average over draws; on
+    Summed over bins, Cauchy-Schwarz gives T/(2N) + sqrt(M N T); Cal1 of the whole is no
+    larger than the sum over bins. The bound is for the worst case, on average over draws; on
     these streams one seed stays below it.
     """
     random = np.random.default_rng(switch)

@@ -146,8 +146,8 @@ def test_the_mixture_follows_the_best_expert_of_any_stretch(name):
     priors = recalibrator._get_state()["w"]
     likelihoods = np.empty((12_000, 25))  # of the mixture, then of each expert
     for t in range(12_000):
-        begun = _, _, mean, _, said = recalibrator._begin(scores[t])
-        words = np.array([mean, *np.frombuffer(said)])
+        begun = recalibrator._begin(scores[t])
+        words = np.array([begun.word, *begun.experts])
         likelihoods[t] = words if outcomes[t] else 1 - words
         recalibrator._finish(begun, outcomes[t])
     losses = -np.log(likelihoods)

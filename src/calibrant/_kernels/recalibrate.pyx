@@ -1,8 +1,4 @@
-"""The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe).
-
-What is remembered of a round until its outcome comes: the score as a probability, what each expert
-and the mixture made of it, and the point predicted.
-"""
+"""The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
 
 from libc.math cimport exp, fabs, isfinite
 from libc.stdint cimport int64_t, uint64_t
@@ -16,12 +12,13 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_free, grid_load, gri
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of, as_outcome
 from calibrant._kernels.kernel import check_range, chunk_of
+from calibrant._kernels.rounds cimport Begun, Round, as_round
+from calibrant._kernels.rounds import ROUND, check_rounds
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
-from calibrant._kernels.scored cimport ROUND_SIZE, Round, again, kept
 from calibrant._kernels.sharp cimport (
+    ALL_BINS,
     BETAS,
-    CELLS,
     EXPERTS,
     MEMORIES,
     OFFSETS,
@@ -50,23 +47,14 @@ SHARP_PARTS = {
     "offset_A": OFFSETS,
     "beta": 3 * BETAS,
     "beta_A": 6 * BETAS,
-    "Y": MEMORIES * CELLS,
-    "N": MEMORIES * CELLS,
+    "Y": MEMORIES * ALL_BINS,
+    "N": MEMORIES * ALL_BINS,
 }
-
-
-ROUND = ROUND_SIZE
 
 
 def outcome_of(outcome):
     """Return one outcome as a float in [0, 1], or raise ValueError."""
     return as_outcome(outcome)
-
-
-def check_rounds(rounds, z):
-    """Refuse saved rounds, (s, m, z, said) one after the other, that cannot have been played."""
-    if not ((rounds > 0.0) & (rounds < 1.0)).all() or not np.isin(rounds[2::ROUND], z).all():
-        raise ValueError("a saved prediction without its outcome is none of the saved points")
 
 
 cdef class RecalibrateKernel:
@@ -82,7 +70,7 @@ cdef class RecalibrateKernel:
     cdef int64_t _learned         # outcomes learned
     cdef bint _open               # does a prediction without an id wait for its outcome?
     cdef bint _running            # is a thread inside `run`, with the GIL released?
-    cdef Round current            # that prediction
+    cdef Begun current            # that prediction
     cdef View view                # what the experts said of view.s when view_age outcomes were
     cdef int64_t view_age         # learned; kept because the outcome mostly comes next
 
@@ -121,9 +109,9 @@ cdef class RecalibrateKernel:
         self.view_age = self._learned
         return sharp_view(&self.sharp, s, &self.view)
 
-    cdef Round begin_mean(self, double score) noexcept nogil:
+    cdef Begun begin_mean(self, double score) noexcept nogil:
         """Open the next round with the mixture's word as its prediction."""
-        cdef Round r
+        cdef Begun r
         r.number, r.s = self._rounds, self.probability_of(score)
         r.z = r.m = self.look(r.s)
         memcpy(r.said, self.view.p, sizeof(r.said))
@@ -132,23 +120,23 @@ cdef class RecalibrateKernel:
         self._rounds += 1
         return r
 
-    cdef Round begin(self, double score) noexcept nogil:
+    cdef Begun begin(self, double score) noexcept nogil:
         """Make the next prediction."""
-        cdef Round r = self.begin_mean(score)
+        cdef Begun r = self.begin_mean(score)
         cdef Place place = safe_place(&self.safe, r.m)
         r.z = place.hi
         if uniform(self._key, <uint64_t>r.number) < place.share:
             r.z = place.lo
         return r
 
-    cdef void finish_mean(self, const Round *r, double y) noexcept nogil:
+    cdef void finish_mean(self, const Begun *r, double y) noexcept nogil:
         """Learn the outcome of a round that stayed off the grid."""
         if self.view_age != self._learned or self.view.s != r.s:
             self.look(r.s)
         sharp_learn(&self.sharp, &self.view, r.said, y, <double>(self._rounds - r.number - 1))
         self._learned += 1
 
-    cdef int finish(self, const Round *r, double y) noexcept nogil:
+    cdef int finish(self, const Begun *r, double y) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
         if safe_learn(&self.safe, r.m, r.z, y) < 0:
             return -1
@@ -242,17 +230,15 @@ cdef class RecalibrateKernel:
         """Predict for a caller that keeps the round; off the grid, the prediction is the word."""
         self.enter()
         cdef double value = self.as_score(score)
-        cdef Round r = self.begin(value) if placed else self.begin_mean(value)
-        return kept(&r)
+        return as_round(self.begin(value) if placed else self.begin_mean(value))
 
-    def _finish(self, begun, outcome, bint placed=True):
+    def _finish(self, Round opened not None, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
         cdef double y = as_outcome(outcome)
-        cdef Round r = again(begun)
         if not placed:
-            self.finish_mean(&r, y)
-        elif self.finish(&r, y) < 0:
+            self.finish_mean(&opened.begun, y)
+        elif self.finish(&opened.begun, y) < 0:
             raise MemoryError
 
     def _look(self, score):

@@ -5,7 +5,7 @@ cdef enum:
     BETAS = 3
     GRIDS = 3
     MEMORIES = 3
-    CELLS = 140                     # bins of all grids: 10 + 30 + 100
+    ALL_BINS = 140                  # of all grids: 10 + 30 + 100
     EXPERTS = 1 + PLATTS + OFFSETS + BETAS + GRIDS * MEMORIES
 
 
@@ -19,8 +19,8 @@ cdef struct SharpState:
     double[OFFSETS] offset_A
     double[3 * BETAS] beta          # (a, b, c) of each
     double[6 * BETAS] beta_A
-    double[MEMORIES * CELLS] Y      # outcomes seen in a bin, faded
-    double[MEMORIES * CELLS] N      # visits to it, faded
+    double[MEMORIES * ALL_BINS] Y   # outcomes seen in a bin, faded
+    double[MEMORIES * ALL_BINS] N   # visits to it, faded
 
 
 # A score as the experts see it, and what each of them says.
@@ -28,7 +28,7 @@ cdef struct View:
     double s                        # the score as a probability
     double u                        # log s
     double v                        # -log(1 - s)
-    Py_ssize_t[GRIDS] cell          # its bin in each grid
+    Py_ssize_t[GRIDS] bin           # its bin in each grid
     double[EXPERTS] p
 
 

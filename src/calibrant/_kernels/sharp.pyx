@@ -92,7 +92,7 @@ cdef void sharp_start(SharpState *s) noexcept nogil:
 
 cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil:
     """Ask every expert about the score s, inside [LEAST, 1 - LEAST]; return the mixture's word."""
-    cdef Py_ssize_t i, j, cell, before = 0, at = 1
+    cdef Py_ssize_t i, j, k, before = 0, at = 1
     cdef double u = log(s), v = -log1p(-s), m = 0.0, base
     view.s, view.u, view.v = s, u, v
     view.p[0] = s
@@ -109,10 +109,10 @@ cdef double sharp_view(const SharpState *state, double s, View *view) noexcept n
         )
         at += 1
     for i in range(GRIDS):
-        view.cell[i] = before + bin_of(s, BINS[i])
+        view.bin[i] = before + bin_of(s, BINS[i])
         for j in range(MEMORIES):
-            cell = j * CELLS + view.cell[i]
-            view.p[at] = sharp_within((PRIOR * s + state.Y[cell]) / (PRIOR + state.N[cell]))
+            k = j * ALL_BINS + view.bin[i]
+            view.p[at] = sharp_within((PRIOR * s + state.Y[k]) / (PRIOR + state.N[k]))
             at += 1
         before += BINS[i]
     for i in range(EXPERTS):
@@ -181,11 +181,11 @@ cdef void sharp_learn(
 ) noexcept nogil:
     """Weigh the experts by what they `said` when it counted, then let each learn the outcome.
 
-    `view` is what they say of the same score now. If the outcome is late, by so many predictions,
-    the two differ: what an expert is worth includes how it bears the delay, but it learns from
-    where it stands.
+    `view` is what they say of the same score now; it differs if other outcomes came in between.
+    The weights judge an expert by what it said then, its parameters move from where they are now.
+    The outcome came `late` predictions after its own.
     """
-    cdef Py_ssize_t i, j, cell, at = 1
+    cdef Py_ssize_t i, j, k, at = 1
     cdef double total = 0.0, keep, x = view.u + view.v
     state.lag += LAG_FORGET * (late - state.lag)
     for i in range(EXPERTS):
@@ -208,6 +208,6 @@ cdef void sharp_learn(
         at += 1
     for i in range(GRIDS):
         for j in range(MEMORIES):
-            cell = j * CELLS + view.cell[i]
-            state.Y[cell] = (1.0 - BIN_FORGETS[j]) * state.Y[cell] + y
-            state.N[cell] = (1.0 - BIN_FORGETS[j]) * state.N[cell] + 1.0
+            k = j * ALL_BINS + view.bin[i]
+            state.Y[k] = (1.0 - BIN_FORGETS[j]) * state.Y[k] + y
+            state.N[k] = (1.0 - BIN_FORGETS[j]) * state.N[k] + 1.0

@@ -1,5 +1,12 @@
-"""calibrant inside other libraries; each module is imported only when it is used."""
+"""calibrant inside other libraries, each of which is imported only when its module is.
 
-# By how much rounding may carry a model's probability out of [0, 1]; many models
-# compute with 32 bits.
+`river` wraps a classifier of river that learns row by row; it is the shorter one to read. `sklearn`
+wraps one of scikit-learn, fitted or followed batch by batch, and draws its reliability diagram.
+Both give each class a `Recalibrator` and put their predictions together as
+`calibrant.recalibrate.one_vs_rest` does. Nothing is exported here: import what you use from
+`calibrant.integrations.river` or `calibrant.integrations.sklearn`, which need the extras of their
+names.
+"""
+
+#: By how much rounding may carry a model's probability out of [0, 1]; many compute with 32 bits.
 ROUNDING = 1e-6

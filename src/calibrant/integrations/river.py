@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import MAX_SEED, check_seed, describe
+from calibrant._checks import check_seed, describe
 from calibrant.integrations import ROUNDING
 from calibrant.recalibrate import Recalibrator
+from calibrant.recalibrate.one_vs_rest import nth_seed, summing_to_one
 
 try:
     from river import base
@@ -95,15 +96,12 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         raw = _checked(self.predict_raw_one(x, **kwargs))
         if not raw or not self._recalibrators:
             return raw
-        drawn = {
-            label: _next_prediction(recalibrator, raw.get(label, 0.0))
+        drawn = [
+            _next_prediction(recalibrator, raw.get(label, 0.0))
             for label, recalibrator in self._recalibrators.items()
-        }
-        if len(self._labels) == 2:
-            rest, label = self._labels
-            return {rest: 1.0 - drawn[label], label: drawn[label]}
-        total = sum(drawn.values())
-        return {label: prediction / total for label, prediction in drawn.items()}
+        ]
+        labels = self._labels if len(self._labels) == 2 else self._recalibrators
+        return dict(zip(labels, summing_to_one(np.array(drawn)).tolist(), strict=True))
 
     def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
         """Learn the label of x: the model, and the recalibrator from the model's word before."""
@@ -127,7 +125,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         # Of two labels, the first is what the second leaves; a third makes it count for itself.
         newcomers = {1: [], 3: [self._labels[0], label]}.get(len(self._labels), [label])
         for one in newcomers:
-            seed = (self.seed + len(self._recalibrators)) % (MAX_SEED + 1)
+            seed = nth_seed(self.seed, len(self._recalibrators))
             self._recalibrators[one] = Recalibrator(seed=seed)
 
 

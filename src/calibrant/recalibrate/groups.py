@@ -28,10 +28,10 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._kernels.pair import PairKernel
-from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
+from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
-from calibrant.recalibrate.states import stack_states, unstack_states
-from calibrant.recalibrate.waiting import Integers, Round, ids_of
+from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
 
 #: The number that stands for no group.
 WHOLE = -1
@@ -41,16 +41,11 @@ TRUST = 0.9
 
 
 class GroupRound(NamedTuple):
-    """What is remembered of a group's round: what the whole, the own and the last one said."""
+    """A round of a group, as each of its three hands remembers it."""
 
     whole: Round
     own: Round
     last: Round
-
-    @property
-    def words(self) -> tuple[float, float]:
-        """What the whole and the group's own mixture said."""
-        return self.whole[2], self.own[2]
 
 
 class Group:
@@ -66,14 +61,14 @@ class Group:
 
     def begin(self, whole: Round) -> GroupRound:
         """Predict for a round that the whole has begun."""
-        own = self.own._begin(whole[1], placed=False)
-        return GroupRound(whole, own, self.last._begin(self.pair.word(whole[2], own[2])))
+        own = self.own._begin(whole.probability, placed=False)
+        return GroupRound(whole, own, self.last._begin(self.pair.word(whole.word, own.word)))
 
     def finish(self, begun: GroupRound, outcome: float) -> None:
         """Learn the outcome of a round."""
         self.last._finish(begun.last, outcome)  # the only one that may want memory
         self.own._finish(begun.own, outcome, placed=False)
-        self.pair.learn(*begun.words, outcome)
+        self.pair.learn(begun.whole.word, begun.own.word, outcome)
 
     def run(self, probabilities: Floats, words: Floats, outcomes: Floats) -> Floats:
         """Play rounds of which the whole has said these words; return the predictions."""
@@ -170,8 +165,8 @@ class Groups:
         members = self.members
         weights = np.array([group.pair.weight for group in members], dtype=np.float64)
         state = {"groups": list(self.names), "group_weights": weights}
-        state |= stack_states("own_", [kernel_state(group.own) for group in members])
-        return state | stack_states("last_", [kernel_state(group.last) for group in members])
+        state |= save_kernels("own_", [group.own for group in members])
+        return state | save_kernels("last_", [group.last for group in members])
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state of `get_state`, or raise ValueError and change nothing."""
@@ -181,40 +176,27 @@ class Groups:
         weights = floats(state, "group_weights", size=len(names), low=0.0)
         if (weights > 1.0).any():
             raise ValueError("saved group_weights must be in [0, 1]")
-        members = []
-        for number, (weight, own, last) in enumerate(
-            zip(
-                weights.tolist(),
-                unstack_states("own_", state, len(names)),
-                unstack_states("last_", state, len(names)),
-                strict=True,
-            )
-        ):
-            group = self.new(number)
-            group.own._set_state(own)
-            group.last._set_state(last)
+        members = [self.new(number) for number in range(len(names))]
+        load_kernels("own_", state, [group.own for group in members])
+        load_kernels("last_", state, [group.last for group in members])
+        for group, weight in zip(members, weights.tolist(), strict=True):
             if group.own.rounds != group.last.rounds:
                 raise ValueError("saved own_rounds and last_rounds must be equal")
             group.pair = PairKernel(weight)
-            members.append(group)
         self.index = {name: number for number, name in enumerate(names)}
         self.names, self.members = names, members
 
-    def check_played(self, number: int, counts: Integers, rows: Floats) -> None:
-        """Refuse saved rounds that cannot have been played in the group of this number."""
-        if not 0 <= number < len(self.members) or rows.shape[1] != len(GroupRound._fields):
+    def check_pending(self, number: int, counts: Integers, places: Floats) -> None:
+        """Refuse saved predictions that cannot have been made in the group of this number."""
+        if not 0 <= number < len(self.members) or places.shape[1] != len(GroupRound._fields):
             raise ValueError(f"a saved prediction belongs to group {number}, which is not there")
         group = self.members[number]
         if (counts[:, 1:] >= group.last.rounds).any():
             raise ValueError(f"a saved prediction is ahead of its group {number}")
-        check_rounds(rows[:, 2].reshape(-1), group.last._get_state()["z"])
-        for off_grid in (rows[:, 0], rows[:, 1]):  # what is predicted there is the word
+        whole, own, last = places.swapaxes(0, 1)
+        check_rounds(last.reshape(-1), group.last._get_state()["z"])
+        for off_grid in (whole, own):  # what is predicted there is the word
             check_rounds(off_grid.reshape(-1), off_grid[:, 1])
-
-
-def kernel_state(kernel: RecalibrateKernel) -> dict[str, Any]:
-    """Return the state of a kernel with the rounds that it played."""
-    return kernel._get_state() | {"rounds": kernel.rounds}
 
 
 def rows_by_number(

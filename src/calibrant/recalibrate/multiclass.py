@@ -24,8 +24,9 @@ from calibrant._checks import (
 from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.recalibrate.one_vs_rest import PerClass
+from calibrant.recalibrate.saving import load_waiting, save_waiting
 from calibrant.recalibrate.top_label import TopLabel
-from calibrant.recalibrate.waiting import Waiting
+from calibrant.recalibrate.waiting import Pending, Waiting
 
 MODES = ("per-class", "top-label")
 
@@ -83,7 +84,7 @@ class MulticlassRecalibrator(Savable):
         self._columns = {label: column for column, label in enumerate(self._labels)}
         self._mode = check_choice("mode", mode, MODES)
         self._seed = check_seed(seed)
-        self._waiting = Waiting(check_integer("capacity", capacity, 1))
+        self._waiting: Waiting[Pending] = Waiting(check_integer("capacity", capacity, 1))
         engine = PerClass if mode == "per-class" else TopLabel
         self._engine: PerClass | TopLabel = engine(len(self._labels), self._seed)
         self._lock = RLock()
@@ -134,11 +135,8 @@ class MulticlassRecalibrator(Savable):
         with self._lock:
             if name is not None:
                 self._waiting.check_new(name)
-            prediction, played = self._engine.begin(row)
-            if name is None:
-                self._waiting.unnamed = played
-            else:
-                self._waiting.rounds[name] = played
+            prediction, pending = self._engine.begin(row)
+            self._waiting.put(name, pending)
         return prediction
 
     def update(self, label: Id, id: Id | None = None) -> None:  # noqa: A002
@@ -146,21 +144,10 @@ class MulticlassRecalibrator(Savable):
 
         A label that an id had before is ignored; a different one is refused.
         """
-        waiting, column = self._waiting, self._column(label)
+        column = self._column(label)
         name = None if id is None else check_id(id)
         with self._lock:
-            if name is not None:
-                if not waiting.is_repeat(name, column, self._labels):
-                    self._engine.finish(waiting.rounds[name], column)
-                    waiting.finish(name, column)
-            elif waiting.unnamed is None:
-                raise ValueError(
-                    "update() without an id answers the last predict() without one, "
-                    "and none waits for its label"
-                )
-            else:
-                self._engine.finish(waiting.unnamed, column)
-                waiting.unnamed = None
+            self._waiting.answer(name, column, self._engine.finish, self._labels)
 
     def run(self, probabilities: npt.ArrayLike, labels: Sequence[Id] | npt.NDArray[Any]) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
@@ -196,7 +183,7 @@ class MulticlassRecalibrator(Savable):
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes, the waiting predictions included; without pickle."""
         with self._lock:
-            state = self._engine.get_state() | self._waiting.get_state()
+            state = self._engine.get_state() | save_waiting(self._waiting)
             return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
 
     @classmethod
@@ -206,7 +193,7 @@ class MulticlassRecalibrator(Savable):
         try:
             recalibrator = cls(**saved.parameters)
             state = dict(saved.state)
-            late = {name: state.pop(name) for name in recalibrator._waiting.get_state()}
+            late = {name: state.pop(name) for name in save_waiting(recalibrator._waiting)}
             recalibrator._engine.set_state(state)
         except (KeyError, TypeError) as error:
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
@@ -215,7 +202,7 @@ class MulticlassRecalibrator(Savable):
         if engine.rounds != saved.rounds:
             raise ValueError(f"saved rounds are {saved.rounds} and {engine.rounds}")
         highest = len(recalibrator._labels) - 1.0
-        recalibrator._waiting.set_state(late, saved.rounds, engine.check_played, highest)
+        load_waiting(recalibrator._waiting, late, saved.rounds, engine.check_pending, highest)
         return recalibrator
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:

@@ -1,28 +1,65 @@
-"""Several classes, each against the rest: one recalibrator a class, then rows that sum to one."""
+"""Several classes, each against the rest: one recalibrator a class, then rows that sum to one.
+
+Of two classes one recalibrator can do for both: that of the second, and the first gets the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from calibrant._checks import MAX_SEED, Floats
-from calibrant._kernels.recalibrate import RecalibrateKernel, check_rounds
-from calibrant.recalibrate.groups import kernel_state
-from calibrant.recalibrate.states import stack_states, unstack_states
-from calibrant.recalibrate.waiting import Integers, Played
+from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.rounds import check_rounds
+from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
+from calibrant.recalibrate.waiting import Pending
+
+
+def nth_seed(seed: int, number: int) -> int:
+    """Return the seed of recalibrator `number`; the largest is followed by 0."""
+    return (seed + number) % (MAX_SEED + 1)
+
+
+def run_rows(members: Sequence[RecalibrateKernel], scores: Floats, columns: Integers) -> Floats:
+    """Play rounds in compiled loops, one recalibrator after the other: none learns from another.
+
+    `columns` says which class happened. Returns a row of probabilities for each round.
+    """
+    first = 1 if len(members) == 1 else 0
+    predictions = [
+        member.run(scores[:, number], columns == first + number)
+        for number, member in enumerate(members)
+    ]
+    return summing_to_one(np.column_stack(predictions))
+
+
+def expected_rows(members: Sequence[RecalibrateKernel], scores: Floats) -> Floats:
+    """Return the rows that are predicted if each recalibrator predicts its mean."""
+    means = [
+        [member.expected(score) for member, score in zip(members, row, strict=True)]
+        for row in scores.tolist()
+    ]
+    return summing_to_one(np.array(means).reshape(scores.shape))
+
+
+def summing_to_one(p: Floats) -> Floats:
+    """Return rows, or one, of a probability a class, from what the recalibrators predict."""
+    if p.shape[-1] == 1:
+        return np.concatenate([1.0 - p, p], axis=-1)
+    rows: Floats = p / p.sum(axis=-1, keepdims=True)
+    return rows
 
 
 class PerClass:
-    """One recalibrator a class. The key of a round says nothing: it is 0."""
+    """One recalibrator a class, also of two. There are no groups: all rounds are in group 0."""
 
     __slots__ = ("kernels",)
 
     def __init__(self, classes: int, seed: int) -> None:
         self.kernels = [
-            RecalibrateKernel("probability", (seed + each) % (MAX_SEED + 1))
-            for each in range(classes)
+            RecalibrateKernel("probability", nth_seed(seed, each)) for each in range(classes)
         ]
 
     @property
@@ -35,56 +72,42 @@ class PerClass:
         """Labels learned so far."""
         return self.kernels[0].learned
 
-    def begin(self, p: Floats) -> tuple[Floats, Played]:
+    def begin(self, p: Floats) -> tuple[Floats, Pending]:
         """Predict a row; return it and what is to be remembered."""
         begun = tuple(
             kernel._begin(score) for kernel, score in zip(self.kernels, p.tolist(), strict=True)
         )
-        return normalised(np.array([z for *_, z, _ in begun])), Played(0, begun)
+        return summing_to_one(np.array([each.prediction for each in begun])), Pending(0, begun)
 
-    def finish(self, played: Played, label: int) -> None:
+    def finish(self, pending: Pending, label: float) -> None:
         """Learn which class happened."""
-        for each, (kernel, begun) in enumerate(zip(self.kernels, played.rounds, strict=True)):
+        for each, (kernel, begun) in enumerate(zip(self.kernels, pending.rounds, strict=True)):
             kernel._finish(begun, float(each == label))
 
     def run(self, p: Floats, labels: Integers) -> Floats:
-        """Play rounds in compiled loops, class by class: none learns from another."""
-        columns = [
-            kernel.run(p[:, each], (labels == each).astype(np.float64))
-            for each, kernel in enumerate(self.kernels)
-        ]
-        return normalised(np.column_stack(columns))
+        """Play rounds in compiled loops."""
+        return run_rows(self.kernels, p, labels)
 
     def expected(self, p: Floats) -> Floats:
         """Return the row that `begin` would predict if each class predicted its mean."""
-        means = [
-            kernel.expected(score) for kernel, score in zip(self.kernels, p.tolist(), strict=True)
-        ]
-        return normalised(np.array(means))
+        row: Floats = expected_rows(self.kernels, p[None])[0]
+        return row
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""
-        return stack_states("class_", [kernel_state(kernel) for kernel in self.kernels])
+        return save_kernels("class_", self.kernels)
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state of `get_state`, or raise ValueError."""
-        states = unstack_states("class_", state, len(self.kernels))
-        for kernel, each in zip(self.kernels, states, strict=True):
-            kernel._set_state(each)
+        load_kernels("class_", state, self.kernels)
         if len({(kernel.rounds, kernel.learned) for kernel in self.kernels}) > 1:
             raise ValueError("saved classes must all have played the same rounds")
 
-    def check_played(self, key: int, numbers: Integers, rows: Floats) -> None:
+    def check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
-        if key != 0 or rows.shape[1] != len(self.kernels):
+        if group != 0 or places.shape[1] != len(self.kernels):
             raise ValueError(f"a saved prediction must have {len(self.kernels)} parts")
         if (numbers != numbers[:, :1]).any():
             raise ValueError("a saved prediction must be of one round")
         for each, kernel in enumerate(self.kernels):
-            check_rounds(rows[:, each].reshape(-1), kernel._get_state()["z"])
-
-
-def normalised(rows: Floats) -> Floats:
-    """Return rows of positive numbers, or one, divided by their sums."""
-    shares: Floats = rows / rows.sum(axis=-1, keepdims=True)
-    return shares
+            check_rounds(places[:, each].reshape(-1), kernel._get_state()["z"])

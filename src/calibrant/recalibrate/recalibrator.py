@@ -9,11 +9,13 @@ from typing import Any, Self, SupportsFloat
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_choice, check_id, check_integer, check_seed
-from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, check_rounds, outcome_of
+from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
+from calibrant._kernels.rounds import check_rounds
 from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.recalibrate.groups import WHOLE, GroupRound, Groups
-from calibrant.recalibrate.waiting import Integers, Played, Waiting
+from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting
+from calibrant.recalibrate.waiting import Pending, Waiting
 
 
 class Recalibrator(Savable, RecalibrateKernel):
@@ -84,7 +86,7 @@ class Recalibrator(Savable, RecalibrateKernel):
         max_groups: int = 1000,
     ) -> None:
         super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
-        self._waiting = Waiting(check_integer("capacity", capacity, 1))
+        self._waiting: Waiting[Pending] = Waiting(check_integer("capacity", capacity, 1))
         self._groups = Groups(check_integer("max_groups", max_groups, 0), self.seed)
         self._lock = RLock()
 
@@ -137,8 +139,8 @@ class Recalibrator(Savable, RecalibrateKernel):
         with self._lock:
             self._waiting.check_new(name)
             begun = self._begin(score)
-            self._waiting.rounds[name] = Played(WHOLE, (begun,))
-        return begun[3]
+            self._waiting.named[name] = Pending(WHOLE, (begun,))
+        return begun.prediction
 
     def _predict_in_group(self, score: SupportsFloat, id_: Id | None, by: Id) -> float:
         if id_ is not None:
@@ -147,13 +149,10 @@ class Recalibrator(Savable, RecalibrateKernel):
         name, group = self._groups.find(by)
         whole = self._begin(score, placed=False)
         begun = group.begin(whole)
-        played = Played(self._groups.keep(name, group), begun)
+        self._waiting.put(id_, Pending(self._groups.keep(name, group), begun))
         if id_ is None:
-            self._waiting.unnamed = played
             self._give_up()
-        else:
-            self._waiting.rounds[id_] = played
-        return begun.last[3]
+        return begun.last.prediction
 
     def update(self, outcome: SupportsFloat, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
@@ -165,9 +164,7 @@ class Recalibrator(Savable, RecalibrateKernel):
         if id is not None:
             name, y = check_id(id), outcome_of(outcome)
             with self._lock:
-                if not waiting.is_repeat(name, y):
-                    self._learn(waiting.rounds[name], y)
-                    waiting.finish(name, y)
+                waiting.answer(name, y, self._learn)
         elif waiting.unnamed is None:
             self._update(outcome)
         else:
@@ -175,19 +172,18 @@ class Recalibrator(Savable, RecalibrateKernel):
 
     def _update_in_group(self, outcome: float) -> None:
         with self._lock:
-            played = self._waiting.unnamed
-            if played is None:  # another thread told it first
+            if self._waiting.unnamed is None:  # another thread told it first
                 self._update(outcome)
             else:
-                self._learn(played, outcome)
-                self._waiting.unnamed = None
+                self._waiting.answer(None, outcome, self._learn)
 
-    def _learn(self, played: Played, outcome: float) -> None:
-        if played.key == WHOLE:
-            self._finish(played.rounds[0], outcome)
+    def _learn(self, pending: Pending, outcome: float) -> None:
+        if pending.group == WHOLE:
+            self._finish(pending.rounds[0], outcome)
         else:
-            self._groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
-            self._finish(played.rounds[0], outcome, placed=False)
+            begun = GroupRound(*pending.rounds)
+            self._groups.members[pending.group].finish(begun, outcome)
+            self._finish(begun.whole, outcome, placed=False)
 
     def expected(self, score: SupportsFloat, by: Id | None = None) -> float:
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
@@ -260,7 +256,7 @@ class Recalibrator(Savable, RecalibrateKernel):
         0
         """
         with self._lock:
-            state = self._get_state() | self._groups.get_state() | self._waiting.get_state()
+            state = self._get_state() | self._groups.get_state() | save_waiting(self._waiting)
             return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
 
     @classmethod
@@ -271,24 +267,24 @@ class Recalibrator(Savable, RecalibrateKernel):
             recalibrator = cls(**saved.parameters)
             state = {**saved.state, "rounds": saved.rounds}
             own = {name: state.pop(name) for name in ("rounds", *recalibrator._get_state())}
-            late = {name: state.pop(name) for name in recalibrator._waiting.get_state()}
+            late = {name: state.pop(name) for name in save_waiting(recalibrator._waiting)}
             recalibrator._groups.set_state(state)
         except (KeyError, TypeError) as error:
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
         recalibrator._set_state(own)
         check_names(state, set(recalibrator._groups.get_state()))
-        recalibrator._waiting.set_state(late, saved.rounds, recalibrator._check_played)
+        load_waiting(recalibrator._waiting, late, saved.rounds, recalibrator._check_pending)
         unnamed = recalibrator._waiting.unnamed
-        if unnamed and (unnamed.key == WHOLE or len(own["open"])):
+        if unnamed and (unnamed.group == WHOLE or len(own["open"])):
             raise ValueError("a saved prediction without an id waits beside another")
         return recalibrator
 
-    def _check_played(self, key: int, numbers: Integers, rows: Floats) -> None:
+    def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
-        if key == WHOLE and rows.shape[1] == 1:
-            check_rounds(rows.reshape(-1), self._get_state()["z"])
+        if group == WHOLE and places.shape[1] == 1:
+            check_rounds(places.reshape(-1), self._get_state()["z"])
         else:
-            self._groups.check_played(key, numbers, rows)
+            self._groups.check_pending(group, numbers, places)
 
     def _arguments(self) -> dict[str, Any]:
         return {

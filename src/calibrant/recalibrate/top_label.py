@@ -10,19 +10,16 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant.recalibrate.groups import GroupRound, Groups, kernel_state
-from calibrant.recalibrate.states import stack_states, unstack_states
-from calibrant.recalibrate.waiting import Integers, Played
+from calibrant.recalibrate.groups import GroupRound, Groups
+from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
+from calibrant.recalibrate.waiting import Pending
 
 #: By how much of itself the top class stays above another that would otherwise equal it.
-HAIR = 2.0**-40
+LEAD = 2.0**-40
 
 
 class TopLabel:
-    """One recalibrator of the confidence, with a group for each class that was ever on top.
-
-    The key of a round is the number of its group, whose name is the top class.
-    """
+    """One recalibrator of the confidence, with a group for each class that was ever on top."""
 
     __slots__ = ("groups", "whole")
 
@@ -40,19 +37,20 @@ class TopLabel:
         """Labels learned so far."""
         return self.whole.learned
 
-    def begin(self, p: Floats) -> tuple[Floats, Played]:
+    def begin(self, p: Floats) -> tuple[Floats, Pending]:
         """Predict a row; return it and what is to be remembered."""
         top = int(p.argmax())
         name, group = self.groups.find(top)
         begun = group.begin(self.whole._begin(p[top], placed=False))
-        played = Played(self.groups.keep(name, group), begun)
-        return one_with_confidence(p, top, begun.last[3]), played
+        pending = Pending(self.groups.keep(name, group), begun)
+        return one_with_confidence(p, top, begun.last.prediction), pending
 
-    def finish(self, played: Played, label: int) -> None:
+    def finish(self, pending: Pending, label: float) -> None:
         """Learn which class happened."""
-        outcome = float(self.groups.names[played.key] == label)
-        self.groups.members[played.key].finish(GroupRound(*played.rounds), outcome)
-        self.whole._finish(played.rounds[0], outcome, placed=False)
+        outcome = float(self.groups.names[pending.group] == label)
+        begun = GroupRound(*pending.rounds)
+        self.groups.members[pending.group].finish(begun, outcome)
+        self.whole._finish(begun.whole, outcome, placed=False)
 
     def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in a compiled loop."""
@@ -71,32 +69,32 @@ class TopLabel:
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""
-        return stack_states("whole_", [kernel_state(self.whole)]) | self.groups.get_state()
+        return save_kernels("whole_", [self.whole]) | self.groups.get_state()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state of `get_state`, or raise ValueError."""
-        self.whole._set_state(unstack_states("whole_", state, 1)[0])
+        load_kernels("whole_", state, [self.whole])
         self.groups.set_state(state)
         for name in self.groups.names:
             if not isinstance(name, int) or not 0 <= name < self.groups.most:
                 raise ValueError(f"saved groups must be classes, got {name!r}")
 
-    def check_played(self, key: int, numbers: Integers, rows: Floats) -> None:
+    def check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
-        self.groups.check_played(key, numbers, rows)
+        self.groups.check_pending(group, numbers, places)
 
 
 def with_confidence(p: Floats, tops: npt.ArrayLike, confidences: npt.ArrayLike) -> Floats:
     """Return rows with other confidences in their top classes, which stay on top if they can.
 
-    The other classes share what is left in their old proportions, but none gets more than its cap,
-    a hair below the confidence: what is above goes to the others, again in proportion. They share
-    evenly where they had nothing, and where the confidence is below one in K: then some class must
-    be above it.
+    The other classes share what is left in their old proportions, but none gets more than a cap
+    just below the confidence: what is above it goes to the others, again in proportion. They share
+    evenly where they had nothing, and where the confidence is below 1 / K, since then some class
+    must be above it.
     """
     sure = np.asarray(confidences)[:, None]
     others = np.arange(p.shape[1]) != np.asarray(tops)[:, None]
-    cap = sure * (1.0 - HAIR)
+    cap = sure * (1.0 - LEAD)
     crowded = cap * (p.shape[1] - 1) < 1.0 - sure
     cap, p = np.where(crowded, 1.0, cap), np.where(crowded, 1.0, p)
     rows: Floats = np.where(others, 0.0, sure)

@@ -1,7 +1,8 @@
 """scikit-learn classifiers that stay calibrated, and their diagrams. Needs the extra ``sklearn``.
 
-`OnlineCalibratedClassifier` wraps a classifier, or a frozen one that is deployed already, and
-follows it batch by batch. `CalibrationDisplay` draws what was said beside what happened.
+`OnlineCalibratedClassifier`, in `classifier`, wraps a classifier, or a frozen one that is deployed
+already, and follows it batch by batch. `CalibrationDisplay`, in `display`, draws what was said
+beside what happened.
 """
 
 try:

@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from calibrant._checks import Floats, check_choice, check_integer, check_seed, describe
 from calibrant.integrations import ROUNDING
-from calibrant.integrations.sklearn.one_vs_rest import expected, fresh, learn
 from calibrant.recalibrate import Recalibrator
+from calibrant.recalibrate.one_vs_rest import expected_rows, nth_seed, run_rows
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
@@ -142,15 +142,15 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             classes = np.asarray(estimator.classes_)
             codes = _codes(y, classes)
             recalibrators = self._fresh(estimator, len(classes))
-            learn(recalibrators, self._scores(estimator, X), codes)
+            run_rows(recalibrators, self._scores(estimator, X, len(classes)), codes)
         else:
             classes, codes = np.unique(y, return_inverse=True)
             estimator = clone(estimator).fit(X, y, **params)
             recalibrators = self._fresh(estimator, len(classes))
             for before, stretch in self._stretches(codes, len(classes)):
                 earlier = _fitted(estimator, X, y, params, before)
-                scores = self._scores(earlier, _safe_indexing(X, stretch))
-                learn(recalibrators, scores, codes[stretch])
+                scores = self._scores(earlier, _safe_indexing(X, stretch), len(classes))
+                run_rows(recalibrators, scores, codes[stretch])
         self._keep(estimator, classes, recalibrators)
         return self
 
@@ -185,12 +185,12 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         frozen = isinstance(estimator, FrozenEstimator)
         scores = None
         if frozen or hasattr(self, "estimator_"):
-            scores = self._scores(estimator, X)
+            scores = self._scores(estimator, X, len(known))
         if not frozen and hasattr(estimator, "partial_fit"):
             estimator.partial_fit(X, y, classes=known, **params)
         recalibrators = recalibrators or self._fresh(estimator, len(known))
         if scores is not None:
-            learn(recalibrators, scores, codes)
+            run_rows(recalibrators, scores, codes)
         self._keep(estimator, known, recalibrators)
         return self
 
@@ -209,7 +209,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         ndarray of shape (n_samples, n_classes)
         """
         scores = self.raw_scores(X)
-        return expected(self.recalibrators_, scores)
+        return expected_rows(self.recalibrators_, scores)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the highest calibrated probability for each row.
@@ -241,7 +241,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             Of two classes, the score of the second.
         """
         check_is_fitted(self)
-        return self._scores(self.estimator_, X)
+        return self._scores(self.estimator_, X, len(self.classes_))
 
     # -- conventions --------------------------------------------------------------------------
 
@@ -288,8 +288,8 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             f"got {describe(estimator)}"
         )
 
-    def _scores(self, estimator: Any, X: Any) -> Floats:
-        """Return one column of scores a recalibrator."""
+    def _scores(self, estimator: Any, X: Any, classes: int) -> Floats:
+        """Return a column of scores for each class, or for the second of two."""
         name = self._response(estimator)
         scores = np.asarray(getattr(estimator, name)(X), dtype=np.float64)
         if name == "predict_proba":
@@ -303,8 +303,14 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
                 f"got {float(scores[place])!r} at position {place[0]} of X"
             )
         if name == "predict_proba":
-            return scores[:, 1 if scores.shape[1] == 2 else 0 :].clip(0.0, 1.0)
-        return scores.reshape(len(scores), -1)
+            scores = scores[:, 1 if scores.shape[1] == 2 else 0 :].clip(0.0, 1.0)
+        scores = scores.reshape(len(scores), -1)
+        if scores.shape[1] != _columns(classes):  # such as those of pairs of classes
+            raise ValueError(
+                f"the estimator must give one score a class, {_columns(classes)} a row, "
+                f"got {scores.shape[1]}"
+            )
+        return scores
 
     def _fresh(self, estimator: Any, classes: int) -> list[Recalibrator]:
         if classes < 2:
@@ -313,7 +319,8 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         state = self.random_state
         if state is None or isinstance(state, np.random.RandomState):
             state = check_random_state(state).randint(2**31 - 1)
-        return fresh(classes, kind, check_seed(state))
+        seed = check_seed(state)
+        return [Recalibrator(kind, seed=nth_seed(seed, n)) for n in range(_columns(classes))]
 
     def _classes_of_stream(self, classes: Any) -> npt.NDArray[Any]:
         """Return the labels that `partial_fit` may meet."""
@@ -340,6 +347,11 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
+
+
+def _columns(classes: int) -> int:
+    """Return how many scores a row has: of two classes, the second's does for both."""
+    return 1 if classes == 2 else classes
 
 
 def _checked(X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:

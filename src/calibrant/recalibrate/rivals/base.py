@@ -1,8 +1,9 @@
-"""The round that every rival shares: check, forecast, learn."""
+"""The round that every rival shares: check, forecast, learn; and the rival that does nothing."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,17 @@ from calibrant._checks import (
     check_real,
     check_same_length,
 )
-from calibrant.recalibrate.waiting import Played, Waiting
+from calibrant.recalibrate.waiting import Waiting
 
 #: As many as wait in a Recalibrator unless it is told otherwise.
 CAPACITY = 100_000
+
+
+class Asked(NamedTuple):
+    """A score that a rival was asked about, and how many it was asked about before."""
+
+    number: int
+    score: float
 
 
 class Rival(ABC):
@@ -51,9 +59,9 @@ class Rival(ABC):
 
     def __init__(self) -> None:
         self._rounds = 0
-        self._asked = 0
-        self._waiting = Waiting(CAPACITY)
-        self._current: Played | None = None  # what the last `_forecast` was asked for
+        self._learned = 0
+        self._waiting: Waiting[Asked] = Waiting(CAPACITY)
+        self._current: Asked | None = None  # what the last `_forecast` was for
 
     @abstractmethod
     def _forecast(self, score: float) -> float:
@@ -65,8 +73,13 @@ class Rival(ABC):
 
     @property
     def rounds(self) -> int:
-        """Rounds completed so far."""
+        """Predictions made so far."""
         return self._rounds
+
+    @property
+    def learned(self) -> int:
+        """Outcomes learned so far."""
+        return self._learned
 
     @property
     def pending(self) -> int:
@@ -74,22 +87,19 @@ class Rival(ABC):
         return len(self._waiting)
 
     def predict(self, score: float, id: Id | None = None) -> float:  # noqa: A002
-        """Return the probability for a score; it waits for ``update(outcome, id)``.
+        """Return the probability for a score, and open a round that waits for its outcome.
 
-        Without an id, asking again replaces what was asked before.
+        Without an id, the next `update` without one answers it; a further `predict` without an
+        id gives it up. With one, it waits until ``update(outcome, id)``. An id is used once.
         """
         known = check_real("score", score, 0.0, 1.0)
         name = None if id is None else check_id(id)
         if name is not None:
             self._waiting.check_new(name)
         probability = self._forecast(known)
-        played = Played(0, ((self._asked, known, probability, probability, b""),))
-        self._current = played
-        self._asked += 1
-        if name is None:
-            self._waiting.unnamed = played
-        else:
-            self._waiting.rounds[name] = played
+        self._current = Asked(self._rounds, known)
+        self._waiting.put(name, self._current)
+        self._rounds += 1
         return probability
 
     def update(self, outcome: float, id: Id | None = None) -> None:  # noqa: A002
@@ -98,31 +108,21 @@ class Rival(ABC):
         An outcome that an id had before is ignored; a different one is refused.
         """
         known = check_real("outcome", outcome, 0.0, 1.0)
-        waiting = self._waiting
-        if id is not None:
-            name = check_id(id)
-            if not waiting.is_repeat(name, known):
-                self._learn_late(waiting.rounds[name], known)
-                waiting.finish(name, known)
-        elif waiting.unnamed is None:
-            raise ValueError("update must follow a predict: no prediction waits for an outcome")
-        else:
-            self._learn_late(waiting.unnamed, known)
-            waiting.unnamed = None
+        self._waiting.answer(None if id is None else check_id(id), known, self._learn_late)
 
-    def _learn_late(self, played: Played, outcome: float) -> None:
-        if played is not self._current:  # others were asked for, or learned, in between
-            self._forecast(played.rounds[0][1])
+    def _learn_late(self, asked: Asked, outcome: float) -> None:
+        if asked is not self._current:  # other scores were asked about, or learned, in between
+            self._forecast(asked.score)
         self._learn(outcome)
         self._current = None
-        self._rounds += 1
+        self._learned += 1
 
     def expire(self, *, older_than: int) -> list[Id]:
         """Give up waiting for predictions made more than `older_than` predictions ago.
 
         Returns their ids, oldest first.
         """
-        return self._waiting.expire(self._asked - check_integer("older_than", older_than, 0))
+        return self._waiting.expire(self._rounds - check_integer("older_than", older_than, 0))
 
     def run(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike) -> Floats:
         """Play one round a score; return the probabilities, each made before its outcome."""
@@ -136,6 +136,28 @@ class Rival(ABC):
             self._learn(outcome)
         if len(predictions):
             self._rounds += len(predictions)
-            self._asked += len(predictions)
+            self._learned += len(predictions)
             self._waiting.unnamed = self._current = None
         return predictions
+
+
+class Raw(Rival):
+    """Predict the score itself: what every recalibrator must beat.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import Raw
+    >>> Raw().predict(0.25)
+    0.25
+    """
+
+    def _forecast(self, score: float) -> float:
+        return score
+
+    def _learn(self, outcome: float) -> None:
+        pass
+
+
+def bin_of(p: float, bins: int) -> int:
+    """Return which of the bins [i/N, (i+1)/N), the last one closed, holds p."""
+    return min(int(p * bins), bins - 1)

@@ -16,8 +16,8 @@ class Calibeating(Rival):
 
     Parameters
     ----------
-    cells : int, default 20
-        The scores are rounded to multiples of 1 / cells, the even one when in the middle.
+    bins : int, default 20
+        The scores are rounded to multiples of 1 / bins, the even one when in the middle.
 
     Examples
     --------
@@ -26,18 +26,18 @@ class Calibeating(Rival):
     [0.25, 1.0, 0.5]
     """
 
-    def __init__(self, cells: int = 20) -> None:
+    def __init__(self, bins: int = 20) -> None:
         super().__init__()
-        self._cells = check_integer("cells", cells, 1, 2**24)
-        self._visits = [0] * (self._cells + 1)
-        self._totals = [0.0] * (self._cells + 1)
-        self._place = 0
+        self._bins = check_integer("bins", bins, 1, 2**24)
+        self._visits = [0] * (self._bins + 1)
+        self._totals = [0.0] * (self._bins + 1)
+        self._bin = 0
 
     def _forecast(self, score: float) -> float:
-        self._place = round(score * self._cells)
-        visits = self._visits[self._place]
-        return self._totals[self._place] / visits if visits else self._place / self._cells
+        self._bin = round(score * self._bins)
+        visits = self._visits[self._bin]
+        return self._totals[self._bin] / visits if visits else self._bin / self._bins
 
     def _learn(self, outcome: float) -> None:
-        self._visits[self._place] += 1
-        self._totals[self._place] += outcome
+        self._visits[self._bin] += 1
+        self._totals[self._bin] += outcome

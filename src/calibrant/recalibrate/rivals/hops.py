@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from calibrant._checks import check_integer, check_seed
+from functools import partial
+
+from calibrant._checks import check_integer
 from calibrant.forecasters.rivals import Foster1999
 from calibrant.recalibrate.rivals.base import Rival
-from calibrant.recalibrate.rivals.buckets import bucket_of, seeds_of
+from calibrant.recalibrate.rivals.kuleshov_ermon import KuleshovErmon
 from calibrant.recalibrate.rivals.online_platt import OnlinePlatt
 
 
@@ -19,7 +21,7 @@ class HOPS(Rival):
     Parameters
     ----------
     bins : int, default 10
-        Number of equal bins of the forecast of `OnlinePlatt`, and of each forecaster's cells.
+        Number of equal bins of the forecast of `OnlinePlatt`, and of each forecaster's own.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
 
@@ -32,17 +34,13 @@ class HOPS(Rival):
 
     def __init__(self, bins: int = 10, *, seed: int = 0) -> None:
         super().__init__()
-        self._bins = check_integer("bins", bins, 1, 2**12)
+        bins = check_integer("bins", bins, 1, 2**12)
         self._platt = OnlinePlatt()
-        self._forecasters = [
-            Foster1999(self._bins, seed=own) for own in seeds_of(check_seed(seed), self._bins)
-        ]
-        self._chosen = self._forecasters[0]
+        self._hedge = KuleshovErmon(bins, partial(Foster1999, bins), seed=seed)
 
     def _forecast(self, score: float) -> float:
-        self._chosen = self._forecasters[bucket_of(self._platt._forecast(score), self._bins)]
-        return self._chosen.predict()
+        return self._hedge._forecast(self._platt._forecast(score))
 
     def _learn(self, outcome: float) -> None:
-        self._chosen.update(outcome)
+        self._hedge._learn(outcome)
         self._platt._learn(outcome)

@@ -1,29 +1,30 @@
-"""Kuleshov and Ermon's recalibration, a forecaster for each bucket of the score."""
+"""Kuleshov and Ermon's recalibration, a forecaster for each bin of the score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from calibrant._checks import check_integer, check_seed, describe
 from calibrant.forecasters.base import Forecaster
 from calibrant.forecasters.zoom import Zoom
-from calibrant.recalibrate.rivals.base import Rival
-from calibrant.recalibrate.rivals.buckets import bucket_of, seeds_of
+from calibrant.recalibrate.rivals.base import Rival, bin_of
 
 
 class KuleshovErmon(Rival):
-    """Predict with a calibrated forecaster, one for each bucket of the score.
+    """Predict with a calibrated forecaster, one for each bin of the score.
 
     Kuleshov and Ermon 2017, *Estimating uncertainty online against an adversary*. Calibrated
     against any scores and outcomes, as its forecasters are. Left open by the source: the
-    forecaster (any calibrated one will do) and the number of buckets.
+    forecaster (any calibrated one will do) and the number of bins.
 
     Parameters
     ----------
-    buckets : int, default 10
-        Number of equal buckets of the score.
+    bins : int, default 10
+        Number of equal bins of the score.
     forecaster : class or function, default Zoom
-        Called with ``seed=`` for each bucket, it returns a forecaster of calibrant.
+        Called with ``seed=`` for each bin, it returns a forecaster of calibrant.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
 
@@ -37,22 +38,22 @@ class KuleshovErmon(Rival):
     """
 
     def __init__(
-        self, buckets: int = 10, forecaster: Callable[..., Forecaster] = Zoom, *, seed: int = 0
+        self, bins: int = 10, forecaster: Callable[..., Forecaster] = Zoom, *, seed: int = 0
     ) -> None:
         super().__init__()
-        self._buckets = check_integer("buckets", buckets, 1, 2**16)
+        self._bins = check_integer("bins", bins, 1, 2**16)
         if not callable(forecaster):
             raise ValueError(
                 f"forecaster must be a class or a function that takes a seed, "
                 f"got {describe(forecaster)}"
             )
-        self._forecasters = [
-            forecaster(seed=own) for own in seeds_of(check_seed(seed), self._buckets)
-        ]
+        # Seeds whose draws have nothing to do with each other, or with another seed's.
+        seeds = np.random.SeedSequence(check_seed(seed)).generate_state(self._bins, np.uint64)
+        self._forecasters = [forecaster(seed=own) for own in seeds.tolist()]
         self._chosen = self._forecasters[0]
 
     def _forecast(self, score: float) -> float:
-        self._chosen = self._forecasters[bucket_of(score, self._buckets)]
+        self._chosen = self._forecasters[bin_of(score, self._bins)]
         return self._chosen.predict()
 
     def _learn(self, outcome: float) -> None:

@@ -8,13 +8,13 @@ from abc import abstractmethod
 from calibrant._checks import check_real
 from calibrant.recalibrate.rivals.base import Rival
 
-# Scores of 0 and 1 have no logarithm on one side: they count as this far from the end.
-MARGIN = 1e-3
+#: Scores of 0 and 1 have no logit: all are moved at least this far inside.
+INSIDE = 1e-3
 
 
 def clipped(score: float) -> float:
     """Return a score moved inside [0.001, 0.999]."""
-    return min(max(score, MARGIN), 1.0 - MARGIN)
+    return min(max(score, INSIDE), 1.0 - INSIDE)
 
 
 def sigmoid(x: float) -> float:
@@ -54,10 +54,10 @@ class NewtonScaling(Rival):
 
     def _forecast(self, score: float) -> float:
         self._features = self._features_of(score)
-        margin = 0.0
+        logit = 0.0
         for weight, x in zip(self._theta, self._features, strict=True):
-            margin += weight * x
-        self._probability = sigmoid(margin)
+            logit += weight * x
+        self._probability = sigmoid(logit)
         return self._probability
 
     def _learn(self, outcome: float) -> None:

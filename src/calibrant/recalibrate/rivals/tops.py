@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from calibrant._checks import check_integer
-from calibrant.recalibrate.rivals.base import Rival
-from calibrant.recalibrate.rivals.buckets import bucket_of
+from calibrant.recalibrate.rivals.base import Rival, bin_of
 from calibrant.recalibrate.rivals.online_platt import OnlinePlatt
 
 
@@ -35,7 +34,7 @@ class TOPS(Rival):
         self._bin = 0
 
     def _forecast(self, score: float) -> float:
-        self._bin = bucket_of(self._platt._forecast(score), self._bins)
+        self._bin = bin_of(self._platt._forecast(score), self._bins)
         visits = self._visits[self._bin]
         return self._totals[self._bin] / visits if visits else (self._bin + 0.5) / self._bins
 

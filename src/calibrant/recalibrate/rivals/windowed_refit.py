@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant._checks import Floats, check_choice, check_integer
 from calibrant.recalibrate.rivals.base import Rival
-from calibrant.recalibrate.rivals.newton import MARGIN, clipped, sigmoid
+from calibrant.recalibrate.rivals.newton import INSIDE, clipped, sigmoid
 
 
 def _scikit_learn() -> Any:
@@ -68,7 +68,7 @@ class WindowedRefit(Rival):
         self._past: deque[tuple[float, float]] = deque(maxlen=size)
         self._until_fit = self._every
         self._score = 0.0
-        # Either the knots of a step-free map or the two numbers of a sigmoid; neither at first.
+        # The knots of a map that is linear between them, or slope and intercept; neither at first.
         self._knots: tuple[Floats, Floats] | None = None
         self._line: tuple[float, float] | None = None
 
@@ -99,9 +99,9 @@ class WindowedRefit(Rival):
             ).fit(scores, outcomes)
             self._knots = isotonic.X_thresholds_, isotonic.y_thresholds_
             return
-        p = np.clip(scores, MARGIN, 1.0 - MARGIN)
+        p = np.clip(scores, INSIDE, 1.0 - INSIDE)
         x = np.log(p / (1.0 - p))
-        # A fractional outcome is a success and a failure in part: two rows with weights.
+        # A fractional outcome is two rows, of which one happened, with weights that sum to one.
         weights = np.concatenate([outcomes, 1.0 - outcomes])
         rows, kinds = np.tile(x, 2), np.repeat([1, 0], len(x))
         some = weights > 0.0

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.forecasters.base import Forecaster
-
-__all__ = ["check_forecaster"]
+from calibrant.testing.requirements import (
+    copies_of,
+    refusal,
+    require,
+    require_damage_is_found,
+    run_checks,
+)
 
 Make = Callable[..., Forecaster]
 
@@ -45,32 +47,7 @@ def check_forecaster(cls: type[Forecaster], **arguments: Any) -> None:
     def make(seed: int = 11) -> Forecaster:
         return cls(**arguments, seed=seed)
 
-    for check in CHECKS:
-        try:
-            check(make)
-        except AssertionError as error:
-            raise AssertionError(
-                f"{make()!r} breaks the contract, {check.__name__}: {error}"
-            ) from error
-
-
-def require(condition: object, message: str) -> None:
-    """Raise AssertionError unless the condition holds, also under ``python -O``."""
-    if not condition:
-        raise AssertionError(message)
-
-
-@contextmanager
-def refusal(what: str) -> Iterator[None]:
-    """Require that the body raises a ValueError that says something."""
-    try:
-        yield
-    except ValueError as error:
-        require(str(error), f"{what}: refused without a message")
-    except Exception as error:
-        raise AssertionError(f"{what}: raised {error!r} instead of a ValueError") from error
-    else:
-        raise AssertionError(f"{what}: not refused")
+    run_checks(CHECKS, make, lambda: repr(make()))
 
 
 def outcomes_of(kind: str, rounds: int, seed: int) -> Floats:
@@ -134,17 +111,17 @@ def check_distribution(make: Make) -> None:
         forecaster = make()
         for t, outcome in enumerate(outcomes_of(kind, 300, 2)):
             points, weights = forecaster.distribution()
-            where = f"in round {t} of the {kind} stream"
-            require(len(points) == len(weights) > 0, f"support and weights differ {where}")
-            require(((points >= 0) & (points <= 1)).all(), f"a point outside [0, 1] {where}")
-            require((weights >= 0).all(), f"a negative weight {where}")
-            require(abs(weights.sum() - 1) < 1e-12, f"weights sum to {weights.sum()} {where}")
-            require(len(np.unique(points)) == len(points), f"a point stands twice {where}")
+            when = f"in round {t} of the {kind} stream"
+            require(len(points) == len(weights) > 0, f"support and weights differ {when}")
+            require(((points >= 0) & (points <= 1)).all(), f"a point outside [0, 1] {when}")
+            require((weights >= 0).all(), f"a negative weight {when}")
+            require(abs(weights.sum() - 1) < 1e-12, f"weights sum to {weights.sum()} {when}")
+            require(len(np.unique(points)) == len(points), f"a point stands twice {when}")
             mean = forecaster.expected()
-            require(abs(mean - points @ weights) < 1e-12, f"expected() is {mean} {where}")
+            require(abs(mean - points @ weights) < 1e-12, f"expected() is {mean} {when}")
             drawn = points == forecaster.predict()
-            require(drawn.any(), f"predict() is not in the support {where}")
-            require(weights[drawn].sum() > 0, f"predict() has no mass {where}")
+            require(drawn.any(), f"predict() is not in the support {when}")
+            require(weights[drawn].sum() > 0, f"predict() has no mass {when}")
             forecaster.update(outcome)
 
 
@@ -217,21 +194,17 @@ def check_saving(make: Make) -> None:
                 blob = saved.to_bytes()
                 require(isinstance(blob, bytes), "to_bytes() does not return bytes")
                 restored = type(saved).from_bytes(blob)
-                where = f"after {cut} rounds of {kind}"
-                require(type(restored) is type(saved), f"another class {where}")
-                require(restored.rounds == cut, f"rounds = {restored.rounds} {where}")
-                require(repr(restored) == repr(saved), f"other arguments {where}")
-                require(restored.to_bytes() == blob, f"other bytes {where}")
+                when = f"after {cut} rounds of {kind}"
+                require(type(restored) is type(saved), f"another class {when}")
+                require(restored.rounds == cut, f"rounds = {restored.rounds} {when}")
+                require(repr(restored) == repr(saved), f"other arguments {when}")
+                require(restored.to_bytes() == blob, f"other bytes {when}")
                 rest = restored.run(outcomes[cut:])
-                require((rest == expected[cut:]).all(), f"other predictions {where}")
-                require(restored.to_bytes() == whole.to_bytes(), f"another end {where}")
+                require((rest == expected[cut:]).all(), f"other predictions {when}")
+                require(restored.to_bytes() == whole.to_bytes(), f"another end {when}")
     forecaster = make()
     forecaster.run(outcomes_of("steady", 100, 6))
-    for how, twin in (
-        ("copy", copy.copy(forecaster)),
-        ("deepcopy", copy.deepcopy(forecaster)),
-        ("pickle", pickle.loads(pickle.dumps(forecaster))),
-    ):
+    for how, twin in copies_of(forecaster):
         twin.update(1)
         require(forecaster.rounds == 100, f"{how}: the twin shares state")
         require(twin.rounds == 101, f"{how}: the twin does not play")
@@ -241,20 +214,7 @@ def check_damaged_bytes(make: Make) -> None:
     """Truncated, altered, lengthened or foreign bytes are refused."""
     forecaster = make()
     forecaster.run(outcomes_of("steady", 50, 7))
-    cls, blob = type(forecaster), forecaster.to_bytes()
-    for length in range(len(blob)):
-        with refusal(f"{length} of {len(blob)} bytes"):
-            cls.from_bytes(blob[:length])
-    for at in range(len(blob)):
-        altered = bytearray(blob)
-        altered[at] ^= 1 << (at % 8)
-        with refusal(f"byte {at} altered"):
-            cls.from_bytes(bytes(altered))
-    for what, foreign in (("a longer blob", blob + b"\0"), ("a pickle", pickle.dumps([1, 2]))):
-        with refusal(what):
-            cls.from_bytes(foreign)
-    with refusal("a string"):
-        cls.from_bytes("calibrnt")  # type: ignore[arg-type]
+    require_damage_is_found(forecaster)
 
 
 def check_bad_outcomes(make: Make) -> None:

@@ -1,0 +1,15 @@
+"""The contracts as checks that anyone can run on a class of their own.
+
+`check_forecaster` is for what predicts from past outcomes, `check_recalibrator` for what turns
+scores into probabilities; `Inputs`, and the makers of them, say what a recalibrator under test is
+given. `requirements` holds what both share. Each check is a function whose docstring is the clause
+that it checks, so that `forecasters` and `recalibrators` can be read as the contracts themselves.
+"""
+
+from calibrant.testing.forecasters import check_forecaster as check_forecaster
+from calibrant.testing.inputs import Inputs as Inputs
+from calibrant.testing.inputs import class_probabilities as class_probabilities
+from calibrant.testing.inputs import grouped as grouped
+from calibrant.testing.inputs import numbers as numbers
+from calibrant.testing.inputs import probabilities as probabilities
+from calibrant.testing.recalibrators import check_recalibrator as check_recalibrator

@@ -1,0 +1,168 @@
+"""What a recalibrator under test is given: scores, what happened, and what it must refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Id
+
+Array = npt.NDArray[Any]
+
+NOT_NUMBERS: tuple[Any, ...] = (
+    "0.5", b"1", None, 1j, [0.5], [0, 1], object(), np.array([0.5]), np.array([0.5, 0.5]), 10**400,
+)  # fmt: skip
+NOT_FINITE = (float("nan"), float("inf"), -float("inf"))
+KINDS = ("honest", "inverted", "switching", "constant", "ends")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a recalibrator is given in its checks.
+
+    Parameters
+    ----------
+    make : function of (kind, rounds, random)
+        Returns scores and what happened, one a round, as `run` takes them. `kind` is one of
+        "honest", "inverted", "switching", "constant" and "ends": what the scores are worth.
+        `random` is a NumPy generator.
+    bad_scores, bad_outcomes : tuple
+        What `predict` and `update` must refuse.
+    further : mapping of str to function of (round)
+        Further arguments, such as ``by``: the value for each round, counted from 0. `predict` gets
+        one of them, `run` a list.
+
+    Examples
+    --------
+    >>> from calibrant.testing import probabilities
+    >>> inputs = probabilities()
+    >>> scores, outcomes = inputs.stream("honest", 100, seed=1)
+    >>> len(scores) == len(outcomes) == 100
+    True
+    """
+
+    make: Callable[[str, int, np.random.Generator], tuple[Array, Array]]
+    bad_scores: tuple[Any, ...]
+    bad_outcomes: tuple[Any, ...]
+    further: Mapping[str, Callable[[int], Any]] = field(default_factory=dict)
+
+    def stream(self, kind: str, rounds: int, seed: int) -> tuple[Array, Array]:
+        """Return scores and what happened."""
+        return self.make(kind, rounds, np.random.default_rng([seed, rounds]))
+
+
+def chances(kind: str, scores: Array) -> Array:
+    """Return the probabilities that honest scores of a kind stand for."""
+    late = np.arange(len(scores)) >= len(scores) // 2
+    return {
+        "honest": scores,
+        "inverted": 1 - scores,
+        "switching": np.where(late, 1 - scores, scores),
+        "constant": scores,
+        "ends": np.full(len(scores), 0.3),
+    }[kind]
+
+
+def one_number(
+    score_of: Callable[[Array], Array], kind: str, rounds: int, random: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return scores and outcomes in [0, 1]; those of the inverted kind are fractions."""
+    p = np.full(rounds, 0.7) if kind == "constant" else random.random(rounds)
+    if kind == "ends":
+        p[::2] = np.round(p[::2])
+    outcomes = random.random(rounds) < chances(kind, p)
+    if kind == "inverted":
+        return score_of(p), np.where(outcomes, 0.9, 0.2)
+    return score_of(p), outcomes.astype(np.float64)
+
+
+def probabilities() -> Inputs:
+    """Return inputs for a recalibrator of scores in [0, 1]; `check_recalibrator` begins with them.
+
+    Examples
+    --------
+    >>> from calibrant.testing import probabilities
+    >>> 1.1 in probabilities().bad_scores
+    True
+    """
+    outside = (*NOT_FINITE, -0.1, 1.1, 2, -1e-300)
+    return Inputs(
+        lambda *given: one_number(lambda p: p, *given),
+        bad_scores=(*outside, *NOT_NUMBERS),
+        bad_outcomes=(*outside, *NOT_NUMBERS),
+    )
+
+
+def numbers() -> Inputs:
+    """Return inputs for a recalibrator of logits or margins: any finite number is a score.
+
+    Examples
+    --------
+    >>> from calibrant import Recalibrator
+    >>> from calibrant.testing import check_recalibrator, numbers
+    >>> check_recalibrator(Recalibrator, numbers(), kind="logit")
+    """
+
+    def logits(p: Array) -> Array:
+        inside = np.clip(p, 1e-9, 1 - 1e-9)
+        return np.asarray(np.log(inside / (1 - inside)))
+
+    return replace(
+        probabilities(),
+        make=lambda *given: one_number(logits, *given),
+        bad_scores=(*NOT_FINITE, *NOT_NUMBERS),
+    )
+
+
+def grouped(names: Sequence[Id | None] = ("a", "b", 7, None)) -> Inputs:
+    """Return inputs for a recalibrator of scores in [0, 1] whose rounds are in groups (`by`).
+
+    Examples
+    --------
+    >>> from calibrant import Recalibrator
+    >>> from calibrant.testing import check_recalibrator, grouped
+    >>> check_recalibrator(Recalibrator, grouped())
+    """
+    return replace(probabilities(), further={"by": lambda t: names[(t + t // 5) % len(names)]})
+
+
+def class_probabilities(classes: int) -> Inputs:
+    """Return inputs for a recalibrator of classes 0, 1, ...: rows that sum to one, and labels.
+
+    Examples
+    --------
+    >>> from calibrant import MulticlassRecalibrator
+    >>> from calibrant.testing import check_recalibrator, class_probabilities
+    >>> check_recalibrator(MulticlassRecalibrator, class_probabilities(3), classes=3)
+    """
+
+    def rows(kind: str, rounds: int, random: np.random.Generator) -> tuple[Array, Array]:
+        p = random.dirichlet(np.ones(classes), rounds)
+        if kind == "constant":
+            p[:] = 1 / classes
+        elif kind == "ends":
+            p[::2] = np.eye(classes)[p[::2].argmax(axis=1)]
+        truth = {
+            "inverted": p[:, ::-1],
+            "switching": np.where(np.arange(rounds)[:, None] * 2 < rounds, p, p[:, ::-1]),
+            "ends": np.full((rounds, classes), 1 / classes),
+        }.get(kind, p)
+        labels = (random.random((rounds, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        return p, labels
+
+    row = np.full(classes, 1 / classes)
+    others = np.zeros(classes - 1)
+    return Inputs(
+        rows,
+        bad_scores=(
+            row / 2, row[:-1], row[None], [*others, float("nan")], [*others - 1.0, float(classes)],
+            [*others, "1"], [[1.0], *others], 0.5, "01", None, object(),
+        ),
+        bad_outcomes=(
+            classes, -1, 0.0, 1.0, True, "0", b"0", None, 1j, [0], np.array([0]), object(),
+        ),
+    )  # fmt: skip

@@ -1,0 +1,45 @@
+"""Every public recalibrator, once for each way of building it: all pass the same tests."""
+
+from calibrant import MulticlassRecalibrator, Recalibrator
+from calibrant.forecasters.rivals import RunningMean
+from calibrant.recalibrate.rivals import (
+    HOPS,
+    TOPS,
+    Calibeating,
+    KuleshovErmon,
+    OnlineBeta,
+    OnlinePlatt,
+    Raw,
+    WindowedRefit,
+)
+from calibrant.testing import class_probabilities, grouped, numbers, probabilities
+
+RECALIBRATORS = [
+    (Recalibrator, probabilities(), {}),
+    (Recalibrator, numbers(), {"kind": "logit"}),
+    (Recalibrator, numbers(), {"kind": "margin"}),
+    (Recalibrator, grouped(), {}),
+    (Recalibrator, grouped(["a", "b", 1, "1"]), {"kind": "probability", "max_groups": 4}),
+    *[
+        (MulticlassRecalibrator, class_probabilities(classes), {"classes": classes, "mode": mode})
+        for classes in (2, 4)
+        for mode in ("per-class", "top-label")
+    ],
+    (Raw, probabilities(), {}),
+    (OnlinePlatt, probabilities(), {}),
+    (OnlineBeta, probabilities(), {"gamma": 0.5, "ridge": 1.0}),
+    (TOPS, probabilities(), {}),
+    (HOPS, probabilities(), {"bins": 5}),
+    (KuleshovErmon, probabilities(), {}),
+    (KuleshovErmon, probabilities(), {"bins": 3, "forecaster": RunningMean}),
+    (Calibeating, probabilities(), {"bins": 10}),
+    (WindowedRefit, probabilities(), {"method": "isotonic", "window": 60, "every": 25}),
+    (WindowedRefit, probabilities(), {"method": "sigmoid", "window": 60, "every": 25}),
+]
+IDS = [
+    "-".join(
+        [cls.__name__, *inputs.further]
+        + [getattr(value, "__name__", str(value)) for value in arguments.values()]
+    )
+    for cls, inputs, arguments in RECALIBRATORS
+]

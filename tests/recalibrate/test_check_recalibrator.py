@@ -1,0 +1,307 @@
+"""check_recalibrator finds what it looks for: one broken recalibrator a check, or more."""
+
+# ruff: noqa: A002 - `id` is what the contract calls it
+
+import numpy as np
+import pytest
+
+from calibrant import MulticlassRecalibrator, Recalibrator
+from calibrant.recalibrate.rivals import OnlinePlatt, Raw
+from calibrant.testing import check_recalibrator, class_probabilities, grouped
+from calibrant.testing.recalibrators import CHECKS
+
+
+class NothingToClose(Recalibrator):
+    def update(self, outcome, id=None):
+        try:
+            super().update(outcome, id)
+        except ValueError as error:
+            if "none waits" not in str(error):
+                raise
+
+
+class CountsOnlyAnswers(Raw):
+    @property
+    def rounds(self):
+        return self.learned
+
+
+class KeepsTheFirst(OnlinePlatt):
+    """Takes an outcome for the first prediction that is open, not for the last."""
+
+    def predict(self, score, id=None):
+        before = self._waiting.unnamed
+        prediction = super().predict(score, id)
+        if before is not None:
+            self._waiting.unnamed = before
+        return prediction
+
+
+class EmptyRunsGiveUp(Recalibrator):
+    def run(self, scores, outcomes, by=None):
+        self._give_up()
+        return super().run(scores, outcomes, by)
+
+
+class LeavesTheInterval(Raw):
+    def _forecast(self, score):
+        return 1.25 * score
+
+
+class GivesScalarsOfNumPy(Raw):
+    def _forecast(self, score):
+        return np.float64(score)
+
+
+class SumsToLess(MulticlassRecalibrator):
+    def predict(self, probabilities, id=None):
+        return 0.99 * super().predict(probabilities, id)
+
+
+class RunsOtherwise(Recalibrator):
+    def run(self, scores, outcomes, by=None):
+        predictions = super().run(scores, outcomes, by)
+        predictions[400:401] = np.nextafter(predictions[400:401], 2)
+        return predictions
+
+
+class StartsAnewEachRun(OnlinePlatt):
+    def run(self, scores, outcomes):
+        fresh = OnlinePlatt()
+        predictions = fresh.run(scores, outcomes)
+        super().run(scores, outcomes)
+        return predictions
+
+
+class AnswersTheOldest(OnlinePlatt):
+    """Ignores which id an outcome is for, as long as one waits."""
+
+    def update(self, outcome, id=None):
+        if id in self._waiting.named:
+            oldest = next(iter(self._waiting.named))
+            named = self._waiting.named
+            named[id], named[oldest] = named[oldest], named[id]
+        super().update(outcome, id)
+
+
+class CountsTwice(OnlinePlatt):
+    def update(self, outcome, id=None):
+        if id in self._waiting.finished and self._waiting.finished[id] == outcome:
+            self._learn(outcome)
+        super().update(outcome, id)
+
+
+class TakesBack(Recalibrator):
+    """Believes the second of two outcomes for one id."""
+
+    def update(self, outcome, id=None):
+        if id in self._waiting.finished:
+            return
+        super().update(outcome, id)
+
+
+class BelievesStrangers(Recalibrator):
+    def update(self, outcome, id=None):
+        try:
+            super().update(outcome, id)
+        except ValueError as error:
+            if "unknown" not in str(error):
+                raise
+
+
+class ExpiresTheNewest(Recalibrator):
+    def expire(self, *, older_than):
+        return super().expire(older_than=older_than)[::-1]
+
+
+class WaitsForEver(Recalibrator):
+    def expire(self, *, older_than):
+        super().expire(older_than=older_than)
+        return []
+
+
+class HoldsMore(Recalibrator):
+    def __init__(self, kind="probability", *, seed=0, capacity=100_000):
+        super().__init__(kind, seed=seed, capacity=capacity)
+        self._waiting.capacity += 1
+
+
+class DrawsFromElsewhere(Recalibrator):
+    made = 0
+
+    def __init__(self, *, seed=0):
+        type(self).made += 1
+        super().__init__(seed=seed)
+
+    def run(self, scores, outcomes, by=None):
+        predictions = super().run(scores, outcomes, by)
+        return predictions + 1e-9 * (len(predictions) == 300) * type(self).made
+
+
+class AnySeed(Recalibrator):
+    def __init__(self, *, seed=0):
+        super().__init__(seed=seed if isinstance(seed, int) and 0 <= seed < 2**64 else 0)
+
+
+class LookingCounts(Recalibrator):
+    def expected(self, score, by=None):
+        self._begin(score)
+        return super().expected(score, by)
+
+
+class ForgetsWhatWaits(Recalibrator):
+    @classmethod
+    def from_bytes(cls, blob):
+        recalibrator = super().from_bytes(blob)
+        recalibrator._waiting.named.clear()
+        return recalibrator
+
+
+class ForgetsGroups(Recalibrator):
+    def to_bytes(self):
+        groups = self._groups
+        index, names, members = groups.index, groups.names, groups.members
+        groups.index, groups.names, groups.members = {}, [], []
+        try:
+            return super().to_bytes()
+        finally:
+            groups.index, groups.names, groups.members = index, names, members
+
+
+class RemembersEverything(Recalibrator):
+    def to_bytes(self):
+        return super().to_bytes() + bytes(self.rounds)
+
+    @classmethod
+    def from_bytes(cls, blob):
+        return super().from_bytes(blob[: int.from_bytes(blob[12:20], "little")])
+
+
+class BelievesDamage(Recalibrator):
+    @classmethod
+    def from_bytes(cls, blob):
+        try:
+            return super().from_bytes(blob)
+        except ValueError:
+            return cls()
+
+
+class AnyScore(Recalibrator):
+    def predict(self, score, id=None, by=None):
+        try:
+            return super().predict(score, id, by)
+        except ValueError as error:
+            if "score must" not in str(error):
+                raise
+            return 0.5
+
+
+class RaisesOtherErrors(OnlinePlatt):
+    def predict(self, score, id=None):
+        if score == "0.5":
+            raise TypeError("not a number")
+        return super().predict(score, id)
+
+
+class ClosesBeforeItChecks(Recalibrator):
+    def update(self, outcome, id=None):
+        try:
+            super().update(outcome, id)
+        except ValueError as error:
+            if "outcome must" in str(error):
+                self._give_up()
+            raise
+
+
+class AnyId(Recalibrator):
+    def predict(self, score, id=None, by=None):
+        return super().predict(score, self.as_id(id), by)
+
+    def update(self, outcome, id=None):
+        super().update(outcome, self.as_id(id))
+
+    @staticmethod
+    def as_id(value):
+        return value if value is None or type(value) in (int, str) else str(value)
+
+
+class LearnsHalfABatch(OnlinePlatt):
+    """Finds a bad value only when it comes to it; the learned theta shows in what follows."""
+
+    def run(self, scores, outcomes):
+        try:
+            return super().run(scores, outcomes)
+        except ValueError:
+            self._theta[1] += 1e-9
+            raise
+
+
+class NoLists(Recalibrator):
+    def run(self, scores, outcomes, by=None):
+        if isinstance(scores, list) and len(scores) == 100:
+            return np.zeros(100)
+        return super().run(scores, outcomes, by)
+
+
+BROKEN = [
+    (NothingToClose, "check_first_round", "update.. before any predict"),
+    (CountsOnlyAnswers, "check_first_round", r"\(0, 0, 1\) after predict"),
+    (KeepsTheFirst, "check_open_round", "a replaced prediction counts"),
+    (EmptyRunsGiveUp, "check_open_round", "an empty run.. gives up what waits"),
+    (LeavesTheInterval, "check_bounds", r"predict.. gives \[1\."),
+    (GivesScalarsOfNumPy, "check_bounds", r"predict.. gives .* \(float64\) on honest"),
+    (RunsOtherwise, "check_run_equals_steps", "differs on honest"),
+    (StartsAnewEachRun, "check_run_equals_steps", "differs on honest|in pieces"),
+    (AnswersTheOldest, "check_late_outcomes", "under other ids"),
+    (CountsTwice, "check_repeats", "repeated or refused outcomes change"),
+    (TakesBack, "check_repeats", "another outcome for the same id: not refused"),
+    (BelievesStrangers, "check_repeats", "unknown id: not refused"),
+    (ExpiresTheNewest, "check_expiry", r"gives \[3, 2, 0\]"),
+    (WaitsForEver, "check_expiry", r"gives \[\]"),
+    (HoldsMore, "check_capacity", "a fourth prediction"),
+    (DrawsFromElsewhere, "check_seeding", "the same seed"),
+    (AnySeed, "check_seeding", "seed=18446744073709551616: not refused"),
+    (LookingCounts, "check_looking", "changes the state in round 0"),
+    (ForgetsWhatWaits, "check_saving", "another state after 1 rounds"),
+    (RemembersEverything, "check_bounded_memory", "saved bytes grow"),
+    (BelievesDamage, "check_damaged_bytes", "0 of .* bytes: not refused"),
+    (AnyScore, "check_bad_scores", "nan .*: not refused"),
+    (RaisesOtherErrors, "check_bad_scores", "raised TypeError"),
+    (ClosesBeforeItChecks, "check_bad_outcomes", "changes the state"),
+    (AnyId, "check_bad_ids", "id=True .*: not refused"),
+    (LearnsHalfABatch, "check_bad_batches", "changes the predictions that follow"),
+    (NoLists, "check_input_as_people_have_it", "lists give other predictions"),
+]
+
+
+@pytest.mark.parametrize(
+    ("cls", "check", "message"), BROKEN, ids=lambda value: getattr(value, "__name__", None)
+)
+def test_a_broken_recalibrator_is_found(cls, check, message):
+    with pytest.raises(AssertionError, match=rf"{cls.__name__}\(\) .*{check}: .*({message})"):
+        check_recalibrator(cls)
+
+
+def test_a_broken_recalibrator_of_groups_is_found():
+    with pytest.raises(AssertionError, match="check_saving"):
+        check_recalibrator(ForgetsGroups, grouped())
+
+
+def test_a_broken_recalibrator_of_classes_is_found():
+    with pytest.raises(AssertionError, match=r"SumsToLess\(classes=3\) .*sums to \[0\.99\]"):
+        check_recalibrator(SumsToLess, class_probabilities(3), classes=3)
+
+
+def test_an_error_is_reported_as_a_breach():
+    """Whatever else a class raises, the check that met it is named."""
+
+    class Raises(Raw):
+        def _learn(self, outcome):
+            raise ZeroDivisionError(f"{outcome} is not good enough")
+
+    with pytest.raises(AssertionError, match="check_first_round: it raised ZeroDivisionError"):
+        check_recalibrator(Raises)
+
+
+def test_every_check_has_a_recalibrator_that_it_finds():
+    assert {check for _, check, _ in BROKEN} == {check.__name__ for check in CHECKS}

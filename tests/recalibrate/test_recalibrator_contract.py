@@ -1,0 +1,26 @@
+"""The contract, over every public recalibrator."""
+
+import inspect
+
+import pytest
+
+import calibrant
+import calibrant.recalibrate.rivals
+from calibrant.recalibrate.rivals import Rival
+from calibrant.testing import check_recalibrator
+from recalibrate.table import IDS, RECALIBRATORS
+
+
+def test_the_table_names_every_public_recalibrator():
+    public = {
+        value
+        for module in (calibrant, calibrant.recalibrate, calibrant.recalibrate.rivals)
+        for value in vars(module).values()
+        if inspect.isclass(value) and hasattr(value, "expire") and value is not Rival
+    }
+    assert public == {cls for cls, _, _ in RECALIBRATORS}
+
+
+@pytest.mark.parametrize(("cls", "inputs", "arguments"), RECALIBRATORS, ids=IDS)
+def test_contract(cls, inputs, arguments):
+    check_recalibrator(cls, inputs, **arguments)
