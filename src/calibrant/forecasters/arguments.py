@@ -1,0 +1,57 @@
+"""What a constructor was given, kept under the names of its signature."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+
+class Arguments:
+    """Keep the constructor's arguments and let each be read, and only read, as an attribute.
+
+    The signature of a subclass's `__init__` is read once, when the class is made. A subclass has a
+    place named `_given` for what its objects were given: a slot, or a field of its kernel. It
+    annotates its arguments for type checkers (``horizon: int | None``) and writes nothing else.
+    """
+
+    __slots__ = ()
+
+    _given: dict[str, Any]
+    __signature__: ClassVar[inspect.Signature] = inspect.Signature()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            return
+        _, *parameters = inspect.signature(vars(cls)["__init__"]).parameters.values()
+        cls.__signature__ = inspect.Signature(parameters)
+        for name in cls.__signature__.parameters:
+            if not hasattr(cls, name):  # a kernel shows the seed itself
+                setattr(cls, name, _argument(name))
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Keep what `__init__` is about to be given."""
+        try:
+            bound = cls.__signature__.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}() {error}") from None
+        bound.apply_defaults()
+        self = super().__new__(cls)
+        given = {name: _plain(value) for name, value in bound.arguments.items()}
+        self._given = given  # type: ignore[misc]  # the place is the subclass's
+        return self
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments by name, in the order of the signature."""
+        return dict(self._given)
+
+
+def _argument(name: str) -> property:
+    return property(lambda self: self._given[name], doc=f"The argument `{name}`, as given.")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy's as Python's, which reads well and can be saved."""
+    return value.item() if isinstance(value, np.generic) else value
