@@ -91,7 +91,7 @@ def test_parameters_and_formulas():
         ("zom", ["forecaster must be one of 'zoom'", "'zom'"]),
         ("", ["forecaster must be a name"]),
         ("zoom:cells=3", ["'zoom' has no parameter 'cells'", "no parameters"]),
-        ("foster-hart:bins=3", ["no parameter 'bins'", "takes cells or horizon"]),
+        ("foster-hart:bins=3", ["no parameter 'bins'", "takes gaps or horizon"]),
         ("foster-hart:gaps=3,horizon=T", ["does not take gaps, horizon together"]),
         ("foster-hart:seed=3", ["no parameter 'seed'"]),
         ("foster-hart:gaps=many", ["gaps must be an integer", "'many'"]),

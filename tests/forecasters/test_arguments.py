@@ -8,6 +8,7 @@ import pytest
 
 from calibrant import Epoch, Interval, Refined
 from calibrant.experiments.groups import FORECASTER_GROUPS
+from calibrant.forecasters.arguments import Arguments
 from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.forecasters.rivals import ExponentialWindow, FosterHart, RunningMean
 
@@ -21,9 +22,9 @@ def test_arguments_can_be_read_and_not_written():
 
 
 def test_a_call_that_does_not_fit_the_signature_is_refused():
-    with pytest.raises(TypeError, match=r"FosterHart\(\) got an unexpected .* 'cells'"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'cells'"):
         FosterHart(cells=3)
-    with pytest.raises(TypeError, match=r"FosterHart\(\) too many positional"):
+    with pytest.raises(TypeError, match="takes from 1 to 2 positional arguments"):
         FosterHart(3, 4)
 
 
@@ -59,16 +60,33 @@ def test_subclasses():
     assert repr(Named(3)) == "Named(seed=3)"
 
 
+class Plain(Arguments):
+    """Something without a kernel, which has a slot for what it was given."""
+
+    __slots__ = ("_given",)
+
+    def __init__(self, kind, *, size=3):
+        pass
+
+
+def test_a_class_without_a_kernel():
+    assert Plain("a")._arguments() == {"kind": "a", "size": 3}
+    assert (Plain("a").kind, Plain("a", size=np.int8(4)).size) == ("a", 4)
+    assert str(inspect.signature(Plain)) == "(kind, *, size=3)"
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'kind'"):
+        Plain()
+
+
 def test_names_and_groups_follow_from_the_classes():
-    """Their order is that of tables in the docs and in results."""
+    """The order of those that stand in the tables of the docs, whoever joins them."""
     paper = ["epoch", "epoch-kl", "interval:horizon=T", "swap:horizon=T", "refined", "restarting"]
     rivals = [
         "foster-hart:horizon=T", "running-mean", "sliding-window", "exponential-window",
         "foster-vohra:horizon=T", "foster-1999:horizon=T", "abernethy-bartlett-hazan:horizon=T",
         "k29:horizon=T", "k29-star:horizon=T", "aosa:horizon=T",
     ]  # fmt: skip
-    assert list(FORECASTER_GROUPS["all"]) == ["zoom", *paper, *rivals]
-    assert list(FORECASTER_GROUPS["paper"]) == paper
-    assert list(FORECASTER_GROUPS["rivals"]) == rivals
+    every = ["zoom", *paper, *rivals]
+    for group, known in (("all", every), ("paper", paper), ("rivals", rivals)):
+        assert [spec for spec in FORECASTER_GROUPS[group] if spec in every] == known
     assert [spec.partition(":")[0] for spec in FORECASTER_GROUPS["all"]] == list(FORECASTERS)
     assert repr(make("epoch-kl", seed=2)) == repr(make("epoch:measure=kl", seed=2))

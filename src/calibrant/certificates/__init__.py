@@ -3,8 +3,11 @@
 A certificate U(n, C) is an error that a fresh `Refined` stays below for n rounds, with probability
 1 - delta, if the means of the outcomes stray from one value by at most C in total. An error above
 U(n, 0) says that the world changed; `Restarting` acts on it. There are two sets of constants:
-``"paper"``, followed through the proofs (`calibrant.certificates.proofs`), and ``"tuned"``,
-measured by simulation.
+``"paper"``, followed through the proofs, and ``"tuned"``, measured by simulation.
+
+`certificate` gives the number, and `coefficients` what it is made of. Who wants to know where the
+paper's constants come from reads `lemmas.py`, then `proofs.py`: each docstring is a chain of
+inequalities, and its function returns what stands at the end.
 """
 
 from __future__ import annotations

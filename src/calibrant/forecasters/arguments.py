@@ -19,28 +19,29 @@ class Arguments:
     __slots__ = ()
 
     _given: dict[str, Any]
-    __signature__: ClassVar[inspect.Signature] = inspect.Signature()
+    _defaults: ClassVar[dict[str, Any]] = {}
+    __signature__: ClassVar[inspect.Signature]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" not in vars(cls):
             return
         _, *parameters = inspect.signature(vars(cls)["__init__"]).parameters.values()
+        # Without this, `inspect.signature` of the class would show what `__new__` takes.
         cls.__signature__ = inspect.Signature(parameters)
-        for name in cls.__signature__.parameters:
+        cls._defaults = {each.name: each.default for each in parameters}
+        for name in cls._defaults:
             if not hasattr(cls, name):  # a kernel shows the seed itself
                 setattr(cls, name, _argument(name))
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Keep what `__init__` is about to be given."""
-        try:
-            bound = cls.__signature__.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{cls.__name__}() {error}") from None
-        bound.apply_defaults()
+        """Keep what `__init__` is given next, which refuses a call that does not fit."""
         self = super().__new__(cls)
-        given = {name: _plain(value) for name, value in bound.arguments.items()}
-        self._given = given  # type: ignore[misc]  # the place is the subclass's
+        given = {**cls._defaults, **dict(zip(cls._defaults, args, strict=False)), **kwargs}
+        self._given = {  # type: ignore[misc]  # the place is the subclass's
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in given.items()  # NumPy's scalars as Python's: they can be saved
+        }
         return self
 
     def _arguments(self) -> dict[str, Any]:
@@ -50,8 +51,3 @@ class Arguments:
 
 def _argument(name: str) -> property:
     return property(lambda self: self._given[name], doc=f"The argument `{name}`, as given.")
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of NumPy's as Python's, which reads well and can be saved."""
-    return value.item() if isinstance(value, np.generic) else value

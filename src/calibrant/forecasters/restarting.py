@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from calibrant._checks import check_choice, check_real, check_seed
 from calibrant._kernels.restarting import RestartingKernel
@@ -138,31 +138,9 @@ class Restarting(Forecaster, RestartingKernel):
 
         At most the last 4096 that are over are kept; `forgotten` counts the others.
         """
-        rows = [_record(*row) for row in self._rows().tolist()]
-        block, sub_block, sub_blocks, guess, start, _, error, threshold = self._row().tolist()
-        return [
-            *rows,
-            _record(block, sub_block, sub_blocks, guess, start, None, error, threshold),
+        rows = [*self._rows().tolist(), self._row().tolist()]
+        records = [
+            SubBlock(int(b), int(i), int(of), guess, int(start), int(end), error, threshold)
+            for b, i, of, guess, start, end, error, threshold in rows
         ]
-
-
-def _record(
-    block: float,
-    sub_block: float,
-    sub_blocks: float,
-    guess: float,
-    start: float,
-    end: float | None,
-    error: float,
-    threshold: float,
-) -> SubBlock:
-    return SubBlock(
-        int(block),
-        int(sub_block),
-        int(sub_blocks),
-        guess,
-        int(start),
-        None if end is None else int(end),
-        error,
-        threshold,
-    )
+        return [*records[:-1], replace(records[-1], end=None)]
