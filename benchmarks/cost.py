@@ -11,19 +11,23 @@ from calibrant.streams import drift, iid
 
 ROUNDS = 100_000
 STREAMS = {"iid 0.5": iid(ROUNDS, seed=1).outcomes, "drift": drift(ROUNDS, seed=1).outcomes}
-PICTURE = Path(__file__).with_name("cells.svg")
+PICTURE = Path(__file__).with_name("intervals.svg")
 RIVER = "river's pair"
 
-CELLS = (10, 20, 50, 100, 200, 400, 800)
+INTERVALS = (10, 20, 50, 100, 200, 400, 800)
 BASES = {
-    "Interval": lambda cells: Interval(cells, horizon=ROUNDS),
-    "Swap, squared loss": lambda cells: Swap("squared", cells=cells, horizon=ROUNDS),
-    "Swap, log loss": lambda cells: Swap("log", cells=cells, horizon=ROUNDS),
+    "Interval": lambda intervals: Interval(intervals, horizon=ROUNDS),
+    "Swap, squared loss": lambda intervals: Swap("squared", intervals=intervals, horizon=ROUNDS),
+    "Swap, log loss": lambda intervals: Swap("log", intervals=intervals, horizon=ROUNDS),
 }
-# The ratios to river's pair that were promised, by forecaster, number of cells and stream.
+# The ratios to river's pair that were promised, by forecaster, number of intervals and stream.
 BASE_TARGETS = {
     ("Interval", 100): 0.4,
-    **{(f"Swap, {loss} loss", cells): 0.2 for loss in ("squared", "log") for cells in (50, 500)},
+    **{
+        (f"Swap, {loss} loss", intervals): 0.2
+        for loss in ("squared", "log")
+        for intervals in (50, 500)
+    },
 }
 RESTARTING_TARGET = 0.6
 MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
@@ -73,12 +77,12 @@ def cost_table(title, river, rows):
     )
 
 
-def by_cells():
-    """Return river's time and the times of the base forecasters by cells and stream."""
-    asked = {(name, cells) for name in BASES for cells in CELLS} | set(BASE_TARGETS)
+def by_intervals():
+    """Return river's time and the times of the base forecasters by intervals and stream."""
+    asked = {(name, intervals) for name in BASES for intervals in INTERVALS} | set(BASE_TARGETS)
     contenders = {
-        (name, cells): lambda name=name, cells=cells: BASES[name](cells)
-        for name, cells in sorted(asked)
+        (name, intervals): lambda name=name, intervals=intervals: BASES[name](intervals)
+        for name, intervals in sorted(asked)
     }
     return costs(contenders)
 
@@ -87,10 +91,10 @@ def class_sizes():
     """Return a table of how many points a stationary distribution rests on."""
     contenders = {
         **{
-            f"{name}, {cells} cells": lambda name=name, cells=cells: BASES[name](cells)
+            f"{name}, {intervals} intervals": lambda name=name, N=intervals: BASES[name](N)
             for name in BASES
             if name.startswith("Swap")
-            for cells in (50, 500)
+            for intervals in (50, 500)
         },
         **{name: make for name, make in FRAMEWORKS.items() if "pseudo" in name},
     }
@@ -106,12 +110,12 @@ def class_sizes():
 
 
 def draw(river, times):
-    """Plot the cost of a round against the number of cells."""
+    """Plot the cost of a round against the number of intervals."""
     import matplotlib as mpl  # noqa: PLC0415 - a second to import, for one picture
 
     mpl.use("Agg")
     # No dates and no random ids: the same figures give the same file.
-    mpl.rcParams.update({"svg.hashsalt": "cells", "font.size": 9, "svg.fonttype": "path"})
+    mpl.rcParams.update({"svg.hashsalt": "intervals", "font.size": 9, "svg.fonttype": "path"})
     from matplotlib import pyplot as plt  # noqa: PLC0415
 
     # Okabe and Ito's colours; markers and dashes tell the lines apart without them.
@@ -125,18 +129,18 @@ def draw(river, times):
     for name, look in looks.items():
         for stream, dash in dashes.items():
             points = sorted(
-                (cells, ns)
-                for ((base, cells), where), ns in times.items()
+                (intervals, ns)
+                for ((base, intervals), where), ns in times.items()
                 if base == name and where == stream
             )
             axes.plot(*zip(*points, strict=True), dash, **look, label=f"{name}, {stream}")
     axes.axhline(river, color="black", linestyle="--", linewidth=1)
     axes.annotate(
-        "river's predict + learn pair", (CELLS[0], river), xytext=(0, 4),
+        "river's predict + learn pair", (INTERVALS[0], river), xytext=(0, 4),
         textcoords="offset points",
     )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="cells", ylabel="ns a round of run")
-    axes.set_xticks(CELLS, [str(cells) for cells in CELLS])
+    axes.set(xscale="log", yscale="log", xlabel="intervals", ylabel="ns a round of run")
+    axes.set_xticks(INTERVALS, [str(intervals) for intervals in INTERVALS])
     heights = (100, 200, 500, 1000, 2000, 5000)
     axes.set_yticks(heights, [f"{ns:,}" for ns in heights])
     axes.minorticks_off()
@@ -150,21 +154,21 @@ def draw(river, times):
 
 def tables(progress):
     """Return the tables of this module, one after the other."""
-    progress("paper: cost by cells")
-    river, times = by_cells()
+    progress("paper: cost by intervals")
+    river, times = by_intervals()
     draw(river, times)
     keys = sorted({key for key, _ in times})
     rows = [
         (
-            f"{name}, {cells} cells",
-            {stream: times[(name, cells), stream] for stream in STREAMS},
-            BASE_TARGETS.get((name, cells)),
+            f"{name}, {intervals} intervals",
+            {stream: times[(name, intervals), stream] for stream in STREAMS},
+            BASE_TARGETS.get((name, intervals)),
         )
-        for name, cells in keys
+        for name, intervals in keys
     ]
-    title = f"A round of `run` by the number of cells, {ROUNDS:,} rounds"
+    title = f"A round of `run` by the number of intervals, {ROUNDS:,} rounds"
     yield cost_table(title, river, rows)
-    yield f"![Cost of a round against the number of cells]({PICTURE.name})\n"
+    yield f"![Cost of a round against the number of intervals]({PICTURE.name})\n"
 
     progress("paper: points of a distribution")
     yield class_sizes()

@@ -4,7 +4,7 @@ In every stream but the constant one the score is uniform on [0, 1], and the out
 probability that the map gives for that score and that round:
 
 - inverted: 1 - score.
-- zig-zag of k teeth: the k equal cells of the score have probability 0.1 and 0.9 in turn.
+- zig-zag of k teeth: the k equal bins of the score have probability 0.1 and 0.9 in turn.
 - constant: the score is always 0.9, the probability 0.3.
 - random: the probability is 0.3, whatever the score.
 - switched every 5,000 rounds: the score itself and 1 - score in turn.

@@ -7,9 +7,9 @@ from river.linear_model import LogisticRegression
 class NumpyFosterHart:
     """Foster and Hart's forecaster with NumPy, one vectorised search a round."""
 
-    def __init__(self, cells, seed=0):
-        self.points = np.linspace(0, 1, cells + 1)
-        self.bias = np.zeros(cells + 1)
+    def __init__(self, gaps, seed=0):
+        self.points = np.linspace(0, 1, gaps + 1)
+        self.bias = np.zeros(gaps + 1)
         self.random = np.random.default_rng(seed)
         self.at = 0
 

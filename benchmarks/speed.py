@@ -67,10 +67,10 @@ def rounds_from_python():
     contenders = {
         "Zoom": Zoom,
         "Epoch": Epoch,
-        "FosterHart, 46 cells": lambda: FosterHart(46),
+        "FosterHart, 46 gaps": lambda: FosterHart(46),
         "RunningMean": RunningMean,
         "Zoom in plain Python": lambda: NaiveZoom(seed=0),
-        "Foster-Hart in NumPy, 46 cells": lambda: NumpyFosterHart(46),
+        "Foster-Hart in NumPy, 46 gaps": lambda: NumpyFosterHart(46),
         "river LogisticRegression, predict + learn": RiverPair,
     }
     times = side_by_side(pair_time, contenders, PAIR_OUTCOMES)
@@ -87,7 +87,7 @@ def rounds_in_run(river):
     contenders = {
         "Zoom": Zoom,
         "Epoch": Epoch,
-        "FosterHart, 100 cells": lambda: FosterHart(100),
+        "FosterHart, 100 gaps": lambda: FosterHart(100),
         "RunningMean": RunningMean,
     }
     times = side_by_side(run_time, contenders, drift(1_000_000, seed=1).outcomes)

@@ -1,4 +1,4 @@
-"""Partitions against the paper's brackets, and every point in exactly one cell, whatever is cut."""
+"""Partitions against the paper's brackets; every point in exactly one interval, however cut."""
 
 import math
 from fractions import Fraction
@@ -14,7 +14,7 @@ from naive.partitions import unif_part
 
 fixed = settings(derandomize=True, deadline=None, max_examples=400)
 
-# Multiples of 1/1024, and cells that are powers of two: floats are exact and so are brackets.
+# Multiples of 1/1024, and intervals that are powers of two: floats are exact and so are brackets.
 dyadic = st.integers(0, 1024).map(lambda k: k / 1024)
 powers = st.integers(0, 3).map(lambda k: 2**k)
 counts = st.integers(1, 12)
@@ -47,8 +47,8 @@ def refinements(draw):
     return cut, low, high, centre, radius, inner, per_band, anchored
 
 
-def cells_holding(cut, x):
-    """Return all cells that hold x by the rule of the turn, looking at each."""
+def intervals_holding(cut, x):
+    """Return all intervals that hold x by the rule of the turn, looking at each."""
     found = []
     for i in range(len(cut)):
         low, high = cut.edges[i], cut.edges[i + 1]
@@ -60,7 +60,7 @@ def cells_holding(cut, x):
 
 
 def places_around(edges):
-    """Return every edge, the floats beside it, and the middle of every cell."""
+    """Return every edge, the floats beside it, and the middle of every interval."""
     edges = np.array(edges)
     places = np.concatenate(
         [edges, np.nextafter(edges, 9), np.nextafter(edges, -9), (edges[1:] + edges[:-1]) / 2]
@@ -70,24 +70,24 @@ def places_around(edges):
 
 @fixed
 @given(refinements())
-def test_bands_cover_the_domain_and_no_point_is_in_two_cells(case):
+def test_bands_cover_the_domain_and_no_point_is_in_two_intervals(case):
     cut, low, high, *_ = case
     assert cut.edges[0] == low
     assert cut.edges[-1] == high
     assert (np.diff(cut.edges) > 0).all()
     places = places_around(cut.edges)
     for x in places[:: max(1, len(places) // 60)]:
-        assert cells_holding(cut, x) == [cut.locate(x)]
+        assert intervals_holding(cut, x) == [cut.locate(x)]
 
 
 @fixed
 @given(refinements())
-def test_cells_are_as_fine_as_the_paper_needs(case):
-    """Inner cells have width 4r/N at most; outer ones, their distance to centre +- r over B."""
+def test_intervals_are_as_fine_as_the_paper_needs(case):
+    """Inner intervals have width 4r/N at most; outer ones, their distance to centre +- r over B."""
     cut, low, high, centre, radius, inner, per_band, anchored = case
     r = max(radius, 2.0**-52 * (high - low))
     rounding = 8 * np.spacing(high)
-    # A side that the domain cuts off leaves its half of the anchored cells to the other.
+    # A side that the domain cuts off leaves its half of the anchored intervals to the other.
     finest = 2 * r / -(-inner // 2) if anchored else 4 * r / inner
     for left, right in zip(cut.edges[:-1], cut.edges[1:], strict=True):
         if left >= centre - 2 * r - rounding and right <= centre + 2 * r + rounding:
@@ -103,35 +103,35 @@ def test_cells_are_as_fine_as_the_paper_needs(case):
 def test_agrees_with_the_brackets_of_the_paper(centre, radius, inner, per_band):
     cut = refined(centre, radius, inner, per_band)
     twin = refined_twin(centre, radius, inner, per_band, low=0, high=1)
-    assert [Fraction(x) for x in cut.edges] == [twin[0].low, *(cell.high for cell in twin)]
+    assert [Fraction(x) for x in cut.edges] == [twin[0].low, *(J.high for J in twin)]
     for x in places_around(cut.edges):
-        assert [i for i, cell in enumerate(twin) if cell.holds(Fraction(x))] == [cut.locate(x)]
+        assert [i for i, J in enumerate(twin) if J.holds(Fraction(x))] == [cut.locate(x)]
 
 
 @fixed
 @given(dyadic, dyadic, powers)
-def test_uniform_agrees_with_unif_part(x, y, cells):
+def test_uniform_agrees_with_unif_part(x, y, intervals):
     low, high = min(x, y), max(x, y)
     if low == high:
         return
-    cut = uniform(cells, low, high)
-    twin = unif_part(Fraction(low), Fraction(high), cells, True, True)
-    assert [Fraction(x) for x in cut.edges] == [twin[0].low, *(cell.high for cell in twin)]
+    cut = uniform(intervals, low, high)
+    twin = unif_part(Fraction(low), Fraction(high), intervals, True, True)
+    assert [Fraction(x) for x in cut.edges] == [twin[0].low, *(J.high for J in twin)]
     for place in places_around(cut.edges):
-        assert [cell.holds(Fraction(place)) for cell in twin].index(True) == cut.locate(place)
+        assert [J.holds(Fraction(place)) for J in twin].index(True) == cut.locate(place)
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 7, 49, 200, 1000])
+@pytest.mark.parametrize("intervals", [1, 2, 3, 7, 49, 200, 1000])
 @pytest.mark.parametrize("domain", ["p", "theta"])
-def test_uniform_cells_are_equal(cells, domain):
-    cut = uniform(cells, domain=domain)
-    assert len(cut) == cells
+def test_uniform_intervals_are_equal(intervals, domain):
+    cut = uniform(intervals, domain=domain)
+    assert len(cut) == intervals
     high = 1 if domain == "p" else math.pi
-    assert np.diff(cut.edges) == pytest.approx(high / cells, rel=1e-10)
+    assert np.diff(cut.edges) == pytest.approx(high / intervals, rel=1e-10)
     assert cut.probabilities()[[0, -1]].tolist() == [0.0, 1.0]
 
 
-def test_cells_thinner_than_floats_merge():
+def test_intervals_thinner_than_floats_merge():
     assert uniform(1000, 0.5, np.nextafter(0.5, 1)).edges == (0.5, np.nextafter(0.5, 1))
     high = 1.0 - 2.0**-50
     cut = refined(1.0, 0.0, 50, 50, low=high)
@@ -162,8 +162,8 @@ def test_partitions_are_values():
     assert uniform(3) == uniform(3)
     assert uniform(3) != uniform(3, 0.1)
     assert len({uniform(3), uniform(3), uniform(2)}) == 2
-    assert repr(uniform(3)) == "<Partition of [0, 1] in p: 3 cells>"
-    assert repr(uniform(1, domain="theta")) == "<Partition of [0, 3.14159] in theta: 1 cell>"
+    assert repr(uniform(3)) == "<Partition of [0, 1] in p: 3 intervals>"
+    assert repr(uniform(1, domain="theta")) == "<Partition of [0, 3.14159] in theta: 1 interval>"
     with pytest.raises(AttributeError):
         uniform(3).turn = 2
 
@@ -179,7 +179,7 @@ def test_partitions_are_values():
         (lambda: Partition([0, math.nan]), "edges must be in"),
         (lambda: Partition([0, 1], "logit"), "domain must be one of 'p', 'theta'"),
         (lambda: Partition([0, 1], turn=2), r"turn must be an integer in \[0, 1\], got 2"),
-        (lambda: uniform(0), "cells must be an integer in"),
+        (lambda: uniform(0), "intervals must be an integer in"),
         (lambda: uniform(2, 0.5, 0.5), "low must be below high"),
         (lambda: uniform(2, -1), "low must be a number in"),
         (lambda: uniform(2, high=2), "high must be a number in"),

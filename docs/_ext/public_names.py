@@ -16,7 +16,7 @@ MODULES = {
     "calibrant.forecasters.rivals": "What others do",
     "calibrant.recalibrate.rivals": "What others do with scores",
     "calibrant.measures": "How calibrated was it",
-    "calibrant.partitions": "Cells of probabilities",
+    "calibrant.partitions": "Intervals of probabilities",
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.tables": "Rows in and out",

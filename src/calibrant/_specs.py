@@ -1,4 +1,4 @@
-"""Names with parameters, as a user writes them: ``foster-hart:cells=46``.
+"""Names with parameters, as a user writes them: ``foster-hart:gaps=46``.
 
 A spec is a name, or a name and a list of parameters, ``name:key=value,key=value``. A value is read
 as the type that the maker of the thing declares. In place of a number it may be a formula of

@@ -1,8 +1,8 @@
-"""Cells of [0, 1], and of the angles theta = 2 arcsin sqrt(p) in which variance is even.
+"""Intervals of [0, 1], and of the angles theta = 2 arcsin sqrt(p) in which variance is even.
 
-`uniform` cuts the domain into equal cells. `refined` is the paper's partition: fine cells around a
-centre, and bands outwards that double in width. Every point of the domain lies in exactly one
-cell; cells that would be empty or thinner than floats can tell apart are merged.
+`uniform` cuts the domain into equal intervals. `refined` is the paper's partition: fine intervals
+around a centre, and bands outwards that double in width. Every point of the domain lies in exactly
+one interval; intervals that would be empty or thinner than floats can tell apart are merged.
 """
 
 from __future__ import annotations
@@ -18,24 +18,25 @@ from calibrant._kernels.partition import probability_edges, refined_edges, unifo
 
 __all__ = ["Partition", "refined", "uniform"]
 
-MAX_CELLS = 2**24
+MAX_INTERVALS = 2**24
 DOMAINS = {"p": (0.0, 1.0), "theta": (0.0, math.pi)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Partition:
-    """A line cut into cells, side by side.
+    """A line cut into intervals, side by side.
 
     Parameters
     ----------
     edges : sequence of float
-        End points of the cells, increasing: cell i lies between ``edges[i]`` and ``edges[i + 1]``.
+        End points of the intervals, increasing: interval i lies between ``edges[i]`` and
+        ``edges[i + 1]``.
     domain : {"p", "theta"}, default "p"
         Whether the edges are probabilities in [0, 1] or angles in [0, pi].
     turn : int, optional
-        An inner edge before this index opens the cell on its right, ``[.,.)``; from this index on
-        it closes the cell on its left, ``(.,.]``. The default, the number of cells, makes all
-        cells but the last ``[.,.)``.
+        An inner edge before this index opens the interval on its right, ``[.,.)``; from this index
+        on it closes the interval on its left, ``(.,.]``. The default, the number of intervals,
+        makes all intervals but the last ``[.,.)``.
 
     Examples
     --------
@@ -57,9 +58,9 @@ class Partition:
             edges = np.array(self.edges, dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(f"edges must be numbers, got {describe(self.edges)}") from None
-        if edges.ndim != 1 or not 2 <= len(edges) <= MAX_CELLS + 1:
+        if edges.ndim != 1 or not 2 <= len(edges) <= MAX_INTERVALS + 1:
             raise ValueError(
-                f"edges must be a list of 2 to {MAX_CELLS + 1} numbers, got shape {edges.shape}"
+                f"edges must be a list of 2 to {MAX_INTERVALS + 1} numbers, got shape {edges.shape}"
             )
         low, high = DOMAINS[domain]
         for i in np.flatnonzero(~((edges >= low) & (edges <= high)))[:1]:
@@ -71,17 +72,17 @@ class Partition:
                 f"edges must increase, got {float(edges[i + 1])!r} after {float(edges[i])!r} "
                 f"at position {i + 1}"
             )
-        cells = len(edges) - 1
-        turn = check_integer("turn", self.turn, 0, cells) or cells
+        intervals = len(edges) - 1
+        turn = check_integer("turn", self.turn, 0, intervals) or intervals
         object.__setattr__(self, "edges", tuple(edges.tolist()))
         object.__setattr__(self, "turn", turn)
 
     def __len__(self) -> int:
-        """Return the number of cells."""
+        """Return the number of intervals."""
         return len(self.edges) - 1
 
     def locate(self, x: float) -> int:
-        """Return the number of the one cell that holds x, a point of the domain.
+        """Return the number of the one interval that holds x, a point of the domain.
 
         Examples
         --------
@@ -112,7 +113,7 @@ class Partition:
     def __repr__(self) -> str:
         return (
             f"<Partition of [{self.edges[0]:.6g}, {self.edges[-1]:.6g}] in {self.domain}: "
-            f"{len(self)} cell{'s' * (len(self) != 1)}>"
+            f"{len(self)} interval{'s' * (len(self) != 1)}>"
         )
 
 
@@ -127,14 +128,14 @@ def _bounds(low: float, high: float | None, domain: str) -> tuple[float, float]:
 
 
 def uniform(
-    cells: int, low: float = 0.0, high: float | None = None, *, domain: str = "p"
+    intervals: int, low: float = 0.0, high: float | None = None, *, domain: str = "p"
 ) -> Partition:
-    """Cut a domain into equal cells, ``[.,.)`` but for the last (the paper's `UnifPart`).
+    """Cut a domain into equal intervals, ``[.,.)`` but for the last (the paper's `UnifPart`).
 
     Parameters
     ----------
-    cells : int
-        Number of cells, at least 1. Fewer are made where floats cannot tell them apart.
+    intervals : int
+        Number of intervals, at least 1. Fewer are made where floats cannot tell them apart.
     low, high : float, optional
         Ends of the domain; all of it by default.
     domain : {"p", "theta"}, default "p"
@@ -146,7 +147,7 @@ def uniform(
     >>> uniform(4).edges
     (0.0, 0.25, 0.5, 0.75, 1.0)
     """
-    count = check_integer("cells", cells, 1, MAX_CELLS)
+    count = check_integer("intervals", intervals, 1, MAX_INTERVALS)
     edges, turn = uniform_edges(count, *_bounds(low, high, domain))
     return Partition(tuple(edges.tolist()), domain, turn)
 
@@ -166,8 +167,9 @@ def refined(
 
     The partition of Algorithms `framework_non_uniform` (``domain="p"``) and
     `framework_non_uniform_PKLCal` (``domain="theta"``): the inner region, centre +- 2 radius, in
-    equal cells; beside it bands of width radius, 2 radius, 4 radius, ..., each in equal cells. What
-    lies outside the domain is cut off first. Left bands are ``[.,.)``, right bands ``(.,.]``.
+    equal intervals; beside it bands of width radius, 2 radius, 4 radius, ..., each in equal
+    intervals. What lies outside the domain is cut off first. Left bands are ``[.,.)``, right bands
+    ``(.,.]``.
 
     Parameters
     ----------
@@ -176,16 +178,16 @@ def refined(
     radius : float
         A quarter of its width, at least 0. One too small for floats counts as 2**-52 of the domain.
     inner : int
-        Cells of the inner region, at least 1.
+        Intervals of the inner region, at least 1.
     per_band : int
-        Cells of each band, at least 1.
+        Intervals of each band, at least 1.
     low, high : float, optional
         Ends of the domain; all of it by default.
     domain : {"p", "theta"}, default "p"
         Whether the numbers are probabilities or angles.
     anchored : bool, default False
-        Cut the two sides of the centre apart, half of the inner cells each, so that the centre is
-        an edge and can be predicted.
+        Cut the two sides of the centre apart, half of the inner intervals each, so that the
+        centre is an edge and can be predicted.
 
     Examples
     --------
@@ -197,10 +199,31 @@ def refined(
     edges, turn = refined_edges(
         check_real("centre", centre, start, end),
         check_real("radius", radius, 0.0, math.inf),
-        check_integer("inner", inner, 1, MAX_CELLS // 2),
-        check_integer("per_band", per_band, 1, MAX_CELLS // 256),
+        check_integer("inner", inner, 1, MAX_INTERVALS // 2),
+        check_integer("per_band", per_band, 1, MAX_INTERVALS // 256),
         bool(anchored),
         start,
         end,
     )
     return Partition(tuple(edges.tolist()), domain, turn)
+
+
+def check_resolution(
+    intervals: int | None, partition: Partition | None, *, fewest: int = 1
+) -> tuple[Floats | None, int]:
+    """Return what a kernel takes: the edges that were given, or None and a number of intervals.
+
+    At most one of the two arguments is not None; without either the number is 0, and the kernel
+    chooses.
+    """
+    if partition is None:
+        if intervals is None:
+            return None, 0
+        return None, check_integer("intervals", intervals, fewest, MAX_INTERVALS)
+    if intervals is not None:
+        raise ValueError(
+            f"intervals must be None when a partition is given, got {describe(intervals)}"
+        )
+    if not isinstance(partition, Partition):
+        raise ValueError(f"partition must be a Partition, got {describe(partition)}")
+    return np.ascontiguousarray(partition.probabilities()), 0

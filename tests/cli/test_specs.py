@@ -9,13 +9,13 @@ from calibrant.tables import read
 
 def test_run_takes_parameters_and_knows_the_number_of_rounds(calibrant, events, tmp_path):
     outcomes = read(events).take("outcome").values
-    for spec, cells in (("foster-hart:cells=5", 5), ("foster-hart:cells=T/10", 30)):
+    for spec, gaps in (("foster-hart:gaps=5", 5), ("foster-hart:gaps=T/10", 30)):
         out = tmp_path / "out.csv"
         result = calibrant("run", events, "--forecaster", spec, "--out", out)
         assert result.exit_code == 0, result.stderr
         assert spec in result.stdout
         written = read(out).take("prediction").values
-        assert written.tolist() == FosterHart(cells).run(outcomes).tolist()
+        assert written.tolist() == FosterHart(gaps).run(outcomes).tolist()
 
 
 def test_simulate_takes_parameters(calibrant, tmp_path):
@@ -32,7 +32,7 @@ def test_simulate_takes_parameters(calibrant, tmp_path):
 @pytest.mark.parametrize(
     ("spec", "word"),
     [
-        ("foster-hart:bins=5", "no parameter 'bins'; it takes cells or horizon"),
+        ("foster-hart:cells=5", "no parameter 'cells'; it takes gaps or horizon"),
         ("refined:deviation=C", "needs C, the deviation of the stream"),
         ("nobody", "forecaster must be one of 'zoom'"),
     ],

@@ -41,7 +41,7 @@ def test_the_measures_of_a_cell_are_those_of_its_rounds(stream):
 
 
 def test_pseudo_errors_do_not_depend_on_how_many_rounds_are_held_at_a_time(monkeypatch):
-    cell = Cell("swap:cells=7", "drift", 1000, seed=1)
+    cell = Cell("swap:intervals=7", "drift", 1000, seed=1)
     whole = play(cell, ["pcal2", "pklcal"])
     monkeypatch.setattr("calibrant.experiments.cells.CHUNK", 64)
     assert play(cell, ["pcal2", "pklcal"]) == whole
@@ -71,14 +71,14 @@ def test_every_name_makes_a_forecaster(name):
 
 
 def test_parameters_and_formulas():
-    assert make("foster-hart:cells=46").cells == 46
-    assert make("foster-hart:horizon=T", rounds=10**6).cells == FosterHart.for_horizon(10**6).cells
-    assert make("foster-hart:cells=T^0.5", rounds=10_000).cells == 100
-    assert make("foster-hart:cells=1e2").cells == 100
+    assert make("foster-hart:gaps=46").gaps == 46
+    assert make("foster-hart:horizon=T", rounds=10**6).gaps == FosterHart.for_horizon(10**6).gaps
+    assert make("foster-hart:gaps=T^0.5", rounds=10_000).gaps == 100
+    assert make("foster-hart:gaps=1e2").gaps == 100
     refined = make("refined:measure=l1, deviation=2*C, horizon=T", rounds=800, deviation=7.5)
     assert (refined.measure, refined.deviation, refined.horizon) == ("l1", 15.0, 800)
     known = make("interval:deviation=C,horizon=T", rounds=10**5, deviation=100.0)
-    assert known.cells == Interval.for_deviation(100.0, 10**5).cells
+    assert known.intervals == Interval.for_deviation(100.0, 10**5).intervals
     assert parameters("interval:horizon=T") == ("interval", {"horizon": "T"})
     source = named.find("piecewise:levels=0.2/0.8,random_lengths=true", rounds=100)
     assert source.segments == 2
@@ -91,14 +91,14 @@ def test_parameters_and_formulas():
         ("zom", ["forecaster must be one of 'zoom'", "'zom'"]),
         ("", ["forecaster must be a name"]),
         ("zoom:cells=3", ["'zoom' has no parameter 'cells'", "no parameters"]),
-        ("foster-hart:bins=3", ["no parameter 'bins'", "takes cells or horizon"]),
-        ("foster-hart:cells=3,horizon=T", ["does not take cells, horizon together"]),
+        ("foster-hart:bins=3", ["no parameter 'bins'", "takes gaps or horizon"]),
+        ("foster-hart:gaps=3,horizon=T", ["does not take gaps, horizon together"]),
         ("foster-hart:seed=3", ["no parameter 'seed'"]),
-        ("foster-hart:cells=many", ["cells must be an integer", "'many'"]),
-        ("foster-hart:cells=0.5", ["cells must be an integer", "'0.5'"]),
-        ("foster-hart:cells=0", ["'foster-hart:cells=0'", "cells must be an integer in [1,"]),
-        ("foster-hart:cells", ["key=value", "'cells'"]),
-        ("foster-hart:cells=3,cells=4", ["'cells' twice"]),
+        ("foster-hart:gaps=many", ["gaps must be an integer", "'many'"]),
+        ("foster-hart:gaps=0.5", ["gaps must be an integer", "'0.5'"]),
+        ("foster-hart:gaps=0", ["'foster-hart:gaps=0'", "gaps must be an integer in [1,"]),
+        ("foster-hart:gaps", ["key=value", "'gaps'"]),
+        ("foster-hart:gaps=3,gaps=4", ["'gaps' twice"]),
         ("foster-hart:horizon=T", ["needs T, the number of rounds", "not known"]),
         ("refined:deviation=C", ["needs C, the deviation of the stream", "not known"]),
     ],

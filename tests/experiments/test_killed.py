@@ -16,7 +16,7 @@ from calibrant.experiments import journal, results
 PROGRAM = Path(sys.executable).parent / "calibrant"
 # About two seconds of work for one worker, in some thirty batches.
 ARGUMENTS = (
-    "compare", "--forecasters", "zoom,swap:cells=20,refined", "--streams", "drift,iid:mean=0.3",
+    "compare", "--forecasters", "zoom,swap:intervals=20,refined", "--streams", "drift,iid:mean=0.3",
     "--horizons", "1000,3000", "--seeds", "100",
 )  # fmt: skip
 CELLS = 3 * 2 * 2 * 100

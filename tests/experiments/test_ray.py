@@ -12,7 +12,7 @@ from calibrant.experiments.engines import batches
 from calibrant.experiments.engines import ray as engine
 from calibrant.experiments.sweep import SweepError, sweep
 
-CELLS = plan(["zoom", "swap:cells=5", "epoch"], ["drift", "chaser"], [300, 1000], seeds=10)
+CELLS = plan(["zoom", "swap:intervals=5", "epoch"], ["drift", "chaser"], [300, 1000], seeds=10)
 
 
 @pytest.fixture(scope="module")

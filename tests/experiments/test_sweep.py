@@ -18,7 +18,7 @@ from calibrant.experiments.engines import batches, local
 from calibrant.experiments.sweep import Progress, SweepError, count_kept, sweep
 from calibrant.tables import Table, frames, write
 
-FORECASTERS = ["zoom", "foster-hart:horizon=T", "swap:cells=5"]
+FORECASTERS = ["zoom", "foster-hart:horizon=T", "swap:intervals=5"]
 STREAMS = ["drift", "iid:mean=0.3", "chaser", "quakes6h"]
 CELLS = plan(FORECASTERS, STREAMS, [200, 500], seeds=3)
 
@@ -344,7 +344,7 @@ def test_cells_that_are_the_same_are_played_once(tmp_path):
         ([Cell("zoom", "drft", 10)], {}, "stream must be one of"),
         ([Cell("zoom", "iid:mean=3", 10)], {}, "mean must be a number"),
         ([Cell("zoom", "corrupted:budget=90", n) for n in (1000, 100)], {}, "budget must be"),
-        ([Cell("foster-hart:cells=0", "drift", 10)], {}, "cells must be an integer"),
+        ([Cell("foster-hart:gaps=0", "drift", 10)], {}, "gaps must be an integer"),
         ([Cell("refined:deviation=C", "chaser", 10)], {}, "needs C"),
         ([Cell("refined:deviation=C", "quakes6h", 10)], {}, "needs C"),
         ([Cell("zoom", "quakes6h", 10**6)], {}, "'quakes6h' has 15838 rounds, not 1000000"),

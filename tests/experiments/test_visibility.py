@@ -77,7 +77,7 @@ def test_the_cap_of_msmwc():
     T = cap_end(claim)
 
     def enough(T):
-        cells = Interval.for_deviation(0.8 / math.pi * T, T).cells
+        cells = Interval.for_deviation(0.8 / math.pi * T, T).intervals
         return T / cells >= 64**2 * math.log(2 * cells * T)
 
     assert enough(T)

@@ -34,7 +34,7 @@ def random_stream(number, rounds):
 
 
 def partition(number, *, domain="p", low=0.0, high=None):
-    """Return partition `number`, of 2 to 200 cells: a uniform one or one with bands, in turn."""
+    """Return partition `number`, of 2 to 200 intervals: uniform and with bands, in turn."""
     random = np.random.default_rng([number, 77])
     if number % 2:
         return uniform(int(random.integers(2, 201)), low, high, domain=domain)

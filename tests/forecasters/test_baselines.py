@@ -24,12 +24,12 @@ def test_running_mean_agrees_with_its_twin(number):
     assert RunningMean().run(outcomes).tolist() == pytest.approx(running_mean(outcomes), abs=1e-14)
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 10, 47])
-def test_foster_hart_agrees_with_its_twin_bit_for_bit(cells):
+@pytest.mark.parametrize("gaps", [1, 2, 3, 10, 47])
+def test_foster_hart_agrees_with_its_twin_bit_for_bit(gaps):
     for number in range(40):
         outcomes = random_stream(number, 700)
-        predictions = FosterHart(cells, seed=number).run(outcomes)
-        assert predictions.tolist() == foster_hart(outcomes.tolist(), cells, number)
+        predictions = FosterHart(gaps, seed=number).run(outcomes)
+        assert predictions.tolist() == foster_hart(outcomes.tolist(), gaps, number)
 
 
 def test_epoch_clips_by_the_printed_angle():
@@ -42,7 +42,7 @@ def test_epoch_clips_by_the_printed_angle():
 def test_arguments_are_checked():
     with pytest.raises(ValueError, match=r"measure must be one of 'l2', 'kl', got 'l3'"):
         Epoch("l3")
-    with pytest.raises(ValueError, match=r"cells must be an integer in \[1, "):
+    with pytest.raises(ValueError, match=r"gaps must be an integer in \[1, "):
         FosterHart(0)
     with pytest.raises(ValueError, match=r"horizon must be an integer at least 1, got 0"):
         FosterHart.for_horizon(0)

@@ -41,9 +41,9 @@ def test_agrees_with_its_twin(number, constants):
 @pytest.mark.parametrize("number", range(4))
 def test_agrees_with_its_twin_over_blocks(number, constants):
     forecaster = Interval(constants=constants, seed=number)
-    cells = {64: 4, 512: 8, 4096: 16}
+    intervals = {64: 4, 512: 8, 4096: 16}
     # 64 and 512 rounds are two blocks; the rest is in the third.
-    assert_same(forecaster, stream(number, 700), lambda T: uniform(cells[T]).edges)
+    assert_same(forecaster, stream(number, 700), lambda T: uniform(intervals[T]).edges)
 
 
 def test_rates_fall_as_in_the_twin():
@@ -63,17 +63,17 @@ def test_no_outcome_pays_the_experts(number):
         w = forecaster._get_state()["w"]
         phi = w[::2] - w[1::2]
         points, shares = forecaster.distribution()
-        cells = [int(np.flatnonzero(edges[1:] == point)[0]) for point in points]
-        u = edges[cells[-1]]
-        if len(cells) == 1:
-            u = edges[-1] if phi[-1] <= 0 and cells[0] == len(cut) - 1 else edges[0]
+        intervals = [int(np.flatnonzero(edges[1:] == point)[0]) for point in points]
+        u = edges[intervals[-1]]
+        if len(intervals) == 1:
+            u = edges[-1] if phi[-1] <= 0 and intervals[0] == len(cut) - 1 else edges[0]
         for outcome in (0.0, 0.5, 1.0):
-            assert (shares * phi[cells]).sum() * (u - outcome) <= 1e-15
+            assert (shares * phi[intervals]).sum() * (u - outcome) <= 1e-15
         forecaster.update(y)
 
 
 @pytest.mark.parametrize("mean", [0.05, 0.3, 0.5, 0.85])
-def test_cells_far_from_the_mean_are_left_alone(mean):
+def test_intervals_far_from_the_mean_are_left_alone(mean):
     """Lemma `visit_number_control_Cal1_main`: n_J is of order iota / d_J^2, whatever T.
 
     Of the rounds P_t spends on J, M on average, those with the true mean on one side earn one
@@ -84,29 +84,29 @@ def test_cells_far_from_the_mean_are_left_alone(mean):
     d M / 2 <= 16 ln(dT) + iota/3 + sqrt(M iota/2) gives
     M <= 4 (16 ln(dT) + iota)/d + 8 iota/d^2; n is at most M + sqrt(2 M iota) + iota.
     """
-    cells = 20
-    edges = np.linspace(0, 1, cells + 1)
+    intervals = 20
+    edges = np.linspace(0, 1, intervals + 1)
     d = np.maximum(np.maximum(edges[:-1] - mean, mean - edges[1:]), 0)
     far = d >= 1 / 15
     for T in (10_000, 40_000, 160_000):
         outcomes = np.random.default_rng([T, int(100 * mean)]).random(T) < mean
-        predictions = Interval(cells, horizon=T, seed=1).run(outcomes)
-        n = np.array([(predictions == z).sum() for z in uniform(cells).edges[1:]])
-        iota, log_dT = math.log(T / 0.001), math.log(2 * cells * T)
+        predictions = Interval(intervals, horizon=T, seed=1).run(outcomes)
+        n = np.array([(predictions == z).sum() for z in uniform(intervals).edges[1:]])
+        iota, log_dT = math.log(T / 0.001), math.log(2 * intervals * T)
         M = 4 * (16 * log_dT + iota) / d[far] + 8 * iota / d[far] ** 2
         assert (n[far] <= M + np.sqrt(2 * M * iota) + iota).all()
 
 
-def test_cells_for_a_deviation():
+def test_intervals_for_a_deviation():
     T, C, delta = 100_000, 50.0, 0.01
     iota = math.log(T / delta)
     first = math.sqrt(T / (iota * math.log(T)))
     second = (T**2 / (iota * (1 + C) * math.log(T))) ** (1 / 3)
     assert second > first
-    assert Interval.for_deviation(C, T, delta=delta).cells == math.ceil(first)
+    assert Interval.for_deviation(C, T, delta=delta).intervals == math.ceil(first)
     second = (T**2 / (iota * (1 + T) * math.log(T))) ** (1 / 3)
-    assert Interval.for_deviation(T, T, delta=delta).cells == math.ceil(second)
-    assert Interval.for_deviation(0, 2).cells == 1
+    assert Interval.for_deviation(T, T, delta=delta).intervals == math.ceil(second)
+    assert Interval.for_deviation(0, 2).intervals == 1
     again = Interval.for_deviation(3, 50, constants="paper", seed=4)
     assert (again.horizon, again.constants, again.seed) == (50, "paper", 4)
 
@@ -114,11 +114,14 @@ def test_cells_for_a_deviation():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"cells": 0}, "cells must be an integer in .*, got 0"),
-        ({"cells": 2.0}, "cells must be an integer"),
+        ({"intervals": 0}, "intervals must be an integer in .*, got 0"),
+        ({"intervals": 2.0}, "intervals must be an integer"),
         ({"horizon": 0}, "horizon must be an integer in .*, got 0"),
         ({"partition": [0, 1]}, "partition must be a Partition"),
-        ({"partition": uniform(3), "cells": 3}, "cells must be None when a partition is given"),
+        (
+            {"partition": uniform(3), "intervals": 3},
+            "intervals must be None when a partition is given",
+        ),
         ({"partition": uniform(3, 0.1)}, "partition must cover .* got 0.1 to 1.0"),
         ({"constants": "best"}, "constants must be one of 'paper', 'tuned', got 'best'"),
     ],

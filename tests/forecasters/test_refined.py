@@ -68,7 +68,7 @@ def test_a_long_epoch_is_cut_as_the_twin_cuts_it(measure, constants, C):
 
 
 def test_tuned_predicts_the_mean_so_far():
-    """A cell edge lies at the mean, and the cells on both sides of it predict it."""
+    """An edge lies at the mean, and the intervals on both sides of it predict it."""
     outcomes = iid(1022, mean=0.37, seed=2).outcomes
     forecaster = Refined(seed=2)
     forecaster.run(outcomes)

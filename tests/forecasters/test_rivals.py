@@ -62,54 +62,59 @@ def test_exponential_window_agrees_with_its_twin(halflife):
         assert predictions.tolist() == pytest.approx(twin, abs=1e-12)
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 10, 47])
-def test_foster_1999_agrees_with_its_twin_bit_for_bit(cells):
+@pytest.mark.parametrize("bins", [1, 2, 3, 10, 47])
+def test_foster_1999_agrees_with_its_twin_bit_for_bit(bins):
     for number in STREAMS:
         outcomes = random_stream(number, 300)
-        predictions = Foster1999(cells, seed=number).run(outcomes)
-        assert predictions.tolist() == naive.foster_1999(outcomes.tolist(), cells, number)
+        predictions = Foster1999(bins, seed=number).run(outcomes)
+        assert predictions.tolist() == naive.foster_1999(outcomes.tolist(), bins, number)
 
 
 @pytest.mark.parametrize("rate", [None, 0.05, 3.0])
-@pytest.mark.parametrize("cells", [1, 2, 3, 10, 47])
-def test_abernethy_bartlett_hazan_agrees_with_its_twin_bit_for_bit(cells, rate):
+@pytest.mark.parametrize("gaps", [1, 2, 3, 10, 47])
+def test_abernethy_bartlett_hazan_agrees_with_its_twin_bit_for_bit(gaps, rate):
     for number in STREAMS:
         outcomes = random_stream(number, 300)
-        predictions = AbernethyBartlettHazan(cells, rate=rate, seed=number).run(outcomes)
-        twin = naive.abernethy_bartlett_hazan(outcomes.tolist(), cells, rate, number)
+        predictions = AbernethyBartlettHazan(gaps, rate=rate, seed=number).run(outcomes)
+        twin = naive.abernethy_bartlett_hazan(outcomes.tolist(), gaps, rate, number)
         assert predictions.tolist() == twin
 
 
-@pytest.mark.parametrize(("cells", "rate"), [(2, 1.0), (3, None), (10, 1.0), (10, None), (23, 5.0)])
-def test_foster_vohra_agrees_with_its_twin(cells, rate):
+@pytest.mark.parametrize(("bins", "rate"), [(2, 1.0), (3, None), (10, 1.0), (10, None), (23, 5.0)])
+def test_foster_vohra_agrees_with_its_twin(bins, rate):
     """The twin solves a linear system with subtractions, so its last digits are not to be had."""
     for number in STREAMS:
         outcomes = random_stream(number, 200)
-        predictions, distributions = FosterVohra(cells, rate=rate, seed=number).trace(outcomes)
-        twin, weights = naive.foster_vohra(outcomes.tolist(), cells, rate, number)
+        predictions, distributions = FosterVohra(bins, rate=rate, seed=number).trace(outcomes)
+        twin, weights = naive.foster_vohra(outcomes.tolist(), bins, rate, number)
         assert predictions.tolist() == pytest.approx(twin, abs=1e-12)
         assert np.abs(distributions.weights.reshape(weights.shape) - weights).max() < 1e-9
 
 
-@pytest.mark.parametrize(("cells", "width"), [(1, 0.5), (8, 0.1), (33, 0.02), (50, 2.0)])
+@pytest.mark.parametrize(("gaps", "width"), [(1, 0.5), (8, 0.1), (33, 0.02), (50, 2.0)])
 @pytest.mark.parametrize("cls", [K29, K29Star])
-def test_k29_agrees_with_its_twin_bit_for_bit(cls, cells, width):
+def test_k29_agrees_with_its_twin_bit_for_bit(cls, gaps, width):
     for number in STREAMS:
         outcomes = random_stream(number, 50)
-        predictions = cls(cells, width=width).run(outcomes)
-        twin = naive.k29(outcomes.tolist(), cells, width, cls is K29Star)
+        predictions = cls(gaps, width=width).run(outcomes)
+        twin = naive.k29(outcomes.tolist(), gaps, width, cls is K29Star)
         assert predictions.tolist() == twin
 
 
-@pytest.mark.parametrize("cells", [1, 2, 3, 10, 47])
-def test_aosa_agrees_with_its_twin_bit_for_bit(cells):
+@pytest.mark.parametrize("gaps", [1, 2, 3, 10, 47])
+def test_aosa_agrees_with_its_twin_bit_for_bit(gaps):
     for number in STREAMS:
         outcomes = random_stream(number, 150)
-        predictions = AOSA(cells).run(outcomes)
-        assert predictions.tolist() == naive.aosa(outcomes.tolist(), cells)[0]
+        predictions = AOSA(gaps).run(outcomes)
+        assert predictions.tolist() == naive.aosa(outcomes.tolist(), gaps)[0]
 
 
 # -- what is proved --------------------------------------------------------------------------------
+
+
+def size_of(forecaster):
+    """Return N, the number of bins or of a grid's gaps."""
+    return forecaster.bins if hasattr(forecaster, "bins") else forecaster.gaps
 
 
 def foster_1999_bound(T, N):
@@ -144,12 +149,13 @@ def foster_hart_bound(T, N):
     ],
 )
 def test_cal1_is_of_order_two_thirds_against_adversaries(cls, bound, T, adversary):
-    """With T^(1/3) cells each bound is c T^(2/3), c at most 2.3; measured are 0.1 to 0.8."""
+    """With N = T^(1/3) each bound is c T^(2/3), c at most 2.3; measured are 0.1 to 0.8."""
     for seed in range(3):
         forecaster = cls.for_horizon(T, seed=seed)
-        assert bound(T, forecaster.cells) <= 2.4 * T ** (2 / 3)
+        N = size_of(forecaster)
+        assert bound(T, N) <= 2.4 * T ** (2 / 3)
         game = play(forecaster, adversary(), T)
-        assert cal1(game.predictions, game.outcomes) <= bound(T, forecaster.cells)
+        assert cal1(game.predictions, game.outcomes) <= bound(T, N)
 
 
 def test_foster_vohra_keeps_its_regret_bound():
@@ -158,14 +164,14 @@ def test_foster_vohra_keeps_its_regret_bound():
     Two hostile streams, and two on which a forecaster that learns nothing has a regret of
     T/8 * 0.875 = 546 where 201 is allowed.
     """
-    T, cells = 5000, 8
-    pairs = math.log(cells * (cells - 1))
+    T, bins = 5000, 8
+    pairs = math.log(bins * (bins - 1))
     eta = math.sqrt(2 * pairs / T)
-    hostile = [play(FosterVohra(cells, rate=eta), make(), T) for make in ADVERSARIES.values()]
+    hostile = [play(FosterVohra(bins, rate=eta), make(), T) for make in ADVERSARIES.values()]
     for outcomes in [game.outcomes for game in hostile] + [np.zeros(T), np.ones(T)]:
-        _, distributions = FosterVohra(cells, rate=eta).trace(outcomes)
-        p = distributions.weights.reshape(T, cells)
-        losses = ((np.arange(cells) + 0.5) / cells - outcomes[:, None]) ** 2
+        _, distributions = FosterVohra(bins, rate=eta).trace(outcomes)
+        p = distributions.weights.reshape(T, bins)
+        losses = ((np.arange(bins) + 0.5) / bins - outcomes[:, None]) ** 2
         regret = (p * losses).sum(axis=0)[:, None] - p.T @ losses
         assert regret.max() <= math.sqrt(2 * T * pairs)
 
@@ -182,7 +188,7 @@ def test_k29_keeps_its_residuals_short_in_the_kernels_space(cls, variance, adver
     """
     for T in (1000, 30_000):
         forecaster = cls.for_horizon(T, width=0.2)
-        N, width = forecaster.cells, forecaster.width
+        N, width = forecaster.gaps, forecaster.width
         game = play(forecaster, adversary(), T)
         at = np.rint(game.predictions * N).astype(int)
         residuals = np.bincount(at, game.outcomes - game.predictions, minlength=N + 1)
@@ -232,14 +238,14 @@ def test_aosa_keeps_near_calibration(T, adversary):
         (lambda: SlidingWindow(2.5), r"window must be an integer in \[1, "),
         (lambda: ExponentialWindow(0), r"halflife must be a number in \[0.01, "),
         (lambda: ExponentialWindow("x"), r"halflife must be a number in \[0.01, "),
-        (lambda: Foster1999(0), r"cells must be an integer in \[1, "),
-        (lambda: FosterVohra(5000), r"cells must be an integer in \[1, 4096\], got 5000"),
+        (lambda: Foster1999(0), r"bins must be an integer in \[1, "),
+        (lambda: FosterVohra(5000), r"bins must be an integer in \[1, 4096\], got 5000"),
         (lambda: FosterVohra(rate=0), r"rate must be a number in \[1e-09, "),
-        (lambda: AbernethyBartlettHazan(0), r"cells must be an integer in \[1, "),
+        (lambda: AbernethyBartlettHazan(0), r"gaps must be an integer in \[1, "),
         (lambda: AbernethyBartlettHazan(rate=-1), r"rate must be a number in \[1e-09, "),
-        (lambda: K29(cells=0), r"cells must be an integer in \[1, "),
+        (lambda: K29(gaps=0), r"gaps must be an integer in \[1, "),
         (lambda: K29Star(width=math.nan), r"width must be a number in \[1e-06, "),
-        (lambda: AOSA(0), r"cells must be an integer in \[1, "),
+        (lambda: AOSA(0), r"gaps must be an integer in \[1, "),
     ],
 )
 def test_arguments_are_checked(make, message):
@@ -251,7 +257,7 @@ def test_arguments_are_checked(make, message):
     "cls", [Foster1999, FosterVohra, AbernethyBartlettHazan, K29, K29Star, AOSA]
 )
 def test_horizons_are_checked(cls):
-    assert cls.for_horizon(1).cells >= 1
+    assert size_of(cls.for_horizon(1)) >= 1
     with pytest.raises(ValueError, match="horizon must be an integer"):
         cls.for_horizon(0)
 
@@ -275,7 +281,7 @@ def test_horizons_are_checked(cls):
         (AbernethyBartlettHazan(4), change_array("theta", 4, 0.5)),
         (AbernethyBartlettHazan(4), change_array("theta", 2, 1.5)),
         (K29(4), change_array("S", 0, math.nan)),
-        (K29(4), lambda parts: parts["parameters"].update(cells=5)),
+        (K29(4), lambda parts: parts["parameters"].update(gaps=5)),
         (AOSA(4), change_array("alpha", 0, 1.0)),
         (AOSA(4), change_array("alpha", 4, -1.0)),
     ],

@@ -123,7 +123,7 @@ def test_forged_lengths_are_refused(arrays):
         (Epoch(), set_state("total", 1.0)),
         (FosterHart(4), change_array("S", 0, 1.0)),
         (FosterHart(4), change_array("S", 4, -1.0)),
-        (FosterHart(4), lambda parts: parts["parameters"].update(cells=5)),
+        (FosterHart(4), lambda parts: parts["parameters"].update(gaps=5)),
     ],
 )
 def test_forged_states_of_others_are_refused(forecaster, change):

@@ -54,7 +54,7 @@ def assert_same(forecaster, outcomes, points_for):
     """The forecaster and its twin draw the same and weigh the same to 1e-9, round by round.
 
     The twin is shown the forecaster's P_t once it has found its own: from one round to the next,
-    differences grow by a factor of the order of the number of cells, because a small change of
+    differences grow by a factor of the order of the number of intervals, because a small change of
     an aim shifts much of the mass, and soon nothing would be left of any two floating-point runs.
     """
     draws = Draws(forecaster.seed)
@@ -74,7 +74,7 @@ def assert_same(forecaster, outcomes, points_for):
         forecaster.update(y)
         twin.learn(P, int(drawn), y)
         seen.append(y)
-        if forecaster.cells is forecaster.partition is None and len(seen) == T:
+        if forecaster.intervals is forecaster.partition is None and len(seen) == T:
             T *= 8
             points = np.asarray(points_for(T))
             twin = SwapTwin(points, forecaster.loss, sum(seen) / len(seen))
@@ -109,7 +109,7 @@ def test_agrees_with_its_twin_over_blocks(number, loss):
 
 def test_the_grid_of_the_log_loss():
     K = 5
-    predictions = set(Swap("log", cells=K, seed=1).run(stream(1, 5000)).tolist())
+    predictions = set(Swap("log", intervals=K, seed=1).run(stream(1, 5000)).tolist())
     grid = [math.sin(math.pi / 20) ** 2, math.cos(math.pi / 20) ** 2]
     grid += [math.sin(math.pi * i / 10) ** 2 for i in range(1, K)]
     assert all(min(abs(p - z) for z in grid) < 1e-15 for p in predictions)
@@ -133,7 +133,7 @@ def test_the_distribution_is_stationary(number, loss):
 
 def test_a_periodic_class_is_solved():
     """Outcomes that send 0 to 1 and 1 to 0: power iteration would never settle."""
-    forecaster = Swap(cells=1, seed=0)
+    forecaster = Swap(intervals=1, seed=0)
     forecaster._set_state(
         {**forecaster._get_state(), "A": np.array([1.0, 0.0]), "G": np.array([3.0, 3.0])}
     )
@@ -144,7 +144,7 @@ def test_a_periodic_class_is_solved():
 
 def test_of_several_closed_classes_the_first_is_taken():
     """From 1/2 the chain may be caught in 0 or in 1; from 1 only there."""
-    forecaster = Swap(cells=2, seed=0)
+    forecaster = Swap(intervals=2, seed=0)
     state = {
         **forecaster._get_state(), "A": np.array([0.0, 0.75, 1.0]), "G": np.ones(3), "last": 1
     }  # fmt: skip
@@ -166,7 +166,7 @@ def test_of_several_closed_classes_the_first_is_taken():
 
 def test_a_tiny_way_out_is_a_way_out():
     """The larger probability does not lead to the closed class: 1/2 leaks into 1 for good."""
-    forecaster = Swap(cells=2, seed=0)
+    forecaster = Swap(intervals=2, seed=0)
     forecaster._set_state(
         {
             **forecaster._get_state(),
@@ -183,7 +183,7 @@ def test_ewoo_stays_inside(number):
     """Lemma `range_ast`: 1/(T + 1) <= a_s <= 1 - 1/(T + 1) in every one of T rounds."""
     T = 300
     outcomes = [np.zeros(T), np.ones(T), stream(number, T)][number % 3]
-    forecaster = Swap("log", cells=2 + number, horizon=T, seed=number)
+    forecaster = Swap("log", intervals=2 + number, horizon=T, seed=number)
     for y in outcomes:
         # Before round t the lemma's proof gives 1/(t + 2), t rounds having been played.
         bound = 1 / (forecaster.rounds + 2)
@@ -257,7 +257,7 @@ def test_the_twin_tells_the_losses_apart():
     assert action([(1.0, 1.0)], "squared") == 1.0
     assert action([(1.0, 1.0)], "log") == 2 / 3
     for loss in ("squared", "log"):
-        forecaster = Swap(loss, cells=4, seed=0)
+        forecaster = Swap(loss, intervals=4, seed=0)
         forecaster.update(1.0)
         assert actions(forecaster).max() == action([(1.0, 1.0)], loss)
 
@@ -266,10 +266,13 @@ def test_the_twin_tells_the_losses_apart():
     ("arguments", "message"),
     [
         ({"loss": "brier"}, "loss must be one of 'squared', 'log', got 'brier'"),
-        ({"cells": 0}, "cells must be an integer in .*, got 0"),
-        ({"loss": "log", "cells": 1}, "cells must be an integer in .2, .*, got 1"),
+        ({"intervals": 0}, "intervals must be an integer in .*, got 0"),
+        ({"loss": "log", "intervals": 1}, "intervals must be an integer in .2, .*, got 1"),
         ({"horizon": -3}, "horizon must be an integer in .*, got -3"),
-        ({"partition": uniform(3), "cells": 3}, "cells must be None when a partition is given"),
+        (
+            {"partition": uniform(3), "intervals": 3},
+            "intervals must be None when a partition is given",
+        ),
         ({"loss": "log", "partition": uniform(3)}, r"inside \(0, 1\) .* got 0.0 to 1.0"),
         ({"loss": "log", "partition": refined(1, 0.1, 2, 1, low=0.1, domain="theta")}, "inside"),
     ],

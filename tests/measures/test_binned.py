@@ -54,7 +54,7 @@ def test_one_prediction_a_bin_gives_the_published_estimator():
 def test_debiased_has_no_bias_and_the_plain_square_has():
     # Perfect calibration with p = 0.5, 0.3: the truth is 0. The plain square has mean
     # sum w p(1-p)/n = (0.25 + 0.21) / 2 / 50 = 0.0046. Each of 4000 trials of the debiased one
-    # has standard deviation below 0.0065 (0.0046 * sqrt(2) for two cells' chi-squares), so four
+    # has standard deviation below 0.0065 (0.0046 * sqrt(2) for two bins' chi-squares), so four
     # standard errors are 4 * 0.0065 / sqrt(4000) = 0.00041.
     rng = np.random.default_rng(7)
     predictions = np.repeat([0.5, 0.3], 50)

@@ -44,7 +44,7 @@ def test_smooth_calibration_of_one_prediction_and_of_none():
 @given(data=rounds(low=1, high=6))
 @settings(repeatable, max_examples=20)
 def test_smece_equals_quadrature(data):
-    # The quadrature's own error: its bisection stops at 1e-6, its 20,000 cells resolve bandwidths
+    # The quadrature's own error: its bisection stops at 1e-6, its 20,000 bins resolve bandwidths
     # above 1e-3 or so; below, only the bracket of the documentation is asserted.
     got = smece(*data)
     assert 0.0 <= got <= cal1(*data) / len(data[0]) + 1e-9

@@ -27,18 +27,18 @@ def running_mean(outcomes):
     return [(1 + sum(outcomes[:t])) / (2 + t) for t in range(len(outcomes))]
 
 
-def foster_hart(outcomes, cells, seed):
+def foster_hart(outcomes, gaps, seed):
     """Return predictions; the point or the pair is found by bisection from both ends."""
     draws = Draws(seed)
-    bias = dict.fromkeys(range(cells + 1), 0.0)
+    bias = dict.fromkeys(range(gaps + 1), 0.0)
     predictions = []
     for y in outcomes:
         if bias[0] == 0:
             pair = (0,)
-        elif bias[cells] == 0:
-            pair = (cells,)
+        elif bias[gaps] == 0:
+            pair = (gaps,)
         else:
-            low, high = 0, cells
+            low, high = 0, gaps
             while high - low > 1 and bias[(low + high) // 2] != 0:
                 middle = (low + high) // 2
                 low, high = (low, middle) if bias[middle] > 0 else (middle, high)
@@ -49,6 +49,6 @@ def foster_hart(outcomes, cells, seed):
             down, up = abs(bias[pair[0]]), abs(bias[pair[1]])
             weights = [up / (down + up), down / (down + up)]
         chosen = draws.choose(pair, weights)
-        predictions.append(chosen / cells)
-        bias[chosen] += chosen / cells - y
+        predictions.append(chosen / gaps)
+        bias[chosen] += chosen / gaps - y
     return predictions

@@ -43,7 +43,7 @@ class Experts:
 
 
 class Interval:
-    """One block of Algorithm `cal1_knownC` on cells between `edges`."""
+    """One block of Algorithm `cal1_knownC` on the intervals between `edges`."""
 
     def __init__(self, edges, T, cap, correction, *, y_hat=None, trust=0.5):
         self.edges = np.asarray(edges)
@@ -58,7 +58,7 @@ class Interval:
         return self.experts.w[: self.N] - self.experts.w[self.N :]
 
     def place(self):
-        """Return the cells played, their probabilities, and the point they are charged for."""
+        """Return the intervals played, their probabilities, and the point they are charged for."""
         phi = self.phi()
         if phi[0] > 0:
             return [0], [1.0], self.edges[0]
@@ -71,11 +71,11 @@ class Interval:
         share = abs(phi[right]) / (abs(phi[left]) + abs(phi[right]))
         return [left, right], [share, 1 - share], self.edges[right]
 
-    def learn(self, cells, probabilities, u, y):
+    def learn(self, intervals, probabilities, u, y):
         gain = np.zeros(2 * self.N)
-        for cell, probability in zip(cells, probabilities, strict=True):
-            gain[cell] = probability * (u - y)
-            gain[self.N + cell] = -probability * (u - y)
+        for i, probability in zip(intervals, probabilities, strict=True):
+            gain[i] = probability * (u - y)
+            gain[self.N + i] = -probability * (u - y)
         self.experts.learn(-gain)
 
 
@@ -87,11 +87,11 @@ def interval(outcomes, edges_for, horizon, constants, seed):
     draws, seen = Draws(seed), []
     predictions, distributions = [], []
     for y in outcomes:
-        cells, probabilities, u = block.place()
-        points = [block.edges[cell + 1] for cell in cells]
+        intervals, probabilities, u = block.place()
+        points = [block.edges[i + 1] for i in intervals]
         predictions.append(draws.choose(points, probabilities))
         distributions.append((points, probabilities))
-        block.learn(cells, probabilities, u, y)
+        block.learn(intervals, probabilities, u, y)
         seen.append(y)
         if horizon is None and len(seen) == T:
             T *= 8

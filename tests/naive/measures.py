@@ -14,16 +14,16 @@ from scipy.optimize import linprog
 Rounds = Sequence[float]
 
 
-def exact_cells(predictions: Rounds, outcomes: Rounds, weights: Rounds | None = None):
+def exact_points(predictions: Rounds, outcomes: Rounds, weights: Rounds | None = None):
     """Return {p: (n, s)} in exact fractions."""
-    cells: dict[Fraction, list[Fraction]] = {}
+    points: dict[Fraction, list[Fraction]] = {}
     weights = [1.0] * len(predictions) if weights is None else weights
     for p, y, w in zip(predictions, outcomes, weights, strict=True):
         if w > 0:
-            cell = cells.setdefault(Fraction(float(p)), [Fraction(0), Fraction(0)])
-            cell[0] += Fraction(float(w))
-            cell[1] += Fraction(float(w)) * Fraction(float(y))
-    return cells
+            point = points.setdefault(Fraction(float(p)), [Fraction(0), Fraction(0)])
+            point[0] += Fraction(float(w))
+            point[1] += Fraction(float(w)) * Fraction(float(y))
+    return points
 
 
 def kl(rho: Fraction, p: Fraction) -> float:
@@ -54,7 +54,7 @@ def klcal(predictions, outcomes, weights=None):
 
 
 def _of(predictions, outcomes, weights=None):
-    return exact_cells(predictions, outcomes, weights).items()
+    return exact_points(predictions, outcomes, weights).items()
 
 
 def flat(pairs, outcomes):
@@ -119,9 +119,9 @@ def smoothed_residual(predictions, outcomes, sigma, places):
     return density / len(outcomes)
 
 
-def smece(predictions, outcomes, cells=20_000):
+def smece(predictions, outcomes, bins=20_000):
     """Solve sigma = integral of |smoothed residual| by the midpoint rule and bisection."""
-    places = (np.arange(cells) + 0.5) / cells
+    places = (np.arange(bins) + 0.5) / bins
     low, high = 0.0, 1.0
     while high - low > 1e-6:
         sigma = (low + high) / 2
@@ -213,15 +213,15 @@ def decision_loss(predictions, outcomes):
 
     The reports q are all predictions and all rates; nothing is assumed about convexity.
     """
-    cells = {float(p): (float(n), float(s)) for p, (n, s) in _of(predictions, outcomes)}
-    if not cells:
+    points = {float(p): (float(n), float(s)) for p, (n, s) in _of(predictions, outcomes)}
+    if not points:
         return 0.0
-    rates = {p: s / n for p, (n, s) in cells.items()}
-    reports = sorted(set(cells) | set(rates.values()))
+    rates = {p: s / n for p, (n, s) in points.items()}
+    reports = sorted(set(points) | set(rates.values()))
     at = {q: i for i, q in enumerate(reports)}
     size = len(reports)
     gain = np.zeros(2 * size)  # S(., 0), then S(., 1)
-    for p, (n, s) in cells.items():
+    for p, (n, s) in points.items():
         for report, sign in ((rates[p], 1.0), (p, -1.0)):
             gain[at[report]] += sign * (n - s)
             gain[size + at[report]] += sign * s
@@ -241,8 +241,8 @@ def decision_loss(predictions, outcomes):
 def swap_regret(predictions, outcomes, payoffs):
     """Return the swap regret of a decision maker with payoffs[action] = (if 0, if 1)."""
     regret = 0.0
-    for key, cell in _of(predictions, outcomes):
-        chance, n, s = float(key), float(cell[0]), float(cell[1])
+    for key, point in _of(predictions, outcomes):
+        chance, n, s = float(key), float(point[0]), float(point[1])
         chosen = max(payoffs, key=lambda u: (1 - chance) * u[0] + chance * u[1])
         best = max((n - s) * u[0] + s * u[1] for u in payoffs)
         regret += best - ((n - s) * chosen[0] + s * chosen[1])

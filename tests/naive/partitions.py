@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 
-class Cell(NamedTuple):
+class Interval(NamedTuple):
     low: Fraction
     high: Fraction
     holds_low: bool
@@ -19,11 +19,11 @@ class Cell(NamedTuple):
 
 
 def unif_part(low, high, n, holds_low, holds_high):
-    """Definition `unifpart`: inner edges open the cell on the right; in (.,.], close the left."""
+    """Definition `unifpart`: inner edges open the right interval; in (.,.], close the left."""
     edges = [low + (high - low) * Fraction(k, n) for k in range(n + 1)]
     opens = holds_low
     return [
-        Cell(
+        Interval(
             edges[k],
             edges[k + 1],
             holds_low if k == 0 else opens,
@@ -37,13 +37,13 @@ def refined(centre, r, inner, per_band, *, low, high):
     """Equation `outer_division_Cal2`, with the inner region; bands beyond the domain are empty."""
     centre, r, low, high = map(Fraction, (centre, r, low, high))
     a, b = max(centre - 2 * r, low), min(centre + 2 * r, high)
-    cells = unif_part(a, b, inner, True, True)
+    intervals = unif_part(a, b, inner, True, True)
     for q in range(200):
         near, far = (2**q - 1) * r, (2 ** (q + 1) - 1) * r
         l_far, l_near = max(a - far, low), a - near
         if l_far < l_near:
-            cells += unif_part(l_far, l_near, per_band, True, False)
+            intervals += unif_part(l_far, l_near, per_band, True, False)
         r_near, r_far = b + near, min(b + far, high)
         if r_near < r_far:
-            cells += unif_part(r_near, r_far, per_band, False, True)
-    return sorted(cells)
+            intervals += unif_part(r_near, r_far, per_band, False, True)
+    return sorted(intervals)

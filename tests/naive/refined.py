@@ -59,22 +59,22 @@ def tuned_parameters(measure, C, s, n, y_hat):
     return r, inner, max(math.ceil(B), 2 if measure == "pseudo_kl" else 1)
 
 
-def edges_of(cells):
-    return sorted({float(end) for cell in cells for end in (cell.low, cell.high)})
+def edges_of(intervals):
+    return sorted({float(end) for J in intervals for end in (J.low, J.high)})
 
 
 def anchored_edges(x, r, inner, B, low, high):
     """Return the edges of `refined`, but with the two sides of x cut apart."""
-    cells = refined(x, r, 1, B, low=low, high=high)
+    intervals = refined(x, r, 1, B, low=low, high=high)
     a, b = max(Fraction(x) - 2 * Fraction(r), low), min(Fraction(x) + 2 * Fraction(r), high)
-    cells.remove(next(cell for cell in cells if (cell.low, cell.high) == (a, b)))
+    intervals.remove(next(J for J in intervals if (J.low, J.high) == (a, b)))
     count = inner(float(b - a))
     for end, start in ((x, a), (b, x)):
         if end > start:
             share = float((Fraction(end) - Fraction(start)) / (b - a))
             parts = max(1, math.ceil(count * share - 1e-9))
-            cells += unif_part(Fraction(start), Fraction(end), parts, True, True)
-    return edges_of(cells)
+            intervals += unif_part(Fraction(start), Fraction(end), parts, True, True)
+    return edges_of(intervals)
 
 
 class Learners(Swap):
@@ -151,9 +151,9 @@ class Refined:
         elif self.swaps:
             P = self.base.place()
         else:
-            self.cells, self.shares, self.u = self.base.place()
-            for cell, share in zip(self.cells, self.shares, strict=True):
-                P[cell + self.upper[cell]] += share
+            self.intervals, self.shares, self.u = self.base.place()
+            for i, share in zip(self.intervals, self.shares, strict=True):
+                P[i + self.upper[i]] += share
         return P
 
     def learn(self, P, drawn, y):
@@ -163,7 +163,7 @@ class Refined:
             if self.swaps:
                 self.base.learn(P, drawn, y)
             else:
-                self.base.learn(self.cells, self.shares, self.u, y)
+                self.base.learn(self.intervals, self.shares, self.u, y)
         if len(self.epochs[-1]) == 2 ** len(self.epochs):
             self.open_epoch()
 

@@ -35,22 +35,22 @@ def bisect(size, sign):
     return (low, high)
 
 
-def foster_1999(outcomes, cells, seed):
+def foster_1999(outcomes, bins, seed):
     draws = Draws(seed)
-    seen = {b: [] for b in range(cells)}
+    seen = {b: [] for b in range(bins)}
 
     def excess(b):
-        return sum(seen[b]) - len(seen[b]) * ((b + 1) / cells)
+        return sum(seen[b]) - len(seen[b]) * ((b + 1) / bins)
 
     def deficit(b):
-        return len(seen[b]) * (b / cells) - sum(seen[b])
+        return len(seen[b]) * (b / bins) - sum(seen[b])
 
     predictions = []
     for y in outcomes:
-        bins = bisect(cells, lambda b: (excess(b) > 0) - (deficit(b) > 0))
-        lower = 1.0 if len(bins) == 1 else deficit(bins[1]) / (deficit(bins[1]) + excess(bins[0]))
-        b = draws.choose(bins, [lower, 1 - lower][: len(bins)])
-        predictions.append((b + 0.5) / cells)
+        pair = bisect(bins, lambda b: (excess(b) > 0) - (deficit(b) > 0))
+        lower = 1.0 if len(pair) == 1 else deficit(pair[1]) / (deficit(pair[1]) + excess(pair[0]))
+        b = draws.choose(pair, [lower, 1 - lower][: len(pair)])
+        predictions.append((b + 0.5) / bins)
         seen[b].append(y)
     return predictions
 
@@ -74,20 +74,20 @@ def abernethy_bartlett_hazan(outcomes, m, rate, seed):
     return predictions
 
 
-def foster_vohra(outcomes, cells, rate, seed):
+def foster_vohra(outcomes, bins, rate, seed):
     """Return the predictions and each round's distribution, from the matrix of regrets."""
     draws = Draws(seed)
-    x = (np.arange(cells) + 0.5) / cells
-    R = np.zeros((cells, cells))
+    x = (np.arange(bins) + 0.5) / bins
+    R = np.zeros((bins, bins))
     predictions, distributions = [], []
     for t, y in enumerate(outcomes, start=1):
-        eta = math.sqrt(2 * math.log(cells * (cells - 1)) / t) if rate is None else rate
+        eta = math.sqrt(2 * math.log(bins * (bins - 1)) / t) if rate is None else rate
         D = np.exp(eta * R)
         np.fill_diagonal(D, 0.0)
         # p_i sum_j D_ij - sum_j p_j D_ji = 0 for all i but the last, and sum p = 1.
         balance = np.diag(D.sum(axis=1)) - D.T
         balance[-1] = 1.0
-        p = np.linalg.solve(balance, np.eye(cells)[-1])
+        p = np.linalg.solve(balance, np.eye(bins)[-1])
         predictions.append(draws.choose(x.tolist(), p.tolist()))
         distributions.append(p)
         loss = (x - y) ** 2
@@ -95,23 +95,23 @@ def foster_vohra(outcomes, cells, rate, seed):
     return predictions, np.array(distributions)
 
 
-def k29(outcomes, cells, width, star):
+def k29(outcomes, gaps, width, star):
     """S(p), here `slack`, is summed over all past rounds, wherever it is asked for."""
     past = []
 
     def kernel(i, j):
-        x = abs(i - j) / cells / width
+        x = abs(i - j) / gaps / width
         return math.exp(-x * x / 2)
 
     def slack(j):
         total = 0.0
         for i, residual in past:
             total += kernel(i, j) * residual
-        return total + (kernel(j, j) * (1 - 2 * (j / cells)) / 2 if star else 0.0)
+        return total + (kernel(j, j) * (1 - 2 * (j / gaps)) / 2 if star else 0.0)
 
     predictions = []
     for y in outcomes:
-        low, high = 0, cells
+        low, high = 0, gaps
         if slack(low) > 0 and slack(high) > 0:
             low = high
         elif slack(low) < 0 and slack(high) < 0:
@@ -125,8 +125,8 @@ def k29(outcomes, cells, width, star):
             else:
                 low, high = (middle, high) if value > 0 else (low, middle)
         j = min((low, high), key=lambda end: abs(slack(end)))
-        predictions.append(j / cells)
-        past.append((j, y - j / cells))
+        predictions.append(j / gaps)
+        past.append((j, y - j / gaps))
     return predictions
 
 

@@ -3,21 +3,21 @@
 import numpy as np
 
 
-def cell_of(a, z):
-    """Return the last cell between points z that a is not left of."""
+def interval_of(a, z):
+    """Return the last interval between points z that a is not left of."""
     return min(int(np.searchsorted(z, a, side="right")) - 1, len(z) - 2)
 
 
 def round_squared(a, z):
     """Return H(a): the two points around a, mixed so that their mean is a."""
-    i = cell_of(a, z)
+    i = interval_of(a, z)
     return two_points(i, (z[i + 1] - a) / (z[i + 1] - z[i]), (a - z[i]) / (z[i + 1] - z[i]))
 
 
 def round_log(a, z):
     """Return H(a) with crossed variances, a clipped to the grid first."""
     a = min(max(a, z[0]), z[-1])
-    i = cell_of(a, z)
+    i = interval_of(a, z)
     d, b = z[i], z[i + 1]
     lower, upper = (b - a) / (b * (1 - b)), (a - d) / (d * (1 - d))
     return two_points(i, lower / (lower + upper), upper / (lower + upper))

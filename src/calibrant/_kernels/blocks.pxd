@@ -1,8 +1,8 @@
 """Blocks of rounds for a forecaster that was not told how many there will be.
 
 The first block has 64 rounds and each is eight times as long as the last, so that T^(1/3), the
-number of cells, doubles: the points of a block are among those of the next, and few restarts are
-paid for. Planning for up to eight times too many rounds at most doubles the cells.
+number of intervals, doubles: the points of a block are among those of the next, and few restarts
+are paid for. Planning for up to eight times too many rounds at most doubles the intervals.
 """
 
 from libc.math cimport cbrt, ceil
@@ -24,10 +24,10 @@ cdef inline bint block_ends(const Block *b) noexcept nogil:
     return not b.last and b.seen + 1 >= b.T
 
 
-cdef inline Py_ssize_t cells_for(double T) noexcept nogil:
+cdef inline Py_ssize_t intervals_for(double T) noexcept nogil:
     """Return ceil(T^(1/3)), and 2 at the least; a cube counts as one in spite of rounding."""
-    cdef Py_ssize_t cells = <Py_ssize_t>ceil(cbrt(T) * (1.0 - 1e-12))
-    return cells if cells > 2 else 2
+    cdef Py_ssize_t intervals = <Py_ssize_t>ceil(cbrt(T) * (1.0 - 1e-12))
+    return intervals if intervals > 2 else 2
 
 
 cdef inline bint is_block_length(const Block *b, double T) noexcept nogil:

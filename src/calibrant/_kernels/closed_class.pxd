@@ -1,7 +1,7 @@
 # A state of a Markov chain whose rows have at most two entries, side by side. The marks of the
 # search stand beside the row, so that a state is one line of cache.
 cdef struct State:
-    Py_ssize_t cell       # goes to state `cell` or `cell + 1`
+    Py_ssize_t at         # goes to state `at` or `at + 1`
     double lower          # with probability `lower` to the one
     double upper          # and `upper` to the other
     Py_ssize_t order      # when the search came here, from 1; 0 between searches

@@ -69,8 +69,8 @@ cdef Py_ssize_t chain_size(const Chain *c) noexcept nogil:
 
 cdef inline bint leaves(const Chain *c, const State *s) noexcept nogil:
     """Return whether a state on the stack has a way to a component that is complete."""
-    return (s.lower > 0.0 and not c.state[s.cell].waiting) or (
-        s.upper > 0.0 and not c.state[s.cell + 1].waiting
+    return (s.lower > 0.0 and not c.state[s.at].waiting) or (
+        s.upper > 0.0 and not c.state[s.at + 1].waiting
     )
 
 
@@ -124,7 +124,7 @@ cdef void find_closed_class(Chain *c, Py_ssize_t start) noexcept nogil:
             s.order = s.low = visited
             s.waiting = True
         if s.followed < 2:
-            to = s.cell + s.followed
+            to = s.at + s.followed
             probability = s.upper if s.followed else s.lower
             s.followed += 1
             if probability > 0.0:
@@ -155,9 +155,9 @@ cdef Py_ssize_t find_core(Chain *c) noexcept nogil:
     for i in range(c.size):
         s = &c.state[c.members[i]]
         if s.lower > 0.0:
-            c.state[s.cell].ways += 1
+            c.state[s.at].ways += 1
         if s.upper > 0.0:
-            c.state[s.cell + 1].ways += 1
+            c.state[s.at + 1].ways += 1
     for i in range(c.size):
         s = &c.state[c.members[i]]
         # A plain cycle has no such state; its last one then stands for all.
@@ -190,12 +190,12 @@ cdef void fill(Chain *c, Py_ssize_t k) noexcept nogil:
             for way in range(2):
                 share = s.share * (s.upper if way else s.lower)
                 if share > 0.0:
-                    to = &c.state[s.cell + way]
+                    to = &c.state[s.at + way]
                     if to.core:
                         row[to.place] += share
                     else:
                         to.place, to.share = root.place, share
-                        c.path[length] = s.cell + way
+                        c.path[length] = s.at + way
                         length += 1
 
 

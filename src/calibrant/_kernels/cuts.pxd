@@ -1,8 +1,8 @@
-"""Where an epoch puts its cells: the parameter sets of the paper, and the tuned ones.
+"""Where an epoch puts its intervals: the parameter sets of the paper, and the tuned ones.
 
 Symbols: s, the rounds of the epoch; n, those that y_hat is the mean of; C, the deviation; T, the
 horizon; iota = log(T/delta); theta(p) = 2 arcsin sqrt(p); [a, b], the inner region x +- 2r in which
-the truth is expected, of length I; N, its cells; B, the cells of each band around it.
+the truth is expected, of length I; N, its intervals; B, the intervals of each band around it.
 """
 
 from libc.math cimport M_PI, asin, cbrt, ceil, fmax, fmin, log, sqrt
@@ -11,7 +11,7 @@ cdef enum:
     L1 = 0
     L2 = 1
     PSEUDO_L2 = 2
-    PSEUDO_KL = 3         # the one measure whose cells are cut in angles
+    PSEUDO_KL = 3         # the one measure whose intervals are cut in angles
 
 cdef struct Cut:
     double T              # rounds that the base forecaster is to plan for
@@ -19,7 +19,7 @@ cdef struct Cut:
     double x              # y_hat in the domain
     double r
     double a, b
-    Py_ssize_t left       # inner cells left of x if x is an edge, all of them if not
+    Py_ssize_t left       # inner intervals left of x if x is an edge, all of them if not
     Py_ssize_t right
     Py_ssize_t per_band
 
@@ -75,7 +75,7 @@ cdef inline Cut paper_cut(
 
 
 cdef inline Py_ssize_t share_of(double N, double part) noexcept nogil:
-    """Return the cells of a part of the inner region, which gets one if it has any width."""
+    """Return the intervals of a part of the inner region, which gets one if it has any width."""
     return <Py_ssize_t>fmax(1.0, ceil(N * part - 1e-9)) if part > 0.0 else 0
 
 

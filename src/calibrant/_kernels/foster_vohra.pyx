@@ -1,4 +1,4 @@
-"""Foster and Vohra's forecaster: no internal regret over the middles of N cells.
+"""Foster and Vohra's forecaster: no internal regret over the middles of N bins.
 
 Symbols: x_i = (i + 1/2)/N; p, this round's distribution; R_ij, the regret for not having played j
 whenever i was played, under the squared loss; D_ij = exp(eta R_ij). With M_i = sum p_i and

@@ -4,9 +4,9 @@ from calibrant._kernels.msmwc cimport MsMwC
 from calibrant._kernels.partition cimport Partition
 
 
-# What a fresh start leans towards. Cells below y_hat start with a share `inner` (those inside
-# [a, b]) or `outer` (the others) on the expert that pushes right, cells above it on the other, and
-# the cell around it undecided: 1/2 is no leaning at all.
+# What a fresh start leans towards. Intervals below y_hat start with a share `inner` (those inside
+# [a, b]) or `outer` (the others) on the expert that pushes right, intervals above it on the other,
+# and the interval around it undecided: 1/2 is no leaning at all.
 cdef struct Lean:
     double y_hat
     double a
@@ -20,18 +20,18 @@ cdef inline Lean lean_towards(double y_hat, double trust) noexcept nogil:
 
 
 cdef class IntervalKernel(Kernel):
-    cdef Partition cells      # the partition in use, in probabilities
-    cdef MsMwC experts        # expert 2i is (cell i, +1), expert 2i + 1 is (cell i, -1)
-    cdef Py_ssize_t lo, hi    # the cells this round is played in; the same when it is one
+    cdef Partition partition  # the partition in use, in probabilities
+    cdef MsMwC experts        # expert 2i is (J_i, +1), expert 2i + 1 is (J_i, -1)
+    cdef Py_ssize_t lo, hi    # the intervals this round is played in; the same when it is one
     cdef double[2] share      # their probabilities
     cdef Py_ssize_t[2] edge   # which edges the support points are
-    cdef double u             # the probability that both cells are charged for
-    cdef double anchor        # cells from here on predict their lower end, others the upper one
+    cdef double u             # the probability that both intervals are charged for
+    cdef double anchor        # intervals from here on predict their lower end, others the upper one
 
     cdef Block block
     cdef double total         # sum of the block's outcomes
     cdef double trust         # how firmly a block starts from the mean of the last
-    cdef Py_ssize_t fixed     # cells asked for, or 0 for a number that suits T
+    cdef Py_ssize_t fixed     # intervals asked for, or 0 for a number that suits T
     cdef bint given           # was the partition given as such?
     cdef Partition spare      # the next block's partition, being built
 

@@ -6,7 +6,7 @@ class IntervalKernel(Kernel):
         self,
         seed: int,
         edges: Floats | None,
-        cells: int,
+        intervals: int,
         horizon: float,
         cap: float,
         correction: float,

@@ -1,20 +1,22 @@
-"""Interval, Algorithm `cal1_knownC`: experts that accuse each cell of predicting too high or low.
+"""Interval, Algorithm `cal1_knownC`: experts that accuse intervals of predicting too high or low.
 
-Symbols: J_i, cell i, with its prediction z_i = sup J_i; experts (i, +1) and (i, -1) with weights w;
-Phi, w_{i,+} - w_{i,-} on J_i; u, the point the cells are charged for; T, the rounds planned for.
+Symbols: J_i, interval i, with its prediction z_i = sup J_i; experts (i, +1) and (i, -1) with
+weights w; Phi, w_{i,+} - w_{i,-} on J_i; u, the point the intervals are charged for; T, the rounds
+planned for.
 
-Phi is constant on a cell, so it changes sign at an edge. Both support points of P_t are put there,
-the last point of one cell and the first of the next: the expected gain of the weighted experts is
-then exactly 0, whatever the outcome. The paper's l are gains, and MsMwC is fed their negatives.
+Phi is constant on an interval, so it changes sign at an edge. Both support points of P_t are put
+there, the last point of one interval and the first of the next: the expected gain of the weighted
+experts is then exactly 0, whatever the outcome. The paper's l are gains, and MsMwC is fed their
+negatives.
 
-A forecaster built on this one may move the prediction of the cells beyond an anchor to inf J_i.
-The two cells that touch the anchor then share a prediction, which stands in P_t once.
+A forecaster built on this one may move the prediction of the intervals beyond an anchor to inf J_i.
+The two intervals that touch the anchor then share a prediction, which stands in P_t once.
 """
 
 from libc.math cimport INFINITY
 
 from calibrant._kernels.blocks cimport (
-    FIRST, GROWTH, block_ends, cells_for, is_block_length,
+    FIRST, GROWTH, block_ends, intervals_for, is_block_length,
 )
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.msmwc cimport (
@@ -26,25 +28,25 @@ from calibrant._kernels.partition cimport (
 
 from calibrant._kernels.saved import check_names, floats, number
 
-cdef double UNIFORM = 0.5     # the trust that prefers neither expert of a cell
+cdef double UNIFORM = 0.5     # the trust that prefers neither expert of an interval
 
 
 cdef class IntervalKernel(Kernel):
     """The experts of one Interval and the partition they judge.
 
-    `edges` is a partition of [0, 1]; None stands for `cells` equal cells, and 0 of them for a
-    number that suits the horizon. Horizon 0 lets it grow with the rounds; each block then starts
+    `edges` is a partition of [0, 1]; None stands for a number of equal `intervals`, and 0 for one
+    that suits the horizon. Horizon 0 lets it grow with the rounds; each block then starts
     from the mean of the last with so much trust.
     """
 
     def __init__(
-        self, seed, edges, Py_ssize_t cells, double horizon,
+        self, seed, edges, Py_ssize_t intervals, double horizon,
         double cap, double correction, double trust,
     ):
         super().__init__(seed)
         cdef const double[::1] given
         self.experts.cap, self.experts.correction, self.trust = cap, correction, trust
-        self.fixed, self.given = cells, edges is not None
+        self.fixed, self.given = intervals, edges is not None
         self.anchor = INFINITY
         self.block.last = horizon > 0.0
         if self.given:
@@ -56,13 +58,13 @@ cdef class IntervalKernel(Kernel):
 
     def __dealloc__(self):
         msmwc_free(&self.experts)
-        partition_free(&self.cells)
+        partition_free(&self.partition)
         partition_free(&self.spare)
 
     cdef int open_block(self, double T, Lean lean) noexcept nogil:
         """Start anew on this forecaster's own partition for T rounds."""
-        cdef Py_ssize_t cells = self.fixed if self.fixed else cells_for(T)
-        if not self.given and partition_uniform(&self.spare, cells, 0.0, 1.0) < 0:
+        cdef Py_ssize_t intervals = self.fixed if self.fixed else intervals_for(T)
+        if not self.given and partition_uniform(&self.spare, intervals, 0.0, 1.0) < 0:
             return -1
         return self.begin(&self.spare, T, lean)
 
@@ -70,12 +72,12 @@ cdef class IntervalKernel(Kernel):
         cdef const double *edges = partition.edges
         cdef Py_ssize_t i
         cdef double plus, trust
-        if partition_reserve(&self.cells, partition.cells + 1.0) < 0:
+        if partition_reserve(&self.partition, partition.intervals + 1.0) < 0:
             return -1
-        if msmwc_reserve(&self.experts, 2 * partition.cells) < 0:
+        if msmwc_reserve(&self.experts, 2 * partition.intervals) < 0:
             return -1
-        partition_copy(&self.cells, partition)
-        for i in range(partition.cells):
+        partition_copy(&self.partition, partition)
+        for i in range(partition.intervals):
             plus = UNIFORM
             trust = lean.inner if lean.a <= edges[i] and edges[i + 1] <= lean.b else lean.outer
             if edges[i + 1] <= lean.y_hat:
@@ -84,7 +86,7 @@ cdef class IntervalKernel(Kernel):
                 plus = trust
             self.experts.trial[2 * i] = plus
             self.experts.trial[2 * i + 1] = 1.0 - plus
-        msmwc_begin(&self.experts, 2 * partition.cells, T)
+        msmwc_begin(&self.experts, 2 * partition.intervals, T)
         self.block.T, self.block.seen, self.total = T, 0, 0.0
         return 0
 
@@ -92,20 +94,20 @@ cdef class IntervalKernel(Kernel):
         return self.experts.w[2 * i] - self.experts.w[2 * i + 1]
 
     cdef Py_ssize_t edge_of(self, Py_ssize_t i) noexcept nogil:
-        """Return which edge cell i predicts."""
-        return i if self.cells.edges[i] >= self.anchor else i + 1
+        """Return which edge interval i predicts."""
+        return i if self.partition.edges[i] >= self.anchor else i + 1
 
     cdef int place(self) noexcept nogil:
-        cdef Py_ssize_t lo = 0, hi = self.cells.cells - 1, middle
+        cdef Py_ssize_t lo = 0, hi = self.partition.intervals - 1, middle
         cdef double below, above
         self.size = 1
         self.weights[0] = self.share[0] = 1.0
         if self.phi(lo) > 0.0:
             hi = lo
-            self.u = self.cells.edges[0]
+            self.u = self.partition.edges[0]
         elif self.phi(hi) <= 0.0:
             lo = hi
-            self.u = self.cells.edges[hi + 1]
+            self.u = self.partition.edges[hi + 1]
         else:
             while hi - lo > 1:
                 middle = (lo + hi) // 2
@@ -114,23 +116,23 @@ cdef class IntervalKernel(Kernel):
                 else:
                     lo = middle
             below, above = -self.phi(lo), self.phi(hi)
-            self.u = self.cells.edges[hi]
+            self.u = self.partition.edges[hi]
             self.share[0] = above / (below + above)
             self.share[1] = below / (below + above)
             self.edge[1] = self.edge_of(hi)
             if self.edge[1] != self.edge_of(lo):
                 self.size = 2
-                self.points[1] = self.cells.edges[self.edge[1]]
+                self.points[1] = self.partition.edges[self.edge[1]]
                 self.weights[0], self.weights[1] = self.share[0], self.share[1]
         self.edge[0] = self.edge_of(lo)
-        self.points[0] = self.cells.edges[self.edge[0]]
+        self.points[0] = self.partition.edges[self.edge[0]]
         self.lo, self.hi = lo, hi
         return 0
 
     cdef int learn(self, double y) noexcept nogil:
         cdef Py_ssize_t experts[4]
         cdef double losses[4]
-        cdef Py_ssize_t k, cell, played = 1 if self.lo == self.hi else 2
+        cdef Py_ssize_t k, i, played = 1 if self.lo == self.hi else 2
         # The weights that a block's last outcome would move are thrown away by the next.
         if block_ends(&self.block):
             return self.open_block(
@@ -138,8 +140,8 @@ cdef class IntervalKernel(Kernel):
                 lean_towards((self.total + y) / (self.block.seen + 1), self.trust),
             )
         for k in range(played):
-            cell = self.hi if k else self.lo
-            experts[2 * k], experts[2 * k + 1] = 2 * cell, 2 * cell + 1
+            i = self.hi if k else self.lo
+            experts[2 * k], experts[2 * k + 1] = 2 * i, 2 * i + 1
             losses[2 * k] = -self.share[k] * (self.u - y)
             losses[2 * k + 1] = -losses[2 * k]
         msmwc_learn(&self.experts, 2 * played, experts, losses)
@@ -148,7 +150,7 @@ cdef class IntervalKernel(Kernel):
         return 0
 
     def __sizeof__(self):
-        cdef Py_ssize_t numbers = 4 * self.experts.room + self.cells.room + self.spare.room
+        cdef Py_ssize_t numbers = 4 * self.experts.room + self.partition.room + self.spare.room
         return object.__sizeof__(self) + numbers * sizeof(double)
 
     def _get_state(self):
@@ -169,11 +171,11 @@ cdef class IntervalKernel(Kernel):
         cdef double seen = number(state, "seen", low=0.0, high=2.0**62 if self.block.last else T - 1.0)
         cdef double total = number(state, "total", low=0.0, high=seen)
         cdef double slope = number(state, "slope", low=0.0, high=self.experts.cap * (1.0 + 1e-9))
-        cdef Py_ssize_t cells = self.fixed if self.fixed else cells_for(T)
+        cdef Py_ssize_t intervals = self.fixed if self.fixed else intervals_for(T)
         if self.given:
-            cells = self.cells.cells
-        cdef const double[::1] w = floats(state, "w", size=2 * cells, low=0.0)
-        cdef const double[::1] V = floats(state, "V", size=2 * cells, low=0.0)
+            intervals = self.partition.intervals
+        cdef const double[::1] w = floats(state, "w", size=2 * intervals, low=0.0)
+        cdef const double[::1] V = floats(state, "V", size=2 * intervals, low=0.0)
         if abs(sum(state["w"]) - 1.0) > 1e-9 or min(state["w"]) <= 0.0:
             raise ValueError("saved w must be positive and sum to 1")
         if self.open_block(T, lean_towards(0.5, UNIFORM)) < 0:

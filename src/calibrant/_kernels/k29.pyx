@@ -1,6 +1,6 @@
 """Defensive forecasting, K29 and K29*, on the uniform grid j/N.
 
-Symbols: K_d, the Gaussian kernel of two points d cells apart; S_j, the sum of K (y_i - p_i) over
+Symbols: K_d, the Gaussian kernel of two points d gaps apart; S_j, the sum of K (y_i - p_i) over
 all rounds, K being the kernel of j/N and p_i. Every p_i is a grid point, so a round adds one
 multiple of the kernel to S and nothing else has to be remembered.
 """

@@ -15,6 +15,9 @@ cdef class Kernel:
     cdef double *points
     cdef double *weights
 
+    # What the class built on this kernel was given to make it; the kernel does not read it.
+    cdef public dict _given
+
     # What a forecaster is: where it places its mass, and what it makes of the outcome.
     # Both return 0, or -1 when there was no memory and nothing changed.
     cdef int place(self) noexcept nogil

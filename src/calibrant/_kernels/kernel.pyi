@@ -9,6 +9,7 @@ from calibrant._checks import Floats
 State = Mapping[str, Any]
 
 class Kernel:
+    _given: dict[str, Any]
     def __init__(self, seed: int) -> None: ...
     @property
     def rounds(self) -> int: ...

@@ -1,6 +1,6 @@
 from calibrant._checks import Floats
 
-def uniform_edges(cells: int, low: float, high: float) -> tuple[Floats, int]: ...
+def uniform_edges(intervals: int, low: float, high: float) -> tuple[Floats, int]: ...
 def refined_edges(
     centre: float,
     r: float,

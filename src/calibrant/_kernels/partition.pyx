@@ -2,7 +2,7 @@
 
 Edges are pushed from left to right, and one that is not beyond the last is dropped: regions that
 touch the end of the domain, have no width, or are thinner than floats can tell apart merge with
-their neighbour instead of leaving an empty cell.
+their neighbour instead of leaving an empty interval.
 """
 
 from libc.math cimport M_PI, fmax, fmin, ldexp, sin
@@ -11,7 +11,7 @@ from libc.string cimport memmove
 
 from calibrant._kernels.kernel cimport array_of
 
-# A radius below this share of the domain counts as this share: floats tell no finer cells apart.
+# A radius below this share of the domain counts as this share: floats tell nothing finer apart.
 cdef double FINEST = 2.0 ** -52
 
 
@@ -31,9 +31,9 @@ cdef int partition_reserve(Partition *p, double edges) noexcept nogil:
 
 
 cdef inline void push(Partition *p, double edge) noexcept nogil:
-    if edge > p.edges[p.cells]:
-        p.cells += 1
-        p.edges[p.cells] = edge
+    if edge > p.edges[p.intervals]:
+        p.intervals += 1
+        p.edges[p.intervals] = edge
 
 
 cdef void cut(Partition *p, double l, double u, Py_ssize_t N) noexcept nogil:
@@ -53,15 +53,15 @@ cdef int bands_within(double room, double r) noexcept nogil:
 
 
 cdef int partition_uniform(
-    Partition *p, Py_ssize_t cells, double low, double high
+    Partition *p, Py_ssize_t intervals, double low, double high
 ) noexcept nogil:
-    """Cut [low, high] into equal cells, [.,.) but for the last."""
-    if partition_reserve(p, <double>cells + 1.0) < 0:
+    """Cut [low, high] into equal intervals, [.,.) but for the last."""
+    if partition_reserve(p, <double>intervals + 1.0) < 0:
         return -1
-    p.cells = 0
+    p.intervals = 0
     p.edges[0] = low
-    cut(p, low, high, cells)
-    p.turn = p.cells
+    cut(p, low, high, intervals)
+    p.turn = p.intervals
     return 0
 
 
@@ -69,10 +69,10 @@ cdef int partition_refined(
     Partition *p, double centre, double r, Py_ssize_t left, Py_ssize_t right, Py_ssize_t per_band,
     bint anchored, double low, double high,
 ) noexcept nogil:
-    """Cut centre +- 2r into `left + right` cells and each band around it into `per_band`.
+    """Cut centre +- 2r into `left + right` intervals and each band around it into `per_band`.
 
     Equations `outer_division_Cal2` and `outer_division` of the paper. With `anchored`, the two
-    sides of the centre are cut apart, `left` and `right` cells each, so that the centre is an edge.
+    sides of the centre are cut apart, `left` and `right` intervals each: the centre is an edge.
     """
     cdef double a, b, far, near
     cdef int below, above, q
@@ -82,7 +82,7 @@ cdef int partition_refined(
     below, above = bands_within(a - low, r), bands_within(high - b, r)
     if partition_reserve(p, <double>(below + above) * per_band + left + right + 3.0) < 0:
         return -1
-    p.cells = 0
+    p.intervals = 0
     p.edges[0] = low
     far = low
     for q in range(below - 1, -1, -1):
@@ -94,7 +94,7 @@ cdef int partition_refined(
         cut(p, centre, b, right)
     else:
         cut(p, a, b, left + right)
-    p.turn = p.cells
+    p.turn = p.intervals
     near = b
     for q in range(1, above + 1):
         far = fmin(b + (ldexp(1.0, q) - 1.0) * r, high)
@@ -103,18 +103,18 @@ cdef int partition_refined(
     return 0
 
 
-cdef int partition_set(Partition *p, const double *edges, Py_ssize_t cells) noexcept nogil:
-    """Take over edges that increase; every inner one opens the cell on its right."""
-    if partition_reserve(p, <double>cells + 1.0) < 0:
+cdef int partition_set(Partition *p, const double *edges, Py_ssize_t intervals) noexcept nogil:
+    """Take over edges that increase; every inner one opens the interval on its right."""
+    if partition_reserve(p, <double>intervals + 1.0) < 0:
         return -1
-    memmove(p.edges, edges, (cells + 1) * sizeof(double))
-    p.cells = p.turn = cells
+    memmove(p.edges, edges, (intervals + 1) * sizeof(double))
+    p.intervals = p.turn = intervals
     return 0
 
 
 cdef int partition_copy(Partition *p, const Partition *source) noexcept nogil:
     """Make p the same as source."""
-    if partition_set(p, source.edges, source.cells) < 0:
+    if partition_set(p, source.edges, source.intervals) < 0:
         return -1
     p.turn = source.turn
     return 0
@@ -125,15 +125,15 @@ cdef void partition_as_probabilities(Partition *p) noexcept nogil:
 
     Near 0 and pi angles lie denser than probabilities: edges that fall together merge.
     """
-    cdef Py_ssize_t cells = p.cells, turn = p.turn, i
+    cdef Py_ssize_t intervals = p.intervals, turn = p.turn, i
     cdef double half = sin(p.edges[0] / 2.0)
     p.edges[0] = half * half
-    p.cells = 0
-    for i in range(1, cells + 1):
+    p.intervals = 0
+    for i in range(1, intervals + 1):
         half = sin(fmin(p.edges[i], M_PI) / 2.0)
         push(p, half * half)
         if i == turn:
-            p.turn = max(p.cells, 1)
+            p.turn = max(p.intervals, 1)
 
 
 cdef void partition_free(Partition *p) noexcept nogil:
@@ -142,16 +142,16 @@ cdef void partition_free(Partition *p) noexcept nogil:
 
 cdef object taken(Partition *p):
     """Return the edges and the turn, and free the partition."""
-    edges, turn = array_of(p.edges, p.cells + 1), p.turn
+    edges, turn = array_of(p.edges, p.intervals + 1), p.turn
     partition_free(p)
     return edges, turn
 
 
-def uniform_edges(Py_ssize_t cells, double low, double high):
+def uniform_edges(Py_ssize_t intervals, double low, double high):
     """Return the edges of a uniform partition and its turn."""
     cdef Partition p = Partition(0, 0, 0, NULL)
-    if partition_uniform(&p, cells, low, high) < 0:
-        raise MemoryError(f"no memory for {cells} cells")
+    if partition_uniform(&p, intervals, low, high) < 0:
+        raise MemoryError(f"no memory for {intervals} intervals")
     return taken(&p)
 
 
@@ -164,7 +164,7 @@ def refined_edges(
     cdef Py_ssize_t left = (inner + 1) // 2 if anchored else inner
     cdef Py_ssize_t right = left if anchored else 0
     if partition_refined(&p, centre, r, left, right, per_band, anchored, low, high) < 0:
-        raise MemoryError(f"no memory for {inner} cells and bands of {per_band}")
+        raise MemoryError(f"no memory for {inner} intervals and bands of {per_band}")
     return taken(&p)
 
 

@@ -17,7 +17,7 @@ cdef class RefinedKernel(Kernel):
 
     cdef int m                # the epoch, of s_m = 2^m rounds
     cdef int64_t seen         # rounds of it so far
-    cdef double y_hat         # the mean that its cells were cut around
+    cdef double y_hat         # the mean that its intervals were cut around
     cdef double total         # sum of the outcomes since the start
     cdef double epoch_total   # sum of the epoch's outcomes
 
@@ -34,7 +34,7 @@ cdef class RefinedKernel(Kernel):
     # The error so far: the sum over epochs of the epoch's own error.
     cdef double error_so_far(self) noexcept nogil
     cdef int open_epoch(self, int m, double y_hat) noexcept nogil
-    cdef int lay_out(self, Partition *cells, const Cut *cut) noexcept nogil
+    cdef int lay_out(self, Partition *partition, const Cut *cut) noexcept nogil
     cdef int open_interval(self, const Cut *cut) noexcept nogil
     cdef int open_swap(self, const Cut *cut, double s) noexcept nogil
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil

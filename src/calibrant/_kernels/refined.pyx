@@ -1,8 +1,8 @@
 """Refined, Algorithms `framework_non_uniform` and `framework_non_uniform_PKLCal`.
 
 Symbols: m, the epoch, which lasts s_m = 2^m rounds; y_hat, the mean outcome before it, around which
-its cells are cut; C, the deviation; T, the horizon; delta, the probability of failure. Epoch 1
-predicts 1/2; every other one starts a base forecaster from scratch on its own cells.
+its intervals are cut; C, the deviation; T, the horizon; delta, the probability of failure. Epoch 1
+predicts 1/2; every other one starts a base forecaster from scratch on its own intervals.
 
 Interval and Swap play the rounds of an epoch as they are; this kernel lays out their partition,
 draws, and keeps the error of the epoch.
@@ -27,8 +27,8 @@ from calibrant._kernels.tally cimport cal1_term, cal2_term, kl_term
 
 from calibrant._kernels.saved import check_names, floats, number, part_of
 
-# The start that an epoch of tuned Interval gives its experts: how firmly cells in the inner region
-# and in the bands trust y_hat. A deviation may have moved the truth to anywhere in the region.
+# The start that an epoch of tuned Interval gives its experts: how firmly intervals in the inner
+# region and in the bands trust y_hat. A deviation may have moved the truth to anywhere in the region.
 cdef Lean STEADY = Lean(0.0, 0.0, 0.0, 0.97, 0.9)
 cdef Lean MOVED = Lean(0.0, 0.0, 0.0, 0.5, 0.7)
 
@@ -86,13 +86,14 @@ cdef class RefinedKernel(Kernel):
             self.mass[i] = self.ones[i] = self.term[i] = 0.0
         return 0
 
-    cdef int lay_out(self, Partition *cells, const Cut *cut) noexcept nogil:
-        """Cut the cells of an epoch, with room to count what each of its points predicts."""
+    cdef int lay_out(self, Partition *partition, const Cut *cut) noexcept nogil:
+        """Cut the intervals of an epoch, with room to count what each of its points predicts."""
         if partition_refined(
-            cells, cut.x, cut.r, cut.left, cut.right, cut.per_band, self.tuned, cut.low, cut.high
+            partition, cut.x, cut.r, cut.left, cut.right, cut.per_band, self.tuned,
+            cut.low, cut.high,
         ) < 0:
             return -1
-        return self.reserve_points(cells.cells + 1)
+        return self.reserve_points(partition.intervals + 1)
 
     cdef int open_interval(self, const Cut *cut) noexcept nogil:
         cdef Lean lean = lean_towards(0.5, 0.5)
@@ -137,7 +138,9 @@ cdef class RefinedKernel(Kernel):
     cdef Py_ssize_t points_in_epoch(self) noexcept nogil:
         if self.m == 1:
             return 1
-        return (self.interval.cells.cells if self.swap is None else self.swap.grid.cells) + 1
+        if self.swap is None:
+            return self.interval.partition.intervals + 1
+        return self.swap.grid.intervals + 1
 
     cdef Py_ssize_t place_of(self, Py_ssize_t k) noexcept nogil:
         """Return which point of the epoch the k-th of the support is."""

@@ -201,7 +201,7 @@ cdef class RestartingKernel(Kernel):
         cdef Py_ssize_t kept = min(closed, <int64_t>KEPT)
         cdef const double[::1] rows = floats(state, "rows", size=kept * WIDTH, low=0.0)
         self.t, self.start, self.b, self.l, self.G = t, start, b, l, G
-        # Refined lays out its cells for the deviation that the sub-block assumes.
+        # Refined lays out its intervals for the deviation that the sub-block assumes.
         self.base.C = self.guess()
         self.base._take_over(inner)
         for k in range(closed - kept, closed):

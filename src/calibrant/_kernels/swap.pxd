@@ -7,7 +7,7 @@ from calibrant._kernels.partition cimport Partition
 cdef class SwapKernel(Kernel):
     cdef bint log_loss        # the log loss (EWOO), or the squared loss (OGD)?
     cdef Partition grid       # its edges are the points s, in probabilities
-    cdef Chain chain          # Q_t: row s mixes the ends of the cell around a_s
+    cdef Chain chain          # Q_t: row s mixes the ends of the interval around a_s
     cdef Py_ssize_t room
     cdef double *G            # mass that P_t has put on s so far
     cdef double *A            # n0 > 0: the sum of P_t(s) y; gradient descent: a_s itself
@@ -17,7 +17,7 @@ cdef class SwapKernel(Kernel):
 
     cdef Block block
     cdef double total         # sum of the block's outcomes
-    cdef Py_ssize_t fixed     # cells asked for, or 0 for a number that suits T
+    cdef Py_ssize_t fixed     # intervals asked for, or 0 for a number that suits T
     cdef bint given           # was the partition given as such?
     cdef Partition spare      # the next block's partition, being built
 

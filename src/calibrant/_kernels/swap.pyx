@@ -15,7 +15,7 @@ from libc.math cimport M_PI, fmax, fmin
 from libc.stdlib cimport free
 
 from calibrant._kernels.blocks cimport (
-    FIRST, GROWTH, block_ends, cells_for, is_block_length,
+    FIRST, GROWTH, block_ends, intervals_for, is_block_length,
 )
 from calibrant._kernels.closed_class cimport (
     State, chain_free, chain_reserve, chain_size, find_closed_class, find_stationary,
@@ -33,18 +33,18 @@ from calibrant._kernels.saved import check_names, floats, number
 cdef class SwapKernel(Kernel):
     """The learners of one Swap.
 
-    `edges` are its points; None stands for those of `cells` equal cells, and 0 of them for a
-    number that suits the horizon, which is all that the horizon decides. Horizon 0 lets it grow
-    with the rounds.
+    `edges` are its points; None stands for those of so many equal `intervals`, and 0 for a number
+    that suits the horizon, which is all that the horizon decides. Horizon 0 lets it grow with the
+    rounds.
     """
 
-    def __init__(self, seed, bint log_loss, edges, Py_ssize_t cells, double horizon):
+    def __init__(self, seed, bint log_loss, edges, Py_ssize_t intervals, double horizon):
         super().__init__(seed)
         cdef const double[::1] given
         self.log_loss = log_loss
         self.n0 = 2.0 if log_loss else 0.0
-        self.fixed, self.given = cells, edges is not None
-        self.block.last = horizon > 0.0 or self.given or cells > 0
+        self.fixed, self.given = intervals, edges is not None
+        self.block.last = horizon > 0.0 or self.given or intervals > 0
         if self.given:
             given = edges
             if partition_set(&self.spare, &given[0], given.shape[0] - 1) < 0:
@@ -74,7 +74,7 @@ cdef class SwapKernel(Kernel):
 
     cdef int open_block(self, double T, double prior) noexcept nogil:
         """Start anew on this forecaster's own points for T rounds."""
-        if not self.given and self.lay_grid(self.fixed if self.fixed else cells_for(T)) < 0:
+        if not self.given and self.lay_grid(self.fixed if self.fixed else intervals_for(T)) < 0:
             return -1
         if self.begin(&self.spare, prior) < 0:
             return -1
@@ -92,7 +92,7 @@ cdef class SwapKernel(Kernel):
         return 0
 
     cdef int begin(self, const Partition *partition, double prior) noexcept nogil:
-        cdef Py_ssize_t points = partition.cells + 1, s
+        cdef Py_ssize_t points = partition.intervals + 1, s
         if self.reserve_points(points) < 0 or partition_reserve(&self.grid, points) < 0:
             return -1
         # Last, because the chain forgets its rows when it grows.
@@ -123,9 +123,9 @@ cdef class SwapKernel(Kernel):
         """Round a_s to the two points around it: H(a_s)."""
         cdef const double *z = self.grid.edges
         cdef State *row = &self.chain.state[s]
-        cdef Py_ssize_t K = self.grid.cells, lo = row.cell, hi, middle
+        cdef Py_ssize_t K = self.grid.intervals, lo = row.at, hi, middle
         cdef double a = fmin(fmax(self.action(s), z[0]), z[K]), d, b, lower, upper
-        # Most often a_s has stayed in its cell.
+        # Most often a_s has stayed in its interval.
         if lo >= K or not (z[lo] <= a and (a < z[lo + 1] or lo == K - 1)):
             lo, hi = 0, K
             while hi - lo > 1:
@@ -139,7 +139,7 @@ cdef class SwapKernel(Kernel):
         if self.log_loss:
             lower /= b * (1.0 - b)
             upper /= d * (1.0 - d)
-        row.cell = lo
+        row.at = lo
         row.lower = lower / (lower + upper)
         row.upper = upper / (lower + upper)
 
@@ -187,8 +187,8 @@ cdef class SwapKernel(Kernel):
             "total": self.total,
             "prior": self.prior,
             "last": self.last,
-            "G": array_of(self.G, self.grid.cells + 1),
-            "A": array_of(self.A, self.grid.cells + 1),
+            "G": array_of(self.G, self.grid.intervals + 1),
+            "A": array_of(self.A, self.grid.intervals + 1),
         }
 
     def _set_state(self, state):
@@ -199,9 +199,9 @@ cdef class SwapKernel(Kernel):
         cdef double seen = number(state, "seen", low=0.0, high=2.0**62 if self.block.last else T - 1.0)
         cdef double total = number(state, "total", low=0.0, high=seen)
         cdef double prior = number(state, "prior", low=0.0, high=1.0)
-        cdef Py_ssize_t points = self.grid.cells + 1, s
+        cdef Py_ssize_t points = self.grid.intervals + 1, s
         if not self.block.last:
-            points = cells_for(T) + 1
+            points = intervals_for(T) + 1
         cdef Py_ssize_t last = int(number(state, "last", low=0, high=points - 1))
         cdef const double[::1] G = floats(state, "G", size=points, low=0.0)
         cdef const double[::1] A = floats(state, "A", size=points, low=0.0)

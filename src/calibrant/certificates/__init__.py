@@ -5,8 +5,10 @@ A certificate U(n, C) is an error that a fresh `Refined` stays below for n round
 U(n, 0) says that the world changed; `Restarting` acts on it. There are two sets of constants:
 ``"paper"``, followed through the proofs, and ``"tuned"``, measured by simulation.
 
-`form` says what a certificate looks like and reads the measured numbers; `proofs` has one function
-a measure that ends in the proved ones, over the steps in `lemmas`.
+`certificate` gives the number, and `coefficients` what it is made of. `form.py` says what a
+certificate looks like and reads the measured numbers. Who wants to know where the paper's constants
+come from reads `lemmas.py`, then `proofs.py`: each docstring is a chain of inequalities, and its
+function returns what stands at the end.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ OutcomeColumn = Annotated[
 ]
 FORECASTER = (
     "NAME, or NAME:KEY=VALUE,KEY=VALUE with parameters of its own, such as "
-    f"foster-hart:cells=46. The names: {', '.join(FORECASTERS)}."
+    f"foster-hart:gaps=46. The names: {', '.join(FORECASTERS)}."
 )
 ForecasterName = Annotated[str, typer.Option(metavar="SPEC", help=FORECASTER)]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]

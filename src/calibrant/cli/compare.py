@@ -34,7 +34,7 @@ def compare(
     forecasters: Annotated[
         list[str],
         typer.Option(
-            metavar="SPEC", help=f"zoom, foster-hart:cells=46, all, paper, rivals ... {SPECS}"
+            metavar="SPEC", help=f"zoom, foster-hart:gaps=46, all, paper, rivals ... {SPECS}"
         ),
     ] = ["all"],  # noqa: B006 - typer reads it and changes nothing
     streams: Annotated[

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 
+from calibrant.forecasters.named import FORECASTERS, RIVALS
 from calibrant.streams import names
 
 __all__ = ["FORECASTER_GROUPS", "STREAM_GROUPS", "expand", "split"]
 
-# Whoever can use the number of rounds is told it: that is how their bounds are stated.
-PAPER = ("epoch", "epoch-kl", "interval:horizon=T", "swap:horizon=T", "refined", "restarting")
-RIVALS = (
-    "foster-hart:horizon=T",
-    "running-mean",
-    "sliding-window",
-    "exponential-window",
-    "foster-vohra:horizon=T",
-    "foster-1999:horizon=T",
-    "abernethy-bartlett-hazan:horizon=T",
-    "k29:horizon=T",
-    "k29-star:horizon=T",
-    "aosa:horizon=T",
-)
+DEFAULT = "zoom"  # neither of the paper nor a rival
+# With the constants that they take by default, these make nothing of the number of rounds.
+NOT_TOLD = ("refined", "restarting")
+
+
+def _spec(name: str) -> str:
+    """Return how a forecaster is compared: told the number of rounds if that is enough to make it.
+
+    Whoever can use that number is told it, because that is how their bounds are stated.
+    """
+    for maker in FORECASTERS[name]:
+        given = inspect.signature(maker).parameters
+        needed = {each.name for each in given.values() if each.default is each.empty}
+        if "horizon" in given and needed <= {"horizon"} and name not in NOT_TOLD:
+            return f"{name}:horizon=T"
+    return name
+
+
 #: Forecasters by the name of their group.
 FORECASTER_GROUPS: dict[str, tuple[str, ...]] = {
-    "all": ("zoom", *PAPER, *RIVALS),
-    "paper": PAPER,
-    "rivals": RIVALS,
+    "all": tuple(map(_spec, FORECASTERS)),
+    "paper": tuple(_spec(name) for name in FORECASTERS if name not in (DEFAULT, *RIVALS)),
+    "rivals": tuple(map(_spec, RIVALS)),
 }
 
 FAMILIES = (

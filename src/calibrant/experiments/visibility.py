@@ -164,7 +164,7 @@ def cap_end(row: Row) -> int:
     T = 1000
     while True:
         if row.kind == "interval":
-            length, cells = T, Interval.for_deviation(A_ROUND * T, T).cells or 1
+            length, cells = T, Interval.for_deviation(A_ROUND * T, T).intervals or 1
         else:
             length = T // 2
             cells = math.ceil((length / math.log(T / DELTA)) ** (1 / 3))

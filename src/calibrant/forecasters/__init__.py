@@ -1,17 +1,24 @@
 """Who predicts: one class a file, all behind one contract.
 
+Read `base.py` first: a forecaster is a compiled kernel (`calibrant._kernels`) with arguments,
+checks and a docstring, and `Forecaster` is what all of them share. `arguments.py` keeps what a
+constructor was given, `saving.py` turns a forecaster into bytes and back, and `named.py` finds the
+classes that are exported here and gives each its name on the command line.
+
 `Zoom` is the default. `Epoch` is the paper's baseline for a world that does not change; `Interval`
 and `Swap` predict from the points of a partition and are what the paper builds on: `Refined` for a
 known deviation, `Restarting` for a world of which nothing is known. What others do stands in
 `calibrant.forecasters.rivals`.
 """
 
+# In the order in which to read them, which is also the order in which they are listed and compared.
+# isort: off
 from calibrant.forecasters.base import Forecaster as Forecaster
+from calibrant.forecasters.zoom import Grid as Grid
+from calibrant.forecasters.zoom import Zoom as Zoom
 from calibrant.forecasters.epoch import Epoch as Epoch
 from calibrant.forecasters.interval import Interval as Interval
+from calibrant.forecasters.swap import Swap as Swap
 from calibrant.forecasters.refined import Refined as Refined
 from calibrant.forecasters.restarting import Restarting as Restarting
 from calibrant.forecasters.restarting import SubBlock as SubBlock
-from calibrant.forecasters.swap import Swap as Swap
-from calibrant.forecasters.zoom import Grid as Grid
-from calibrant.forecasters.zoom import Zoom as Zoom

@@ -1,22 +1,26 @@
-"""What a forecaster adds to its kernel: parameters, saving, copying, the trace."""
+"""What a forecaster adds to its kernel: arguments, saving, copying, the trace."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Self
 
 import numpy.typing as npt
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, check_integer
 from calibrant._kernels.kernel import Kernel
+from calibrant.forecasters.arguments import Arguments
 from calibrant.forecasters.saving import Savable, Saved, pack
 from calibrant.measures.distributions import Distributions
 
+MAX_HORIZON = 2**48
 
-class Forecaster(Savable, Kernel):
+
+class Forecaster(Arguments, Savable, Kernel):
     """The contract that every forecaster keeps.
 
     A round is `predict`, then `update` with the outcome. `run` plays many rounds in one compiled
-    loop and is bit for bit the same. The draw of round t depends on the seed and t alone.
+    loop and is bit for bit the same. The draw of round t depends on the seed and t alone. The
+    arguments of the constructor can be read as attributes.
 
     Examples
     --------
@@ -30,9 +34,6 @@ class Forecaster(Savable, Kernel):
     """
 
     __slots__ = ()
-
-    #: Names of the constructor's arguments, each readable as an attribute.
-    parameters: ClassVar[tuple[str, ...]] = ("seed",)
 
     def trace(self, outcomes: npt.ArrayLike) -> tuple[Floats, Distributions]:
         """Play like `run`; return the predictions and each round's whole distribution.
@@ -73,5 +74,7 @@ class Forecaster(Savable, Kernel):
         forecaster._resume(saved.rounds)
         return forecaster
 
-    def _arguments(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.parameters}
+
+def check_horizon(horizon: int | None, *, fewest: int = 1) -> int:
+    """Return a number of rounds to tune for, or 0, which kernels take for none."""
+    return 0 if horizon is None else check_integer("horizon", horizon, fewest, MAX_HORIZON)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from calibrant._checks import check_choice, check_seed
 from calibrant._kernels.epoch import EpochKernel
 from calibrant.forecasters.base import Forecaster
@@ -39,14 +41,22 @@ class Epoch(Forecaster, EpochKernel):
     0.5
     """
 
-    __slots__ = ("_measure",)
-    parameters = ("measure", "seed")
+    __slots__ = ()
+
+    measure: str
 
     def __init__(self, measure: str = "l2", *, seed: int = 0) -> None:
-        self._measure = check_choice("measure", measure, ("l2", "kl"))
-        super().__init__(check_seed(seed), measure == "kl", DELTA)
+        kl = check_choice("measure", measure, ("l2", "kl")) == "kl"
+        super().__init__(check_seed(seed), kl, DELTA)
 
-    @property
-    def measure(self) -> str:
-        """The calibration error that the algorithm is meant for."""
-        return self._measure
+    @classmethod
+    def kl(cls, *, seed: int = 0) -> Self:
+        """Return the forecaster that is meant for PKLCal.
+
+        Examples
+        --------
+        >>> from calibrant import Epoch
+        >>> Epoch.kl()
+        Epoch(measure='kl', seed=0)
+        """
+        return cls("kl", seed=seed)

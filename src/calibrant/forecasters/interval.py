@@ -7,9 +7,8 @@ from typing import NamedTuple, Self
 
 from calibrant._checks import check_choice, check_integer, check_real, check_seed
 from calibrant._kernels.interval import IntervalKernel
-from calibrant.forecasters.base import Forecaster
-from calibrant.forecasters.resolution import MAX_HORIZON, check_resolution
-from calibrant.partitions import Partition
+from calibrant.forecasters.base import MAX_HORIZON, Forecaster, check_horizon
+from calibrant.partitions import Partition, check_resolution
 
 
 class Constants(NamedTuple):
@@ -28,15 +27,15 @@ CONSTANTS = {
 
 
 class Interval(Forecaster, IntervalKernel):
-    """Predict the upper end of a cell, chosen by experts that accuse cells of a bias.
+    """Predict the upper end of an interval, chosen by experts that accuse intervals of a bias.
 
     Algorithm `cal1_knownC` of Liu, Luo & Ratliff, *Adaptive Calibration in Non-Stationary
-    Environments*, after Hu, Luo, Senapati & Sharan 2025. Each cell has one expert that gains when
-    the cell predicts too high and one that gains when it predicts too low; the MsMwC algorithm of
-    Chen, Luo & Wei 2021 weighs them. Where their balance changes sign, the two neighbouring cells
-    are mixed so that no outcome pays the experts anything on average.
+    Environments*, after Hu, Luo, Senapati & Sharan 2025. Each interval has one expert that gains
+    when the interval predicts too high and one that gains when it predicts too low; the MsMwC
+    algorithm of Chen, Luo & Wei 2021 weighs them. Where their balance changes sign, the two
+    neighbouring intervals are mixed so that no outcome pays the experts anything on average.
 
-    Proved, with N cells and the paper's constants: Cal1 = O~(sqrt(N T) + T/N) and
+    Proved, with N intervals and the paper's constants: Cal1 = O~(sqrt(N T) + T/N) and
     Cal2 = O~(N + T/N^2) against any outcomes, hence O~(T^(2/3)) and O~(T^(1/3)) with the default
     N = ceil(T^(1/3)); with `for_deviation`, Cal1 = O~(sqrt(T) + (T C)^(1/3)).
 
@@ -55,10 +54,10 @@ class Interval(Forecaster, IntervalKernel):
 
     Parameters
     ----------
-    cells : int, optional
-        Number N of equal cells; ceil(T^(1/3)) by default, T being the horizon.
+    intervals : int, optional
+        Number N of equal intervals; ceil(T^(1/3)) by default, T being the horizon.
     partition : Partition, optional
-        The cells themselves, a partition of all of [0, 1], instead of their number.
+        The intervals themselves, a partition of all of [0, 1], instead of their number.
     horizon : int, optional
         Number of rounds T to tune for. It can be passed; the guarantees then end.
     constants : {"tuned", "paper"}, default "tuned"
@@ -71,35 +70,36 @@ class Interval(Forecaster, IntervalKernel):
     >>> import numpy as np
     >>> from calibrant import Interval
     >>> outcomes = np.random.default_rng(0).random(20_000) < 0.65
-    >>> forecaster = Interval(cells=10, horizon=20_000)
+    >>> forecaster = Interval(intervals=10, horizon=20_000)
     >>> values, counts = np.unique(forecaster.run(outcomes), return_counts=True)
-    >>> float(values[counts.argmax()])  # the upper end of the cell that 0.65 lies in
+    >>> float(values[counts.argmax()])  # the upper end of the interval around 0.65
     0.7
     """
 
-    __slots__ = ("_cells", "_constants", "_horizon", "_partition")
-    parameters = ("cells", "partition", "horizon", "constants", "seed")
+    __slots__ = ()
+
+    intervals: int | None
+    partition: Partition | None
+    horizon: int | None
+    constants: str
 
     def __init__(
         self,
-        cells: int | None = None,
+        intervals: int | None = None,
         *,
         partition: Partition | None = None,
         horizon: int | None = None,
         constants: str = "tuned",
         seed: int = 0,
     ) -> None:
-        resolution = check_resolution(cells, partition, horizon)
-        edges = resolution.edges
+        edges, count = check_resolution(intervals, partition)
         if edges is not None and (edges[0] != 0.0 or edges[-1] != 1.0):
             raise ValueError(
                 "partition must cover all probabilities from 0 to 1, "
                 f"got {float(edges[0])!r} to {float(edges[-1])!r}"
             )
         chosen = CONSTANTS[check_choice("constants", constants, tuple(CONSTANTS))]
-        self._cells, self._partition = cells, partition
-        self._horizon, self._constants = horizon, constants
-        super().__init__(check_seed(seed), *resolution, *chosen)
+        super().__init__(check_seed(seed), edges, count, float(check_horizon(horizon)), *chosen)
 
     @classmethod
     def for_deviation(
@@ -111,18 +111,18 @@ class Interval(Forecaster, IntervalKernel):
         constants: str = "tuned",
         seed: int = 0,
     ) -> Self:
-        """Return the forecaster whose cells suit a known deviation (Theorem `CalL1_knownC`).
+        """Return the forecaster whose intervals suit a known deviation (Theorem `CalL1_knownC`).
 
         The deviation C is how far the means of the outcomes stray from one value, summed over the
-        rounds. With N = ceil(min{sqrt(T/(iota log T)), (T^2/(iota (1 + C) log T))^(1/3)}) cells and
-        iota = log(T/delta), Cal1 = O~(sqrt(T) + (T C)^(1/3)) with probability 1 - delta.
+        rounds. With N = ceil(min{sqrt(T/(iota log T)), (T^2/(iota (1 + C) log T))^(1/3)}) intervals
+        and iota = log(T/delta), Cal1 = O~(sqrt(T) + (T C)^(1/3)) with probability 1 - delta.
 
         Examples
         --------
         >>> from calibrant import Interval
-        >>> Interval.for_deviation(0, 100_000).cells
+        >>> Interval.for_deviation(0, 100_000).intervals
         25
-        >>> Interval.for_deviation(100_000, 100_000).cells
+        >>> Interval.for_deviation(100_000, 100_000).intervals
         9
         """
         T = check_integer("horizon", horizon, 2, MAX_HORIZON)
@@ -131,23 +131,3 @@ class Interval(Forecaster, IntervalKernel):
         logs = math.log(T / failure) * math.log(T)
         N = math.ceil(min(math.sqrt(T / logs), (T**2 / ((1 + C) * logs)) ** (1 / 3)))
         return cls(N, horizon=T, constants=constants, seed=seed)
-
-    @property
-    def cells(self) -> int | None:
-        """Number of equal cells, if it was given."""
-        return self._cells
-
-    @property
-    def partition(self) -> Partition | None:
-        """The cells themselves, if they were given."""
-        return self._partition
-
-    @property
-    def horizon(self) -> int | None:
-        """Number of rounds it is tuned for, if it was given."""
-        return self._horizon
-
-    @property
-    def constants(self) -> str:
-        """Which constants the experts learn with."""
-        return self._constants

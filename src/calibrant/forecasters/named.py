@@ -1,65 +1,51 @@
-"""Forecasters by name, with parameters: ``zoom``, ``foster-hart:cells=46``, ``interval:horizon=T``.
+"""Forecasters by name, with parameters: ``zoom``, ``foster-hart:gaps=46``, ``interval:horizon=T``.
 
-A name stands for a class; parameters are those of its constructor or of its other ways to be
-made, such as `FosterHart.for_horizon` and `Interval.for_deviation`, whichever takes them all. A
-number may be a formula of T, the number of rounds, or C, the deviation of the stream: ``T``,
-``T/10``, ``T^0.5``, ``2*C``.
+Every class that `calibrant.forecasters` and `calibrant.forecasters.rivals` export has a name, made
+from its own: `FosterHart` is ``foster-hart``. Parameters are those of its constructor or of its
+other ways to be made, `FosterHart.for_horizon` and `Interval.for_deviation`, whichever takes them
+all. A way that is not for something has a name to itself: `Epoch.kl` is ``epoch-kl``. A number may
+be a formula of T, the number of rounds, or C, the deviation of the stream: ``T``, ``T/10``,
+``T^0.5``, ``2*C``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from calibrant import _specs
+from calibrant import _specs, forecasters
 from calibrant._checks import check_seed
+from calibrant.forecasters import rivals
 from calibrant.forecasters.base import Forecaster
-from calibrant.forecasters.epoch import Epoch
-from calibrant.forecasters.interval import Interval
-from calibrant.forecasters.refined import Refined
-from calibrant.forecasters.restarting import Restarting
-from calibrant.forecasters.rivals import (
-    AOSA,
-    K29,
-    AbernethyBartlettHazan,
-    ExponentialWindow,
-    Foster1999,
-    FosterHart,
-    FosterVohra,
-    K29Star,
-    RunningMean,
-    SlidingWindow,
-)
-from calibrant.forecasters.swap import Swap
-from calibrant.forecasters.zoom import Zoom
 
-__all__ = ["FORECASTERS", "make", "parameters"]
+__all__ = ["FORECASTERS", "RIVALS", "make", "parameters"]
+
+Maker = Callable[..., Forecaster]
 
 
-def _epoch_kl(*, seed: int = 0) -> Epoch:
-    return Epoch("kl", seed=seed)
+def _named(package: object) -> Iterator[tuple[str, Sequence[Maker]]]:
+    """Give the name and the makers of every forecaster that a package exports."""
+    for cls in vars(package).values():
+        if not (inspect.isclass(cls) and issubclass(cls, Forecaster)) or cls is Forecaster:
+            continue
+        name = re.sub(r"(?<=[a-z])(?=[A-Z\d])|(?<=\d)(?=[A-Z])", "-", cls.__name__).lower()
+        others = {
+            word: maker
+            for word, maker in inspect.getmembers(cls, inspect.ismethod)
+            if not word.startswith("_") and not hasattr(Forecaster, word)
+        }
+        yield name, (cls, *(way for word, way in others.items() if word.startswith("for_")))
+        for word, way in others.items():
+            if not word.startswith("for_"):
+                yield f"{name}-{word.replace('_', '-')}", (way,)
 
 
+#: The rivals among `FORECASTERS`.
+RIVALS: dict[str, Sequence[Maker]] = dict(_named(rivals))
 #: Every forecaster that a user can name, and the ways to make it.
-FORECASTERS: dict[str, Sequence[Callable[..., Forecaster]]] = {
-    "zoom": (Zoom,),
-    "epoch": (Epoch,),
-    "epoch-kl": (_epoch_kl,),
-    "interval": (Interval, Interval.for_deviation),
-    "swap": (Swap,),
-    "refined": (Refined,),
-    "restarting": (Restarting,),
-    "foster-hart": (FosterHart, FosterHart.for_horizon),
-    "running-mean": (RunningMean,),
-    "sliding-window": (SlidingWindow,),
-    "exponential-window": (ExponentialWindow,),
-    "foster-vohra": (FosterVohra, FosterVohra.for_horizon),
-    "foster-1999": (Foster1999, Foster1999.for_horizon),
-    "abernethy-bartlett-hazan": (AbernethyBartlettHazan, AbernethyBartlettHazan.for_horizon),
-    "k29": (K29, K29.for_horizon),
-    "k29-star": (K29Star, K29Star.for_horizon),
-    "aosa": (AOSA, AOSA.for_horizon),
-}
+FORECASTERS: dict[str, Sequence[Maker]] = {**dict(_named(forecasters)), **RIVALS}
 
 
 def make(
@@ -79,10 +65,10 @@ def make(
     Examples
     --------
     >>> from calibrant.forecasters.named import make
-    >>> make("foster-hart:cells=46", seed=7)
-    FosterHart(cells=46, seed=7)
+    >>> make("foster-hart:gaps=46", seed=7)
+    FosterHart(gaps=46, seed=7)
     >>> make("foster-hart:horizon=T", rounds=1000)
-    FosterHart(cells=10, seed=0)
+    FosterHart(gaps=10, seed=0)
     """
     maker, values = _read(spec)
     try:
@@ -105,6 +91,6 @@ def parameters(spec: str) -> tuple[str, dict[str, Any]]:
     return _specs.parse("forecaster", spec).name, _specs.plain(values)
 
 
-def _read(spec: str) -> tuple[Callable[..., Forecaster], dict[str, _specs.Value]]:
+def _read(spec: str) -> tuple[Maker, dict[str, _specs.Value]]:
     parsed = _specs.parse("forecaster", spec)
     return _specs.choose("forecaster", parsed, FORECASTERS, without=("seed",))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from calibrant._checks import check_choice, check_integer, check_real, check_seed
+from calibrant._checks import check_choice, check_real, check_seed
 from calibrant._kernels.refined import RefinedKernel
-from calibrant.forecasters.base import Forecaster
-from calibrant.forecasters.resolution import MAX_HORIZON
+from calibrant.forecasters.base import MAX_HORIZON, Forecaster, check_horizon
 
 #: The errors that the epochs can be cut for, in the order that the kernel numbers them.
 MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
@@ -14,13 +13,13 @@ SMALLEST_DELTA = 1e-300
 
 
 class Refined(Forecaster, RefinedKernel):
-    """Predict from cells that are fine where the truth is expected, and coarse elsewhere.
+    """Predict from intervals that are fine where the truth is expected, and coarse elsewhere.
 
     Algorithms `framework_non_uniform` and `framework_non_uniform_PKLCal` of Liu, Luo & Ratliff,
     *Adaptive Calibration in Non-Stationary Environments*. Epoch m lasts 2^m rounds. Around the
-    mean outcome so far it cuts an inner region into fine cells, and outwards bands that double in
-    width; on these cells it runs `Interval` (measures l1 and l2) or `Swap` (pseudo_l2 with the
-    squared loss, pseudo_kl with the log loss, in angles) from scratch.
+    mean outcome so far it cuts an inner region into fine intervals, and outwards bands that double
+    in width; on these it runs `Interval` (measures l1 and l2) or `Swap` (pseudo_l2 with the squared
+    loss, pseudo_kl with the log loss, in angles) from scratch.
 
     Proved, with the constants ``"paper"``, a horizon T and a deviation C that the outcomes keep,
     each with probability 1 - delta: Cal1 = O~(sqrt(T) + (C T)^(1/3)) for l1 (Theorem
@@ -29,9 +28,9 @@ class Refined(Forecaster, RefinedKernel):
     (`PKLCal_bound_knownC`). Without a horizon, each epoch takes T = 2^(m+1), twice its length.
 
     The constants ``"tuned"`` keep the form of the algorithm and change its numbers: the mean of
-    all rounds instead of the last epoch's, a radius of 1.5 standard errors, a cell edge at that
-    mean, experts that start from it, Interval's cells predicting their end nearest to it, learners
-    of Swap that count it as a quarter of its rounds. They need no horizon and ignore one. That
+    all rounds instead of the last epoch's, a radius of 1.5 standard errors, an edge at that mean,
+    experts that start from it, intervals that predict their end nearest to it, learners of Swap
+    that count it as a quarter of its rounds. They need no horizon and ignore one. That
     the guarantees keep their order is argued, not proved.
 
     Measured, mean over 20 seeds at T = 100,000 and deviation 0, i.i.d. outcomes of mean 0.5 and
@@ -68,8 +67,13 @@ class Refined(Forecaster, RefinedKernel):
     (14, True)
     """
 
-    __slots__ = ("_constants", "_delta", "_deviation", "_horizon", "_measure")
-    parameters = ("measure", "deviation", "horizon", "delta", "constants", "seed")
+    __slots__ = ()
+
+    measure: str
+    deviation: float
+    horizon: int | None
+    delta: float
+    constants: str
 
     def __init__(
         self,
@@ -82,35 +86,8 @@ class Refined(Forecaster, RefinedKernel):
         seed: int = 0,
     ) -> None:
         number = MEASURES.index(check_choice("measure", measure, MEASURES))
-        T = 0 if horizon is None else check_integer("horizon", horizon, 2, MAX_HORIZON)
+        T = check_horizon(horizon, fewest=2)
         C = check_real("deviation", deviation, 0.0, T or MAX_HORIZON)
         failure = check_real("delta", delta, SMALLEST_DELTA, 1.0)
         tuned = check_choice("constants", constants, CONSTANTS) == "tuned"
-        self._measure, self._deviation, self._horizon = measure, deviation, horizon
-        self._delta, self._constants = delta, constants
         super().__init__(check_seed(seed), number, C, float(T), failure, tuned)
-
-    @property
-    def measure(self) -> str:
-        """The calibration error to keep small."""
-        return self._measure
-
-    @property
-    def deviation(self) -> float:
-        """How far the means may stray from one value, summed over all rounds."""
-        return self._deviation
-
-    @property
-    def horizon(self) -> int | None:
-        """Number of rounds it is tuned for, if it was given."""
-        return self._horizon
-
-    @property
-    def delta(self) -> float:
-        """Probability with which the guarantees may fail."""
-        return self._delta
-
-    @property
-    def constants(self) -> str:
-        """Which numbers it runs with."""
-        return self._constants

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from calibrant._checks import check_choice, check_integer, check_real, check_seed
+from calibrant._checks import check_choice, check_real, check_seed
 from calibrant._kernels.restarting import RestartingKernel
 from calibrant.certificates import coefficients, restart_delta
-from calibrant.forecasters.base import Forecaster
+from calibrant.forecasters.base import Forecaster, check_horizon
 from calibrant.forecasters.refined import CONSTANTS, MEASURES, SMALLEST_DELTA
-from calibrant.forecasters.resolution import MAX_HORIZON
 
 # Where the paper's constants need a horizon and none is given: longer than any stream.
 EVERY_HORIZON = 2**62
@@ -106,8 +105,12 @@ class Restarting(Forecaster, RestartingKernel):
     [False, True]
     """
 
-    __slots__ = ("_constants", "_delta", "_horizon", "_measure")
-    parameters = ("measure", "horizon", "delta", "constants", "seed")
+    __slots__ = ()
+
+    measure: str
+    horizon: int | None
+    delta: float
+    constants: str
 
     def __init__(
         self,
@@ -119,7 +122,7 @@ class Restarting(Forecaster, RestartingKernel):
         seed: int = 0,
     ) -> None:
         number = MEASURES.index(check_choice("measure", measure, MEASURES))
-        T = 0 if horizon is None else check_integer("horizon", horizon, 2, MAX_HORIZON)
+        T = check_horizon(horizon, fewest=2)
         failure = check_real("delta", delta, SMALLEST_DELTA, 1.0)
         tuned = check_choice("constants", constants, CONSTANTS) == "tuned"
         if tuned:
@@ -127,8 +130,6 @@ class Restarting(Forecaster, RestartingKernel):
         else:
             failure = max(restart_delta(failure, T or EVERY_HORIZON), SMALLEST_DELTA)
         U = coefficients(measure, delta=failure, constants=constants, horizon=horizon)
-        self._measure, self._horizon = measure, horizon
-        self._delta, self._constants = delta, constants
         super().__init__(check_seed(seed), number, float(T), failure, tuned, U)
 
     @property
@@ -137,51 +138,9 @@ class Restarting(Forecaster, RestartingKernel):
 
         At most the last 4096 that are over are kept; `forgotten` counts the others.
         """
-        rows = [_record(*row) for row in self._rows().tolist()]
-        block, sub_block, sub_blocks, guess, start, _, error, threshold = self._row().tolist()
-        return [
-            *rows,
-            _record(block, sub_block, sub_blocks, guess, start, None, error, threshold),
+        rows = [*self._rows().tolist(), self._row().tolist()]
+        records = [
+            SubBlock(int(b), int(i), int(of), guess, int(start), int(end), error, threshold)
+            for b, i, of, guess, start, end, error, threshold in rows
         ]
-
-    @property
-    def measure(self) -> str:
-        """The calibration error to keep small."""
-        return self._measure
-
-    @property
-    def horizon(self) -> int | None:
-        """Number of rounds it is tuned for, if it was given."""
-        return self._horizon
-
-    @property
-    def delta(self) -> float:
-        """Probability with which a sub-block, or all that is proved, may fail."""
-        return self._delta
-
-    @property
-    def constants(self) -> str:
-        """Which numbers it runs with."""
-        return self._constants
-
-
-def _record(
-    block: float,
-    sub_block: float,
-    sub_blocks: float,
-    guess: float,
-    start: float,
-    end: float | None,
-    error: float,
-    threshold: float,
-) -> SubBlock:
-    return SubBlock(
-        int(block),
-        int(sub_block),
-        int(sub_blocks),
-        guess,
-        int(start),
-        None if end is None else int(end),
-        error,
-        threshold,
-    )
+        return [*records[:-1], replace(records[-1], end=None)]

@@ -20,7 +20,7 @@ import struct
 from abc import abstractmethod
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, SupportsFloat
 
 import numpy as np
 
@@ -31,6 +31,18 @@ VERSION = 1
 FIXED = struct.Struct("<8sIQI")
 DIGEST = 16
 DTYPES = ("<f8", "<i8")
+#: Arguments that calibrant 0.1 saved under another name, by class.
+RENAMED = {
+    "Interval": {"cells": "intervals"},
+    "Swap": {"cells": "intervals"},
+    "FosterHart": {"cells": "gaps"},
+    "AbernethyBartlettHazan": {"cells": "gaps"},
+    "K29": {"cells": "gaps"},
+    "K29Star": {"cells": "gaps"},
+    "AOSA": {"cells": "gaps"},
+    "Foster1999": {"cells": "bins"},
+    "FosterVohra": {"cells": "bins"},
+}
 
 
 class Saved(NamedTuple):
@@ -130,11 +142,13 @@ def unpack(blob: bytes | bytearray | memoryview) -> Saved:
         raise ValueError(f"the saved forecaster makes no sense: {error}") from None
 
 
-def _as_json(value: object) -> dict[str, Any]:
-    """Return the one kind of parameter that JSON has no word for, a partition, as a mapping."""
-    if not isinstance(value, Partition):
-        raise TypeError(f"cannot save a {type(value).__name__}")
-    return {"edges": value.edges, "domain": value.domain, "turn": value.turn}
+def _as_json(value: object) -> dict[str, Any] | float:
+    """Return an argument that JSON has no word for: a partition, or a number such as a Fraction."""
+    if isinstance(value, Partition):
+        return {"edges": value.edges, "domain": value.domain, "turn": value.turn}
+    if isinstance(value, SupportsFloat):
+        return float(value)
+    raise TypeError(f"cannot save a {type(value).__name__}")
 
 
 def _from_json(mapping: dict[str, Any]) -> dict[str, Any] | Partition:
@@ -158,4 +172,7 @@ def _parse(content: bytes, header_length: int) -> Saved:
     rounds = header["rounds"]
     if isinstance(rounds, bool) or not isinstance(rounds, int) or not 0 <= rounds < 2**62:
         raise ValueError(f"rounds must be an integer of at least 0, got {rounds!r}")
-    return Saved(str(header["class"]), dict(header["parameters"]), rounds, state)
+    name = str(header["class"])
+    parameters: dict[str, Any] = dict(header["parameters"])
+    now = RENAMED.get(name, {})
+    return Saved(name, {now.get(key, key): parameters[key] for key in parameters}, rounds, state)

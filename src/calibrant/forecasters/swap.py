@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from calibrant._checks import check_choice, check_seed
 from calibrant._kernels.swap import SwapKernel
-from calibrant.forecasters.base import Forecaster
-from calibrant.forecasters.resolution import check_resolution
-from calibrant.partitions import Partition
+from calibrant.forecasters.base import Forecaster, check_horizon
+from calibrant.partitions import Partition, check_resolution
 
 
 class Swap(Forecaster, SwapKernel):
@@ -17,32 +16,32 @@ class Swap(Forecaster, SwapKernel):
     of these moves from point to point leaves no point a reason to be swapped for another.
 
     With ``loss="squared"`` the algorithm of Fishelson et al. 2025 (online gradient descent,
-    rounding that keeps the mean): proved, with N cells, PCal2 = O~(N + T/N^2). With ``loss="log"``
-    that of Luo, Senapati & Sharan 2025 (exponentially weighted online optimisation, equal steps of
-    the angle 2 arcsin sqrt(p)): PKLCal of the same order. Both are O~(T^(1/3)), against any
-    outcomes, with the default N = ceil(T^(1/3)). That paper has (T/log T)^(1/3), which balances
-    the bound better and does worse: mean Cal2 over 5 seeds, T = 100,000, log loss, 145 against 32
-    for i.i.d. outcomes of mean 0.5 and 76 against 32 on a slow sine.
+    rounding that keeps the mean): proved, with N intervals, PCal2 = O~(N + T/N^2). With
+    ``loss="log"`` that of Luo, Senapati & Sharan 2025 (exponentially weighted online optimisation,
+    equal steps of the angle 2 arcsin sqrt(p)): PKLCal of the same order. Both are O~(T^(1/3)),
+    against any outcomes, with the default N = ceil(T^(1/3)). That paper has (T/log T)^(1/3), which
+    balances the bound better and does worse: mean Cal2 over 5 seeds, T = 100,000, log loss, 145
+    against 32 for i.i.d. outcomes of mean 0.5 and 76 against 32 on a slow sine.
 
     The distribution is that of one closed class of points, among those that the last prediction
     leads to the one with the smallest point, and it is exact.
 
-    Without a horizon, and if the number of cells is left to it, the rounds fall into blocks, each
-    eight times as long as the last, the first of 64 rounds. Every block starts anew, with learners
-    that aim at the last block's mean instead of 1/2.
+    Without a horizon, and if the number of intervals is left to it, the rounds fall into blocks,
+    each eight times as long as the last, the first of 64 rounds. Every block starts anew, with
+    learners that aim at the last block's mean instead of 1/2.
 
     Parameters
     ----------
     loss : {"squared", "log"}, default "squared"
         What the learners minimise: the squared loss for PCal2, the log loss for PKLCal.
-    cells : int, optional
-        Number N of cells between the N + 1 points, at least 2 for the log loss; ceil(T^(1/3)) by
-        default, T being the horizon.
+    intervals : int, optional
+        Number N of intervals between the N + 1 points, at least 2 for the log loss; ceil(T^(1/3))
+        by default, T being the horizon.
     partition : Partition, optional
-        Cells whose end points are the points, instead of their number. For the log loss 0 and 1
+        Intervals whose end points are the points, instead of their number. For the log loss 0 and 1
         must not be among them.
     horizon : int, optional
-        Number of rounds T to tune for; it decides the number of cells and nothing else.
+        Number of rounds T to tune for; it decides the number of intervals and nothing else.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
 
@@ -51,52 +50,33 @@ class Swap(Forecaster, SwapKernel):
     >>> import numpy as np
     >>> from calibrant import Swap
     >>> outcomes = np.random.default_rng(0).random(20_000) < 0.7
-    >>> forecaster = Swap(cells=10)
+    >>> forecaster = Swap(intervals=10)
     >>> values, counts = np.unique(forecaster.run(outcomes), return_counts=True)
     >>> float(values[counts.argmax()])
     0.7
     """
 
-    __slots__ = ("_cells", "_horizon", "_loss", "_partition")
-    parameters = ("loss", "cells", "partition", "horizon", "seed")
+    __slots__ = ()
+
+    loss: str
+    intervals: int | None
+    partition: Partition | None
+    horizon: int | None
 
     def __init__(
         self,
         loss: str = "squared",
         *,
-        cells: int | None = None,
+        intervals: int | None = None,
         partition: Partition | None = None,
         horizon: int | None = None,
         seed: int = 0,
     ) -> None:
         log = check_choice("loss", loss, ("squared", "log")) == "log"
-        resolution = check_resolution(cells, partition, horizon, fewest=2 if log else 1)
-        edges = resolution.edges
+        edges, count = check_resolution(intervals, partition, fewest=2 if log else 1)
         if log and edges is not None and (edges[0] <= 0.0 or edges[-1] >= 1.0):
             raise ValueError(
                 "partition must stay inside (0, 1) for the log loss, "
                 f"got {float(edges[0])!r} to {float(edges[-1])!r}"
             )
-        self._loss, self._cells = loss, cells
-        self._partition, self._horizon = partition, horizon
-        super().__init__(check_seed(seed), log, *resolution)
-
-    @property
-    def loss(self) -> str:
-        """What the learners minimise."""
-        return self._loss
-
-    @property
-    def cells(self) -> int | None:
-        """Number of cells between the points, if it was given."""
-        return self._cells
-
-    @property
-    def partition(self) -> Partition | None:
-        """Cells whose end points are the points, if they were given."""
-        return self._partition
-
-    @property
-    def horizon(self) -> int | None:
-        """Number of rounds it is tuned for, if it was given."""
-        return self._horizon
+        super().__init__(check_seed(seed), log, edges, count, float(check_horizon(horizon)))

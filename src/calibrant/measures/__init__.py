@@ -27,6 +27,10 @@ log_loss             mean [0, inf] -y log p - (1 - y) log(1 - p)
 murphy, murphy_log   mean          reliability - resolution + uncertainty of the last two
 ==================== ==== ======== ==========================================================
 
+Read `rounds.py` first: checked rounds, and their sums by distinct prediction, from which every
+measure starts. `exact.py` and `pseudo.py` hold the five errors that the theory bounds, and
+`scorecard.py` the same numbers while the rounds still come in; each other file holds one family.
+
 Of several classes, one of which happens, predictions are rows that sum to one, and outcomes are
 labels: `confidence_ece`, `top_label_ece`, `classwise_ece`, `multiclass_brier` and
 `multiclass_log_loss`, all means.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Cells, Floats, as_rounds, cells_of, sum_by
+from calibrant.measures.rounds import Floats, Points, as_rounds, points_of, sum_by
 
 
 def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -42,25 +42,25 @@ def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> decision_loss([0.5, 0.5, 0.25], [1, 1, 0])
     2.0
     """
-    cells = cells_of(*as_rounds(predictions, outcomes))
-    if len(cells.rounds) == 0:
+    points = points_of(*as_rounds(predictions, outcomes))
+    if len(points.rounds) == 0:
         return 0.0
-    places, regrets = hinge_regrets(cells)
+    places, regrets = hinge_regrets(points)
     return 2.0 * _envelope_at_half(places, regrets)
 
 
-def hinge_regrets(cells: Cells) -> tuple[Floats, Floats]:
+def hinge_regrets(points: Points) -> tuple[Floats, Floats]:
     """Return V at 0, at 1 and at every p and rho."""
-    rate = cells.rate
-    places = np.unique(np.concatenate([[0.0, 1.0], cells.prediction, rate]))
-    first = np.searchsorted(places, np.minimum(cells.prediction, rate))
-    last = np.searchsorted(places, np.maximum(cells.prediction, rate))
-    # A cell adds +-(n v - s) from one of its two places to the other.
-    sign = np.where(rate < cells.prediction, 1.0, -1.0)
+    rate = points.rate
+    places = np.unique(np.concatenate([[0.0, 1.0], points.prediction, rate]))
+    first = np.searchsorted(places, np.minimum(points.prediction, rate))
+    last = np.searchsorted(places, np.maximum(points.prediction, rate))
+    # A point adds +-(n v - s) from one of its two places to the other.
+    sign = np.where(rate < points.prediction, 1.0, -1.0)
     size = len(places) + 1
     slope, constant = (
         np.cumsum(sum_by(first, sign * part, size) - sum_by(last + 1, sign * part, size))[:-1]
-        for part in (cells.rounds, cells.total)
+        for part in (points.rounds, points.total)
     )
     return places, np.maximum(slope * places - constant, 0.0)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant._checks import check_integer
 from calibrant.measures.binned import edges_of, width_bins
-from calibrant.measures.rounds import Cells, Floats, sum_by
+from calibrant.measures.rounds import Floats, Points, sum_by
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +64,15 @@ class ReliabilityTable:
         return len(self.count)
 
 
-def reliability_table(cells: Cells, bins: int, level: float) -> ReliabilityTable:
-    """Sort cells into bins of equal width."""
+def reliability_table(points: Points, bins: int, level: float) -> ReliabilityTable:
+    """Sort distinct predictions into bins of equal width."""
     bins = check_integer("bins", bins, 1)
     level = check_level(level)
-    which = width_bins(cells.prediction, bins)
-    count = sum_by(which, cells.rounds, bins)
+    which = width_bins(points.prediction, bins)
+    count = sum_by(which, points.rounds, bins)
     rounds = np.where(count > 0.0, count, np.nan)
-    predicted = sum_by(which, cells.rounds * cells.prediction, bins) / rounds
-    happened = sum_by(which, cells.total, bins) / rounds
+    predicted = sum_by(which, points.rounds * points.prediction, bins) / rounds
+    happened = sum_by(which, points.total, bins) / rounds
     low, high = wilson_interval(happened, count, level)
     edges = edges_of(bins)
     return ReliabilityTable(

@@ -22,14 +22,14 @@ def as_rounds(predictions: object, outcomes: object) -> tuple[Floats, Floats]:
 
 
 def as_some_rounds(predictions: object, outcomes: object) -> tuple[Floats, Floats]:
-    """Return the rounds of a mean, which no rounds at all have not."""
+    """Return both series as `as_rounds` does, or raise ValueError if there is no round."""
     p, y = as_rounds(predictions, outcomes)
     if len(p) == 0:
         raise ValueError("predictions and outcomes must hold at least one round: a mean of none")
     return p, y
 
 
-class Cells(NamedTuple):
+class Points(NamedTuple):
     """The distinct predictions, ascending, with their rounds and their sums of outcomes."""
 
     prediction: Floats
@@ -47,10 +47,11 @@ class Cells(NamedTuple):
         return self.total - self.rounds * self.prediction
 
 
-def cells_of(p: Floats, y: Floats) -> Cells:
+def points_of(p: Floats, y: Floats) -> Points:
     """Sum checked rounds by distinct prediction."""
     values, which = np.unique(p, return_inverse=True)
-    return Cells(values, sum_by(which, np.ones(len(p)), len(values)), sum_by(which, y, len(values)))
+    rounds = sum_by(which, np.ones(len(p)), len(values))
+    return Points(values, rounds, sum_by(which, y, len(values)))
 
 
 def sum_by(which: Indices, values: Floats, size: int) -> Floats:

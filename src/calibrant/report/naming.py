@@ -14,9 +14,9 @@ def short_names(specs: Sequence[str]) -> dict[str, str]:
 
     Examples
     --------
-    >>> short_names(["zoom", "k29:horizon=T", "swap:cells=9,seed=1", "swap:horizon=T,seed=1"])
+    >>> short_names(["zoom", "k29:horizon=T", "swap:intervals=9,seed=1", "swap:horizon=T,seed=1"])
     {'zoom': 'zoom', 'k29:horizon=T': 'k29',
-     'swap:cells=9,seed=1': 'swap:cells=9', 'swap:horizon=T,seed=1': 'swap:horizon=T'}
+     'swap:intervals=9,seed=1': 'swap:intervals=9', 'swap:horizon=T,seed=1': 'swap:horizon=T'}
     """
     pieces = {spec: _pieces(spec) for spec in specs}
     shown = {}

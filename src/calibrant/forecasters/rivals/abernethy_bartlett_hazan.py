@@ -28,8 +28,8 @@ class AbernethyBartlettHazan(Forecaster, AbernethyBartlettHazanKernel):
 
     Parameters
     ----------
-    cells : int, default 32
-        Cells m of the grid 0, 1/m, ..., 1; at least 1.
+    gaps : int, default 32
+        Gaps m of the grid 0, 1/m, ..., 1; at least 1.
     rate : float, optional
         The learner's rate eta, in [1e-9, 1e9]; sqrt((m + 1)/t) in round t by default.
     seed : int, default 0
@@ -39,31 +39,23 @@ class AbernethyBartlettHazan(Forecaster, AbernethyBartlettHazanKernel):
     --------
     >>> from calibrant.forecasters.rivals import AbernethyBartlettHazan
     >>> forecaster = AbernethyBartlettHazan.for_horizon(27_000)
-    >>> forecaster.cells, round(forecaster.rate, 4)
+    >>> forecaster.gaps, round(forecaster.rate, 4)
     (30, 0.0339)
     """
 
-    __slots__ = ("_cells", "_rate")
-    parameters = ("cells", "rate", "seed")
+    __slots__ = ()
 
-    def __init__(self, cells: int = 32, *, rate: float | None = None, seed: int = 0) -> None:
-        self._cells = check_integer("cells", cells, 1, 2**24)
-        self._rate = None if rate is None else check_real("rate", rate, 1e-9, 1e9)
-        super().__init__(check_seed(seed), self._cells, self._rate or 0.0)
+    gaps: int
+    rate: float | None
+
+    def __init__(self, gaps: int = 32, *, rate: float | None = None, seed: int = 0) -> None:
+        count = check_integer("gaps", gaps, 1, 2**24)
+        eta = 0.0 if rate is None else check_real("rate", rate, 1e-9, 1e9)
+        super().__init__(check_seed(seed), count, eta)
 
     @classmethod
     def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
         """Return the forecaster that suits T rounds: m = T^(1/3), eta = sqrt((m + 1)/T)."""
         rounds = check_integer("horizon", horizon, 1, 2**53)
-        cells = max(1, round(rounds ** (1 / 3)))
-        return cls(cells, rate=math.sqrt((cells + 1) / rounds), seed=seed)
-
-    @property
-    def cells(self) -> int:
-        """Cells of the grid."""
-        return self._cells
-
-    @property
-    def rate(self) -> float | None:
-        """The learner's rate, if it was given."""
-        return self._rate
+        gaps = max(1, round(rounds ** (1 / 3)))
+        return cls(gaps, rate=math.sqrt((gaps + 1) / rounds), seed=seed)

@@ -26,8 +26,8 @@ class AOSA(Forecaster, AOSAKernel):
 
     Parameters
     ----------
-    cells : int, default 128
-        Cells m of the grid 0, 1/m, ..., 1; at least 1.
+    gaps : int, default 128
+        Gaps m of the grid 0, 1/m, ..., 1; at least 1.
     seed : int, default 0
         Kept for the contract; the forecaster draws nothing.
 
@@ -36,26 +36,21 @@ class AOSA(Forecaster, AOSAKernel):
     >>> from calibrant.forecasters.rivals import AOSA
     >>> forecaster = AOSA.for_horizon(10_000)
     >>> forecaster
-    AOSA(cells=100, seed=0)
+    AOSA(gaps=100, seed=0)
     >>> _ = forecaster.run([1, 1, 0, 1] * 2500)
     >>> abs(forecaster.predict() - 0.75) <= 0.02
     True
     """
 
-    __slots__ = ("_cells",)
-    parameters = ("cells", "seed")
+    __slots__ = ()
 
-    def __init__(self, cells: int = 128, *, seed: int = 0) -> None:
-        self._cells = check_integer("cells", cells, 1, 2**24)
-        super().__init__(check_seed(seed), self._cells)
+    gaps: int
+
+    def __init__(self, gaps: int = 128, *, seed: int = 0) -> None:
+        super().__init__(check_seed(seed), check_integer("gaps", gaps, 1, 2**24))
 
     @classmethod
     def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
-        """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) cells."""
+        """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) gaps."""
         rounds = check_integer("horizon", horizon, 1, 2**48)
         return cls(max(1, round(rounds**0.5)), seed=seed)
-
-    @property
-    def cells(self) -> int:
-        """Cells of the grid."""
-        return self._cells

@@ -31,14 +31,10 @@ class ExponentialWindow(Forecaster, ExponentialWindowKernel):
     0.5333
     """
 
-    __slots__ = ("_halflife",)
-    parameters = ("halflife", "seed")
+    __slots__ = ()
+
+    halflife: float
 
     def __init__(self, halflife: float = 500.0, *, seed: int = 0) -> None:
-        self._halflife = check_real("halflife", halflife, 0.01, 1e9)
-        super().__init__(check_seed(seed), 2.0 ** (-1.0 / self._halflife))
-
-    @property
-    def halflife(self) -> float:
-        """Rounds after which an outcome counts half."""
-        return self._halflife
+        rounds = check_real("halflife", halflife, 0.01, 1e9)
+        super().__init__(check_seed(seed), 2.0 ** (-1.0 / rounds))

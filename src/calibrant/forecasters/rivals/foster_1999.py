@@ -24,7 +24,7 @@ class Foster1999(Forecaster, Foster1999Kernel):
 
     Parameters
     ----------
-    cells : int, default 32
+    bins : int, default 32
         Number N of equal bins; at least 1.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
@@ -34,25 +34,20 @@ class Foster1999(Forecaster, Foster1999Kernel):
     >>> from calibrant.forecasters.rivals import Foster1999
     >>> forecaster = Foster1999.for_horizon(125)
     >>> forecaster
-    Foster1999(cells=5, seed=0)
+    Foster1999(bins=5, seed=0)
     >>> forecaster.predict()
     0.5
     """
 
-    __slots__ = ("_cells",)
-    parameters = ("cells", "seed")
+    __slots__ = ()
 
-    def __init__(self, cells: int = 32, *, seed: int = 0) -> None:
-        self._cells = check_integer("cells", cells, 1, 2**24)
-        super().__init__(check_seed(seed), self._cells)
+    bins: int
+
+    def __init__(self, bins: int = 32, *, seed: int = 0) -> None:
+        super().__init__(check_seed(seed), check_integer("bins", bins, 1, 2**24))
 
     @classmethod
     def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
         """Return the forecaster whose bins suit `horizon` rounds, T^(1/3) of them."""
         rounds = check_integer("horizon", horizon, 1)
         return cls(max(1, round(rounds ** (1 / 3))), seed=seed)
-
-    @property
-    def cells(self) -> int:
-        """Number of bins."""
-        return self._cells

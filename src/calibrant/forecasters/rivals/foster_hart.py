@@ -14,7 +14,7 @@ class FosterHart(Forecaster, FosterHartKernel):
 
     Foster & Hart 2021, *Forecast hedging and calibration*. A point without bias is predicted;
     otherwise two neighbours whose biases differ in sign, each with probability proportional to
-    the other's bias. The number of cells that balances resolution against noise is about T^(1/3),
+    the other's bias. The number of gaps that balances resolution against noise is about T^(1/3),
     so the horizon has to be known; `for_horizon` picks it. Of several places that would do, a
     bisection takes the first it meets.
 
@@ -23,8 +23,8 @@ class FosterHart(Forecaster, FosterHartKernel):
 
     Parameters
     ----------
-    cells : int, default 32
-        Cells N of the grid 0, 1/N, ..., 1; at least 1.
+    gaps : int, default 32
+        Gaps N of the grid 0, 1/N, ..., 1; at least 1.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
 
@@ -32,23 +32,18 @@ class FosterHart(Forecaster, FosterHartKernel):
     --------
     >>> from calibrant.forecasters.rivals import FosterHart
     >>> FosterHart.for_horizon(1000)
-    FosterHart(cells=10, seed=0)
+    FosterHart(gaps=10, seed=0)
     """
 
-    __slots__ = ("_cells",)
-    parameters = ("cells", "seed")
+    __slots__ = ()
 
-    def __init__(self, cells: int = 32, *, seed: int = 0) -> None:
-        self._cells = check_integer("cells", cells, 1, 2**24)
-        super().__init__(check_seed(seed), self._cells)
+    gaps: int
+
+    def __init__(self, gaps: int = 32, *, seed: int = 0) -> None:
+        super().__init__(check_seed(seed), check_integer("gaps", gaps, 1, 2**24))
 
     @classmethod
     def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
-        """Return the forecaster whose grid suits `horizon` rounds, T^(1/3) cells."""
+        """Return the forecaster whose grid suits `horizon` rounds, T^(1/3) gaps."""
         rounds = check_integer("horizon", horizon, 1)
         return cls(max(1, round(rounds ** (1 / 3))), seed=seed)
-
-    @property
-    def cells(self) -> int:
-        """Cells of the grid."""
-        return self._cells

@@ -28,8 +28,8 @@ class FosterVohra(Forecaster, FosterVohraKernel):
 
     Parameters
     ----------
-    cells : int, default 16
-        Number N of equal cells, whose middles are predicted; in [1, 4096].
+    bins : int, default 16
+        Number N of equal bins, whose middles are predicted; in [1, 4096].
     rate : float or None, default 1
         The rate eta of the weights, in [1e-9, 1e9]; None is the proof's, with t in place of T in
         round t.
@@ -41,34 +41,26 @@ class FosterVohra(Forecaster, FosterVohraKernel):
     >>> from calibrant.forecasters.rivals import FosterVohra
     >>> forecaster = FosterVohra.for_horizon(1000)
     >>> forecaster
-    FosterVohra(cells=10, rate=1.0, seed=0)
+    FosterVohra(bins=10, rate=1.0, seed=0)
     >>> round(forecaster.expected(), 12)
     0.5
     """
 
-    __slots__ = ("_cells", "_rate")
-    parameters = ("cells", "rate", "seed")
+    __slots__ = ()
 
-    def __init__(self, cells: int = 16, *, rate: float | None = 1.0, seed: int = 0) -> None:
-        self._cells = check_integer("cells", cells, 1, 4096)
-        self._rate = None if rate is None else check_real("rate", rate, 1e-9, 1e9)
-        super().__init__(check_seed(seed), self._cells, self._rate or 0.0)
+    bins: int
+    rate: float | None
+
+    def __init__(self, bins: int = 16, *, rate: float | None = 1.0, seed: int = 0) -> None:
+        count = check_integer("bins", bins, 1, 4096)
+        eta = 0.0 if rate is None else check_real("rate", rate, 1e-9, 1e9)
+        super().__init__(check_seed(seed), count, eta)
 
     @classmethod
     def for_horizon(cls, horizon: int, *, seed: int = 0) -> Self:
-        """Return the forecaster that suits T rounds: T^(1/3) cells, 32 at the most.
+        """Return the forecaster that suits T rounds: T^(1/3) bins, 32 at the most.
 
-        A round costs N^3, so that T^(1/3) cells to the end would make T rounds cost T^2.
+        A round costs N^3, so that T^(1/3) bins to the end would make T rounds cost T^2.
         """
         rounds = check_integer("horizon", horizon, 1)
         return cls(min(max(1, round(rounds ** (1 / 3))), 32), seed=seed)
-
-    @property
-    def cells(self) -> int:
-        """Number of cells."""
-        return self._cells
-
-    @property
-    def rate(self) -> float | None:
-        """The rate of the weights, or None for the proof's."""
-        return self._rate

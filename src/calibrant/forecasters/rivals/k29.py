@@ -28,8 +28,8 @@ class K29(Forecaster, K29Kernel):
 
     Parameters
     ----------
-    cells : int, default 256
-        Cells N of the grid 0, 1/N, ..., 1; at least 1.
+    gaps : int, default 256
+        Gaps N of the grid 0, 1/N, ..., 1; at least 1.
     width : float, default 0.1
         Standard deviation of the kernel, in [1e-6, 1e6].
     seed : int, default 0
@@ -40,34 +40,26 @@ class K29(Forecaster, K29Kernel):
     >>> from calibrant.forecasters.rivals import K29
     >>> forecaster = K29.for_horizon(10_000)
     >>> forecaster
-    K29(cells=100, width=0.1, seed=0)
+    K29(gaps=100, width=0.1, seed=0)
     >>> _ = forecaster.run([1, 1, 0, 1] * 2500)
     >>> abs(forecaster.predict() - 0.75) < 0.02
     True
     """
 
-    __slots__ = ("_cells", "_width")
-    parameters = ("cells", "width", "seed")
+    __slots__ = ()
+
+    gaps: int
+    width: float
 
     _star: ClassVar[bool] = False
 
-    def __init__(self, cells: int = 256, *, width: float = 0.1, seed: int = 0) -> None:
-        self._cells = check_integer("cells", cells, 1, 2**24)
-        self._width = check_real("width", width, 1e-6, 1e6)
-        super().__init__(check_seed(seed), self._cells, self._width, self._star)
+    def __init__(self, gaps: int = 256, *, width: float = 0.1, seed: int = 0) -> None:
+        count = check_integer("gaps", gaps, 1, 2**24)
+        spread = check_real("width", width, 1e-6, 1e6)
+        super().__init__(check_seed(seed), count, spread, self._star)
 
     @classmethod
     def for_horizon(cls, horizon: int, *, width: float = 0.1, seed: int = 0) -> Self:
-        """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) cells."""
+        """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) gaps."""
         rounds = check_integer("horizon", horizon, 1, 2**48)
         return cls(max(1, round(rounds**0.5)), width=width, seed=seed)
-
-    @property
-    def cells(self) -> int:
-        """Cells of the grid."""
-        return self._cells
-
-    @property
-    def width(self) -> float:
-        """Standard deviation of the kernel."""
-        return self._width

@@ -20,8 +20,8 @@ class K29Star(K29):
 
     Parameters
     ----------
-    cells : int, default 256
-        Cells N of the grid 0, 1/N, ..., 1; at least 1.
+    gaps : int, default 256
+        Gaps N of the grid 0, 1/N, ..., 1; at least 1.
     width : float, default 0.1
         Standard deviation of the kernel, in [1e-6, 1e6].
     seed : int, default 0

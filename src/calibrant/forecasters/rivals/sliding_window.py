@@ -30,14 +30,9 @@ class SlidingWindow(Forecaster, SlidingWindowKernel):
     0.75
     """
 
-    __slots__ = ("_window",)
-    parameters = ("window", "seed")
+    __slots__ = ()
+
+    window: int
 
     def __init__(self, window: int = 1000, *, seed: int = 0) -> None:
-        self._window = check_integer("window", window, 1, 2**24)
-        super().__init__(check_seed(seed), self._window)
-
-    @property
-    def window(self) -> int:
-        """How many outcomes are remembered."""
-        return self._window
+        super().__init__(check_seed(seed), check_integer("window", window, 1, 2**24))

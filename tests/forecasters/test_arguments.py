@@ -1,0 +1,92 @@
+"""Arguments follow from the signature: kept, shown, saved, and read back; never written."""
+
+import inspect
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from calibrant import Epoch, Interval, Refined
+from calibrant.experiments.groups import FORECASTER_GROUPS
+from calibrant.forecasters.arguments import Arguments
+from calibrant.forecasters.named import FORECASTERS, make
+from calibrant.forecasters.rivals import ExponentialWindow, FosterHart, RunningMean
+
+
+def test_arguments_can_be_read_and_not_written():
+    forecaster = Interval(5, horizon=100, seed=3)
+    assert (forecaster.intervals, forecaster.partition, forecaster.horizon) == (5, None, 100)
+    for name in inspect.signature(Interval).parameters:
+        with pytest.raises(AttributeError):
+            setattr(forecaster, name, 1)
+
+
+def test_a_call_that_does_not_fit_the_signature_is_refused():
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'cells'"):
+        FosterHart(cells=3)
+    with pytest.raises(TypeError, match="takes from 1 to 2 positional arguments"):
+        FosterHart(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("forecaster", "shown"),
+    [
+        (FosterHart(np.int64(5), seed=np.uint8(2)), "FosterHart(gaps=5, seed=2)"),
+        (ExponentialWindow(np.float32(0.5)), "ExponentialWindow(halflife=0.5, seed=0)"),
+        (ExponentialWindow(Fraction(1, 2)), "ExponentialWindow(halflife=0.5, seed=0)"),
+        (Refined(deviation=Fraction(3, 2)), "deviation=1.5"),
+        (Epoch(np.str_("kl")), "Epoch(measure='kl', seed=0)"),
+    ],
+)
+def test_numbers_of_any_type_can_be_saved(forecaster, shown):
+    assert shown in repr(type(forecaster).from_bytes(forecaster.to_bytes()))
+
+
+class Shifted(FosterHart):
+    """A subclass with a signature of its own, in another order."""
+
+    def __init__(self, shift, *, gaps=4, seed=0):
+        super().__init__(gaps + shift, seed=seed)
+
+
+class Named(RunningMean):
+    """A subclass with the signature that it inherits."""
+
+
+def test_subclasses():
+    forecaster = Shifted(2, seed=1)
+    assert (forecaster.shift, forecaster.gaps, forecaster.seed) == (2, 4, 1)
+    assert repr(Shifted.from_bytes(forecaster.to_bytes())) == "Shifted(shift=2, gaps=4, seed=1)"
+    assert repr(Named(3)) == "Named(seed=3)"
+
+
+class Plain(Arguments):
+    """Something without a kernel, which has a slot for what it was given."""
+
+    __slots__ = ("_given",)
+
+    def __init__(self, kind, *, size=3):
+        pass
+
+
+def test_a_class_without_a_kernel():
+    assert Plain("a")._arguments() == {"kind": "a", "size": 3}
+    assert (Plain("a").kind, Plain("a", size=np.int8(4)).size) == ("a", 4)
+    assert str(inspect.signature(Plain)) == "(kind, *, size=3)"
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'kind'"):
+        Plain()
+
+
+def test_names_and_groups_follow_from_the_classes():
+    """The order of those that stand in the tables of the docs, whoever joins them."""
+    paper = ["epoch", "epoch-kl", "interval:horizon=T", "swap:horizon=T", "refined", "restarting"]
+    rivals = [
+        "foster-hart:horizon=T", "running-mean", "sliding-window", "exponential-window",
+        "foster-vohra:horizon=T", "foster-1999:horizon=T", "abernethy-bartlett-hazan:horizon=T",
+        "k29:horizon=T", "k29-star:horizon=T", "aosa:horizon=T",
+    ]  # fmt: skip
+    every = ["zoom", *paper, *rivals]
+    for group, known in (("all", every), ("paper", paper), ("rivals", rivals)):
+        assert [spec for spec in FORECASTER_GROUPS[group] if spec in every] == known
+    assert [spec.partition(":")[0] for spec in FORECASTER_GROUPS["all"]] == list(FORECASTERS)
+    assert repr(make("epoch-kl", seed=2)) == repr(make("epoch:measure=kl", seed=2))
