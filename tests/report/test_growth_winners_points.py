@@ -128,13 +128,13 @@ def test_ratios_are_to_the_smallest_of_the_row(winners):
 def test_the_map_shows_numbers_and_frames_the_winners(winners):
     ax = winners.plot()
     assert [text.get_text() for text in ax.texts] == [
-        "10.0", "8.0", "0.5", "0", "16.0", "4.48k", "16.0", "0.2", "inf",
+        "10", "8", "0.5", "0", "16", "4.48k", "16", "0.25", "inf",
     ]  # fmt: skip
     frames = {(round(f.get_x() - 0.05), round(f.get_y() - 0.08)) for f in ax.patches}
     assert frames == {(1, 0), (1, 1), (0, 2), (2, 2), (0, 3)}
     assert [label.get_text() for label in ax.get_yticklabels()] == list(ROWS)
     bold = {text.get_text() for text in ax.texts if text.get_fontweight() == "bold"}
-    assert bold == {"8.0", "0", "16.0", "0.2"}
+    assert bold == {"8", "0", "16", "0.25"}
 
 
 @pytest.mark.parametrize(

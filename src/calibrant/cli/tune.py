@@ -50,7 +50,7 @@ def tune_certificates(
 
 def certificates(rows: dict[str, Any]) -> Table:
     """Return the certificates as a table of formulas."""
-    return console.figures(
+    return console.table(
         "Tuned certificates U(n, C) at level delta",
         ["measure", "grows with", "stationary", "for ln(1/delta)", "for the deviation"],
         [

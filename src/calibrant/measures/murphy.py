@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calibrant.measures.exact import kl_terms
 from calibrant.measures.losses import log_losses
-from calibrant.measures.rounds import Floats, as_some_rounds, cells_of
+from calibrant.measures.rounds import Floats, as_rounds, cells_of
 
 
 class Decomposition(NamedTuple):
@@ -63,7 +63,7 @@ def murphy(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposition
     >>> murphy([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 0])
     Decomposition(reliability=0.0625, resolution=0.0625, uncertainty=0.1875)
     """
-    p, y = as_some_rounds(predictions, outcomes)
+    p, y = as_rounds(predictions, outcomes, mean=True)
     cells = cells_of(p, y)
     mean = y.mean()
     return Decomposition(
@@ -92,7 +92,7 @@ def murphy_log(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposi
     >>> [round(part, 6) for part in parts]
     [0.215762, 0.215762, 0.562335]
     """
-    p, y = as_some_rounds(predictions, outcomes)
+    p, y = as_rounds(predictions, outcomes, mean=True)
     cells = cells_of(p, y)
     mean: Floats = np.full(len(cells.rounds), y.mean())
     uncertainty = float(log_losses(mean[:1], mean[:1])[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,18 +14,17 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
 
 
-def as_rounds(predictions: object, outcomes: object) -> tuple[Floats, Floats]:
-    """Return both series as float64 arrays in [0, 1] of the same length, or raise ValueError."""
+def as_rounds(
+    predictions: object, outcomes: object, *, mean: bool = False
+) -> tuple[Floats, Floats]:
+    """Return both series as float64 arrays in [0, 1] of the same length, or raise ValueError.
+
+    For a `mean` there must be a round: of none it is not defined.
+    """
     p = as_unit_series(predictions, "predictions")
     y = as_unit_series(outcomes, "outcomes")
     check_same_length("predictions", len(p), "outcomes", len(y))
-    return p, y
-
-
-def as_some_rounds(predictions: object, outcomes: object) -> tuple[Floats, Floats]:
-    """Return the rounds of a mean, which no rounds at all have not."""
-    p, y = as_rounds(predictions, outcomes)
-    if len(p) == 0:
+    if mean and len(p) == 0:
         raise ValueError("predictions and outcomes must hold at least one round: a mean of none")
     return p, y
 
@@ -45,6 +45,37 @@ class Cells(NamedTuple):
     def residual(self) -> Floats:
         """The sum of outcomes beyond what was predicted (r = s - n p)."""
         return self.total - self.rounds * self.prediction
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctTable:
+    """One row a distinct prediction, ascending; arrays of the same length.
+
+    Attributes
+    ----------
+    prediction : ndarray
+        The predictions.
+    count : ndarray of int
+        Rounds that made each.
+    mean_outcome : ndarray
+        Their mean outcomes.
+
+    Examples
+    --------
+    >>> from calibrant.measures import Scorecard
+    >>> card = Scorecard()
+    >>> card.extend([0.5, 0.25, 0.5], [1, 0, 0])
+    >>> table = card.distinct()
+    >>> table.prediction, table.count, table.mean_outcome
+    (array([0.25, 0.5 ]), array([1, 2]), array([0. , 0.5]))
+    """
+
+    prediction: Floats
+    count: npt.NDArray[np.int64]
+    mean_outcome: Floats
+
+    def __len__(self) -> int:
+        return len(self.count)
 
 
 def cells_of(p: Floats, y: Floats) -> Cells:

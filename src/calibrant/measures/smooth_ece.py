@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_some_rounds, cells_of, sum_by
+from calibrant.measures.rounds import Floats, as_rounds, cells_of, sum_by
 
 # Cells of the grid within one bandwidth. The trapezoid rule errs only where the smoothed residual
 # changes sign, by at most 1 / (4 * 64^2) of its size there, 6e-5; moving residuals to the grid
@@ -44,7 +44,7 @@ def smece(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> round(smece([0.5] * 10, [1] * 7 + [0] * 3), 6)
     0.2
     """
-    p, y = as_some_rounds(predictions, outcomes)
+    p, y = as_rounds(predictions, outcomes, mean=True)
     cells = cells_of(p, y)
     residual = cells.residual / len(p)
     # Smoothing never adds to the integral, and keeps the sum: the root lies between these.
