@@ -116,7 +116,7 @@ def test_colours_are_variables_with_a_light_and_a_dark_value(page):
 
 def test_a_table_sets_numbers_right(page):
     text = page.html()
-    assert '<td class="number">1.50</td>' in text
+    assert '<td class="number">1.5</td>' in text
     assert '<th scope="col" class="number">number</th>' in text
     assert '<th scope="row">Cell' in text
 
@@ -152,21 +152,24 @@ def test_what_cannot_be_shown_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "three", "four"),
-    [(0, "0", "0"), (12_345, "12,345", "12,345"), (3.0, "3", "3"), (0.012345, "0.0123", "0.0123"),
-     (0.17301, "0.173", "0.1730"), (1.5, "1.50", "1.500"), (-0.5, "-0.500", "-0.5000"),
-     (99.95, "100", "99.95"), (123.4, "123", "123.4"), (1725.04, "1,725", "1,725"),
-     (float("nan"), "–", "–"), (float("inf"), "infinite", "infinite"), (0.0005, "0.0005", "0.0005"),
-     (1e-9, "1e-09", "1e-09"), (1e-17, "0", "0"), (-1e-17, "0", "0")],
+    ("value", "shown", "fine"),
+    [(0, "0", "0"), (12_345, "12,345", "12,345"), (3.0, "3", "3"), (2e6, "2,000,000", "2,000,000"),
+     (0.012345, "0.0123", "0.0123"), (0.17301, "0.173", "0.1730"), (-0.5, "-0.5", "-0.5000"),
+     (99.95, "100", "100.0"), (123.4, "123", "123.4"), (999.6, "1,000", "999.6"),
+     (1725.04, "1,725", "1,725.0"), (0.00123, "0.00123", "0.0012"),
+     (float("nan"), "–", "–"), (float("inf"), "infinite", "infinite"),
+     (-float("inf"), "-infinite", "-infinite"), (1e-9, "1e-09", "0.0000"), (1e-17, "0", "0.0000")],
 )  # fmt: skip
-def test_numbers_have_digits_that_mean_something(value, three, four):
-    assert show_number(value) == three
-    assert show_number(value, 4) == four
+def test_numbers_have_digits_that_mean_something(value, shown, fine):
+    assert show_number(value) == shown
+    assert show_number(value, fine=True) == fine
 
 
 def test_every_number_shown_is_set_right():
     values = [0, 12_345, 0.5, -1.25, 1e-7, float("nan"), float("inf"), -float("inf")]
     page = Page("T", "L")
-    page.table(["a", "as text"], [[value, show_number(value, 4)] for value in values], "caption")
+    page.table(
+        ["a", "as text"], [[value, show_number(value, fine=True)] for value in values], "caption"
+    )
     assert page.html().count('<td class="number">') == 2 * len(values)
     assert 'class="words"' not in page.html()

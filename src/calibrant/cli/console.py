@@ -111,12 +111,14 @@ SCORECARD_ROWS = (
 def scorecards(cards: Mapping[str, Scorecard]) -> Table:
     """Return the measures of several forecasters on the same rounds, side by side."""
     rows = [
-        [title, *(show_number(getattr(card, name), 4) for card in cards.values())]
+        [title, *(show_number(getattr(card, name), fine=True) for card in cards.values())]
         for title, name in SCORECARD_ROWS
     ]
     if all(len(card.windows) > 1 for card in cards.values()):
         worst = (max(window.ece for window in card.windows) for card in cards.values())
-        rows.append(["ECE of the worst 1,000 rounds", *(show_number(value, 4) for value in worst)])
+        rows.append(
+            ["ECE of the worst 1,000 rounds", *(show_number(value, fine=True) for value in worst)]
+        )
     rows.append(["distinct predictions", *(show_number(len(c.distinct())) for c in cards.values())])
     return table("Scorecard (lower is better)", ["", *cards], rows)
 

@@ -109,8 +109,8 @@ def show(values: dict[str, float], rounds: int, bins: int) -> None:
             ["", "sum", "a round", console.MEANING],
             [
                 [
-                    entry.title, show_number(values[entry.name], 4),
-                    show_number(values[entry.name] / rounds, 4), entry.meaning,
+                    entry.title, show_number(values[entry.name], fine=True),
+                    show_number(values[entry.name] / rounds, fine=True), entry.meaning,
                 ]
                 for entry in sums
             ],
@@ -130,6 +130,9 @@ def show(values: dict[str, float], rounds: int, bins: int) -> None:
         console.table(
             "Means",
             ["", "mean", console.MEANING],
-            [[title, show_number(values[name], 4), meaning] for name, title, meaning in means],
+            [
+                [title, show_number(values[name], fine=True), meaning]
+                for name, title, meaning in means
+            ],
         ),
     )

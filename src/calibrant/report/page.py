@@ -83,7 +83,7 @@ class Page:
     >>> page = Page("Rain", "It rained less than was said.")
     >>> page.section("In numbers", "Of 100 days called 70 %, 61 were wet.")
     >>> page.table(["said", "happened"], [["70 %", 0.61]], "All days of the year.")
-    >>> '<td class="number">0.610</td>' in page.html()
+    >>> '<td class="number">0.61</td>' in page.html()
     True
     """
 

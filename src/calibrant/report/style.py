@@ -68,31 +68,31 @@ class Drawable(Protocol):
         """Draw, on the axes given or on new ones, and return them."""
 
 
-def show_number(value: float, digits: int = 3) -> str:
-    """Return a number as tables and sentences show it, with so many digits that mean something.
+def show_number(value: float, *, fine: bool = False) -> str:
+    """Return a number as tables and sentences show it.
 
-    Whole numbers and what stands before the point are shown in full, and no more than four
-    decimals; below 0.001, where these would hide a number, it has two digits.
+    Whole numbers are whole. Others have three significant digits and all that stand before the
+    point; or, `fine`, four decimals below 10 and one from there on, so that numbers below each
+    other line up and a small change is seen.
 
     Examples
     --------
     >>> [show_number(value) for value in (0.01234, 1.5, 23.44, 1725.04, 53_877, float("inf"))]
-    ['0.0123', '1.50', '23.4', '1,725', '53,877', 'infinite']
-    >>> [show_number(value, digits=4) for value in (0.01234, 0.17301, 1.5, 23.44, 0.000123)]
-    ['0.0123', '0.1730', '1.500', '23.44', '0.00012']
+    ['0.0123', '1.5', '23.4', '1,725', '53,877', 'infinite']
+    >>> [show_number(value, fine=True) for value in (0.01234, 1.5, 23.44, 1725.04, 53_877)]
+    ['0.0123', '1.5000', '23.4', '1,725.0', '53,877']
     """
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "infinite" if value > 0 else "-infinite"
-    if abs(value) < 1e-9:
-        return "0"  # or what rounding left of it
     if value == int(value):
         return f"{value:,.0f}"
-    if abs(value) < 1e-3:
-        return f"{value:.2g}"
-    _, exponent = f"{value:.{digits - 1}e}".split("e")  # of the rounded number: 99.96 is 100
-    return f"{value:,.{min(max(digits - 1 - int(exponent), 0), 4)}f}"
+    if fine:
+        return f"{value:,.1f}" if abs(value) >= 10.0 else f"{value:.4f}"
+    if abs(value) < 1e-9:
+        return "0"  # what rounding left of it
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
 @contextmanager
