@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import check_choice, check_integer, describe
-from calibrant.measures.rounds import Cells, Floats, Indices, as_rounds, sum_by
+from calibrant.measures.rounds import Distinct, Floats, Indices, as_rounds, sum_by
 
 Scheme: TypeAlias = Literal["width", "mass"]
 
@@ -176,18 +176,18 @@ class ReliabilityTable:
         return (said < self.interval_low) | (said > self.interval_high)
 
 
-def reliability_table(cells: Cells, bins: int, level: float) -> ReliabilityTable:
-    """Sort cells into bins of equal width."""
+def reliability_table(distinct: Distinct, bins: int, level: float) -> ReliabilityTable:
+    """Sort distinct predictions into bins of equal width."""
     bins = check_integer("bins", bins, 1)
     if isinstance(level, bool) or not isinstance(level, int | float | np.number):
         raise ValueError(f"level must be a number in (0, 1), got {level!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be in (0, 1), got {level!r}")
-    which = width_bins(cells.prediction, bins)
-    count = sum_by(which, cells.rounds, bins)
+    which = width_bins(distinct.prediction, bins)
+    count = sum_by(which, distinct.rounds, bins)
     rounds = np.where(count > 0.0, count, np.nan)
-    predicted = sum_by(which, cells.rounds * cells.prediction, bins) / rounds
-    happened = sum_by(which, cells.total, bins) / rounds
+    predicted = sum_by(which, distinct.rounds * distinct.prediction, bins) / rounds
+    happened = sum_by(which, distinct.total, bins) / rounds
     low, high = wilson_interval(happened, count, level)
     lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
     return ReliabilityTable(

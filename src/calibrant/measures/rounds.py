@@ -29,7 +29,7 @@ def as_rounds(
     return p, y
 
 
-class Cells(NamedTuple):
+class Distinct(NamedTuple):
     """The distinct predictions, ascending, with their rounds and their sums of outcomes."""
 
     prediction: Floats
@@ -78,10 +78,12 @@ class DistinctTable:
         return len(self.count)
 
 
-def cells_of(p: Floats, y: Floats) -> Cells:
+def distinct_of(p: Floats, y: Floats) -> Distinct:
     """Sum checked rounds by distinct prediction."""
     values, which = np.unique(p, return_inverse=True)
-    return Cells(values, sum_by(which, np.ones(len(p)), len(values)), sum_by(which, y, len(values)))
+    return Distinct(
+        values, sum_by(which, np.ones(len(p)), len(values)), sum_by(which, y, len(values))
+    )
 
 
 def sum_by(which: Indices, values: Floats, size: int) -> Floats:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant._checks import check_integer, check_real, check_same_length, describe
 from calibrant._kernels.tally import TallyKernel
 from calibrant.measures.binned import ReliabilityTable, reliability_table
-from calibrant.measures.rounds import Cells, DistinctTable, Floats, Indices, as_rounds
+from calibrant.measures.rounds import Distinct, DistinctTable, Floats, Indices, as_rounds
 
 
 class Scorecard:
@@ -217,8 +217,8 @@ class Scorecard:
         >>> card.distinct().mean_outcome
         array([0. , 0.5])
         """
-        cells = self._cells()
-        return DistinctTable(cells.prediction, cells.rounds.astype(np.int64), cells.rate)
+        distinct = self._distinct()
+        return DistinctTable(distinct.prediction, distinct.rounds.astype(np.int64), distinct.rate)
 
     def reliability(self, bins: int | None = None, level: float = 0.95) -> ReliabilityTable:
         """Return mean prediction and mean outcome by bin, with intervals; any number of bins.
@@ -231,7 +231,7 @@ class Scorecard:
         >>> table.interval_low.round(3), table.interval_high.round(3)
         (array([0.121, 0.27 ]), array([0.879, 1.   ]))
         """
-        return reliability_table(self._cells(), self._bins if bins is None else bins, level)
+        return reliability_table(self._distinct(), self._bins if bins is None else bins, level)
 
     def __repr__(self) -> str:
         facts = self.summary()
@@ -246,11 +246,11 @@ class Scorecard:
             raise ValueError("a scorecard without rounds has no means; add a round first")
         return total / self._rounds
 
-    def _cells(self) -> Cells:
+    def _distinct(self) -> Distinct:
         """Return the distinct predictions in ascending order."""
         prediction, count, total = self._all.entries()
         order = np.argsort(prediction)
-        return Cells(prediction[order], count[order], total[order])
+        return Distinct(prediction[order], count[order], total[order])
 
     def _card_of(self, label: Hashable) -> Scorecard | None:
         """Return a label's scorecard, perhaps a new one not yet kept, or None for no label."""

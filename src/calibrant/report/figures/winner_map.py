@@ -21,9 +21,9 @@ WORST = 100.0
 
 @dataclass(frozen=True, eq=False)
 class WinnerMap:
-    """Who wins where: streams down, forecasters across, each cell an error.
+    """Who wins where: streams down, forecasters across, each box an error.
 
-    The darker a cell, the larger its error over the smallest of its row, on a logarithmic scale
+    The darker a box, the larger its error over the smallest of its row, on a logarithmic scale
     that ends at a hundred times. A frame marks the smallest of each row.
 
     Attributes
