@@ -22,7 +22,7 @@ from calibrant._checks import (
     check_choice,
     check_id,
     check_same_length,
-)  # fmt: skip
+)
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.figures import ErrorThroughTime, ReliabilityDiagram
