@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.tables import table
-from calibrant.cli.compare import short
 from calibrant.experiments import results
 from calibrant.experiments.groups import STREAM_GROUPS
 from calibrant.experiments.summary import longest, summarise
+from calibrant.report.style import show_number
 
 TITLE = "Forecasters compared"
 IN_README = ()
@@ -28,8 +28,8 @@ PROGRAM = Path(sys.executable).parent / "calibrant"
 
 def text_of(figure):
     """Return mean and spread, bold for the best of a stream."""
-    spread = "" if math.isnan(figure.spread) else f" ± {short(figure.spread)}"
-    text = f"{short(figure.mean)}{spread}"
+    spread = "" if math.isnan(figure.spread) else f" ± {show_number(figure.spread)}"
+    text = f"{show_number(figure.mean)}{spread}"
     return f"**{text}**" if figure.best else text
 
 

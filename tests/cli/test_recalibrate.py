@@ -10,6 +10,7 @@ import pytest
 from calibrant import Recalibrator
 from calibrant.measures import brier, cal2, ece
 from calibrant.recalibrate import recalibrate_frame
+from calibrant.report import recalibration
 from calibrant.streams import load
 from calibrant.tables import read
 
@@ -207,6 +208,43 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     again = tmp_path / "again.html"
     calibrant("run", scores, *options, again)
     assert again.read_text().replace("again.html", "r.html") == page.read_text()
+
+
+def test_a_notebook_gets_the_same_page(calibrant, scores, scored, tmp_path):
+    """One call of the library shows what the command writes and prints."""
+    import polars  # noqa: PLC0415
+
+    page = tmp_path / "r.html"
+    names = {
+        "score": "score", "outcome": "outcome", "time": "t", "available": "known", "by": "place",
+    }  # fmt: skip
+    options = [word for name, column in names.items() for word in (f"--{name}", column)]
+    lines = scores.read_text().splitlines()
+    lines[5] = lines[5][: lines[5].rindex(",") + 1]  # an outcome that is not known
+    scores.write_text("\n".join(lines) + "\n")
+    result = calibrant("run", scores, *options, "--report", page)
+    assert result.exit_code == 0, result.stderr
+    outcomes = [None if t == 4 else y for t, y in enumerate(scored["outcome"])]
+    frame = polars.DataFrame({**scored, "outcome": outcomes})
+    done = recalibrate_frame(frame, **names)
+    report = recalibration(
+        done["score"], done["calibrated"], done["outcome"], times=done["t"], by=done["place"],
+        never=31, title="scores.csv: scores before and after recalibration",
+        made={
+            "command": f"calibrant run {scores} {' '.join(options)} --report {page}",
+            "file": f"{scores}, 3,000 rows",
+            "columns": ", ".join(f"{part} {name!r}" for part, name in names.items()),
+            "scores are": "probability",
+            "outcomes are": "known from column 'known' on, used by later predictions only; "
+            "31 never arrived",
+            "seed": "0",
+        },
+    )  # fmt: skip
+    assert report.measures.rounds == ROUNDS - 1
+    assert report.html() == page.read_text()
+    said = " ".join(result.stdout.split())
+    for finding in report.findings:
+        assert finding in said
 
 
 def test_a_bundled_stream_can_be_named_unless_a_file_is_called_so(

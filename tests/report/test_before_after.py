@@ -1,4 +1,4 @@
-"""Before and after: the numbers, the sentences that they decide, and the page."""
+"""Before and after: the numbers, and the sentences that they decide."""
 
 import math
 
@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant.measures import brier, cal1, cal2, ece, log_loss, smece
-from calibrant.report import BeforeAfter, Scores
+from calibrant.report import BeforeAfter, Measured
 from calibrant.report.before_after import chance_ece, mean_change
-from calibrant.report.recalibration import group_rows, measured_rows, recalibration_page
-from calibrant.report.what_changed import what_changed
+from calibrant.report.recalibration_page import group_rows, measure_rows
 
 ROUNDS = 5500
 RANDOM = np.random.default_rng(12)
@@ -18,16 +17,16 @@ OUTCOMES = (RANDOM.random(ROUNDS) < TRUTH).astype(float)
 TOO_HIGH = np.sqrt(TRUTH)
 
 
-def test_scores_are_the_measures():
-    scores = Scores.from_predictions(TOO_HIGH, OUTCOMES)
+def test_a_column_has_every_measure():
+    measured = Measured.from_predictions(TOO_HIGH, OUTCOMES)
     for name, measure in {
         "brier": brier, "log_loss": log_loss, "cal1": cal1, "cal2": cal2, "ece": ece,
         "smece": smece,
     }.items():  # fmt: skip
-        assert getattr(scores, name) == pytest.approx(measure(TOO_HIGH, OUTCOMES), rel=1e-9)
-    assert scores.distinct == ROUNDS
-    assert scores.bins_used == 10
-    assert scores.bins_off >= 8  # a bin's interval is about 0.04 wide, and 0.25 is the bias
+        assert getattr(measured, name) == pytest.approx(measure(TOO_HIGH, OUTCOMES), rel=1e-9)
+    assert measured.distinct == ROUNDS
+    assert measured.bins_used == 10
+    assert measured.bins_off >= 8  # a bin's interval is about 0.04 wide, and 0.25 is the bias
 
 
 def test_the_worst_window_is_a_full_one():
@@ -35,10 +34,11 @@ def test_the_worst_window_is_a_full_one():
     predictions = TRUTH.copy()
     predictions[2000:3000] = TOO_HIGH[2000:3000]
     predictions[5000:] = 1.0 - OUTCOMES[5000:]
-    scores = Scores.from_predictions(predictions, OUTCOMES)
-    assert (scores.worst.start, scores.worst.stop) == (2000, 3000)
-    assert scores.worst.ece == pytest.approx(ece(predictions[2000:3000], OUTCOMES[2000:3000]))
-    assert Scores.from_predictions(TRUTH[:1999], OUTCOMES[:1999]).worst is None
+    measured = Measured.from_predictions(predictions, OUTCOMES)
+    assert (measured.worst.start, measured.worst.stop) == (2000, 3000)
+    assert measured.worst.ece == pytest.approx(ece(predictions[2000:3000], OUTCOMES[2000:3000]))
+    assert Measured.from_predictions(TRUTH[:1999], OUTCOMES[:1999]).worst is None
+    assert Measured.from_predictions(TRUTH[:2000], OUTCOMES[:2000]).worst is not None
 
 
 def test_chance_leaves_what_a_simulation_leaves():
@@ -60,7 +60,7 @@ def test_a_change_has_an_interval_that_covers():
     assert math.isnan(mean_change(np.ones(100)).low)
 
 
-def test_groups_are_scored_by_themselves():
+def test_groups_are_measured_by_themselves():
     groups = np.where(np.arange(ROUNDS) % 3 == 0, "few", "many").tolist()
     both = BeforeAfter.from_predictions(TOO_HIGH, TRUTH, OUTCOMES, groups=groups)
     assert [part.group for part in both.groups] == ["many", "few"]
@@ -68,14 +68,14 @@ def test_groups_are_scored_by_themselves():
     assert both.groups[1].rounds == few.sum()
     assert both.groups[1].raw.brier == pytest.approx(brier(TOO_HIGH[few], OUTCOMES[few]))
     assert both.groups[1].calibrated.ece == pytest.approx(ece(TRUTH[few], OUTCOMES[few]))
-    head, rows = group_rows(both)
+    head, rows = group_rows(both, 40)
     assert head == ["group", "rounds", "Brier raw", "Brier calibrated", "ECE raw", "ECE calibrated"]
-    assert rows[0][:2] == ["many", int((~few).sum())]
+    assert rows[0][:2] == ["many", f"{(~few).sum():,}"]
+    assert group_rows(both, 1)[1] == rows[:1]
 
 
 def sentences(raw, calibrated, outcomes=OUTCOMES, **arguments):
-    both = BeforeAfter.from_predictions(raw, calibrated, outcomes)
-    return what_changed(both, **arguments)
+    return BeforeAfter.from_predictions(raw, calibrated, outcomes).findings(**arguments)
 
 
 def test_sentences_say_better_worse_or_neither():
@@ -85,8 +85,8 @@ def test_sentences_say_better_worse_or_neither():
     few = sentences(TRUTH[:50], TRUTH[:50], OUTCOMES[:50])
     assert few[0].startswith("Too few rounds (50)")
     margins = BeforeAfter.from_predictions(None, TRUTH, OUTCOMES)
-    assert "no before to compare with" in what_changed(margins)[0]
-    assert [name for name, values, _ in measured_rows(margins) if len(values) != 1] == []
+    assert "no before to compare with" in margins.findings()[0]
+    assert {len(row) for row in measure_rows(margins)} == {3}  # a name, one value, what it is
 
 
 def test_sentences_name_the_worst_window_and_what_never_came():
@@ -101,26 +101,7 @@ def test_sentences_name_the_worst_group_with_rounds_enough():
     calibrated = TRUTH.copy()
     calibrated[:2100] = TOO_HIGH[:2100]
     both = BeforeAfter.from_predictions(TOO_HIGH, calibrated, OUTCOMES, groups=groups)
-    assert "Of the 2 groups with 500 rounds or more, off is furthest off" in what_changed(both)[-1]
-
-
-def test_the_page_with_margins_few_rounds_and_infinite_losses():
-    """Everything that may be missing is missing, and still there is a page."""
-    certain = np.array([0.0, 1.0, 0.5, 0.25])
-    outcomes = np.array([1.0, 1.0, 0.0, 0.0])
-    both = BeforeAfter.from_predictions(certain, certain, outcomes)
-    text = recalibration_page(
-        both, certain, certain, outcomes, title="<Four>", points=["few & far"], made={"seed": "0"}
-    ).html()
-    assert "infinite" in text
-    assert "&lt;Four&gt;" in text
-    assert "few &amp; far" in text
-    assert "Through time" not in text
-    both = BeforeAfter.from_predictions(None, certain, outcomes)
-    text = recalibration_page(
-        both, None, certain, outcomes, title="Margins", points=["few"], made={"seed": "0"}
-    ).html()
-    assert ">raw<" not in text
+    assert "Of the 2 groups with 500 rounds or more, off is furthest off" in both.findings()[-1]
 
 
 def test_bad_input_is_refused():

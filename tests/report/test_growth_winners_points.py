@@ -128,13 +128,13 @@ def test_ratios_are_to_the_smallest_of_the_row(winners):
 def test_the_map_shows_numbers_and_frames_the_winners(winners):
     ax = winners.plot()
     assert [text.get_text() for text in ax.texts] == [
-        "10.0", "8.0", "0.5", "0", "16.0", "4.48k", "16.0", "0.2", "inf",
+        "10", "8", "0.5", "0", "16", "4.48k", "16", "0.25", "inf",
     ]  # fmt: skip
     frames = {(round(f.get_x() - 0.05), round(f.get_y() - 0.08)) for f in ax.patches}
     assert frames == {(1, 0), (1, 1), (0, 2), (2, 2), (0, 3)}
     assert [label.get_text() for label in ax.get_yticklabels()] == list(ROWS)
     bold = {text.get_text() for text in ax.texts if text.get_fontweight() == "bold"}
-    assert bold == {"8.0", "0", "16.0", "0.2"}
+    assert bold == {"8", "0", "16", "0.25"}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_the_map_refuses_what_it_cannot_show(errors, said):
 
 def test_points_have_their_first_round_and_their_visits(game):
     predictions, means = game
-    spread = PointSpread.from_predictions(predictions, means=means, stretches=30, cells=10)
+    spread = PointSpread.from_predictions(predictions, means=means, stretches=30, bins=10)
     said = predictions.tolist()
     assert spread.points.tolist() == sorted(set(said))
     assert spread.first.tolist() == [said.index(point) for point in spread.points]
@@ -186,8 +186,8 @@ def test_points_refuse_what_they_cannot_draw():
         PointSpread.from_predictions([])
     with pytest.raises(ValueError, match="means and predictions must have the same length"):
         PointSpread.from_predictions([0.5, 0.5], means=[0.5])
-    with pytest.raises(ValueError, match="cells"):
-        PointSpread.from_predictions([0.5], cells=0)
+    with pytest.raises(ValueError, match="bins"):
+        PointSpread.from_predictions([0.5], bins=0)
 
 
 # -- all of them -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from calibrant.report import Page
 from calibrant.report.figures import ErrorThroughTime, PointSpread, ReliabilityDiagram
-from calibrant.report.page import show_number
+from calibrant.report.style import show_number
 
 NASTY = "<script>alert('x')</script> & \"quoted\" {braces}"
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -152,9 +152,24 @@ def test_what_cannot_be_shown_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
-    [(0, "0"), (12_345, "12,345"), (0.012345, "0.0123"), (99.95, "100"), (123.4, "123"),
-     (float("nan"), "–"), (float("inf"), "infinite"), (1e-9, "1e-09")],
+    ("value", "shown", "fine"),
+    [(0, "0", "0"), (12_345, "12,345", "12,345"), (3.0, "3", "3"), (2e6, "2,000,000", "2,000,000"),
+     (0.012345, "0.0123", "0.0123"), (0.17301, "0.173", "0.1730"), (-0.5, "-0.5", "-0.5000"),
+     (99.95, "100", "100.0"), (123.4, "123", "123.4"), (999.6, "1,000", "999.6"),
+     (1725.04, "1,725", "1,725.0"), (0.00123, "0.00123", "0.0012"),
+     (float("nan"), "–", "–"), (float("inf"), "infinite", "infinite"),
+     (-float("inf"), "-infinite", "-infinite"), (1e-9, "1e-09", "0.0000"), (1e-17, "0", "0.0000")],
 )  # fmt: skip
-def test_numbers_have_three_figures(value, shown):
+def test_numbers_have_digits_that_mean_something(value, shown, fine):
     assert show_number(value) == shown
+    assert show_number(value, fine=True) == fine
+
+
+def test_every_number_shown_is_set_right():
+    values = [0, 12_345, 0.5, -1.25, 1e-7, float("nan"), float("inf"), -float("inf")]
+    page = Page("T", "L")
+    page.table(
+        ["a", "as text"], [[value, show_number(value, fine=True)] for value in values], "caption"
+    )
+    assert page.html().count('<td class="number">') == 2 * len(values)
+    assert 'class="words"' not in page.html()

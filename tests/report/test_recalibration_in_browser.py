@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator
-from calibrant.report import BeforeAfter
-from calibrant.report.recalibration import recalibration_page
-from calibrant.report.what_changed import what_changed
+from calibrant.report import recalibration
 from report.browser import visit
 
 
@@ -17,11 +15,10 @@ def text():
     outcomes = (random.random(4000) < truth).astype(float)
     scores, groups = np.sqrt(truth), [f"group {t % 4} with a long name" for t in range(4000)]
     calibrated = Recalibrator().run(scores, outcomes, by=groups)
-    both = BeforeAfter.from_predictions(scores, calibrated, outcomes, groups=groups)
     command = "calibrant run " + "a-rather-long-folder/" * 8 + "scores.csv --score score"
-    return recalibration_page(
-        both, scores, calibrated, outcomes,
-        title="scores.csv: before and after", points=what_changed(both), made={"command": command},
+    return recalibration(
+        scores, calibrated, outcomes,
+        by=groups, title="scores.csv: before and after", made={"command": command},
     ).html()  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, plan
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
 from calibrant.experiments.summary import Figure, longest, summarise
 from calibrant.experiments.sweep import ENGINES, Progress, SweepError, count_kept, sweep
+from calibrant.report.style import show_number
 from calibrant.streams.named import length
 
 SPECS = "Several with commas between them, or the option repeated."
@@ -179,7 +180,7 @@ def summary(folder: Path, measure: str, seeds: int) -> Group:
         title += f"\n({len(shown) - 1} of {len(names)} forecasters; a wider terminal shows more)"
     head, *rows = zip(first, *columns, strict=True)
     # The name of a file is the user's: no brackets in it are orders.
-    table = console.figures("", head, [(Text(stream), *rest) for stream, *rest in rows])
+    table = console.table("", head, [(Text(stream), *rest) for stream, *rest in rows])
     # Not the table's own title, which would be folded where the table ends.
     return Group(Text(title, style="bold"), table)
 
@@ -196,12 +197,5 @@ def width(columns: list[list[str]]) -> int:
 
 def figure_text(figure: Figure) -> str:
     """Return mean and spread, with a mark for the best."""
-    spread = "" if math.isnan(figure.spread) else f" ± {short(figure.spread)}"
-    return f"{short(figure.mean)}{spread}{'*' if figure.best else ' '}"
-
-
-def short(value: float) -> str:
-    """Return a figure with three digits, or all that stand before the point."""
-    if abs(value) < 1e-9:
-        return "0"  # or what rounding left of it
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    spread = "" if math.isnan(figure.spread) else f" ± {show_number(figure.spread)}"
+    return f"{show_number(figure.mean)}{spread}{'*' if figure.best else ' '}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant.measures import ReliabilityTable, Scorecard
+from calibrant.report.style import show_number
 
 #: Results go to standard output; everything said about them goes to standard error.
 out = Console(highlight=False)
@@ -58,14 +58,9 @@ def note(text: str | None) -> None:
         err.print(f"[dim]{escape(text)}[/]", soft_wrap=True)
 
 
-def say(text: str) -> None:
-    """Print a line as it is: a name in it can be copied whole."""
-    out.print(text, soft_wrap=True, markup=False)
-
-
-def explain(text: str) -> None:
-    """Print prose, folded at words."""
-    out.print(text, markup=False)
+def say(text: str, *, fold: bool = False) -> None:
+    """Print a line as it is, so that a name in it can be copied whole; prose is folded at words."""
+    out.print(text, soft_wrap=not fold, markup=False)
 
 
 def busy(text: str) -> Status:
@@ -89,30 +84,21 @@ def progress(left: str | None = None) -> Progress:
     )
 
 
-def number(value: float) -> str:
-    """Return a figure with as many digits as mean something."""
-    if not math.isfinite(value):
-        return "infinite" if value > 0 else "-"
-    if value == int(value) and abs(value) < 1e6:
-        return f"{value:,.0f}"
-    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.4f}"
-
-
-def figures(title: str, head: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
     """Return a table; its first column is text, and so is a last one that is called `MEANING`.
 
     A cell with words of the user's is a `Text`: in a string, brackets would be orders.
     """
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
+    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     for at, name in enumerate(head):
         text = at == 0 or name == MEANING
-        table.add_column(name, justify="left" if text else "right", no_wrap=not text)
+        shown.add_column(name, justify="left" if text else "right", no_wrap=not text)
     for row in rows:
-        table.add_row(*row)
-    return table
+        shown.add_row(*row)
+    return shown
 
 
-SCORES = (
+SCORECARD_ROWS = (
     ("Cal1, sum", "cal1"),
     ("Cal2, sum", "cal2"),
     ("KLCal, sum", "klcal"),
@@ -123,32 +109,35 @@ SCORES = (
 
 
 def scorecards(cards: Mapping[str, Scorecard]) -> Table:
-    """Return the scores of several forecasters on the same rounds, side by side."""
+    """Return the measures of several forecasters on the same rounds, side by side."""
     rows = [
-        [title, *(number(getattr(card, name)) for card in cards.values())] for title, name in SCORES
+        [title, *(show_number(getattr(card, name), fine=True) for card in cards.values())]
+        for title, name in SCORECARD_ROWS
     ]
     if all(len(card.windows) > 1 for card in cards.values()):
         worst = (max(window.ece for window in card.windows) for card in cards.values())
-        rows.append(["ECE of the worst 1,000 rounds", *map(number, worst)])
-    rows.append(["distinct predictions", *(number(len(c.distinct())) for c in cards.values())])
-    return figures("Scorecard (lower is better)", ["", *cards], rows)
+        rows.append(
+            ["ECE of the worst 1,000 rounds", *(show_number(value, fine=True) for value in worst)]
+        )
+    rows.append(["distinct predictions", *(show_number(len(c.distinct())) for c in cards.values())])
+    return table("Scorecard (lower is better)", ["", *cards], rows)
 
 
-def reliability(table: ReliabilityTable) -> Table:
+def reliability(bins: ReliabilityTable) -> Table:
     """Return a reliability table with a mark for bins that disagree with their interval."""
-    shown = figures(
+    shown = table(
         "Reliability: of what was said, how much happened",
-        ["bin", "rounds", "said", "happened", f"{table.level:.0%} interval", ""],
+        ["bin", "rounds", "said", "happened", f"{bins.level:.0%} interval", ""],
         [],
     )
     rows = zip(
-        table.lower, table.upper, table.count, table.mean_prediction, table.mean_outcome,
-        table.interval_low, table.interval_high, strict=True,
+        bins.lower, bins.upper, bins.count, bins.mean_prediction, bins.mean_outcome,
+        bins.interval_low, bins.interval_high, bins.off, strict=True,
     )  # fmt: skip
-    for lower, upper, count, said, happened, low, high in rows:
+    for lower, upper, count, said, happened, low, high, off in rows:
         if count:
             shown.add_row(
                 f"{lower:.2f} to {upper:.2f}", f"{count:,}", f"{said:.3f}", f"{happened:.3f}",
-                f"{low:.3f} to {high:.3f}", "" if low <= said <= high else "off",
+                f"{low:.3f} to {high:.3f}", "off" if off else "",
             )  # fmt: skip
     return shown

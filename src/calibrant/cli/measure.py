@@ -14,6 +14,7 @@ from calibrant import measures
 from calibrant._checks import Floats, check_integer
 from calibrant.cli import console
 from calibrant.cli.arguments import OutcomeColumn, Source, read_source
+from calibrant.report.style import show_number
 
 
 class Entry(NamedTuple):
@@ -103,13 +104,13 @@ def show(values: dict[str, float], rounds: int, bins: int) -> None:
     if "lower_distance" in values:
         sums.append(Entry("lower_distance", "distance", "to calibration", measures.lower_distance))
     console.out.print(
-        console.figures(
+        console.table(
             "Sums over all rounds",
             ["", "sum", "a round", console.MEANING],
             [
                 [
-                    entry.title, console.number(values[entry.name]),
-                    console.number(values[entry.name] / rounds), entry.meaning,
+                    entry.title, show_number(values[entry.name], fine=True),
+                    show_number(values[entry.name] / rounds, fine=True), entry.meaning,
                 ]
                 for entry in sums
             ],
@@ -126,9 +127,12 @@ def show(values: dict[str, float], rounds: int, bins: int) -> None:
     ]
     console.out.print(
         "\n",
-        console.figures(
+        console.table(
             "Means",
             ["", "mean", console.MEANING],
-            [[title, console.number(values[name]), meaning] for name, title, meaning in means],
+            [
+                [title, show_number(values[name], fine=True), meaning]
+                for name, title, meaning in means
+            ],
         ),
     )

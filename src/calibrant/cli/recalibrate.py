@@ -10,20 +10,22 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
+from rich.table import Table as Grid
+from rich.text import Text
 
-from calibrant import Recalibrator, __version__
-from calibrant._checks import Floats, check_choice
+from calibrant import Recalibrator
+from calibrant._checks import check_choice
 from calibrant._kernels.recalibrate import KINDS
-from calibrant.cli import before_after, console
+from calibrant.cli import console
 from calibrant.cli.arguments import read_source
 from calibrant.recalibrate.rows import recalibrate_rows
-from calibrant.report.before_after import BeforeAfter
-from calibrant.report.page import Page
-from calibrant.report.recalibration import recalibration_page
+from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
+from calibrant.report.recalibration_page import READING, group_rows, measure_rows
 from calibrant.report.style import styled
-from calibrant.report.what_changed import what_changed
 from calibrant.tables import InputError, Scored, Table, replacing, take_scored, write
 from calibrant.tables.writing import kind_to_write
+
+GROUPS_IN_TERMINAL = 20
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,6 @@ class Job:
             raise ValueError(
                 "--available needs --time: an outcome is late for predictions made before it"
             )
-
-    @property
-    def command(self) -> str:
-        """The command that does this job again."""
-        words = ["calibrant", "run", self.source]
-        for field in fields(self)[1:]:
-            value = getattr(self, field.name)
-            if value != field.default:
-                words += [f"--{field.name}", str(value)]
-        return shlex.join(words)
 
 
 def recalibrate_file(job: Job) -> None:
@@ -89,98 +81,43 @@ def recalibrate_file(job: Job) -> None:
                 recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
             )
         with console.busy("measuring"):
-            result = Result.of(job, table, rows, calibrated)
-            page = result.page().html().encode() if report is not None else b""
+            result = recalibration(
+                rows.scores, calibrated, rows.outcomes,
+                times=lambda row: name_of(table, rows, row), by=rows.groups, kind=job.kind,
+                title=f"{Path(table.source).name}: scores before and after recalibration",
+                never=rows.arrivals.never, made=how_made(job, table, rows),
+            )  # fmt: skip
+            page = result.page.html().encode() if report is not None else b""
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
                 write(job.out, table.with_column(job.column, calibrated))
         if report is not None:
             report.write(page)
-    console.say(result.headline())
-    before_after.show(result.both, result.points)
-    show_where(job)
+    show(job, table, rows, result)
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What came of a job, on the rows whose outcomes are known."""
-
-    job: Job
-    table: Table
-    rows: Scored
-    raw: Floats | None
-    calibrated: Floats
-    outcomes: Floats
-    both: BeforeAfter
-    points: list[str]
-
-    @classmethod
-    def of(cls, job: Job, table: Table, rows: Scored, calibrated: Floats) -> Result:
-        """Measure what came of a job."""
-        known = np.flatnonzero(~np.isnan(rows.outcomes))
-        scores, calibrated, outcomes = (
-            column[known] for column in (rows.scores, calibrated, rows.outcomes)
-        )
-        raw = raw_probabilities(scores, job.kind)
-        groups = None if rows.groups is None else [rows.groups[row] for row in known]
-        both = BeforeAfter.from_predictions(raw, calibrated, outcomes, groups=groups)
-        points = what_changed(
-            both,
-            never=rows.arrivals.never,
-            place=lambda at: name_of(table, rows, int(known[at])),
-        )
-        return cls(job, table, rows, raw, calibrated, outcomes, both, points)
-
-    def headline(self) -> str:
-        """Return what was read, and how outcomes came."""
-        lines = [
-            f"{self.table.source}: {len(self.table):,} rounds, scores {self.job.score!r}, outcomes "
-            f"{self.rows.outcome_column!r} (mean {self.both.mean_outcome:.4f})"
-        ]
-        never, too_late = missing_outcomes(self.rows.arrivals.never), self.rows.arrivals.too_late
-        if never:
-            lines.append(never)
-        if self.job.available is not None and too_late:
-            lines.append(f"outcomes that arrived only after the last prediction: {too_late:,}")
-        return "\n".join(lines) + "\n"
-
-    def page(self) -> Page:
-        """Return the report."""
-        return recalibration_page(
-            self.both, self.raw, self.calibrated, self.outcomes,
-            title=f"{Path(self.table.source).name}: scores before and after recalibration",
-            points=self.points, made=self.made(),
-        )  # fmt: skip
-
-    def made(self) -> dict[str, str]:
-        """Return how the run was made."""
-        job = self.job
-        columns = {
-            "score": job.score, "outcome": self.rows.outcome_column, "id": job.id,
-            "time": job.time, "available": job.available, "by": job.by,
-        }  # fmt: skip
-        known = "each known to the next row"
-        if job.available is not None:
-            known = f"known from column {job.available!r} on, used by later predictions only"
-        return {
-            "command": job.command,
-            "file": f"{self.table.source}, {len(self.table):,} rows",
-            "columns": ", ".join(f"{part} {name!r}" for part, name in columns.items() if name),
-            "scores are": job.kind,
-            "outcomes are": f"{known}; {self.rows.arrivals.never:,} never arrived",
-            "seed": str(job.seed),
-            "calibrant": __version__,
-            "numpy": np.__version__,
-        }
-
-
-def raw_probabilities(scores: Floats, kind: str) -> Floats | None:
-    """Return the scores as the probabilities they stand for; None for margins, of unknown unit."""
-    if kind == "probability":
-        return scores
-    if kind == "logit":
-        return np.exp(-np.logaddexp(0.0, -scores))
-    return None
+def how_made(job: Job, table: Table, rows: Scored) -> dict[str, str]:
+    """Return how the run was made, and the command that does it again."""
+    words = ["calibrant", "run", job.source]
+    for field in fields(job)[1:]:
+        value = getattr(job, field.name)
+        if value != field.default:
+            words += [f"--{field.name}", str(value)]
+    columns = {
+        "score": job.score, "outcome": rows.outcome_column, "id": job.id,
+        "time": job.time, "available": job.available, "by": job.by,
+    }  # fmt: skip
+    known = "each known to the next row"
+    if job.available is not None:
+        known = f"known from column {job.available!r} on, used by later predictions only"
+    return {
+        "command": shlex.join(words),
+        "file": f"{table.source}, {len(table):,} rows",
+        "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
+        "scores are": job.kind,
+        "outcomes are": f"{known}; {rows.arrivals.never:,} never arrived",
+        "seed": str(job.seed),
+    }
 
 
 def check_out(source: str, out: Path) -> None:
@@ -198,21 +135,68 @@ def name_of(table: Table, rows: Scored, row: int) -> str:
     return f"{unit} {number}"
 
 
-def missing_outcomes(count: int) -> str | None:
-    """Say how many outcomes never arrived, if any."""
-    return f"outcomes that never arrived: {count:,}" if count else None
-
-
-def show_where(job: Job) -> None:
-    """Say where the results are."""
+def show(job: Job, table: Table, rows: Scored, report: RecalibrationReport) -> None:
+    """Print what was read, the measures, the groups, what they say, and where the results are."""
+    both, never, too_late = report.measures, rows.arrivals.never, rows.arrivals.too_late
+    console.say(
+        f"{table.source}: {len(table):,} rounds, scores {job.score!r}, outcomes "
+        f"{rows.outcome_column!r} (mean {both.mean_outcome:.4f})"
+    )
+    if never:
+        console.say(f"outcomes that never arrived: {never:,}")
+    if job.available is not None and too_late:
+        console.say(f"outcomes that arrived only after the last prediction: {too_late:,}")
+    head = ["", *both.columns, console.MEANING]
+    measures = console.table("Before and after (lower is better)", head, measure_rows(both))
+    console.out.print("", measures, sep="\n")
+    console.out.print("\n", reliability(both))
+    if both.groups:
+        head, groups = group_rows(both, GROUPS_IN_TERMINAL)
+        # A group is called what the user calls it: no brackets in its name are orders.
+        shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
+        console.out.print("\n", console.table("By group", head, shown))
+        if len(both.groups) > len(groups):
+            console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
+    console.out.print("\n[bold]What to look at[/]")
+    points = Grid.grid(padding=(0, 1))
+    points.add_column(width=1)
+    points.add_column()
+    for finding in report.findings:
+        points.add_row("-", Text(finding))
+    console.out.print(points)
+    console.say(f"\n{READING}", fold=True)
     if job.out is None and job.report is None:
         console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")
-        return
-    console.say("\nWhere to look")
+    else:
+        console.say("\nWhere to look")
     if job.report is not None:
         console.say(f"  {job.report}: the report, in a browser")
     if job.out is not None:
         console.say(f"  {job.out}: every row, with its probability in column {job.column!r}")
+
+
+def reliability(both: BeforeAfter) -> Grid:
+    """Return what was said and what happened, bin by bin, before and after."""
+    head, tables = ["\nbin"], []
+    for name, column in both.columns.items():
+        head += [f"{name}\nrounds", "\nsaid", "\nhappened", ""]
+        tables.append(column.reliability)
+    rows = []
+    for at in np.flatnonzero(np.sum([table.count for table in tables], axis=0)):
+        row = [f"{tables[0].lower[at]:.1f}-{tables[0].upper[at]:.1f}"]
+        for table in tables:
+            said, happened = table.mean_prediction[at], table.mean_outcome[at]
+            off = "off" if table.off[at] else ""
+            row += (
+                [f"{table.count[at]:,}", f"{said:.3f}", f"{happened:.3f}", off]
+                if table.count[at]
+                else ["-", "", "", ""]
+            )
+        rows.append(row)
+    level = both.calibrated.reliability.level
+    return console.table(
+        f"Of what was said, how much happened (off: beyond a {level:.0%} interval)", head, rows
+    )
 
 
 @contextmanager

@@ -15,8 +15,9 @@ import numpy as np
 from calibrant import Recalibrator
 from calibrant._checks import Id, check_id
 from calibrant.cli import console
-from calibrant.cli.recalibrate import Job, missing_outcomes, raw_probabilities
+from calibrant.cli.recalibrate import Job
 from calibrant.measures import Scorecard
+from calibrant.report.recalibration_page import as_probabilities
 from calibrant.tables import InputError
 from calibrant.tables.cells import finite_number, is_missing, probability
 from calibrant.tables.pipes import Line, follow_lines
@@ -49,7 +50,8 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
     cards = {name: card for name, card in pipe.cards.items() if card.rounds}
     if cards:
         console.err.print(console.scorecards(cards))
-    console.note(missing_outcomes(pipe.recalibrator.pending))
+    if pipe.recalibrator.pending:
+        console.note(f"outcomes that never arrived: {pipe.recalibrator.pending:,}")
     if pipe.expired:
         console.note(f"predictions given up because too many waited: {pipe.expired:,}")
 
@@ -99,7 +101,7 @@ class ScorePipe:
                 del self.given_up[next(iter(self.given_up))]
         prediction = recalibrator.predict(score, id_, group)
         self.given_up.pop(id_, None)  # its name may be used again
-        raw = raw_probabilities(np.array([score]), self.job.kind)
+        raw = as_probabilities(np.array([score]), self.job.kind)
         self.said[id_] = (prediction,) if raw is None else (float(raw[0]), prediction)
         return prediction
 

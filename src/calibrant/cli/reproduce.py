@@ -83,12 +83,13 @@ def reproduce(
             )
         console.out.print(shown(table))
         for text in reasons(table):
-            console.explain(text)
+            console.say(text, fold=True)
         console.say(f"\n{verdicts(table)}")
         if size == "quick":
-            console.explain(
+            console.say(
                 "This is the quick size: T ends at 10^5, and intervals are wide. Without --quick "
-                "it ends at 10^6."
+                "it ends at 10^6.",
+                fold=True,
             )
         console.say(f"Results: {folder / NAME}")
         console.say(f"Look at: calibrant report {folder}")
@@ -145,7 +146,7 @@ def shown(table: Sequence[Measured]) -> Table:
     for texts, row in zip(rows, table, strict=True):
         texts[ESSENTIAL - 1] = f"[{COLOURS[row.verdict]}]{row.verdict}[/]"
     title = "Table 1, measured" + (" (a wider terminal shows more)" if fitting < len(HEAD) else "")
-    drawn = console.figures(title, HEAD[:fitting], [texts[:fitting] for texts in rows])
+    drawn = console.table(title, HEAD[:fitting], [texts[:fitting] for texts in rows])
     drawn.collapse_padding = fitting == ESSENTIAL  # then 80 characters are enough
     return drawn
 

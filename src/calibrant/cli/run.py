@@ -191,6 +191,6 @@ def forecast_file(
         f"mean outcome {outcomes.values.mean():.4f}\n"
     )
     console.out.print(console.scorecards(cards))
-    console.explain(f"\n{READING}")
+    console.say(f"\n{READING}", fold=True)
     if out is not None:
         console.say(f"\nPredictions: {out}, column {column!r}")

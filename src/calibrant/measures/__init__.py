@@ -43,6 +43,7 @@ smooth_calibration``, ``step_calibration <= cutoff_calibration <= 2 * step_calib
 first five measures are subadditive over any split of time.
 """
 
+from calibrant.measures.binned import ReliabilityTable as ReliabilityTable
 from calibrant.measures.binned import debiased_ece2 as debiased_ece2
 from calibrant.measures.binned import ece as ece
 from calibrant.measures.cumulative import cutoff_calibration as cutoff_calibration
@@ -66,9 +67,8 @@ from calibrant.measures.murphy import murphy as murphy
 from calibrant.measures.murphy import murphy_log as murphy_log
 from calibrant.measures.pseudo import pcal2 as pcal2
 from calibrant.measures.pseudo import pklcal as pklcal
-from calibrant.measures.reliability import ReliabilityTable as ReliabilityTable
-from calibrant.measures.scorecard import DistinctTable as DistinctTable
+from calibrant.measures.rounds import DistinctTable as DistinctTable
 from calibrant.measures.scorecard import Scorecard as Scorecard
+from calibrant.measures.scorecard import WindowMeasures as WindowMeasures
 from calibrant.measures.smooth import smooth_calibration as smooth_calibration
 from calibrant.measures.smooth_ece import smece as smece
-from calibrant.measures.windows import WindowScore as WindowScore

@@ -1,15 +1,16 @@
-"""Binned calibration errors, as most of the field reports them."""
+"""What bins show: calibration errors as most of the field reports them, and reliability."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import check_choice, check_integer, describe
-from calibrant.measures.rounds import Floats, Indices, as_some_rounds, sum_by
+from calibrant.measures.rounds import Distinct, Floats, Indices, as_rounds, sum_by
 
 Scheme: TypeAlias = Literal["width", "mass"]
 
@@ -45,7 +46,7 @@ def ece(
     >>> ece([0.0, 0.25, 1.0, 1.0], [0, 1, 1, 1])
     0.1875
     """
-    p, y = as_some_rounds(predictions, outcomes)
+    p, y = as_rounds(predictions, outcomes, mean=True)
     bins = check_integer("bins", bins, 1)
     if norm not in (1, 2):
         raise ValueError(f"norm must be 1 or 2, got {describe(norm)}")
@@ -93,7 +94,7 @@ def debiased_ece2(
     >>> round(debiased_ece2([0.5, 0.5, 0.5, 0.5], [1, 1, 1, 0]), 6)
     0.0
     """
-    p, y = as_some_rounds(predictions, outcomes)
+    p, y = as_rounds(predictions, outcomes, mean=True)
     bins = check_integer("bins", bins, 1)
     which = bins_of(p, bins, scheme)
     count = np.bincount(which, minlength=bins)
@@ -112,11 +113,98 @@ def bins_of(p: Floats, bins: int, scheme: str) -> Indices:
     return ((twice_middle * bins) // (2 * len(p)))[which]
 
 
-def edges_of(bins: int) -> Floats:
-    """Return the edges of bins of equal width, from 0 to 1."""
-    return np.arange(bins + 1) / bins
-
-
 def width_bins(p: Floats, bins: int) -> Indices:
     """Return the bin of equal width that holds each prediction; the last one holds 1 too."""
-    return np.minimum(np.searchsorted(edges_of(bins), p, side="right") - 1, bins - 1)
+    edges = np.arange(bins + 1) / bins
+    return np.minimum(np.searchsorted(edges, p, side="right") - 1, bins - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityTable:
+    """One row a bin of equal width; arrays of the same length.
+
+    Attributes
+    ----------
+    lower, upper : ndarray
+        The edges of each bin, ``lower <= p < upper``; the last bin holds 1 too.
+    count : ndarray of int
+        Rounds in the bin.
+    mean_prediction, mean_outcome : ndarray
+        Means over those rounds, NaN in an empty bin.
+    interval_low, interval_high : ndarray
+        Wilson's interval for the mean outcome, [0, 1] in an empty bin.
+    level : float
+        The confidence level of the intervals.
+
+    Notes
+    -----
+    Wilson's interval inverts the score test of a binomial share. Unlike the textbook interval it
+    stays inside [0, 1], has a width at shares of 0 and 1, and covers at close to its level for
+    few rounds. For fractional outcomes it errs on the safe side, since they vary less than
+    outcomes of 0 and 1 with the same mean. It takes the rounds of a bin as independent.
+
+    References
+    ----------
+    Wilson (1927), Probable inference, the law of succession, and statistical inference.
+
+    Examples
+    --------
+    >>> from calibrant.measures import Scorecard
+    >>> card = Scorecard()
+    >>> card.extend([0.1, 0.2, 0.9, 0.9], [0, 0, 1, 0])
+    >>> table = card.reliability(bins=2)
+    >>> table.count, table.mean_outcome
+    (array([2, 2]), array([0. , 0.5]))
+    """
+
+    lower: Floats
+    upper: Floats
+    count: npt.NDArray[np.int64]
+    mean_prediction: Floats
+    mean_outcome: Floats
+    interval_low: Floats
+    interval_high: Floats
+    level: float
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    @property
+    def off(self) -> npt.NDArray[np.bool_]:
+        """Whether each bin's mean prediction lies outside its interval; an empty bin's does not."""
+        said = self.mean_prediction
+        return (said < self.interval_low) | (said > self.interval_high)
+
+
+def reliability_table(distinct: Distinct, bins: int, level: float) -> ReliabilityTable:
+    """Sort distinct predictions into bins of equal width."""
+    bins = check_integer("bins", bins, 1)
+    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+        raise ValueError(f"level must be a number in (0, 1), got {level!r}")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be in (0, 1), got {level!r}")
+    which = width_bins(distinct.prediction, bins)
+    count = sum_by(which, distinct.rounds, bins)
+    rounds = np.where(count > 0.0, count, np.nan)
+    predicted = sum_by(which, distinct.rounds * distinct.prediction, bins) / rounds
+    happened = sum_by(which, distinct.total, bins) / rounds
+    low, high = wilson_interval(happened, count, level)
+    lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
+    return ReliabilityTable(
+        lower, upper, count.astype(np.int64), predicted, happened, low, high, float(level)
+    )
+
+
+def wilson_interval(share: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return Wilson's interval for each share of so many rounds, [0, 1] where there are none."""
+    # Here, because the import of statistics takes longer than that of this package.
+    from statistics import NormalDist  # noqa: PLC0415
+
+    z2 = NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
+    share = np.where(count > 0.0, share, 0.5)
+    middle = (count * share + z2 / 2.0) / (count + z2)
+    half = math.sqrt(z2) * np.sqrt(count * share * (1.0 - share) + z2 / 4.0) / (count + z2)
+    # Where the share is 0 or 1 the interval ends there; rounding may say otherwise by a hair.
+    low = np.where(share == 0.0, 0.0, np.clip(middle - half, 0.0, 1.0))
+    high = np.where(share == 1.0, 1.0, np.clip(middle + half, 0.0, 1.0))
+    return low, high

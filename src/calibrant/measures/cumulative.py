@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_rounds, points_of
+from calibrant.measures.rounds import Floats, as_rounds, distinct_of
 
 
 def step_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -76,12 +76,12 @@ def u_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> u_calibration([0.25, 0.25, 0.75], [1, 1, 0])
     3.0
     """
-    points = points_of(*as_rounds(predictions, outcomes))
-    if len(points.rounds) == 0:
+    distinct = distinct_of(*as_rounds(predictions, outcomes))
+    if len(distinct.rounds) == 0:
         return 0.0
     # Against "always above v": the rounds at or below v lost 2 (y - v) each. Against "always
     # below v": those at or above lost 2 (v - y). Between predictions both only fall.
-    n, s, v = points.rounds, points.total, points.prediction
+    n, s, v = distinct.rounds, distinct.total, distinct.prediction
     too_low = np.cumsum(s) - np.cumsum(n) * v
     too_high = np.cumsum(n[::-1])[::-1] * v - np.cumsum(s[::-1])[::-1]
     return float(2.0 * max(0.0, too_low.max(), too_high.max()))
@@ -89,5 +89,5 @@ def u_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
 
 def _cumulative_residual(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Floats:
     """Return the sums of y - p up to each distinct prediction, after the empty sum."""
-    points = points_of(*as_rounds(predictions, outcomes))
-    return np.concatenate([[0.0], np.cumsum(points.residual)])
+    distinct = distinct_of(*as_rounds(predictions, outcomes))
+    return np.concatenate([[0.0], np.cumsum(distinct.residual)])

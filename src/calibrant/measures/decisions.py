@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, Points, as_rounds, points_of, sum_by
+from calibrant.measures.rounds import Distinct, Floats, as_rounds, distinct_of, sum_by
 
 
 def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -42,25 +42,25 @@ def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> decision_loss([0.5, 0.5, 0.25], [1, 1, 0])
     2.0
     """
-    points = points_of(*as_rounds(predictions, outcomes))
-    if len(points.rounds) == 0:
+    distinct = distinct_of(*as_rounds(predictions, outcomes))
+    if len(distinct.rounds) == 0:
         return 0.0
-    places, regrets = hinge_regrets(points)
+    places, regrets = hinge_regrets(distinct)
     return 2.0 * _envelope_at_half(places, regrets)
 
 
-def hinge_regrets(points: Points) -> tuple[Floats, Floats]:
+def hinge_regrets(distinct: Distinct) -> tuple[Floats, Floats]:
     """Return V at 0, at 1 and at every p and rho."""
-    rate = points.rate
-    places = np.unique(np.concatenate([[0.0, 1.0], points.prediction, rate]))
-    first = np.searchsorted(places, np.minimum(points.prediction, rate))
-    last = np.searchsorted(places, np.maximum(points.prediction, rate))
-    # A point adds +-(n v - s) from one of its two places to the other.
-    sign = np.where(rate < points.prediction, 1.0, -1.0)
+    rate = distinct.rate
+    places = np.unique(np.concatenate([[0.0, 1.0], distinct.prediction, rate]))
+    first = np.searchsorted(places, np.minimum(distinct.prediction, rate))
+    last = np.searchsorted(places, np.maximum(distinct.prediction, rate))
+    # A prediction adds +-(n v - s) from one of its two places to the other.
+    sign = np.where(rate < distinct.prediction, 1.0, -1.0)
     size = len(places) + 1
     slope, constant = (
         np.cumsum(sum_by(first, sign * part, size) - sum_by(last + 1, sign * part, size))[:-1]
-        for part in (points.rounds, points.total)
+        for part in (distinct.rounds, distinct.total)
     )
     return places, np.maximum(slope * places - constant, 0.0)
 

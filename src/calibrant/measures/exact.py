@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_rounds, points_of
+from calibrant.measures.rounds import Floats, as_rounds, distinct_of
 
 
 def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -24,7 +24,7 @@ def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> cal1([0.5, 0.5, 0.25], [1, 0, 0])
     0.25
     """
-    return float(np.abs(points_of(*as_rounds(predictions, outcomes)).residual).sum())
+    return float(np.abs(distinct_of(*as_rounds(predictions, outcomes)).residual).sum())
 
 
 def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -42,8 +42,8 @@ def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> cal2([0.5, 0.5, 0.25], [1, 0, 0])
     0.0625
     """
-    points = points_of(*as_rounds(predictions, outcomes))
-    return float((points.residual**2 / points.rounds).sum())
+    distinct = distinct_of(*as_rounds(predictions, outcomes))
+    return float((distinct.residual**2 / distinct.rounds).sum())
 
 
 def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -64,11 +64,11 @@ def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> klcal([0.0], [1])
     inf
     """
-    return float(kl_terms(*points_of(*as_rounds(predictions, outcomes))).sum())
+    return float(kl_terms(*distinct_of(*as_rounds(predictions, outcomes))).sum())
 
 
 def kl_terms(prediction: Floats, count: Floats, total: Floats) -> Floats:
-    """Return n KL(rho, p) of each point."""
+    """Return n KL(rho, p) of each distinct prediction."""
     residual = total - count * prediction
     happened = _share_terms(total, count, prediction, residual)
     failed = _share_terms(count - total, count, 1.0 - prediction, -residual)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_some_rounds
+from calibrant.measures.rounds import Floats, as_rounds
 
 
 def brier(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -21,7 +21,7 @@ def brier(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> brier([0.5, 1.0], [1, 1])
     0.125
     """
-    p, y = as_some_rounds(predictions, outcomes)
+    p, y = as_rounds(predictions, outcomes, mean=True)
     return float(np.mean((p - y) ** 2))
 
 
@@ -42,7 +42,7 @@ def log_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> log_loss([0.0], [1])
     inf
     """
-    p, y = as_some_rounds(predictions, outcomes)
+    p, y = as_rounds(predictions, outcomes, mean=True)
     return float(np.mean(log_losses(p, y)))
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calibrant.measures.exact import kl_terms
 from calibrant.measures.losses import log_losses
-from calibrant.measures.rounds import Floats, as_some_rounds, points_of
+from calibrant.measures.rounds import Floats, as_rounds, distinct_of
 
 
 class Decomposition(NamedTuple):
@@ -63,12 +63,12 @@ def murphy(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposition
     >>> murphy([0.25, 0.25, 0.75, 0.75], [0, 0, 1, 0])
     Decomposition(reliability=0.0625, resolution=0.0625, uncertainty=0.1875)
     """
-    p, y = as_some_rounds(predictions, outcomes)
-    points = points_of(p, y)
+    p, y = as_rounds(predictions, outcomes, mean=True)
+    distinct = distinct_of(p, y)
     mean = y.mean()
     return Decomposition(
-        reliability=float((points.residual**2 / points.rounds).sum() / len(p)),
-        resolution=float((points.rounds * (points.rate - mean) ** 2).sum() / len(p)),
+        reliability=float((distinct.residual**2 / distinct.rounds).sum() / len(p)),
+        resolution=float((distinct.rounds * (distinct.rate - mean) ** 2).sum() / len(p)),
         uncertainty=float(np.mean((y - mean) ** 2)),
     )
 
@@ -92,13 +92,13 @@ def murphy_log(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposi
     >>> [round(part, 6) for part in parts]
     [0.215762, 0.215762, 0.562335]
     """
-    p, y = as_some_rounds(predictions, outcomes)
-    points = points_of(p, y)
-    mean: Floats = np.full(len(points.rounds), y.mean())
+    p, y = as_rounds(predictions, outcomes, mean=True)
+    distinct = distinct_of(p, y)
+    mean: Floats = np.full(len(distinct.rounds), y.mean())
     uncertainty = float(log_losses(mean[:1], mean[:1])[0])
-    gained = float(kl_terms(mean, points.rounds, points.total).sum() / len(p))
+    gained = float(kl_terms(mean, distinct.rounds, distinct.total).sum() / len(p))
     return Decomposition(
-        reliability=float(kl_terms(*points).sum() / len(p)),
+        reliability=float(kl_terms(*distinct).sum() / len(p)),
         # No more can be gained than there is; a mean that rounds to 0 or 1 would say infinity.
         resolution=min(gained, uncertainty),
         uncertainty=uncertainty,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,23 +14,22 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
 
 
-def as_rounds(predictions: object, outcomes: object) -> tuple[Floats, Floats]:
-    """Return both series as float64 arrays in [0, 1] of the same length, or raise ValueError."""
+def as_rounds(
+    predictions: object, outcomes: object, *, mean: bool = False
+) -> tuple[Floats, Floats]:
+    """Return both series as float64 arrays in [0, 1] of the same length, or raise ValueError.
+
+    For a `mean` there must be a round: of none it is not defined.
+    """
     p = as_unit_series(predictions, "predictions")
     y = as_unit_series(outcomes, "outcomes")
     check_same_length("predictions", len(p), "outcomes", len(y))
-    return p, y
-
-
-def as_some_rounds(predictions: object, outcomes: object) -> tuple[Floats, Floats]:
-    """Return both series as `as_rounds` does, or raise ValueError if there is no round."""
-    p, y = as_rounds(predictions, outcomes)
-    if len(p) == 0:
+    if mean and len(p) == 0:
         raise ValueError("predictions and outcomes must hold at least one round: a mean of none")
     return p, y
 
 
-class Points(NamedTuple):
+class Distinct(NamedTuple):
     """The distinct predictions, ascending, with their rounds and their sums of outcomes."""
 
     prediction: Floats
@@ -47,11 +47,43 @@ class Points(NamedTuple):
         return self.total - self.rounds * self.prediction
 
 
-def points_of(p: Floats, y: Floats) -> Points:
+@dataclass(frozen=True, eq=False)
+class DistinctTable:
+    """One row a distinct prediction, ascending; arrays of the same length.
+
+    Attributes
+    ----------
+    prediction : ndarray
+        The predictions.
+    count : ndarray of int
+        Rounds that made each.
+    mean_outcome : ndarray
+        Their mean outcomes.
+
+    Examples
+    --------
+    >>> from calibrant.measures import Scorecard
+    >>> card = Scorecard()
+    >>> card.extend([0.5, 0.25, 0.5], [1, 0, 0])
+    >>> table = card.distinct()
+    >>> table.prediction, table.count, table.mean_outcome
+    (array([0.25, 0.5 ]), array([1, 2]), array([0. , 0.5]))
+    """
+
+    prediction: Floats
+    count: npt.NDArray[np.int64]
+    mean_outcome: Floats
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+
+def distinct_of(p: Floats, y: Floats) -> Distinct:
     """Sum checked rounds by distinct prediction."""
     values, which = np.unique(p, return_inverse=True)
-    rounds = sum_by(which, np.ones(len(p)), len(values))
-    return Points(values, rounds, sum_by(which, y, len(values)))
+    return Distinct(
+        values, sum_by(which, np.ones(len(p)), len(values)), sum_by(which, y, len(values))
+    )
 
 
 def sum_by(which: Indices, values: Floats, size: int) -> Floats:

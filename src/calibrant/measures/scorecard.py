@@ -11,43 +11,12 @@ import numpy.typing as npt
 
 from calibrant._checks import check_integer, check_real, check_same_length, describe
 from calibrant._kernels.tally import TallyKernel
-from calibrant.measures.reliability import ReliabilityTable, reliability_table
-from calibrant.measures.rounds import Floats, Indices, Points, as_rounds
-from calibrant.measures.windows import Windows, WindowScore, score_of
-
-
-@dataclass(frozen=True, eq=False)
-class DistinctTable:
-    """One row a distinct prediction, ascending; arrays of the same length.
-
-    Attributes
-    ----------
-    prediction : ndarray
-        The predictions.
-    count : ndarray of int
-        Rounds that made each.
-    mean_outcome : ndarray
-        Their mean outcomes.
-
-    Examples
-    --------
-    >>> card = Scorecard()
-    >>> card.extend([0.5, 0.25, 0.5], [1, 0, 0])
-    >>> table = card.distinct()
-    >>> table.prediction, table.count, table.mean_outcome
-    (array([0.25, 0.5 ]), array([1, 2]), array([0. , 0.5]))
-    """
-
-    prediction: Floats
-    count: npt.NDArray[np.int64]
-    mean_outcome: Floats
-
-    def __len__(self) -> int:
-        return len(self.count)
+from calibrant.measures.binned import ReliabilityTable, reliability_table
+from calibrant.measures.rounds import Distinct, DistinctTable, Floats, Indices, as_rounds
 
 
 class Scorecard:
-    """Score predictions as they come, in constant time a round.
+    """Measure predictions as they come, in constant time a round.
 
     After any number of rounds each property equals the function of the same name on all rounds so
     far: `cal1`, `cal2` and `klcal` are sums, `brier`, `log_loss` and `ece` (bins of equal width,
@@ -60,7 +29,7 @@ class Scorecard:
     Parameters
     ----------
     window : int, optional
-        Also score each run of so many rounds by itself, see `windows`.
+        Also measure each run of so many rounds by itself, see `windows`.
     bins : int
         Bins of `ece`, and of `reliability` unless it is told otherwise.
 
@@ -87,7 +56,7 @@ class Scorecard:
     # -- rounds ------------------------------------------------------------------------------
 
     def add(self, prediction: float, outcome: float, label: Hashable = None) -> None:
-        """Score one round, and its label by itself if it has one.
+        """Measure one round, and its label by itself if it has one.
 
         Examples
         --------
@@ -116,7 +85,7 @@ class Scorecard:
         outcomes: npt.ArrayLike,
         labels: Iterable[Hashable] | None = None,
     ) -> None:
-        """Score many rounds; one bad value, and nothing has changed.
+        """Measure many rounds; one bad value, and nothing has changed.
 
         A label of None or NaN is no label.
 
@@ -169,7 +138,7 @@ class Scorecard:
 
     @property
     def rounds(self) -> int:
-        """Rounds scored so far."""
+        """Rounds measured so far."""
         return self._rounds
 
     @property
@@ -222,16 +191,16 @@ class Scorecard:
         >>> card.summary()["brier"]
         0.25
         """
-        measures: dict[str, float] = asdict(score_of(self._all, 0, self._rounds))
+        measures: dict[str, float] = asdict(measures_of(self._all, 0, self._rounds))
         del measures["start"], measures["stop"]
         return {"rounds": self._rounds, "distinct": len(self._all)} | measures
 
     # -- slices ------------------------------------------------------------------------------
 
     @property
-    def windows(self) -> list[WindowScore]:
-        """The score of each window in turn, the unfinished last one included."""
-        return [] if self._windows is None else self._windows.scores()
+    def windows(self) -> list[WindowMeasures]:
+        """The measures of each window in turn, the unfinished last one included."""
+        return [] if self._windows is None else self._windows.measures()
 
     @property
     def labels(self) -> dict[Hashable, Scorecard]:
@@ -248,8 +217,8 @@ class Scorecard:
         >>> card.distinct().mean_outcome
         array([0. , 0.5])
         """
-        points = self._points()
-        return DistinctTable(points.prediction, points.rounds.astype(np.int64), points.rate)
+        distinct = self._distinct()
+        return DistinctTable(distinct.prediction, distinct.rounds.astype(np.int64), distinct.rate)
 
     def reliability(self, bins: int | None = None, level: float = 0.95) -> ReliabilityTable:
         """Return mean prediction and mean outcome by bin, with intervals; any number of bins.
@@ -262,7 +231,7 @@ class Scorecard:
         >>> table.interval_low.round(3), table.interval_high.round(3)
         (array([0.121, 0.27 ]), array([0.879, 1.   ]))
         """
-        return reliability_table(self._points(), self._bins if bins is None else bins, level)
+        return reliability_table(self._distinct(), self._bins if bins is None else bins, level)
 
     def __repr__(self) -> str:
         facts = self.summary()
@@ -277,11 +246,11 @@ class Scorecard:
             raise ValueError("a scorecard without rounds has no means; add a round first")
         return total / self._rounds
 
-    def _points(self) -> Points:
+    def _distinct(self) -> Distinct:
         """Return the distinct predictions in ascending order."""
         prediction, count, total = self._all.entries()
         order = np.argsort(prediction)
-        return Points(prediction[order], count[order], total[order])
+        return Distinct(prediction[order], count[order], total[order])
 
     def _card_of(self, label: Hashable) -> Scorecard | None:
         """Return a label's scorecard, perhaps a new one not yet kept, or None for no label."""
@@ -307,3 +276,89 @@ class Scorecard:
                 ) from None
         cards = {label: self._card_of(label) for label in where}
         return {label: (card, np.array(where[label])) for label, card in cards.items() if card}
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMeasures:
+    """The measures of the rounds ``start <= t < stop`` alone, as `Scorecard` defines them.
+
+    Examples
+    --------
+    >>> from calibrant.measures import Scorecard
+    >>> card = Scorecard(window=2)
+    >>> card.extend([0.5, 0.5, 0.5], [1, 0, 1])
+    >>> [(w.start, w.stop, w.cal1) for w in card.windows]
+    [(0, 2, 0.0), (2, 3, 0.5)]
+    """
+
+    start: int
+    stop: int
+    mean_prediction: float
+    mean_outcome: float
+    cal1: float
+    cal2: float
+    klcal: float
+    brier: float
+    log_loss: float
+    ece: float
+
+
+class Windows:
+    """Measures a window every so many rounds, and then starts the next.
+
+    Examples
+    --------
+    >>> windows = Windows(2, bins=20)
+    >>> for outcome in (1, 0, 1):
+    ...     windows.add(0.5, outcome)
+    >>> [window.cal1 for window in windows.measures()]
+    [0.0, 0.5]
+    """
+
+    def __init__(self, size: int, bins: int) -> None:
+        self.size = size
+        self.bins = bins
+        self._finished: list[WindowMeasures] = []
+        self._tally = TallyKernel(bins)
+        self._used = 0
+
+    def add(self, p: float, y: float) -> None:
+        """Count a checked round."""
+        self._tally.add(p, y)
+        self._advance(1)
+
+    def extend(self, p: Floats, y: Floats) -> None:
+        """Count checked rounds, window by window."""
+        done = 0
+        while done < len(p):
+            upto = min(len(p), done + self.size - self._used)
+            self._tally.extend(p[done:upto], y[done:upto])
+            self._advance(upto - done)
+            done = upto
+
+    def measures(self) -> list[WindowMeasures]:
+        """Return the measures of each window in turn, the unfinished last one included."""
+        return [*self._finished, self._measure()] if self._used else list(self._finished)
+
+    def _advance(self, rounds: int) -> None:
+        self._used += rounds
+        if self._used == self.size:
+            self._finished.append(self._measure())
+            self._tally = TallyKernel(self.bins)
+            self._used = 0
+
+    def _measure(self) -> WindowMeasures:
+        start = len(self._finished) * self.size
+        return measures_of(self._tally, start, start + self._used)
+
+
+def measures_of(tally: TallyKernel, start: int, stop: int) -> WindowMeasures:
+    """Return the measures of the rounds from start to stop that a tally counted."""
+    rounds = stop - start
+    _, *sums = tally.sums
+    mean_prediction, mean_outcome, brier, log_loss, ece = [
+        total / rounds if rounds else math.nan for total in (*sums, tally.binned)
+    ]
+    return WindowMeasures(
+        start, stop, mean_prediction, mean_outcome, *tally.errors, brier, log_loss, ece
+    )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import as_rounds, points_of
+from calibrant.measures.rounds import as_rounds, distinct_of
 
 
 def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -41,11 +41,11 @@ def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> f
     >>> smooth_calibration([0.25, 0.75], [1, 0])
     0.375
     """
-    points = points_of(*as_rounds(predictions, outcomes))
-    if len(points.rounds) == 0:
+    distinct = distinct_of(*as_rounds(predictions, outcomes))
+    if len(distinct.rounds) == 0:
         return 0.0
-    residuals: list[float] = points.residual.tolist()
-    gaps: list[float] = np.diff(points.prediction).tolist()
+    residuals: list[float] = distinct.residual.tolist()
+    gaps: list[float] = np.diff(distinct.prediction).tolist()
     # A kink at `place`, as W was shifted since it was made, is at place + shift; its weight is
     # how much the slope grows there. Two heaps of the same kinks give both ends.
     places = [0.0]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_some_rounds, points_of, sum_by
+from calibrant.measures.rounds import Floats, as_rounds, distinct_of, sum_by
 
-# Gaps of the grid within one bandwidth. The trapezoid rule errs only where the smoothed residual
+# Steps of the grid within one bandwidth. The trapezoid rule errs only where the smoothed residual
 # changes sign, by at most 1 / (4 * 64^2) of its size there, 6e-5; moving residuals to the grid
 # errs far less.
-GAPS_PER_BANDWIDTH = 64
+STEPS_PER_BANDWIDTH = 64
 COARSEST, FINEST = 2**10, 2**18
 # Bisection stops when the bracket is this small a part of its upper end.
 TOLERANCE = 1e-6
@@ -30,8 +30,8 @@ def smece(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
 
     Notes
     -----
-    Computed by a cosine transform on a grid with 64 gaps a bandwidth, to a relative error below
-    1e-4. The finest grid has 2^18 gaps, so a result below 64 / 2^18 = 2.4e-4 is only known to
+    Computed by a cosine transform on a grid with 64 steps a bandwidth, to a relative error below
+    1e-4. The finest grid has 2^18 steps, so a result below 64 / 2^18 = 2.4e-4 is only known to
     lie below that and below ``cal1 / T``. The cost is one sort and some transforms, whatever the
     number of predictions.
 
@@ -44,15 +44,15 @@ def smece(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> round(smece([0.5] * 10, [1] * 7 + [0] * 3), 6)
     0.2
     """
-    p, y = as_some_rounds(predictions, outcomes)
-    points = points_of(p, y)
-    residual = points.residual / len(p)
+    p, y = as_rounds(predictions, outcomes, mean=True)
+    distinct = distinct_of(p, y)
+    residual = distinct.residual / len(p)
     # Smoothing never adds to the integral, and keeps the sum: the root lies between these.
     low, high = float(abs(residual.sum())), float(np.abs(residual).sum())
     size = COARSEST
     while True:
-        spectrum = _spectrum(points.prediction, residual, size)
-        resolved = GAPS_PER_BANDWIDTH / size
+        spectrum = _spectrum(distinct.prediction, residual, size)
+        resolved = STEPS_PER_BANDWIDTH / size
         if size == FINEST or _smoothed(spectrum, resolved) >= resolved:
             break
         high = min(high, resolved)
@@ -72,9 +72,9 @@ def _spectrum(p: Floats, residual: Floats, size: int) -> npt.NDArray[np.complex1
     Reflection at 0 and 1 is what a kernel on that circle does by itself. A residual between grid
     points goes to the four next ones, with the weights of cubic interpolation.
     """
-    below = np.floor(p * size)
-    t = p * size - below
-    nodes = below[:, None].astype(np.intp) + np.arange(-1, 3)
+    step = np.floor(p * size)
+    t = p * size - step
+    nodes = step[:, None].astype(np.intp) + np.arange(-1, 3)
     weights = np.column_stack(
         [
             -t * (t - 1.0) * (t - 2.0) / 6.0,
@@ -93,6 +93,6 @@ def _smoothed(spectrum: npt.NDArray[np.complex128], bandwidth: float) -> float:
     """Return the integral over [0, 1] of the absolute value of the smoothed residuals."""
     size = len(spectrum) - 1
     damping = np.exp(-0.5 * (np.pi * bandwidth * np.arange(size + 1)) ** 2)
-    # The transform gives the integral over a gap rather than the density.
+    # The transform gives the integral over a step rather than the density.
     value = np.abs(np.fft.irfft(spectrum * damping, 2 * size)[: size + 1])
     return float(value.sum() - (value[0] + value[-1]) / 2.0)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from calibrant.report.claims import VERDICTS, Claim
-from calibrant.report.page import show_number
 from calibrant.report.results import HOPELESS, ranking, ratios
+from calibrant.report.style import show_number
 
 Means = Mapping[str, Mapping[str, float]]
 

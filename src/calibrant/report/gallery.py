@@ -12,7 +12,7 @@ from calibrant.forecasters import Forecaster, Restarting
 from calibrant.measures import ReliabilityTable
 from calibrant.report.examples import forecaster_of, games, moving_stream, real_stream, replay
 from calibrant.report.figures import ErrorThroughTime, PointSpread, ReliabilityDiagram
-from calibrant.report.figures.error_through_time import MEASURES as FOLLOWED
+from calibrant.report.figures.error_through_time import FOLLOWED
 from calibrant.report.naming import short_names, show_stream
 from calibrant.report.results import ERRORS, Results
 from calibrant.report.style import Drawable

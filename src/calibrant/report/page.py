@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 import os
 import re
 from collections.abc import Sequence
@@ -11,7 +10,17 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from calibrant import __version__
-from calibrant.report.style import INK, MUTED, ON_DARK, PAPER, RULE, SERIES, Drawable, as_svg
+from calibrant.report.style import (
+    INK,
+    MUTED,
+    ON_DARK,
+    PAPER,
+    RULE,
+    SERIES,
+    Drawable,
+    as_svg,
+    show_number,
+)
 from calibrant.tables import replacing
 
 if TYPE_CHECKING:
@@ -22,6 +31,11 @@ VARIABLES = {
     INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper",
     **{look.color: f"--series-{position}" for position, look in enumerate(SERIES, 1)},
 }  # fmt: skip
+LIGHT = "; ".join(f"{name}: {color}" for color, name in VARIABLES.items())
+DARK = "; ".join(f"{name}: {ON_DARK[color]}" for color, name in VARIABLES.items())
+
+#: What `show_number` writes, also where it comes as text in digits of its own.
+NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]\d+)?|-?infinite|–")
 
 DOCUMENT = """<!doctype html>
 <html lang="en">
@@ -76,7 +90,7 @@ class Page:
     def __init__(self, title: str, lead: str | Sequence[str]) -> None:
         self._title = title
         self._lead = lead
-        self._sections: list[str] = []
+        self._links: list[str] = []
         self._parts: list[str] = []
         self._drawn = 0
 
@@ -86,9 +100,11 @@ class Page:
         The text is a text, or a text and then points of a list. A blank line in it begins a
         paragraph.
         """
-        self._sections.append(title)
-        self._parts.append(f'<h2 id="section-{len(self._sections)}">{html.escape(title)}</h2>')
-        self.text(text)
+        name, title = f"section-{len(self._links) + 1}", html.escape(title)
+        self._links.append(f'<li><a href="#{name}">{title}</a></li>\n')
+        self._parts.append(f'<h2 id="{name}">{title}</h2>')
+        if text:
+            self._parts.append(_prose(text))
 
     def text(self, text: str | Sequence[str]) -> None:
         """Add paragraphs, or a text and then points of a list."""
@@ -101,10 +117,21 @@ class Page:
         The caption is shown below it; `alt` says what it shows to whoever cannot see it.
         """
         self._drawn += 1
-        drawing = _inline(as_svg(figure, text=True), f"f{self._drawn}-", alt)
+        svg = as_svg(figure, text=True)
+        # An HTML page needs neither prolog nor namespaces, and every id of it must be its own.
+        svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg[svg.index("<svg") :])
+        svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1f{self._drawn}-", svg)
+        for color, name in VARIABLES.items():
+            svg = svg.replace(color, f"var({name})")
+        opening, rest = svg.split(">", 1)
+        size = re.search(r'width="([\d.]+)pt"', opening)
+        assert size is not None, "matplotlib says how wide a figure is"
+        pixels = float(size[1]) / 0.75  # of which a point is 3/4; the style sheet goes by them
+        opening = re.sub(r' (width|height|version)="[^"]*"', "", opening)
         self._parts.append(
             f'<figure>\n<div class="drawing" tabindex="0" role="group" '
-            f'aria-label="Figure {self._drawn}">\n{drawing}</div>\n'
+            f'aria-label="Figure {self._drawn}">\n{opening} role="img" '
+            f'aria-label="{html.escape(alt)}" style="--width: {pixels:.0f}px">{rest}</div>\n'
             f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
         )
 
@@ -118,33 +145,40 @@ class Page:
                     f"rows must have {len(headers)} cells, one a header, "
                     f"got {len(row)} in row {position}"
                 )
-        numeric = [
-            bool(rows) and all(_is_number(row[at]) for row in rows) for at in range(len(headers))
-        ]
-        head = "".join(
-            f'<th scope="col" class="{"number" if right else "words"}">{html.escape(name)}</th>'
-            for name, right in zip(headers, numeric, strict=True)
-        )
-        body = "\n".join(f"<tr>{''.join(map(_cell, range(len(row)), row))}</tr>" for row in rows)
+        numeric, body = [bool(rows)] * len(headers), []
+        for row in rows:
+            body.append("<tr>")
+            for at, value in enumerate(row):
+                text = value if isinstance(value, str) else show_number(value)
+                is_number = NUMBER.fullmatch(text) is not None
+                numeric[at] = numeric[at] and is_number
+                if at == 0 and isinstance(value, str):
+                    body.append(f'<th scope="row">{html.escape(text)}</th>')
+                else:
+                    side = ' class="number"' if is_number else ""
+                    body.append(f"<td{side}>{html.escape(text)}</td>")
+            body.append("</tr>\n")
+        head = ""
+        for name, right in zip(headers, numeric, strict=True):
+            side = "number" if right else "words"
+            head += f'<th scope="col" class="{side}">{html.escape(name)}</th>'
         self._parts.append(
             f'<div class="table" tabindex="0" role="group" aria-label="Table">\n<table>\n'
             f"<caption>{html.escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
-            f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
+            f"<tbody>\n{''.join(body)}</tbody>\n</table>\n</div>"
         )
 
     def html(self) -> str:
         """Return the whole page."""
-        links = "".join(
-            f'<li><a href="#section-{at}">{html.escape(title)}</a></li>\n'
-            for at, title in enumerate(self._sections, 1)
-        )
+        links = "".join(self._links)
+        sheet = resources.files("calibrant.report").joinpath("page.css").read_text("utf-8")
         contents = f'<nav aria-label="Contents">\n<ol>\n{links}</ol>\n</nav>\n' if links else ""
         return DOCUMENT.format(
             title=html.escape(self._title),
             lead=_prose(self._lead),
             contents=contents,
             body="\n".join(self._parts),
-            style=_style(),
+            style=sheet.replace("LIGHT", LIGHT).replace("DARK", DARK),
             version=html.escape(__version__),
         )
 
@@ -155,67 +189,11 @@ class Page:
             file.write(text)
 
 
-def show_number(value: float) -> str:
-    """Return a number with three figures that mean something.
-
-    Examples
-    --------
-    >>> [show_number(value) for value in (0.01234, 1.5, 23.44, 261_877, float("inf"))]
-    ['0.0123', '1.5', '23.4', '261,877', 'infinite']
-    """
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "infinite"
-    if isinstance(value, int) or abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
 def _prose(text: str | Sequence[str]) -> str:
     """Return paragraphs, and a list of all strings but the first."""
     first, *points = [text] if isinstance(text, str) else text
-    paragraphs = "\n".join(f"<p>{html.escape(part)}</p>" for part in first.split("\n\n"))
+    paragraphs = html.escape(first).replace("\n\n", "</p>\n<p>")
     if not points:
-        return paragraphs
-    items = "\n".join(f"<li>{html.escape(point)}</li>" for point in points)
-    return f"{paragraphs}\n<ul>\n{items}\n</ul>"
-
-
-def _cell(position: int, value: str | float) -> str:
-    """Return one cell of a table."""
-    text = html.escape(value if isinstance(value, str) else show_number(value))
-    if position == 0 and isinstance(value, str):
-        return f'<th scope="row">{text}</th>'
-    return f'<td class="number">{text}</td>' if _is_number(value) else f"<td>{text}</td>"
-
-
-def _is_number(value: str | float) -> bool:
-    """Tell numbers, also those that come as text in digits of their own."""
-    return not isinstance(value, str) or re.fullmatch(r"[-+]?[\d,]*\.?\d+", value) is not None
-
-
-def _inline(svg: str, prefix: str, alt: str) -> str:
-    """Return an SVG file as an element of a page that holds others."""
-    # An HTML page needs neither prolog nor namespaces, and every id of it must be its own.
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg)
-    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
-    svg = re.sub(r'(url\(|href=")#', rf"\1#{prefix}", svg)
-    for color, name in VARIABLES.items():
-        svg = svg.replace(color, f"var({name})")
-    opening, rest = svg.split(">", 1)
-    size = re.search(r'width="([\d.]+)pt"', opening)
-    opening = re.sub(r' (width|height|version)="[^"]*"', "", opening)
-    assert size is not None, "matplotlib says how wide a figure is"
-    pixels = float(size[1]) / 0.75  # of which a point is 3/4; the style sheet goes by them
-    label = html.escape(alt)
-    return f'{opening} role="img" aria-label="{label}" style="--width: {pixels:.0f}px">{rest}'
-
-
-def _style() -> str:
-    """Return the style sheet with its colours."""
-    light = "; ".join(f"{name}: {color}" for color, name in VARIABLES.items())
-    dark = "; ".join(f"{name}: {ON_DARK[color]}" for color, name in VARIABLES.items())
-    sheet = resources.files("calibrant.report").joinpath("page.css").read_text("utf-8")
-    return sheet.replace("LIGHT", light).replace("DARK", dark)
+        return f"<p>{paragraphs}</p>"
+    items = "".join([f"<li>{html.escape(point)}</li>\n" for point in points])
+    return f"<p>{paragraphs}</p>\n<ul>\n{items}</ul>"

@@ -1,4 +1,4 @@
-"""How figures look: one style, colours that everyone can tell apart, files that never differ.
+"""How numbers and figures look: one rule for digits, one style, files that never differ.
 
 The colours are those of Okabe and Ito, which readers with any common kind of colour blindness can
 tell apart. No meaning hangs on them alone: each series also has its own dashes and its own marker.
@@ -8,6 +8,7 @@ Nothing here changes matplotlib's global settings, and nothing needs a screen.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -28,6 +29,7 @@ class Series(NamedTuple):
     marker: str
 
 
+#: By position; after seven they repeat.
 SERIES = (
     Series("#0072b2", "-", "o"),
     Series("#d55e00", (0, (5, 2)), "s"),
@@ -66,9 +68,31 @@ class Drawable(Protocol):
         """Draw, on the axes given or on new ones, and return them."""
 
 
-def series(position: int) -> Series:
-    """Return the look of a series, by its position; after seven they repeat."""
-    return SERIES[position % len(SERIES)]
+def show_number(value: float, *, fine: bool = False) -> str:
+    """Return a number as tables and sentences show it.
+
+    Whole numbers are whole. Others have three significant digits and all that stand before the
+    point; or, `fine`, four decimals below 10 and one from there on, so that numbers below each
+    other line up and a small change is seen.
+
+    Examples
+    --------
+    >>> [show_number(value) for value in (0.01234, 1.5, 23.44, 1725.04, 53_877, float("inf"))]
+    ['0.0123', '1.5', '23.4', '1,725', '53,877', 'infinite']
+    >>> [show_number(value, fine=True) for value in (0.01234, 1.5, 23.44, 1725.04, 53_877)]
+    ['0.0123', '1.5000', '23.4', '1,725.0', '53,877']
+    """
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if value == int(value):
+        return f"{value:,.0f}"
+    if fine:
+        return f"{value:,.1f}" if abs(value) >= 10.0 else f"{value:.4f}"
+    if abs(value) < 1e-9:
+        return "0"  # what rounding left of it
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:,.0f}"
 
 
 @contextmanager
@@ -117,7 +141,7 @@ def as_svg(figure: Drawable | Figure, *, text: bool = False) -> str:
         buffer = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure_of(figure).savefig(buffer, format="svg", metadata=nothing)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+    return "\n".join(map(str.rstrip, buffer.getvalue().splitlines())) + "\n"
 
 
 def as_png(figure: Drawable | Figure, *, dots_per_inch: int = 160) -> bytes:
@@ -141,6 +165,20 @@ def legend_above(ax: Axes) -> None:
             handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0),
             ncols=max(1, min(columns, len(labels))), borderaxespad=0.3, columnspacing=1.4,
         )  # fmt: skip
+
+
+def short_number(value: float, _position: object = None) -> str:
+    """Return a number in the few letters that a small place in a figure has room for.
+
+    Examples
+    --------
+    >>> [short_number(value) for value in (0.2421, 16.0, 4480, 20_000, 1.5e6)]
+    ['0.242', '16', '4.48k', '20k', '1.5M']
+    """
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if 0.9995 * size <= value < math.inf:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
 
 
 def plain_number(value: float, _position: object = None) -> str:

@@ -13,10 +13,10 @@ from calibrant._checks import Floats, as_series, check_choice
 from calibrant.report.style import (
     MUTED,
     PAPER,
+    SERIES,
     legend_above,
     new_axes,
     plain_number,
-    series,
     styled,
 )
 
@@ -148,7 +148,7 @@ class ErrorGrowth:
             ax = ax or new_axes()
             ax.set(xscale="log", yscale="log", xlabel=AXES[self.axis], ylabel=self.measure)
             for position, (name, curve) in enumerate(self.curves.items()):
-                look, some = series(position), curve.drawable
+                look, some = SERIES[position % len(SERIES)], curve.drawable
                 x, mean, spread = curve.sizes[some], curve.mean[some], curve.spread[some]
                 ax.plot(
                     x, mean, color=look.color, linestyle=look.dashes, marker=look.marker,

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from calibrant._checks import Floats, as_unit_series, check_choice, check_integer
 from calibrant.forecasters import Restarting
 from calibrant.measures import Scorecard
-from calibrant.measures.rounds import Indices, as_some_rounds
-from calibrant.report.style import MUTED, legend_above, new_axes, plain_number, series, styled
+from calibrant.measures.rounds import Indices, as_rounds
+from calibrant.report.style import MUTED, SERIES, legend_above, new_axes, plain_number, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: What can be followed, and what the axis calls it.
-MEASURES = {
+FOLLOWED = {
     "cal1": "Cal1", "cal2": "Cal2", "klcal": "KLCal",
     "ece": "ECE", "brier": "Brier score", "log_loss": "log loss",
 }  # fmt: skip
@@ -142,13 +142,13 @@ class ErrorThroughTime:
         >>> figure.curves["b"].error
         array([0., 1.])
         """
-        check_choice("measure", measure, tuple(MEASURES))
+        check_choice("measure", measure, tuple(FOLLOWED))
         if not predictions:
             raise ValueError("predictions must name at least one forecaster, got none")
         curves = {}
         for name, values in predictions.items():
             own = outcomes[name] if isinstance(outcomes, Mapping) else outcomes
-            p, y = as_some_rounds(values, own)
+            p, y = as_rounds(values, own, mean=True)
             if window is None:
                 rounds, error = _so_far(p, y, measure, moments)
             else:
@@ -207,7 +207,7 @@ class ErrorThroughTime:
         with styled():
             ax = ax or new_axes()
             for position, (name, curve) in enumerate(self.curves.items()):
-                look = series(position)
+                look = SERIES[position % len(SERIES)]
                 ax.plot(
                     curve.rounds, curve.error, color=look.color, linestyle=look.dashes, label=name
                 )
@@ -224,7 +224,7 @@ class ErrorThroughTime:
                         marker="^", markersize=7, linestyle="none", clip_on=False,
                         transform=ax.get_xaxis_transform(), label=f"restarts of {name}",
                     )  # fmt: skip
-            ax.set(xlabel="rounds", ylabel=f"{MEASURES.get(self.measure, self.measure)} {self._of}")
+            ax.set(xlabel="rounds", ylabel=f"{FOLLOWED.get(self.measure, self.measure)} {self._of}")
             ax.set_xlim(0, max(int(curve.rounds[-1]) for curve in self.curves.values()))
             ax.xaxis.set_major_formatter(plain_number)
             last = [curve.error[-1] for curve in self.curves.values()]
@@ -279,10 +279,10 @@ def _by_window(p: Floats, y: Floats, measure: str, window: int) -> tuple[Indices
     """
     card = Scorecard(window=window)
     card.extend(p, y)
-    scores = card.windows
-    if len(scores) > 1 and 2 * (scores[-1].stop - scores[-1].start) < window:
-        scores = scores[:-1]
+    windows = card.windows
+    if len(windows) > 1 and 2 * (windows[-1].stop - windows[-1].start) < window:
+        windows = windows[:-1]
     return (
-        np.array([score.stop for score in scores], dtype=np.intp),
-        np.array([getattr(score, measure) for score in scores]),
+        np.array([part.stop for part in windows], dtype=np.intp),
+        np.array([getattr(part, measure) for part in windows]),
     )

@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import numpy.typing as npt
 
 from calibrant.measures import ReliabilityTable, Scorecard
-from calibrant.measures.rounds import as_some_rounds
-from calibrant.report.style import INK, MUTED, PAPER, legend_above, new_axes, series, styled
+from calibrant.measures.rounds import as_rounds
+from calibrant.report.style import (
+    INK,
+    MUTED,
+    PAPER,
+    SERIES,
+    legend_above,
+    new_axes,
+    short_number,
+    styled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +105,7 @@ class ReliabilityDiagram:
         tables = {}
         for name, values in predictions.items():
             card = Scorecard()
-            card.extend(*as_some_rounds(values, outcomes))
+            card.extend(*as_rounds(values, outcomes, mean=True))
             tables[name] = card.reliability(bins=bins, level=level)
         return cls(tables)
 
@@ -114,20 +122,21 @@ class ReliabilityDiagram:
             # The strip's place is below the axes, with room for nothing between the two.
             strip = ax.inset_axes((0.0, -0.27, 1.0, 0.22))
             for position, (name, table) in enumerate(self.tables.items()):
-                self._draw_points(ax, position, name, table)
-                self._draw_counts(strip, position, table)
+                self._draw(ax, strip, position, name, table)
             ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
             ax.set_ylabel("happened: share of rounds")
             ax.tick_params(labelbottom=False)
             strip.set(xlim=ax.get_xlim(), xlabel="said: predicted probability", ylabel="rounds")
-            strip.yaxis.set_major_formatter(_short_count)
+            strip.yaxis.set_major_formatter(short_number)
             strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
             strip.grid(visible=False, axis="x")
             legend_above(ax)
         return ax
 
-    def _draw_points(self, ax: Axes, position: int, name: str, table: ReliabilityTable) -> None:
-        look, often = series(position), table.count >= RARE * table.count.sum()
+    def _draw(
+        self, ax: Axes, strip: Axes, position: int, name: str, table: ReliabilityTable
+    ) -> None:
+        look, often = SERIES[position % len(SERIES)], table.count >= RARE * table.count.sum()
         rare = ~often & (table.count > 0)
         for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
             said, happened = table.mean_prediction[some], table.mean_outcome[some]
@@ -140,19 +149,9 @@ class ReliabilityDiagram:
                 linestyle=look.dashes if some is often else "none",
                 label=name if some is often else None,
             )  # fmt: skip
-
-    def _draw_counts(self, strip: Axes, position: int, table: ReliabilityTable) -> None:
-        look, width = series(position), (table.upper - table.lower) / len(self.tables)
+        width = (table.upper - table.lower) / len(self.tables)
         strip.bar(
             table.lower + position * width, table.count, width * 0.92, align="edge",
             color=look.color if position == 0 else PAPER, edgecolor=look.color or INK,
             linewidth=0.8,
         )  # fmt: skip
-
-
-def _short_count(value: float, _position: object = None) -> str:
-    """Return a number of rounds in few letters."""
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if value >= size:
-            return f"{value / size:g}{letter}"
-    return f"{np.round(value, 1):g}"

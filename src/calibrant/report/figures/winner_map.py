@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats
-from calibrant.report.style import INK, new_axes, styled
+from calibrant.report.style import INK, new_axes, short_number, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +21,9 @@ WORST = 100.0
 
 @dataclass(frozen=True, eq=False)
 class WinnerMap:
-    """Who wins where: streams down, forecasters across, each cell an error.
+    """Who wins where: streams down, forecasters across, each box an error.
 
-    The darker a cell, the larger its error over the smallest of its row, on a logarithmic scale
+    The darker a box, the larger its error over the smallest of its row, on a logarithmic scale
     that ends at a hundred times. A frame marks the smallest of each row.
 
     Attributes
@@ -112,8 +112,6 @@ class WinnerMap:
             colors = colormaps["cividis_r"]
             norm = LogNorm(1.0, WORST)
             ratios, winners = np.minimum(self.ratios, WORST), self.winners
-            # Scores that are means, all below 1, differ in their second and third digit.
-            fine = bool(np.nanmin(self.errors, axis=1).max() < 1.0)
             mesh = ax.pcolormesh(
                 np.ma.masked_invalid(ratios), cmap=colors, norm=norm, edgecolors=INK, linewidth=0
             )
@@ -124,7 +122,7 @@ class WinnerMap:
                 winner = bool(winners[row, column])
                 # Black on the bright half of the colours, white on the dark half.
                 ax.text(
-                    column + 0.5, row + 0.5, _short(float(error), fine), ha="center", va="center",
+                    column + 0.5, row + 0.5, short_number(float(error)), ha="center", va="center",
                     fontsize=8, color="black" if norm(ratio) < 0.5 else "white",
                     fontweight="bold" if winner else "normal",
                 )  # fmt: skip
@@ -152,15 +150,3 @@ class WinnerMap:
             bar.set_label(f"{self.measure} over the smallest of its row (framed)")
             bar.outline.set_visible(False)
         return ax
-
-
-def _short(error: float, fine: bool) -> str:
-    """Return an error in at most five letters, with the digits of small ones if they matter."""
-    if np.isinf(error):
-        return "inf"
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if error >= 0.9995 * size:
-            return f"{error / size:.3g}{letter}"
-    if fine and 0.01 <= error < 99.95:
-        return f"{error:.3f}" if error < 0.9995 else f"{error:.3g}"
-    return f"{error:.0f}" if error >= 99.95 else f"{error:.1f}" if error >= 0.05 else f"{error:.2g}"
