@@ -1,4 +1,3 @@
-# ruff: noqa: A005 - run as benchmarks.trace, it shadows nothing
 """The way of a row: which functions a five-row file visits from the command line to its report.
 
 ``python -m benchmarks.trace`` prints the functions of each module, and the totals. Not counted are
