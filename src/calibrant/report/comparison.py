@@ -7,15 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant.experiments import Claim, Results, read_claims, read_results
+from calibrant.experiments.results import ERRORS, rank
 from calibrant.report import findings, gallery
-from calibrant.report.claim_figures import claim_name, claim_panels, situation
-from calibrant.report.claims import Claim, read_claims
 from calibrant.report.figures import WinnerMap
-from calibrant.report.growth import growth_figures, what_is_missing
 from calibrant.report.naming import short_names, show_seeds, show_streams, spread_out
 from calibrant.report.page import Page
-from calibrant.report.panels import panels
-from calibrant.report.results import ERRORS, Results, ranking, read_results
+from calibrant.report.panels import (
+    claim_name,
+    claim_panels,
+    growth_figures,
+    panels,
+    what_is_missing,
+)
 from calibrant.report.style import Drawable, as_png, as_svg, figure_of
 from calibrant.tables import replacing
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 #: More lines than this cannot be told apart in one figure, nor more panels taken in.
 MOST_LINES, MOST_PANELS = 6, 6
-#: Scores that a forecaster improves also by saying more.
+#: Measures that a forecaster improves also by saying more.
 SHARPNESS_TOO = ("brier", "log_loss")
 
 
@@ -46,12 +50,10 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.experiments.cells import Cell
-    >>> from calibrant.experiments.sweep import sweep
+    >>> from calibrant.experiments import plan, sweep
     >>> from calibrant.report.comparison import write_report
-    >>> cells = [Cell(who, "drift", 500, seed) for who in ("zoom", "epoch") for seed in (0, 1)]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sweep(cells, folder, workers=1)
+    ...     sweep(plan(["zoom", "epoch"], ["drift"], [500], seeds=2), folder, workers=1)
     ...     write_report(folder).name
     'report.html'
     """
@@ -88,7 +90,7 @@ class Report:
         self.measure = results.measures[0]
         self.error = ERRORS[self.measure]
         self.means = results.errors(self.measure)
-        self.order = ranking(self.means)
+        self.order = rank(self.means)
         self.names = short_names(self.order)
         self.streams = show_streams(results.streams)
         # A check of claims plays each forecaster where its claim is: nobody wins there.
@@ -142,7 +144,7 @@ class Report:
                 "it, the claim holds. The table has the fitted exponents and the verdicts.",
                 f"Cal1, Cal2, PCal2 and PKLCal are calibration errors: {made_of}",
             ]
-        several = len({cell.rounds for cell in self.results.measured(self.measure)}) > 1
+        several = len({result.task.rounds for result in self.results.measured(self.measure)}) > 1
         then = " Then see whether the lines against the number of rounds stay flat."
         return [
             *findings.headline(self.renamed(self.means), self.error),
@@ -307,7 +309,7 @@ class Report:
              "over bound", "verdict"],
             [
                 [
-                    c.error, situation(c), c.claim, claim_name(c), c.axis, c.claimed_exponent,
+                    c.error, c.situation, c.claim, claim_name(c), c.axis, c.claimed_exponent,
                     round(c.fitted, 3), findings.interval(c.low, c.high),
                     float("nan") if c.over_lower_bound is None else c.over_lower_bound, c.verdict,
                 ]
@@ -342,7 +344,7 @@ class Report:
         self.page.section(
             "What was run",
             [
-                f"{findings.count(len(self.results.played), 'game')}: "
+                f"{findings.count(len(self.results.all), 'game')}: "
                 f"{findings.count(len(self.results.forecasters), 'forecaster')} on "
                 f"{findings.count(len(self.results.streams), 'stream')}, "
                 f"{show_seeds(self.results.seeds)}.",

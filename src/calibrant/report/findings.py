@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calibrant.report.claims import VERDICTS, Claim
+from calibrant.experiments.claims import VERDICTS, Claim
+from calibrant.experiments.results import HOPELESS, rank, ratios
 from calibrant.report.page import show_number
-from calibrant.report.results import HOPELESS, ranking, ratios
 
 Means = Mapping[str, Mapping[str, float]]
 
@@ -26,7 +26,7 @@ def headline(means: Means, measure: str) -> list[str]:
     Where it has not, it is at most 1.25 times the smallest: 10 against 8 of epoch, on iid.
     Next over all streams is epoch: typically 10 times the smallest.
     """
-    order = ranking(means)
+    order = rank(means)
     best = order[0]
     if len(order) == 1:
         return [f"{best} was played alone: the numbers say how it did, and of nobody else."]

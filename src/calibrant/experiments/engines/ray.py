@@ -10,14 +10,14 @@ from types import ModuleType
 from typing import Any, Self
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
+from calibrant.experiments.engines.batches import Batch, Finished, failed, run_batch
 
-# Ray plays a batch again when its worker or its machine dies, so many times.
+# Ray runs a batch again when its worker or its machine dies, so many times.
 RETRIES = 5
 
 
 class RayEngine:
-    """Tasks on a Ray cluster, one a batch, on one CPU each.
+    """A Ray cluster, on which every batch runs on one CPU.
 
     It joins the cluster that ``RAY_ADDRESS`` names or that runs on this machine, or else starts
     one here and ends it afterwards. A connection that the caller has made already is used and
@@ -43,36 +43,33 @@ class RayEngine:
             self._ray.shutdown()
             self._mine = False
 
-    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
-        """Play batches; yield the reports of each as it is done."""
-        remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(play_batch)
+    def run(self, batches: Sequence[Batch]) -> Generator[list[Finished]]:
+        """Run batches; yield what became of the jobs of each as it is done."""
+        remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(run_batch)
+        # Without a number that was asked for, twice as many as can run: no CPU waits for this
+        # process.
+        most = self._asked or 2 * self.workers
         waiting = list(reversed(batches))
         running: dict[Any, Batch] = {}
         try:
             while waiting or running:
-                # Twice as many as can run: no CPU waits for this process.
-                while waiting and len(running) < self._most:
+                while waiting and len(running) < most:
                     batch = waiting.pop()
                     running[remote.remote(batch)] = batch
                 done, _ = self._ray.wait(list(running))
-                for task in done:
-                    batch = running.pop(task)
+                for reference in done:
+                    batch = running.pop(reference)
                     try:
-                        reports: list[Report] = self._ray.get(task)
+                        finished: list[Finished] = self._ray.get(reference)
                     except self._ray.exceptions.RayError as error:
                         reason = str(error).splitlines()[0]
-                        reports = [
-                            failed(each, f"the worker died of it ({reason})") for each in batch
+                        finished = [
+                            failed(job, f"the worker died of it ({reason})") for job in batch
                         ]
-                    yield reports
+                    yield finished
         finally:
-            for task in running:
-                self._ray.cancel(task, force=True)
-
-    @property
-    def _most(self) -> int:
-        """How many tasks are handed to Ray at a time."""
-        return self.workers if self._asked else 2 * self.workers
+            for reference in running:
+                self._ray.cancel(reference, force=True)
 
 
 def connect(ray: ModuleType, workers: int | None) -> None:

@@ -1,4 +1,4 @@
-"""The paper's Table 1, measured: play every row, fit its growth, and let the numbers decide.
+"""The paper's Table 1, measured: run every row, fit its growth, and let the numbers decide.
 
 A row passes when the exponent fitted to its errors, with the claimed power of the logarithm, is
 at most the claimed one + 0.08. Where fewer than three of the sizes are large enough for the claim
@@ -7,31 +7,27 @@ to show, by a criterion that is computed beforehand, it is "not visible". Otherw
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from calibrant._checks import Floats, check_choice
-from calibrant.experiments import results
-from calibrant.experiments.cells import Cell
+from calibrant.experiments.claims import FAILS, NOT_VISIBLE, PASSES, Claim, write_claims
 from calibrant.experiments.costs import Timing, time_rounds
 from calibrant.experiments.fits import envelope, fit_growth, slope
-from calibrant.experiments.sweep import Progress, sweep
+from calibrant.experiments.parquet import finished_in
+from calibrant.experiments.sweeps import Progress, sweep
 from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
+from calibrant.experiments.tasks import Identity, Task
 from calibrant.experiments.visibility import visible_sizes
-from calibrant.tables.atomic import replacing
 
-__all__ = ["SIZES", "Measured", "Size", "reproduce"]
+__all__ = ["SIZES", "Size", "reproduce"]
 
-#: The name of the table in its folder.
-NAME = "table1.json"
 #: How far above the claimed exponent a fitted one may be.
 MARGIN = 0.08
-PASSES, FAILS, NOT_VISIBLE = "passes", "fails", "not visible"
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class Size:
 
     Examples
     --------
-    >>> from calibrant.experiments.reproduce import SIZES
+    >>> from calibrant.experiments.reproduction import SIZES
     >>> SIZES["default"].horizons[-1], SIZES["default"].seeds
     (1000000, 8)
     """
@@ -82,70 +78,6 @@ SIZES = {
 }
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A row of Table 1 as it came out; the fields of an entry of ``table1.json``.
-
-    Attributes
-    ----------
-    error, claim, theorem, forecaster, axis, claimed_exponent, log_power
-        What is claimed.
-    world : str
-        The situation, and the worlds played in it.
-    fitted, low, high : float
-        The exponent in the worst of the worlds, and its bootstrap interval of 95 %.
-    plain : float
-        The exponent without any logarithm.
-    x, mean, spread : list
-        The sizes; the mean error in the worst world there, and its standard deviation over seeds.
-    counted : list of bool
-        The sizes at which the claim can show.
-    by_world : dict
-        The mean errors in each world.
-    over_lower_bound : float or None
-        The last mean, over a mean drawn uniformly, divided by the lower bound.
-    ns_per_round : list or None
-        Of `run`, by T.
-    cost_exponent, claimed_cost_exponent : float or None
-        How ns_per_round grows with T, and how the paper says it does.
-    verdict : {"passes", "fails", "not visible"}
-        What the numbers decide.
-    reason : str
-        Why.
-
-    Examples
-    --------
-    >>> from dataclasses import fields
-    >>> from calibrant.experiments.reproduce import Measured
-    >>> [field.name for field in fields(Measured)][:4]
-    ['error', 'world', 'claim', 'theorem']
-    """
-
-    error: str
-    world: str
-    claim: str
-    theorem: str
-    forecaster: str
-    axis: str
-    claimed_exponent: float
-    log_power: float
-    fitted: float
-    low: float
-    high: float
-    plain: float
-    x: list[int]
-    mean: list[float]
-    spread: list[float]
-    counted: list[bool]
-    by_world: dict[str, list[float]]
-    over_lower_bound: float | None
-    ns_per_round: list[float] | None
-    cost_exponent: float | None
-    claimed_cost_exponent: float | None
-    verdict: str
-    reason: str
-
-
 def reproduce(
     folder: str | os.PathLike[str],
     *,
@@ -155,10 +87,10 @@ def reproduce(
     workers: int | None = None,
     advance: Callable[[Progress], None] | None = None,
     timed: Callable[[int, int], None] | None = None,
-) -> list[Measured]:
+) -> list[Claim]:
     """Measure the rows of Table 1 and write them to ``folder/table1.json``.
 
-    First all cells are played, as `calibrant.experiments.sweep.sweep` does: a run that was
+    First all tasks are run, as `calibrant.experiments.sweep` does: a run that was
     interrupted continues, and the same size gives the same errors. Then, while nothing else
     runs, the rounds are timed, into ``folder/costs.parquet``.
 
@@ -171,14 +103,14 @@ def reproduce(
     rows : sequence of Row
         Which claims.
     engine, workers, advance
-        See `calibrant.experiments.sweep.sweep`.
+        See `calibrant.experiments.sweep`.
     timed : callable, optional
         Called with the number of rounds that were timed and of all that will be.
 
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.experiments.reproduce import Size, reproduce
+    >>> from calibrant.experiments import Size, reproduce
     >>> from calibrant.experiments.table1 import ROWS
     >>> tiny = Size((100, 200, 400), 400, (5, 10, 20), (2, 4, 8), 2)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -187,7 +119,7 @@ def reproduce(
     ('simple_block_Cal1', [100, 200, 400], True)
     """
     size = sized(size)
-    play_rows(folder, size, rows, engine=engine, workers=workers, advance=advance)
+    run_rows(folder, size, rows, engine=engine, workers=workers, advance=advance)
     return tabulate(folder, size, rows, timed=timed)
 
 
@@ -196,7 +128,7 @@ def sized(size: str | Size) -> Size:
     return size if isinstance(size, Size) else SIZES[check_choice("size", size, tuple(SIZES))]
 
 
-def play_rows(
+def run_rows(
     folder: str | os.PathLike[str],
     size: Size,
     rows: Sequence[Row] = ROWS,
@@ -205,11 +137,11 @@ def play_rows(
     workers: int | None = None,
     advance: Callable[[Progress], None] | None = None,
 ) -> None:
-    """Play the cells of all rows: the part that takes long, and can be interrupted."""
+    """Run the tasks of all rows: the part that takes long, and can be interrupted."""
     wanted = measures_by_forecaster(rows)
-    cells = [cell for row in rows for cell in cells_of(row, size)]
+    tasks = [task for row in rows for task in tasks_of(row, size)]
     sweep(
-        cells, folder, measures=lambda cell: wanted[cell.forecaster],
+        tasks, folder, measures=lambda task: wanted[task.forecaster],
         engine=engine, workers=workers, advance=advance,
     )  # fmt: skip
 
@@ -220,24 +152,22 @@ def tabulate(
     rows: Sequence[Row] = ROWS,
     *,
     timed: Callable[[int, int], None] | None = None,
-) -> list[Measured]:
+) -> list[Claim]:
     """Time the rounds, fit what was played, and write the table."""
     costs = measure_costs(rows, size, folder, timed)
     errors = errors_of(rows, size, Path(folder))
     table = [measured(row, size, errors[row], costs) for row in rows]
-    with replacing(Path(folder) / NAME) as file:
-        text = json.dumps([asdict(each) for each in table], indent=1, ensure_ascii=False)
-        file.write(text.encode() + b"\n")
+    write_claims(folder, table)
     return table
 
 
-def cells_of(row: Row, size: Size) -> Iterator[Cell]:
-    """Return the cells of a row, by world, size and seed."""
+def tasks_of(row: Row, size: Size) -> Iterator[Task]:
+    """Return the tasks of a row, by world, size and seed."""
     for world in row.worlds:
         for x in size.along(row.axis):
             rounds = x if row.axis == "T" else size.rounds
             for seed in range(size.seeds):
-                yield Cell(row.forecaster, world.stream(x, rounds), rounds, seed)
+                yield Task(row.forecaster, world.stream(x, rounds), rounds, seed)
 
 
 def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
@@ -250,24 +180,23 @@ def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
 
 def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats]:
     """Return the errors of each row, by world, size and seed, from a finished sweep."""
-    finished, identify = results.finished_in(folder), results.Identifier()
-    wanted = measures_by_forecaster(rows)
+    finished, wanted = finished_in(folder), measures_by_forecaster(rows)
     errors = {}
     for row in rows:
         values = [
-            finished[identify(cell, wanted[cell.forecaster])][row.measure]
-            for cell in cells_of(row, size)
+            finished[Identity.of(task, wanted[task.forecaster])].values[row.measure]
+            for task in tasks_of(row, size)
         ]
         shape = (len(row.worlds), len(size.along(row.axis)), size.seeds)
         errors[row] = np.array(values).reshape(shape)
     return errors
 
 
-def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Measured:
+def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Claim:
     """Return a row with its fit, its cost and its verdict."""
     x, means = size.along(row.axis), envelope(errors)
     visible = visible_sizes(row, x, means.tolist(), rounds=size.rounds, seeds=size.seeds)
-    # Too few sizes for a verdict still give a figure to look at, over all of them.
+    # Too few sizes for a verdict still give an exponent to look at, over all of them.
     counted = np.array(visible.sizes if visible.enough else [True] * len(x))
     chosen = np.array(x, dtype=np.float64)[counted]
     fit = fit_growth(chosen.tolist(), errors[:, counted], log_power=row.log_power)
@@ -278,7 +207,7 @@ def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -
     if row.cost_exponent is not None:
         ns = [costs[timing] for timing in timings_of(row, size)]
     names = ", ".join(world.name for world in row.worlds)
-    return Measured(
+    return Claim(
         error=row.error,
         world=f"{row.situation} ({names})",
         claim=row.claim,
@@ -312,7 +241,7 @@ def judge(fitted: float, claimed: float, why: str | None, enough: bool) -> tuple
 
     Examples
     --------
-    >>> from calibrant.experiments.reproduce import judge
+    >>> from calibrant.experiments.reproduction import judge
     >>> judge(0.55, 0.5, None, True)
     ('passes', '0.55 is at most 0.50 + 0.08.')
     >>> judge(0.6, 0.5, None, True)
