@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant.experiments import SIZES, Size, read_claims, read_results, reproduce
-from calibrant.experiments.costs import Timing, time_rounds
+from calibrant.experiments import SIZES, Size, Task, read_claims, read_results, reproduce
+from calibrant.experiments.costs import time_rounds
 from calibrant.experiments.reproduction import (
     judge,
     measured,
@@ -185,13 +185,13 @@ def test_a_run_that_was_interrupted_continues(tmp_path):
 
 
 def test_only_what_is_missing_is_timed(tmp_path):
-    first = [Timing("epoch", "iid:mean=0.5", 100)]
+    first = [Task("epoch", "iid:mean=0.5", 100)]
     costs = time_rounds(first, tmp_path)
-    more = time_rounds([*first, Timing("zoom", "iid:mean=0.5", 100)], tmp_path)
+    more = time_rounds([*first, Task("zoom", "iid:mean=0.5", 100)], tmp_path)
     assert more[first[0]] == costs[first[0]]
     assert len(more) == 2
     with pytest.raises(ValueError, match="drawn beforehand"):
-        time_rounds([Timing("zoom", "contrarian", 100)], tmp_path)
+        time_rounds([Task("zoom", "contrarian", 100)], tmp_path)
 
 
 def test_pseudo_errors_are_measured_only_where_they_are_asked_for():

@@ -488,13 +488,13 @@ def test_long_tasks_first_and_short_ones_together():
 
 def test_the_time_left_is_judged_by_the_pace_of_each_forecaster():
     slow, fast = Task("swap", "drift", 1000), Task("zoom", "drift", 1000)
-    pace = Pace([slow, slow, fast, fast], workers=2)
-    assert pace.progress(0, 4) == Progress(0, 4, 0.0, None)
+    pace = Pace([slow, slow, fast, fast])
+    assert pace.progress(0, 4, 2) == Progress(0, 4, 0.0, None)
     pace.finish(slow, 9.0)
     # Nothing is known of the fast one yet: it counts as what has been seen.
-    assert pace.progress(1, 4) == Progress(1, 4, pytest.approx(1 / 4), pytest.approx(27 / 2))
+    assert pace.progress(1, 4, 2) == Progress(1, 4, pytest.approx(1 / 4), pytest.approx(27 / 2))
     pace.finish(fast, 1.0)
-    assert pace.progress(2, 4) == Progress(2, 4, pytest.approx(1 / 2), pytest.approx(10 / 2))
+    assert pace.progress(2, 4, 2) == Progress(2, 4, pytest.approx(1 / 2), pytest.approx(10 / 2))
     pace.finish(slow, 9.0)
     pace.finish(fast, 1.0)
-    assert pace.progress(4, 4) == Progress(4, 4, 1.0, 0.0)
+    assert pace.progress(4, 4, 2) == Progress(4, 4, 1.0, 0.0)

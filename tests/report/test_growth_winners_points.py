@@ -155,7 +155,7 @@ def test_the_map_refuses_what_it_cannot_show(errors, said):
 
 def test_points_have_their_first_round_and_their_visits(game):
     predictions, means = game
-    spread = PointSpread.from_predictions(predictions, means=means, stretches=30, cells=10)
+    spread = PointSpread.from_predictions(predictions, means=means, stretches=30, bins=10)
     said = predictions.tolist()
     assert spread.points.tolist() == sorted(set(said))
     assert spread.first.tolist() == [said.index(point) for point in spread.points]
@@ -186,8 +186,8 @@ def test_points_refuse_what_they_cannot_draw():
         PointSpread.from_predictions([])
     with pytest.raises(ValueError, match="means and predictions must have the same length"):
         PointSpread.from_predictions([0.5, 0.5], means=[0.5])
-    with pytest.raises(ValueError, match="cells"):
-        PointSpread.from_predictions([0.5], cells=0)
+    with pytest.raises(ValueError, match="bins"):
+        PointSpread.from_predictions([0.5], bins=0)
 
 
 # -- all of them -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from rich.table import Table
 from calibrant.cli import console
 from calibrant.cli.compare import FAILED, watched, width
 from calibrant.experiments import ENGINES, SIZES, Claim
-from calibrant.experiments.claims import FAILS, NAME, NOT_VISIBLE, PASSES
+from calibrant.experiments.claims import FAILS, NAME, NOT_VISIBLE, PASSES, by_reason
 from calibrant.experiments.reproduction import run_rows, tabulate
 from calibrant.tables.atomic import replacing
 
@@ -137,12 +137,11 @@ def shown(table: Sequence[Claim]) -> Table:
 
 def reasons(table: Sequence[Claim]) -> list[str]:
     """Return a line for each row that does not pass, the same reasons together."""
-    said: dict[tuple[str, str], list[str]] = {}
-    for row in table:
-        if row.verdict != PASSES:
-            what = f"{row.error} of {forecaster(row)} in {row.axis}"
-            said.setdefault((row.verdict, row.reason), []).append(what)
-    return [f"\n{verdict}: {'; '.join(rows)}. {reason}" for (verdict, reason), rows in said.items()]
+    lines = []
+    for (verdict, reason), rows in by_reason(table).items():
+        which = "; ".join(f"{row.error} of {forecaster(row)} in {row.axis}" for row in rows)
+        lines.append(f"\n{verdict}: {which}. {reason}")
+    return lines
 
 
 def verdicts(table: Sequence[Claim]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,15 @@ class Claim:
         return _specs.parse("forecaster", self.forecaster).parameters
 
 
+def by_reason(claims: Sequence[Claim]) -> dict[tuple[str, str], list[Claim]]:
+    """Return the claims that do not pass by verdict and reason."""
+    groups: dict[tuple[str, str], list[Claim]] = {}
+    for claim in claims:
+        if claim.verdict != PASSES:
+            groups.setdefault((claim.verdict, claim.reason), []).append(claim)
+    return groups
+
+
 def write_claims(folder: str | os.PathLike[str], claims: Sequence[Claim]) -> None:
     """Write ``table1.json``.
 
@@ -159,7 +168,7 @@ def _claim(row: Any, source: str, number: int) -> Claim:
     return Claim(**{field.name: row[field.name] for field in fields(Claim) if field.name in row})
 
 
-def _problems(row: dict[str, Any]) -> Any:
+def _problems(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Return the fields that hold something else than they may, and what they may hold."""
     for field in fields(Claim):
         value = row.get(field.name)

@@ -6,42 +6,26 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
-from calibrant.forecasters import named as forecasters
-from calibrant.streams import named as streams
+from calibrant.experiments.tasks import Task
 from calibrant.tables.atomic import replacing
 from calibrant.tables.frames import import_pyarrow
 
-__all__ = ["Timing", "time_rounds"]
+__all__ = ["time_rounds"]
 
 #: The name of the file in a folder of results.
 NAME = "costs.parquet"
 REPEATS = 5
 
 
-class Timing(NamedTuple):
-    """A forecaster on a stream of so many rounds: what is timed.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.costs import Timing
-    >>> Timing("zoom", "iid:mean=0.5", 1000).rounds
-    1000
-    """
-
-    forecaster: str
-    stream: str
-    rounds: int
-
-
 def time_rounds(
-    timings: Iterable[Timing],
+    tasks: Iterable[Task],
     folder: str | os.PathLike[str],
     *,
-    advance: Callable[[int], None] | None = None,
-) -> dict[Timing, float]:
+    timed: Callable[[int, int], None] | None = None,
+) -> dict[Task, float]:
     """Return ns a round of each, the median of five runs; keep them in ``folder/costs.parquet``.
 
     What the file already has is not timed again. Adversaries cannot be timed apart from the
@@ -49,60 +33,68 @@ def time_rounds(
 
     Parameters
     ----------
-    timings : iterable of Timing
-        What to time.
+    tasks : iterable of Task
+        What to time, each with seed 0; the runs of a forecaster have seeds of their own.
     folder : path
         Where the file is, an existing folder.
-    advance : callable, optional
-        Called with the number of rounds of each that is done.
+    timed : callable, optional
+        Called with the number of rounds that were timed and of all that will be.
 
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.experiments.costs import Timing, time_rounds
+    >>> from calibrant.experiments import Task
+    >>> from calibrant.experiments.costs import time_rounds
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     costs = time_rounds([Timing("zoom", "iid:mean=0.5", 1000)], folder)
+    ...     costs = time_rounds([Task("zoom", "iid:mean=0.5", 1000)], folder)
     >>> [cost > 1 for cost in costs.values()]
     [True]
     """
     path = Path(folder) / NAME
-    costs = _read(path)
-    for timing in timings:
-        if timing not in costs:
-            costs[timing] = _nanoseconds(timing)
+    costs, wanted, done = _read(path), dict.fromkeys(tasks), 0
+    for task in wanted:
+        if task not in costs:
+            costs[task] = _nanoseconds(task)
             _write(path, costs)
-        if advance is not None:
-            advance(timing.rounds)
+        done += task.rounds
+        if timed is not None:
+            timed(done, sum(each.rounds for each in wanted))
     return costs
 
 
-def _nanoseconds(timing: Timing) -> float:
-    source = streams.find(timing.stream, rounds=timing.rounds)
+def _nanoseconds(task: Task) -> float:
+    source = task.source()
     if source.outcomes is None:
-        raise ValueError(f"stream {timing.stream!r} must be drawn beforehand to be timed")
+        raise ValueError(f"stream {task.stream!r} must be drawn beforehand to be timed")
     taken = []
     for seed in range(REPEATS):
-        forecaster = forecasters.make(
-            timing.forecaster, seed=seed, rounds=timing.rounds, deviation=source.deviation
-        )
+        forecaster = replace(task, seed=seed).make_forecaster(source.deviation)
         started = time.perf_counter_ns()
         forecaster.run(source.outcomes)
-        taken.append((time.perf_counter_ns() - started) / timing.rounds)
+        taken.append((time.perf_counter_ns() - started) / task.rounds)
     return statistics.median(taken)
 
 
-def _read(path: Path) -> dict[Timing, float]:
+def _read(path: Path) -> dict[Task, float]:
     if not path.exists():
         return {}
     _, parquet = import_pyarrow()
     rows = parquet.read_table(path).to_pylist()
     return {
-        Timing(row["forecaster"], row["stream"], row["rounds"]): row["ns_per_round"] for row in rows
+        Task(row["forecaster"], row["stream"], row["rounds"]): row["ns_per_round"] for row in rows
     }
 
 
-def _write(path: Path, costs: dict[Timing, float]) -> None:
+def _write(path: Path, costs: dict[Task, float]) -> None:
     arrow, parquet = import_pyarrow()
-    rows = [timing._asdict() | {"ns_per_round": costs[timing]} for timing in sorted(costs)]
+    rows = [
+        {
+            "forecaster": t.forecaster,
+            "stream": t.stream,
+            "rounds": t.rounds,
+            "ns_per_round": costs[t],
+        }
+        for t in sorted(costs)
+    ]
     with replacing(path) as file:
         parquet.write_table(arrow.Table.from_pylist(rows), file)

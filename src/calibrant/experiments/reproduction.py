@@ -16,7 +16,7 @@ import numpy as np
 
 from calibrant._checks import Floats, check_choice
 from calibrant.experiments.claims import FAILS, NOT_VISIBLE, PASSES, Claim, write_claims
-from calibrant.experiments.costs import Timing, time_rounds
+from calibrant.experiments.costs import time_rounds
 from calibrant.experiments.fits import envelope, fit_growth, slope
 from calibrant.experiments.parquet import finished_in
 from calibrant.experiments.sweeps import Progress, sweep
@@ -154,7 +154,9 @@ def tabulate(
     timed: Callable[[int, int], None] | None = None,
 ) -> list[Claim]:
     """Time the rounds, fit what was played, and write the table."""
-    costs = measure_costs(rows, size, folder, timed)
+    along_t = [row for row in rows if row.cost_exponent is not None]
+    timings = [task for row in along_t for task in timings_of(row, size)]
+    costs = time_rounds(timings, folder, timed=timed)
     errors = errors_of(rows, size, Path(folder))
     table = [measured(row, size, errors[row], costs) for row in rows]
     write_claims(folder, table)
@@ -192,7 +194,7 @@ def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats
     return errors
 
 
-def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Claim:
+def measured(row: Row, size: Size, errors: Floats, costs: dict[Task, float]) -> Claim:
     """Return a row with its fit, its cost and its verdict."""
     x, means = size.along(row.axis), envelope(errors)
     visible = visible_sizes(row, x, means.tolist(), rounds=size.rounds, seeds=size.seeds)
@@ -205,7 +207,7 @@ def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -
     verdict, reason = judge(fit.exponent, row.exponent, visible.why, visible.enough)
     ns = None
     if row.cost_exponent is not None:
-        ns = [costs[timing] for timing in timings_of(row, size)]
+        ns = [costs[task] for task in timings_of(row, size)]
     names = ", ".join(world.name for world in row.worlds)
     return Claim(
         error=row.error,
@@ -274,27 +276,6 @@ def over_lower_bound(row: Row, T: int, errors: Floats) -> float | None:
     return error / (2 * floor if row.error == "PKLCal" else floor)
 
 
-def timings_of(row: Row, size: Size) -> list[Timing]:
+def timings_of(row: Row, size: Size) -> list[Task]:
     """Return what is timed for a row: its first world, at every T."""
-    return [Timing(row.forecaster, row.worlds[0].stream(T, T), T) for T in size.horizons]
-
-
-def measure_costs(
-    rows: Iterable[Row],
-    size: Size,
-    folder: str | os.PathLike[str],
-    timed: Callable[[int, int], None] | None,
-) -> dict[Timing, float]:
-    """Time the rows along T."""
-    wanted = dict.fromkeys(
-        timing for row in rows if row.cost_exponent is not None for timing in timings_of(row, size)
-    )
-    total, done = sum(timing.rounds for timing in wanted), 0
-
-    def advance(rounds: int) -> None:
-        nonlocal done
-        done += rounds
-        if timed is not None:
-            timed(done, total)
-
-    return time_rounds(wanted, folder, advance=advance)
+    return [Task(row.forecaster, row.worlds[0].stream(T, T), T) for T in size.horizons]

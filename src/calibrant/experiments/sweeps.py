@@ -12,12 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from calibrant._checks import check_choice
 from calibrant.experiments import journal
-from calibrant.experiments.engines.batches import Batch, Finished, Job, batches_of
+from calibrant.experiments.engines.batches import Finished, Job
 from calibrant.experiments.engines.local import LocalEngine
 from calibrant.experiments.engines.ray import RayEngine
 from calibrant.experiments.parquet import finished_in, write_results
@@ -43,17 +42,8 @@ class Engine(Protocol):
 
     workers: int
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
-    def run(self, batches: Sequence[Batch]) -> Generator[list[Finished]]:
-        """Run batches; yield what became of the jobs of each as it is done, in any order."""
+    def run(self, jobs: Sequence[Job]) -> Generator[list[Finished]]:
+        """Run jobs; yield what became of them, some at a time and in any order."""
 
 
 #: Where tasks can run.
@@ -93,8 +83,7 @@ class Pace:
     Each forecaster has its own pace; one that has finished nothing yet counts with that of all.
     """
 
-    def __init__(self, tasks: Iterable[Task], workers: int) -> None:
-        self._workers = workers
+    def __init__(self, tasks: Iterable[Task]) -> None:
         self._waiting, self._done = Counter[str](), Counter[str]()
         self._seconds: dict[str, float] = {}
         for task in tasks:
@@ -106,8 +95,8 @@ class Pace:
         self._done[task.forecaster] += task.rounds
         self._seconds[task.forecaster] = self._seconds.get(task.forecaster, 0.0) + seconds
 
-    def progress(self, tasks: int, of: int) -> Progress:
-        """Return how far the sweep is, with so many tasks finished of so many."""
+    def progress(self, tasks: int, of: int, workers: int) -> Progress:
+        """Return how far so many workers are who have finished so many tasks of so many."""
         done = sum(self._seconds.values())
         if not done:
             return Progress(tasks, of, 1.0 if tasks == of else 0.0, None)
@@ -117,7 +106,7 @@ class Pace:
             for name, rounds in self._waiting.items()
         )
         work = 1.0 if tasks == of else done / (done + left)
-        return Progress(tasks, of, work, left / self._workers)
+        return Progress(tasks, of, work, left / workers)
 
 
 def sweep(
@@ -192,11 +181,9 @@ def sweep(
             for identity, task in wanted.items()
             if identity not in kept and identity not in unfinished.finished
         ]
-        if todo:
-            with chosen_engine:
-                problems = run_jobs(todo, len(wanted), chosen_engine, unfinished, show)
-            if problems:
-                raise SweepError(complaint(problems, len(wanted), folder))
+        problems = run_jobs(todo, len(wanted), chosen_engine, unfinished, show) if todo else []
+        if problems:
+            raise SweepError(complaint(problems, len(wanted), folder))
         write_results(folder, (kept | unfinished.finished).values())
         unfinished.remove()
 
@@ -300,13 +287,13 @@ def run_jobs(
     advance: Callable[[Progress], None],
 ) -> list[str]:
     """Run jobs, keep each result in the journal as it comes; return what went wrong."""
-    pace = Pace((job.task for job in jobs), engine.workers)
+    pace = Pace(job.task for job in jobs)
     problems: list[str] = []
     done = of - len(jobs)
-    advance(pace.progress(done, of))
+    advance(pace.progress(done, of, engine.workers))
     # Closed at once, whatever happens here: then no worker goes on.
-    with closing(engine.run(batches_of(jobs, engine.workers))) as batches:
-        for finished in batches:
+    with closing(engine.run(jobs)) as parts:
+        for finished in parts:
             results = [each.result for each in finished if each.result is not None]
             unfinished.add(results)
             done += len(results)
@@ -314,7 +301,7 @@ def run_jobs(
                 pace.finish(each.job.task, each.seconds)
                 if each.error is not None:
                     problems.append(f"{each.job.task}: {each.error}")
-            advance(pace.progress(done, of))
+            advance(pace.progress(done, of, engine.workers))
     return sorted(problems)
 
 

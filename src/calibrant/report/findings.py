@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calibrant.experiments.claims import VERDICTS, Claim
+from calibrant.experiments.claims import VERDICTS, Claim, by_reason
 from calibrant.experiments.results import HOPELESS, rank, ratios
 from calibrant.report.page import show_number
 
@@ -136,12 +136,10 @@ def reasons(claims: Sequence[Claim]) -> list[str]:
     >>> reasons([])
     []
     """
-    found: dict[str, list[str]] = {}
-    for claim in claims:
-        if claim.verdict != "passes":
-            where = f"{claim.error} of {claim.forecaster}, in {claim.axis}"
-            found.setdefault(claim.reason, []).append(where)
-    return [f"{'; '.join(where)}: {reason}" for reason, where in found.items()]
+    return [
+        f"{'; '.join(f'{c.error} of {c.forecaster}, in {c.axis}' for c in group)}: {reason}"
+        for (_, reason), group in by_reason(claims).items()
+    ]
 
 
 def interval(low: float, high: float) -> str:

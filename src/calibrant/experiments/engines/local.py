@@ -10,10 +10,17 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Self, cast
+from typing import cast
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import Batch, Finished, Job, failed, run_batch
+from calibrant.experiments.engines.batches import (
+    Batch,
+    Finished,
+    Job,
+    batches_of,
+    failed,
+    run_batch,
+)
 
 # A worker that dies is replaced. A job is given up after so many workers died while they had it.
 DEATHS = 3
@@ -33,14 +40,9 @@ class LocalEngine:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.workers = cores or 1 if workers is None else check_integer("workers", workers, 1, 1024)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def run(self, batches: Sequence[Batch]) -> Generator[list[Finished]]:
-        """Run batches; yield what became of the jobs of each as it is done."""
+    def run(self, jobs: Sequence[Job]) -> Generator[list[Finished]]:
+        """Run jobs; yield what became of those of each batch as it is done."""
+        batches = batches_of(jobs, self.workers)
         if self.workers == 1:
             yield from map(run_batch, batches)
             return

@@ -5,12 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections import deque
 from collections.abc import Generator, Sequence
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import Batch, Finished, failed, run_batch
+from calibrant.experiments.engines.batches import (
+    Batch,
+    Finished,
+    Job,
+    batches_of,
+    failed,
+    run_batch,
+)
 
 # Ray runs a batch again when its worker or its machine dies, so many times.
 RETRIES = 5
@@ -28,40 +36,30 @@ class RayEngine:
     def __init__(self, workers: int | None = None) -> None:
         self._asked = None if workers is None else check_integer("workers", workers, 1, 100_000)
         self._ray = import_ray()
-        self._mine = False
         self.workers = 1
 
-    def __enter__(self) -> Self:
-        if not self._ray.is_initialized():
-            connect(self._ray, self._asked)
-            self._mine = True
-        self.workers = self._asked or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._mine:
-            self._ray.shutdown()
-            self._mine = False
-
-    def run(self, batches: Sequence[Batch]) -> Generator[list[Finished]]:
-        """Run batches; yield what became of the jobs of each as it is done."""
-        remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(run_batch)
-        # Without a number that was asked for, twice as many as can run: no CPU waits for this
-        # process.
-        most = self._asked or 2 * self.workers
-        waiting = list(reversed(batches))
+    def run(self, jobs: Sequence[Job]) -> Generator[list[Finished]]:
+        """Run jobs; yield what became of those of each batch as it is done."""
+        ray, mine = self._ray, not self._ray.is_initialized()
+        if mine:
+            connect(ray, self._asked)
         running: dict[Any, Batch] = {}
         try:
+            self.workers = self._asked or max(1, int(ray.cluster_resources().get("CPU", 1)))
+            # If no number was asked for, twice as many as can run: no CPU waits for this process.
+            most = self._asked or 2 * self.workers
+            waiting = deque(batches_of(jobs, self.workers))
+            remote = ray.remote(num_cpus=1, max_retries=RETRIES)(run_batch)
             while waiting or running:
                 while waiting and len(running) < most:
-                    batch = waiting.pop()
+                    batch = waiting.popleft()
                     running[remote.remote(batch)] = batch
-                done, _ = self._ray.wait(list(running))
+                done, _ = ray.wait(list(running))
                 for reference in done:
                     batch = running.pop(reference)
                     try:
-                        finished: list[Finished] = self._ray.get(reference)
-                    except self._ray.exceptions.RayError as error:
+                        finished: list[Finished] = ray.get(reference)
+                    except ray.exceptions.RayError as error:
                         reason = str(error).splitlines()[0]
                         finished = [
                             failed(job, f"the worker died of it ({reason})") for job in batch
@@ -69,7 +67,9 @@ class RayEngine:
                     yield finished
         finally:
             for reference in running:
-                self._ray.cancel(reference, force=True)
+                ray.cancel(reference, force=True)
+            if mine:
+                ray.shutdown()
 
 
 def connect(ray: ModuleType, workers: int | None) -> None:

@@ -32,8 +32,8 @@ class PointSpread:
         The round, from 0, in which each was first made.
     visits : array of int
         Rounds that made each.
-    density : array of shape (stretches, cells)
-        Share of the rounds of each stretch of time that predicted in each cell of [0, 1].
+    density : array of shape (stretches, bins)
+        Share of the rounds of each stretch of time that predicted in each bin of [0, 1].
     means : array of float or None
         The mean outcome's probability in the middle of each stretch, where it is known.
     rounds : int
@@ -64,7 +64,7 @@ class PointSpread:
         *,
         means: npt.ArrayLike | None = None,
         stretches: int = 120,
-        cells: int = 80,
+        bins: int = 80,
     ) -> PointSpread:
         """Compute the spread of predictions.
 
@@ -74,18 +74,18 @@ class PointSpread:
             Numbers in [0, 1], at least one.
         means : array_like of shape (T,), optional
             The probability with which each outcome was drawn, where it is known.
-        stretches, cells : int
+        stretches, bins : int
             Into how many parts time and [0, 1] are cut, to show where predictions are dense.
         """
         p = as_unit_series(predictions, "predictions")
         if len(p) == 0:
             raise ValueError("predictions must hold at least one round")
         stretches = min(check_integer("stretches", stretches, 1), len(p))
-        cells = check_integer("cells", cells, 1)
+        bins = check_integer("bins", bins, 1)
         points, first, visits = np.unique(p, return_index=True, return_counts=True)
         edges = np.linspace(0, len(p), stretches + 1)
         counts, _, _ = np.histogram2d(
-            np.arange(len(p)) + 0.5, p, bins=[edges, np.linspace(0, 1, cells + 1)]
+            np.arange(len(p)) + 0.5, p, bins=[edges, np.linspace(0, 1, bins + 1)]
         )
         middles = None
         if means is not None:
