@@ -1,7 +1,6 @@
 """The command line: the paper's Table 1, measured."""
 
 import json
-import sys
 from dataclasses import replace
 
 import pytest
@@ -45,14 +44,13 @@ def test_a_narrow_terminal_shows_the_verdicts(calibrant, tmp_path, monkeypatch):
 
 
 def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch):
-    played = {}
+    asked = {}
 
-    def run(folder, size, **options):
-        played.update(options, folder=folder, size=size)
+    def measure(folder, **options):
+        asked.update(options, folder=folder)
+        return table
 
-    command = sys.modules["calibrant.cli.reproduce"]
-    monkeypatch.setattr(command, "run_rows", run)
-    monkeypatch.setattr(command, "tabulate", lambda *_arguments, **_options: table)
+    monkeypatch.setattr("calibrant.experiments.reproduce", measure)
     monkeypatch.chdir(tmp_path)
     row = Claim(
         error="Cal2", world="i.i.d. (mean 0.5)", claim="log^2 T", theorem="simple_block_Cal2",
@@ -63,12 +61,12 @@ def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch)
     )  # fmt: skip
     table = [row]
     assert calibrant("reproduce", "--full", "--engine", "ray").exit_code == 0
-    assert (played["size"], str(played["folder"])) == (SIZES["full"], "table1-full")
-    assert played["engine"] == "ray"
+    assert (asked["size"], str(asked["folder"])) == ("full", "table1-full")
+    assert asked["engine"] == "ray"
     table = [replace(row, verdict="not visible", reason="Too short.")]
     result = calibrant("reproduce")
     assert result.exit_code == 0
-    assert (played["size"], str(played["folder"])) == (SIZES["default"], "table1")
+    assert (asked["size"], str(asked["folder"])) == ("default", "table1")
     assert "not visible: Cal2 of epoch in T. Too short." in result.stdout
     table = [row, replace(row, verdict="fails", reason="Too steep.")]
     result = calibrant("reproduce")

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Group
+from rich.progress import Progress as Bar
 from rich.text import Text
 
 from calibrant._checks import check_choice
@@ -88,7 +89,7 @@ def compare(
         rounds = [whole(text) for each in horizons for text in each.split(",")]
         tasks = plan(forecasters, streams, rounds, seeds)
         say_what_is_short(streams, max(rounds))
-        with watched(out) as advance:
+        with watched(out, "comparing") as (_, advance):
             sweep(tasks, out, measures=chosen, engine=engine, workers=workers, advance=advance)
         console.out.print(summary(out, shown, seeds))
         console.say(f"\nResults: {out / parquet.NAME}")
@@ -116,7 +117,7 @@ def say_what_is_short(streams: list[str], longest: int) -> None:
 
 
 @contextmanager
-def watched(folder: Path, doing: str = "comparing") -> Iterator[Callable[[Progress], None]]:
+def watched(folder: Path, doing: str) -> Iterator[tuple[Bar, Callable[[Progress], None]]]:
     """Show how far a sweep is; say which tasks failed or, after Ctrl-C, what is kept."""
     seen = Progress(0, 0, 0.0, None)
     said = -1  # tenths of the work, where lines are printed
@@ -133,7 +134,7 @@ def watched(folder: Path, doing: str = "comparing") -> Iterator[Callable[[Progre
                 console.note(text)
 
         try:
-            yield advance
+            yield bar, advance
         except KeyboardInterrupt:
             bar.stop()
             if seen.of:

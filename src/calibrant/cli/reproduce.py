@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from calibrant import experiments
 from calibrant.cli import console
 from calibrant.cli.compare import FAILED, watched, width
-from calibrant.experiments import ENGINES, SIZES, Claim
+from calibrant.experiments import ENGINES, Claim
 from calibrant.experiments.claims import FAILS, NAME, NOT_VISIBLE, PASSES, by_reason
-from calibrant.experiments.reproduction import run_rows, tabulate
 from calibrant.tables.atomic import replacing
 
 COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow"}
@@ -59,16 +59,12 @@ def reproduce(
             raise ValueError("--quick and --full cannot both be given")
         size = "quick" if quick else "full" if full else "default"
         folder = out or Path("table1" if size == "default" else f"table1-{size}")
-        with watched(folder, "measuring") as advance:
-            run_rows(folder, SIZES[size], engine=engine, workers=workers, advance=advance)
-        # Alone, so that nothing else takes time from what is timed.
-        with console.progress() as bar:
-            task = bar.add_task("timing", total=None)
-            table = tabulate(
-                folder,
-                SIZES[size],
-                timed=lambda done, total: bar.update(task, completed=done, total=total),
-            )
+        with watched(folder, "measuring") as (bar, advance):
+            timing = bar.add_task("timing", total=None, visible=False, left="")
+            table = experiments.reproduce(
+                folder, size=size, engine=engine, workers=workers, advance=advance,
+                timed=lambda done, of: bar.update(timing, completed=done, total=of, visible=True),
+            )  # fmt: skip
         console.out.print(shown(table))
         for text in reasons(table):
             console.explain(text)

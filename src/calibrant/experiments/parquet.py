@@ -10,7 +10,7 @@ from typing import Any
 
 from calibrant.experiments import journal
 from calibrant.experiments.results import Results
-from calibrant.experiments.tasks import Identity, Result, spec_of
+from calibrant.experiments.tasks import Identity, Result, Task, spec_of
 from calibrant.streams import ADVERSARIES, FAMILIES
 from calibrant.tables.atomic import replacing
 from calibrant.tables.errors import InputError
@@ -146,16 +146,17 @@ def _gather(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Result]:
     """Return the results of a long table, the measures of each together."""
     shared = [name for name in COLUMNS if name not in ("measure", "value")]
     found: dict[tuple[Any, ...], dict[str, float]] = {}
+    seen: set[tuple[Task, str]] = set()
     for number, row in enumerate(rows):
         specs = [
             _checked_spec(row, what, f"{source}, row {number}") for what in ("forecaster", "stream")
         ]
+        # The same measure of a task twice is wrong, also if two versions measured it.
+        measured = Task(*specs, row["rounds"], row["seed"]), row["measure"]
+        if measured in seen:
+            raise InputError(f"row {number} repeats {measured[1]} of {measured[0]}", source=source)
+        seen.add(measured)
         values = found.setdefault(tuple(row[name] for name in shared), {})
-        if row["measure"] in values:
-            raise InputError(
-                f"row {number} repeats {row['measure']} of {specs[0]} on {specs[1]}, "
-                f"{row['rounds']} rounds, seed {row['seed']}", source=source,
-            )  # fmt: skip
         if math.isnan(row["value"]):
             raise InputError(
                 f"column 'value' must hold numbers, row {number} is NaN", source=source

@@ -118,42 +118,14 @@ def reproduce(
     >>> row.theorem, row.x, row.verdict in ("passes", "fails")
     ('simple_block_Cal1', [100, 200, 400], True)
     """
-    size = sized(size)
-    run_rows(folder, size, rows, engine=engine, workers=workers, advance=advance)
-    return tabulate(folder, size, rows, timed=timed)
-
-
-def sized(size: str | Size) -> Size:
-    """Return the size that a name stands for."""
-    return size if isinstance(size, Size) else SIZES[check_choice("size", size, tuple(SIZES))]
-
-
-def run_rows(
-    folder: str | os.PathLike[str],
-    size: Size,
-    rows: Sequence[Row] = ROWS,
-    *,
-    engine: str = "local",
-    workers: int | None = None,
-    advance: Callable[[Progress], None] | None = None,
-) -> None:
-    """Run the tasks of all rows: the part that takes long, and can be interrupted."""
+    if not isinstance(size, Size):
+        size = SIZES[check_choice("size", size, tuple(SIZES))]
     wanted = measures_by_forecaster(rows)
-    tasks = [task for row in rows for task in tasks_of(row, size)]
     sweep(
-        tasks, folder, measures=lambda task: wanted[task.forecaster],
+        [task for row in rows for task in tasks_of(row, size)], folder,
+        measures=lambda task: wanted[task.forecaster],
         engine=engine, workers=workers, advance=advance,
     )  # fmt: skip
-
-
-def tabulate(
-    folder: str | os.PathLike[str],
-    size: Size,
-    rows: Sequence[Row] = ROWS,
-    *,
-    timed: Callable[[int, int], None] | None = None,
-) -> list[Claim]:
-    """Time the rounds, fit what was played, and write the table."""
     along_t = [row for row in rows if row.cost_exponent is not None]
     timings = [task for row in along_t for task in timings_of(row, size)]
     costs = time_rounds(timings, folder, timed=timed)
