@@ -36,7 +36,6 @@ MODULES = {
     "calibrant.experiments.table1": "What is claimed",
     "calibrant.experiments.fits": "How an error grows",
     "calibrant.experiments.visibility": "Where a claim can show",
-    "calibrant.experiments.costs": "What a round costs",
     "calibrant.testing": "The contract as checks",
 }
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from calibrant.experiments import SIZES, Size, Task, read_claims, read_results, reproduce
-from calibrant.experiments.costs import time_rounds
 from calibrant.experiments.reproduction import (
     judge,
     measured,
     measures_by_forecaster,
+    time_rounds,
     timings_of,
 )
 from calibrant.experiments.table1 import ROWS

@@ -63,10 +63,10 @@ def test_errors_against_rounds_and_segments(swept):
     results = read_results(swept)
     grown = results.over_rounds("seattle_rain", "cal2")["zoom"]
     assert {size: len(errors) for size, errors in grown.items()} == {300.0: 2, 900.0: 2}
-    (worlds,) = results.over_worlds("cal2")
-    assert (worlds.family, worlds.axis, worlds.rounds) == ("piecewise", "K", 900)
-    assert list(worlds.errors["zoom"]) == [2.0, 4.0, 8.0]
-    for segments, errors in worlds.errors["zoom"].items():
+    ((world, by_forecaster),) = results.over_worlds("cal2").items()
+    assert world == ("K", "piecewise", 900)
+    assert list(by_forecaster["zoom"]) == [2.0, 4.0, 8.0]
+    for segments, errors in by_forecaster["zoom"].items():
         stream = f"piecewise:segments={segments:.0f}"
         tasks = [Task("zoom", stream, 900, seed) for seed in (0, 1)]
         assert errors == [result.values["cal2"] for result in results.all if result.task in tasks]
@@ -81,8 +81,9 @@ def test_deviation_is_an_axis_where_segments_were_not_asked_for():
         for budget in (1.0, 2.0, 4.0)
         for seed in (0, 1)
     ]  # fmt: skip
-    (worlds,) = Results(results).over_worlds("cal2")
-    assert (worlds.axis, list(worlds.errors["zoom"])) == ("C", [1.5, 2.5, 4.5])
+    worlds = Results(results).over_worlds("cal2")
+    assert list(worlds["C", "corrupted", 100]["zoom"]) == [1.5, 2.5, 4.5]
+    assert len(worlds) == 1
 
 
 @pytest.mark.parametrize(

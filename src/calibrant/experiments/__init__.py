@@ -8,8 +8,8 @@ them in parallel, on an engine, through a journal that survives a crash, and lea
 (`results`). `groups` says what a comparison takes if nobody says otherwise.
 
 The paper's Table 1 stands on that: its rows and worlds (`table1`), the sizes at which a row can
-show (`visibility`), what a round costs (`costs`) and how an error grows (`fits`) make `reproduce`
-(`reproduction`), which gives a `Claim` for every row (`claims`).
+show (`visibility`) and how an error grows (`fits`) make `reproduce` (`reproduction`), which gives a
+`Claim` for every row (`claims`).
 
 Read `tasks`, `results` and `sweeps` first, in this order; then `reproduction`.
 """

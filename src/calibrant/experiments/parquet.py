@@ -148,11 +148,11 @@ def _gather(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Result]:
     found: dict[tuple[Any, ...], dict[str, float]] = {}
     seen: set[tuple[Task, str]] = set()
     for number, row in enumerate(rows):
-        specs = [
+        forecaster, stream = (
             _checked_spec(row, what, f"{source}, row {number}") for what in ("forecaster", "stream")
-        ]
+        )
         # The same measure of a task twice is wrong, also if two versions measured it.
-        measured = Task(*specs, row["rounds"], row["seed"]), row["measure"]
+        measured = Task(forecaster, stream, row["rounds"], row["seed"]), row["measure"]
         if measured in seen:
             raise InputError(f"row {number} repeats {measured[1]} of {measured[0]}", source=source)
         seen.add(measured)

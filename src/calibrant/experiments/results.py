@@ -16,7 +16,7 @@ import numpy as np
 from calibrant import _specs
 from calibrant.experiments.tasks import Result
 
-__all__ = ["ERRORS", "MeanAndSpread", "Results", "Worlds", "rank", "ratios"]
+__all__ = ["ERRORS", "MeanAndSpread", "Results", "rank", "ratios"]
 
 #: The measures that forecasters can be ranked by, the best known first, and what readers call them.
 ERRORS = {
@@ -147,19 +147,20 @@ class Results:
         here = (result for result in self.measured(measure) if result.task.stream == stream)
         return _by_size(((result, float(result.task.rounds)) for result in here), measure)
 
-    def over_worlds(self, measure: str) -> list[Worlds]:
-        """Return the families with at least three deviations or segments, at the most rounds."""
-        groups: dict[tuple[str, int], dict[str, list[Result]]] = {}
+    def over_worlds(self, measure: str) -> dict[tuple[str, str, int], BySize]:
+        """Return the errors by deviation C or segments K, ``[axis, family, rounds]``.
+
+        Of each family of streams with at least three deviations or segments, at the most rounds.
+        """
+        families: dict[tuple[str, int], dict[str, list[Result]]] = {}
         for result in self.measured(measure):
             if result.deviation is not None and result.segments is not None:
                 task = result.task
-                members = groups.setdefault((_specs.name_of(task.stream), task.rounds), {})
+                members = families.setdefault((_specs.name_of(task.stream), task.rounds), {})
                 members.setdefault(task.stream, []).append(result)
-        longest = dict(sorted(groups))  # the last of each family has the most rounds
-        found = []
-        for (family, rounds), members in groups.items():
-            if rounds < longest[family]:
-                continue
+        longest = dict(sorted(families))  # the last of each family has the most rounds
+        found = {}
+        for (family, rounds), members in families.items():
             # Segments that were asked for; where means move, their number says nothing.
             asked = all("segments" in _specs.parse("stream", spec).parameters for spec in members)
             axis, what = ("K", "segments") if asked else ("C", "deviation")
@@ -169,37 +170,9 @@ class Results:
                 for result in results
             ]
             sized = [(result, size) for result, size in sized if size > 0]
-            if len({size for _, size in sized}) >= 3:
-                found.append(Worlds(family, axis, rounds, _by_size(sized, measure)))
+            if rounds == longest[family] and len({size for _, size in sized}) >= 3:
+                found[axis, family, rounds] = _by_size(sized, measure)
         return found
-
-
-@dataclass(frozen=True)
-class Worlds:
-    """The errors on streams of one family that differ in deviation C or segments K.
-
-    Attributes
-    ----------
-    family : str
-        Name of the streams.
-    axis : {"C", "K"}
-        What they differ in.
-    rounds : int
-        Rounds of each.
-    errors : dict
-        ``errors[forecaster][size]`` holds the error of each seed.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.results import Worlds
-    >>> Worlds("piecewise", "K", 1000, {"zoom": {2.0: [1.0], 4.0: [3.0]}}).axis
-    'K'
-    """
-
-    family: str
-    axis: str
-    rounds: int
-    errors: BySize
 
 
 def _by_size(results: Iterable[tuple[Result, float]], measure: str) -> BySize:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calibrant.experiments import Claim, Results, read_claims, read_results
-from calibrant.experiments.results import ERRORS, rank
+from calibrant.experiments.results import ERRORS, BySize, rank
 from calibrant.report import findings, gallery
 from calibrant.report.figures import WinnerMap
 from calibrant.report.naming import short_names, show_seeds, show_streams, spread_out
@@ -226,63 +226,56 @@ class Report:
             self.streams[stream]: self.results.over_rounds(stream, self.measure)
             for stream in self.results.longest(self.measure)
         }
-        grown = {
-            stream: self.chosen(row)
-            for stream, row in errors.items()
-            if min(len(sizes) for sizes in row.values()) >= 2
-        }
-        figures = growth_figures(grown, self.measure, "T", self.error)
-        if not figures:
-            return
-        shown = {title: figures[title] for title in spread_out(list(figures), MOST_PANELS)}
-        self.page.section(
-            "Error against the number of rounds",
+        self.growth(
+            "T", "number of rounds",
+            {
+                stream: row
+                for stream, row in errors.items()
+                if min(len(sizes) for sizes in row.values()) >= 2
+            },
             f"Mean {self.error} on logarithmic axes: a straight line is a power of T, and a flat "
             "one does not grow at all. Bands are one standard deviation over the seeds. The grey "
             "line, where there is one, shows how steep the rate of a uniform grid is; its height "
-            "means nothing."
-            + (
-                f" {len(shown)} of {len(figures)} streams are shown, the best "
-                f"{MOST_LINES} forecasters on each."
-                if len(figures) > len(shown) or len(self.order) > MOST_LINES
-                else ""
-            ),
-        )
-        self.figure(
-            "error-against-T",
-            panels(shown),
-            f"Mean {self.error} against the number of rounds T.{what_is_missing(shown)}",
-            f"Line charts of {self.error} against rounds on logarithmic axes, one a stream: "
-            f"{', '.join(shown)}.",
-        )
+            "means nothing.",
+        )  # fmt: skip
 
     def over_worlds(self) -> None:
         """Show how the error grows with the deviation or the number of segments."""
-        words = {
-            "C": ("deviation", "on streams whose means stray further and further from one value"),
-            "K": ("number of segments", "cut into more and more segments of one mean each"),
-        }
-        for axis, (word, how) in words.items():
-            worlds = {
-                f"{world.family}, {world.rounds:,} rounds": self.chosen(world.errors)
-                for world in self.results.over_worlds(self.measure)
-                if world.axis == axis
-            }
-            figures = growth_figures(worlds, self.measure, axis, self.error)
-            if not figures:
-                continue
-            shown = {title: figures[title] for title in list(figures)[:MOST_PANELS]}
-            self.page.section(
-                f"Error against the {word}",
+        worlds = self.results.over_worlds(self.measure)
+        for axis, word, how in (
+            ("C", "deviation", "on streams whose means stray further and further from one value"),
+            ("K", "number of segments", "cut into more and more segments of one mean each"),
+        ):
+            self.growth(
+                axis, word,
+                {f"{name}, {T:,} rounds": row for (x, name, T), row in worlds.items() if x == axis},
                 f"The same number of rounds, {how}. The grey line shows how steep the rate is "
                 "that the paper proves for Restarting, up to logarithms.",
+            )  # fmt: skip
+
+    def growth(self, axis: str, word: str, errors: Mapping[str, BySize], text: str) -> None:
+        """Show errors against T, C or K, one panel a title, if there is anything to draw."""
+        best = {
+            title: {self.names[n]: row[n] for n in self.order[:MOST_LINES] if n in row}
+            for title, row in errors.items()
+        }
+        figures = growth_figures(best, self.measure, axis, self.error)
+        if not figures:
+            return
+        shown = {title: figures[title] for title in spread_out(list(figures), MOST_PANELS)}
+        if len(figures) > len(shown) or len(self.order) > MOST_LINES:
+            text += (
+                f" {len(shown)} of {len(figures)} {'streams' if axis == 'T' else 'families'} are "
+                f"shown, the best {MOST_LINES} forecasters on each."
             )
-            self.figure(
-                f"error-against-{axis}",
-                panels(shown),
-                f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
-                f"Line charts of {self.error} against the {word} on logarithmic axes.",
-            )
+        self.page.section(f"Error against the {word}", text)
+        self.figure(
+            f"error-against-{axis}",
+            panels(shown),
+            f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
+            f"Line charts of {self.error} against the {word} on logarithmic axes, one a stream: "
+            f"{', '.join(shown)}.",
+        )
 
     def claims_measured(self) -> None:
         """Show the paper's claims beside what was measured."""
@@ -368,12 +361,4 @@ class Report:
         return {
             self.streams[stream]: {self.names[name]: error for name, error in row.items()}
             for stream, row in means.items()
-        }
-
-    def chosen(
-        self, errors: Mapping[str, Mapping[float, list[float]]]
-    ) -> dict[str, Mapping[float, list[float]]]:
-        """Return the errors of the best few forecasters, under the names that readers see."""
-        return {
-            self.names[name]: errors[name] for name in self.order[:MOST_LINES] if name in errors
         }
