@@ -284,7 +284,8 @@ def time_rounds(
     --------
     >>> import tempfile
     >>> from calibrant.experiments import Task
-    >>>     >>> with tempfile.TemporaryDirectory() as folder:
+    >>> from calibrant.experiments.reproduction import time_rounds
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     costs = time_rounds([Task("zoom", "iid:mean=0.5", 1000)], folder)
     >>> [cost > 1 for cost in costs.values()]
     [True]

@@ -24,9 +24,9 @@ ERRORS = {
     "ece": "ECE", "smece": "smooth ECE", "smooth_calibration": "smooth calibration",
     "brier": "Brier score", "log_loss": "log loss",
 }  # fmt: skip
-# A sum of rounding errors, where the error is 0.
+# A mean error below this is 0, and what rounding added to it.
 NOISE = 1e-9
-# A forecaster a hundred times worse than the best is as bad as one a thousand times worse.
+# Beyond a hundred times the smallest error, how much larger an error is no longer matters.
 HOPELESS = 100.0
 
 #: The error of each seed, ``[forecaster][size]``.

@@ -96,7 +96,7 @@ class Pace:
         self._seconds[task.forecaster] = self._seconds.get(task.forecaster, 0.0) + seconds
 
     def progress(self, tasks: int, of: int, workers: int) -> Progress:
-        """Return how far so many workers are who have finished so many tasks of so many."""
+        """Return how far the sweep is, with this many tasks finished of all."""
         done = sum(self._seconds.values())
         if not done:
             return Progress(tasks, of, 1.0 if tasks == of else 0.0, None)

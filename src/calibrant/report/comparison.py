@@ -93,7 +93,7 @@ class Report:
         self.order = rank(self.means)
         self.names = short_names(self.order)
         self.streams = show_streams(results.streams)
-        # A check of claims plays each forecaster where its claim is: nobody wins there.
+        # A check of claims runs each forecaster only on the streams of its claims: nobody wins.
         self.compares = not claims or all(
             len(row) == len(self.order) for row in self.means.values()
         )
@@ -324,7 +324,7 @@ class Report:
         for show in (gallery.reliability, gallery.through_time, gallery.restarts, gallery.points):
             self.advance(f"playing again: {show.__name__.replace('_', ' ')}")
             try:
-                shown = show(self.results, self.measure, self.order)
+                shown = show(self.results, self.measure)
             except (ValueError, OSError) as error:
                 # A file may have moved, or a parameter be gone, since the results were made.
                 self.page.text(f"A game could not be played again: {error}.")

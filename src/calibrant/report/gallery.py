@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant._specs import name_of
 from calibrant.experiments import Result, Results
-from calibrant.experiments.results import ERRORS
+from calibrant.experiments.results import ERRORS, rank
 from calibrant.experiments.tasks import play_task
 from calibrant.forecasters import Forecaster, Restarting
 from calibrant.measures import ReliabilityTable, Scorecard
@@ -105,7 +104,7 @@ def real_stream(results: Results, measure: str) -> str | None:
     """
     rounds = results.longest(measure)
     real = [stream for stream in _short_enough(results, measure) if stream in real_streams()]
-    # Of those played equally long, the flights: what they were drifts most.
+    # Of those with as many rounds, the flights: their rate drifts most.
     return max(
         real, key=lambda stream: (rounds[stream], stream == "nycflights"),
         default=moving_stream(results, measure),
@@ -144,12 +143,13 @@ class Shown(NamedTuple):
     alt: str
 
 
-def reliability(results: Results, measure: str, order: Sequence[str]) -> Shown | None:
+def reliability(results: Results, measure: str) -> Shown | None:
     """Show what the best three said against what happened, on a real stream."""
     stream = real_stream(results, measure)
     if stream is None:
         return None
-    played, names = games(results, measure, stream), short_names(order)
+    played = games(results, measure, stream)
+    names = short_names(rank(results.errors(measure)))
     tables: dict[str, ReliabilityTable] = {}
     for name, result in list(played.items())[:3]:
         game = replay(result)
@@ -167,12 +167,13 @@ def reliability(results: Results, measure: str, order: Sequence[str]) -> Shown |
     )
 
 
-def through_time(results: Results, measure: str, order: Sequence[str]) -> Shown | None:
+def through_time(results: Results, measure: str) -> Shown | None:
     """Show the error of the best four and of Restarting through time, on a moving stream."""
     stream = moving_stream(results, measure)
     if stream is None or measure not in MEASURES_THROUGH_TIME:
         return None
-    played, names = games(results, measure, stream), short_names(order)
+    played = games(results, measure, stream)
+    names = short_names(rank(results.errors(measure)))
     best = list(played)
     chosen = best[:4] + [name for name in best[4:] if name_of(name) == "restarting"]
     replays = {name: replay(played[name]) for name in chosen}
@@ -200,7 +201,7 @@ def through_time(results: Results, measure: str, order: Sequence[str]) -> Shown 
     )
 
 
-def restarts(results: Results, measure: str, _order: Sequence[str]) -> Shown | None:
+def restarts(results: Results, measure: str) -> Shown | None:
     """Show how Restarting decides, on a moving stream."""
     stream = moving_stream(results, measure)
     if stream is None:
@@ -225,7 +226,7 @@ def restarts(results: Results, measure: str, _order: Sequence[str]) -> Shown | N
     return None
 
 
-def points(results: Results, measure: str, _order: Sequence[str]) -> Shown | None:
+def points(results: Results, measure: str) -> Shown | None:
     """Show how Zoom's points spread, on a moving stream."""
     stream = moving_stream(results, measure)
     played = {} if stream is None else games(results, measure, stream)

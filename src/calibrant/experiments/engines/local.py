@@ -24,7 +24,7 @@ from calibrant.experiments.engines.batches import (
 
 # A worker that dies is replaced. A job is given up after so many workers died while they had it.
 DEATHS = 3
-# So many processes in a row that end before they have begun: none will ever begin.
+# After so many processes in a row that end while they start up, none is started any more.
 FALSE_STARTS = 3
 CANNOT_START = (
     "the worker processes end as soon as they are started; a script must call this under "

@@ -102,7 +102,7 @@ def import_ray() -> ModuleType:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        import ray  # noqa: PLC0415 - heavy, and only for who asks for it
+        import ray  # noqa: PLC0415 - heavy, and seldom used
     except ImportError:
         raise ImportError("sweeps on a cluster need Ray: pip install 'calibrant[ray]'") from None
     module: ModuleType = ray
