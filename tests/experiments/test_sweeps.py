@@ -486,6 +486,15 @@ def test_long_tasks_first_and_short_ones_together():
     assert len(many) >= 2 * batches.BATCHES_A_WORKER - 1  # or the last would leave a worker idle
 
 
+def test_a_worker_of_another_version_gives_no_result():
+    task = Task("zoom", "drift", 100)
+    wanted = Identity.of(task, ["cal1"])._replace(calibrant="9.9.9")
+    finished = batches.run_job(batches.Job(wanted, task))
+    assert finished.result is None
+    assert "the worker has calibrant " in finished.error
+    assert "the sweep has 9.9.9" in finished.error
+
+
 def test_the_time_left_is_judged_by_the_pace_of_each_forecaster():
     slow, fast = Task("swap", "drift", 1000), Task("zoom", "drift", 1000)
     pace = Pace([slow, slow, fast, fast])

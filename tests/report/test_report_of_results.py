@@ -109,6 +109,12 @@ def test_deviation_is_an_axis_where_segments_were_not_asked_for():
         ),
         (lambda t: pa.concat_tables([t, t.slice(0, 1)]), "repeats"),
         (
+            lambda t: pa.concat_tables(
+                [t, t.slice(0, 1).set_column(10, "calibrant", pa.array(["0"]))]
+            ),
+            "repeats",
+        ),
+        (
             lambda t: t.set_column(9, "value", pa.array([1.0, float("nan")] * (len(t) // 2))),
             "column 'value' must hold numbers, row 1 is NaN",
         ),
