@@ -7,14 +7,13 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.tables import table
-from calibrant.experiments import results
+from calibrant.experiments import read_results
 from calibrant.experiments.groups import STREAM_GROUPS
-from calibrant.experiments.summary import longest, summarise
 from calibrant.report.style import show_number
 
 TITLE = "Forecasters compared"
 IN_README = ()
-MEASURES = {"cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "brier": "Brier score"}
+SHOWN = {"cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "brier": "Brier score"}
 GROUPS = {"families": "synthetic families", "adversaries": "adversaries", "real": "real streams"}
 # `calibrant compare` without options.
 HEAD = "{measure} on {group}, 10,000 rounds, mean ± spread over 20 seeds"
@@ -26,11 +25,11 @@ IN_DOCS = {
 PROGRAM = Path(sys.executable).parent / "calibrant"
 
 
-def text_of(figure):
+def text_of(summary):
     """Return mean and spread, bold for the best of a stream."""
-    spread = "" if math.isnan(figure.spread) else f" ± {show_number(figure.spread)}"
-    text = f"{show_number(figure.mean)}{spread}"
-    return f"**{text}**" if figure.best else text
+    spread = "" if math.isnan(summary.spread) else f" ± {show_number(summary.spread)}"
+    text = f"{show_number(summary.mean)}{spread}"
+    return f"**{text}**" if summary.best else text
 
 
 def tables(progress):
@@ -38,18 +37,20 @@ def tables(progress):
     progress("compare: the default comparison")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([PROGRAM, "compare", "--out", folder], check=True, capture_output=True)
-        rows = results.read(folder)
-    for measure, name in MEASURES.items():
-        figures = longest(summarise(rows, measure))
+        results = read_results(folder)
+    for measure, name in SHOWN.items():
+        summary, longest = results.summary(measure), results.longest(measure)
         for group, words in GROUPS.items():
             columns = {
-                stream: by for (stream, _), by in figures.items() if stream in STREAM_GROUPS[group]
+                stream: summary[stream, rounds]
+                for stream, rounds in longest.items()
+                if stream in STREAM_GROUPS[group]
             }
             yield table(
                 HEAD.format(measure=name, group=words),
                 ["forecaster", *columns],
                 [
-                    [forecaster, *(text_of(by[forecaster]) for by in columns.values())]
+                    [forecaster, *(text_of(row[forecaster]) for row in columns.values())]
                     for forecaster in next(iter(columns.values()))
                 ],
             )

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from benchmarks.tables import table
-from calibrant.experiments import results
+from calibrant.experiments import parquet
 
 TITLE = "Sweeps"
 IN_README = ()
@@ -35,7 +35,7 @@ def tables(progress):
             progress(f"sweep: {workers} workers, {repeat + 1} of {REPEATS}")
             with tempfile.TemporaryDirectory() as folder:
                 taken.append(seconds(workers, folder))
-                written.add((Path(folder) / results.NAME).read_bytes())
+                written.add((Path(folder) / parquet.NAME).read_bytes())
     assert len(written) == 1, "the results depend on the number of workers"
     one, two = (min(taken) for taken in times.values())
     yield table(

@@ -72,6 +72,25 @@ def parse(what: str, text: object) -> Spec:
     return Spec(name, parameters)
 
 
+def name_of(spec: str) -> str:
+    """Return the name in a spec, whatever follows it."""
+    return spec.partition(":")[0]
+
+
+def write(name: str, values: Mapping[str, Any]) -> str:
+    """Return the spec of a name with values, as `plain` gives them."""
+    if name == "file":  # its parameters are not written as key=value: a path may hold any sign
+        return f"file:{values['path']}" + (f"#{values['column']}" if values["column"] else "")
+    pairs = ",".join(f"{key}={_written(value)}" for key, value in values.items())
+    return f"{name}:{pairs}" if pairs else name
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, list):
+        return "/".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def choose(
     what: str,
     spec: Spec,

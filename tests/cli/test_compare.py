@@ -7,9 +7,9 @@ import re
 import pytest
 
 from calibrant.cli.compare import left, whole
-from calibrant.experiments import results
+from calibrant.experiments import read_results
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
-from calibrant.experiments.summary import label, summarise
+from calibrant.experiments.results import rank
 from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.streams import ADVERSARIES, FAMILIES, named, names
 
@@ -30,21 +30,19 @@ def test_a_comparison(calibrant, tmp_path):
     assert len(body) == 6
     assert all(line.count("*") == 1 and line.count("±") == 3 for line in body)
     assert lines[-2:] == [f"Results: {out}/results.parquet", f"Look at: calibrant report {out}"]
-    assert "0 of 36 cells" in result.stderr
-    assert "36 of 36 cells" in result.stderr
+    assert "0 of 36 tasks" in result.stderr
+    assert "36 of 36 tasks" in result.stderr
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stderr + result.stdout)
-    rows = results.read(out)
-    assert len(rows) == 3 * 3 * 2 * 2 * 7
-    assert {label(row["stream"], row["stream_parameters"]) for row in rows} == {
-        "drift", "iid:mean=0.3", "chaser"
-    }  # fmt: skip
+    results = read_results(out)
+    assert sum(len(result.values) for result in results.all) == 3 * 3 * 2 * 2 * 7
+    assert results.streams == ["drift", "iid:mean=0.3", "chaser"]
     # Once more: nothing is played, the same table is shown.
     again = calibrant(
         *SMALL, "--forecasters", "epoch,zoom,foster-hart:horizon=T",
         "--streams", "chaser,drift,iid:mean=.3", "--out", out,
     )  # fmt: skip
     assert again.stdout == result.stdout
-    assert again.stderr.splitlines() == ["36 of 36 cells"]
+    assert again.stderr.splitlines() == ["36 of 36 tasks"]
 
 
 def test_the_marked_figure_is_the_least_mean(calibrant, tmp_path):
@@ -52,20 +50,29 @@ def test_the_marked_figure_is_the_least_mean(calibrant, tmp_path):
         *SMALL, "--forecasters", "zoom,epoch,swap", "--streams", "drift,greedy",
         "--measures", "cal1,pcal2", "--out", tmp_path,
     )  # fmt: skip
-    rows = results.read(tmp_path)
-    assert {row["measure"] for row in rows} == {"cal1", "pcal2"}
-    for (stream, rounds), by in summarise(rows, "pcal2").items():
+    results = read_results(tmp_path)
+    assert {name for result in results.all for name in result.values} == {"cal1", "pcal2"}
+    for (stream, rounds), row in results.summary("pcal2").items():
         means = {
             name: sum(
-                row["value"]
-                for row in rows
-                if (row["stream"], row["rounds"], row["forecaster"], row["measure"])
-                == (stream, rounds, name, "pcal2")
+                result.values["pcal2"]
+                for result in results.all
+                if result.identity[0] == name and result.identity[2:5:2] == (stream, rounds)
             ) / 2
             for name in ("zoom", "epoch", "swap")
         }  # fmt: skip
-        assert {name: figure.mean for name, figure in by.items()} == pytest.approx(means)
-        assert [name for name in by if by[name].best] == [min(means, key=means.get)]
+        assert {name: each.mean for name, each in row.items()} == pytest.approx(means)
+        assert [name for name in row if row[name].best] == [min(means, key=means.get)]
+
+
+def test_forecasters_stand_in_the_order_of_the_report(calibrant, tmp_path):
+    result = calibrant(
+        *SMALL, "--forecasters", "paper", "--streams", "drift,contrarian,iid:mean=0.1",
+        "--out", tmp_path,
+    )  # fmt: skip
+    head = re.split(r"  +", result.stdout.splitlines()[1].strip())[1:]
+    assert head == rank(read_results(tmp_path).errors("cal2"))
+    assert head != sorted(head)
 
 
 def test_a_narrow_terminal_names_the_best(calibrant, tmp_path, monkeypatch):
@@ -77,8 +84,8 @@ def test_a_narrow_terminal_names_the_best(calibrant, tmp_path, monkeypatch):
     shown = re.search(r"\((\d) of 6 forecasters", narrow)
     assert int(shown[1]) < 6
     assert max(map(len, narrow.splitlines()[:5])) <= 70
-    for (stream, rounds), by in summarise(results.read(tmp_path), "cal2").items():
-        (best,) = (name for name, figure in by.items() if figure.best)
+    for (stream, rounds), row in read_results(tmp_path).summary("cal2").items():
+        (best,) = (name for name, each in row.items() if each.best)
         assert re.search(rf"^{stream}, {rounds} +{re.escape(best)}( |$)", narrow, re.M)
 
 
@@ -101,9 +108,9 @@ def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):
     )
     assert result.exit_code == 0, result.stderr
     assert f"shorter than 300 rounds and played whole: {spec} (150)" in result.stderr
-    rows = results.read(tmp_path / "out")
-    assert {row["rounds"] for row in rows} == {100, 150}
-    assert {label(row["stream"], row["stream_parameters"]) for row in rows} == {spec}
+    results = read_results(tmp_path / "out")
+    assert {result.task.rounds for result in results.all} == {100, 150}
+    assert results.streams == [spec]
 
 
 def test_the_title_is_not_folded_and_fits_one_seed(calibrant, tmp_path):
@@ -165,21 +172,21 @@ def test_more_rounds_than_memory(calibrant, tmp_path, monkeypatch):
     assert line == "calibrant: error: not enough memory: Unable to allocate 7.28 TiB"
 
 
-def test_failed_cells_are_named(calibrant, tmp_path, monkeypatch):
-    def fail(_cell, _measures):
+def test_failed_tasks_are_named(calibrant, tmp_path, monkeypatch):
+    def fail(_task, _identity):
         raise MemoryError("too much")
 
-    monkeypatch.setattr("calibrant.experiments.engines.batches.play", fail)
+    monkeypatch.setattr("calibrant.experiments.engines.batches.run_task", fail)
     result = calibrant(
         *SMALL, "--forecasters", "zoom", "--streams", "drift", "--out", tmp_path / "out"
     )
     assert result.exit_code == 1
-    assert "4 of 4 cells failed" in result.stderr
+    assert "4 of 4 tasks failed" in result.stderr
     assert "zoom on drift, 100 rounds, seed 0: MemoryError: too much" in result.stderr
 
 
 def test_a_terminal_sees_a_bar(program, tmp_path, monkeypatch):
-    """On a terminal, the bar says how many cells are done and about how long the rest takes."""
+    """On a terminal, the bar says how many tasks are done and about how long the rest takes."""
     monkeypatch.setenv("TERM", "xterm")
     ours, theirs = pty.openpty()
     process = program(
@@ -198,7 +205,7 @@ def test_a_terminal_sees_a_bar(program, tmp_path, monkeypatch):
         os.close(ours)
     process.communicate()
     assert process.returncode == 0
-    assert re.search(rb"comparing .* \d+ % \d+ of 80 cells", re.sub(rb"\x1b\[[\d;?]*\w", b"", seen))
+    assert re.search(rb"comparing .* \d+ % \d+ of 80 tasks", re.sub(rb"\x1b\[[\d;?]*\w", b"", seen))
 
 
 def test_every_name_is_in_the_default_comparison():

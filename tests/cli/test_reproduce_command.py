@@ -1,12 +1,12 @@
 """The command line: the paper's Table 1, measured."""
 
 import json
-import sys
+from dataclasses import replace
 
 import pytest
 
 from calibrant.cli import console
-from calibrant.experiments.reproduce import SIZES, Measured, Size
+from calibrant.experiments import SIZES, Claim, Size
 
 
 @pytest.fixture(autouse=True)
@@ -44,30 +44,31 @@ def test_a_narrow_terminal_shows_the_verdicts(calibrant, tmp_path, monkeypatch):
 
 
 def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch):
-    played = {}
+    asked = {}
 
-    def play(folder, size, **options):
-        played.update(options, folder=folder, size=size)
+    def measure(folder, **options):
+        asked.update(options, folder=folder)
+        return table
 
-    command = sys.modules["calibrant.cli.reproduce"]
-    monkeypatch.setattr(command, "play_rows", play)
-    monkeypatch.setattr(command, "tabulate", lambda *_arguments, **_options: table)
+    monkeypatch.setattr("calibrant.experiments.reproduce", measure)
     monkeypatch.chdir(tmp_path)
-    row = Measured(
-        "Cal2", "i.i.d. (mean 0.5)", "log^2 T", "simple_block_Cal2", "epoch", "T", 0.0, 2.0,
-        0.01, 0.0, 0.02, 0.1, [10, 100], [1.0, 2.0], [0.1, 0.1], [True, True], {}, 3.0,
-        [5.0, 5.0], 0.0, 0.0, "passes", "It does.",
+    row = Claim(
+        error="Cal2", world="i.i.d. (mean 0.5)", claim="log^2 T", theorem="simple_block_Cal2",
+        forecaster="epoch", axis="T", claimed_exponent=0.0, log_power=2.0, fitted=0.01, low=0.0,
+        high=0.02, plain=0.1, x=[10, 100], mean=[1.0, 2.0], spread=[0.1, 0.1],
+        counted=[True, True], by_world={}, over_lower_bound=3.0, ns_per_round=[5.0, 5.0],
+        cost_exponent=0.0, claimed_cost_exponent=0.0, verdict="passes", reason="It does.",
     )  # fmt: skip
     table = [row]
     assert calibrant("reproduce", "--full", "--engine", "ray").exit_code == 0
-    assert (played["size"], str(played["folder"])) == (SIZES["full"], "table1-full")
-    assert played["engine"] == "ray"
-    table = [Measured(**{**vars(row), "verdict": "not visible", "reason": "Too short."})]
+    assert (asked["size"], str(asked["folder"])) == ("full", "table1-full")
+    assert asked["engine"] == "ray"
+    table = [replace(row, verdict="not visible", reason="Too short.")]
     result = calibrant("reproduce")
     assert result.exit_code == 0
-    assert (played["size"], str(played["folder"])) == (SIZES["default"], "table1")
+    assert (asked["size"], str(asked["folder"])) == ("default", "table1")
     assert "not visible: Cal2 of epoch in T. Too short." in result.stdout
-    table = [row, Measured(**{**vars(row), "verdict": "fails", "reason": "Too steep."})]
+    table = [row, replace(row, verdict="fails", reason="Too steep.")]
     result = calibrant("reproduce")
     assert result.exit_code == 1
     assert "fails: Cal2 of epoch in T. Too steep." in result.stdout

@@ -3,15 +3,18 @@
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-from calibrant.experiments import journal, results
+from calibrant.experiments import journal, parquet
+from calibrant.experiments.sweeps import count_kept
 
 PROGRAM = Path(sys.executable).parent / "calibrant"
 # About two seconds of work for one worker, in some thirty batches.
@@ -19,7 +22,7 @@ ARGUMENTS = (
     "compare", "--forecasters", "zoom,swap:intervals=20,refined", "--streams", "drift,iid:mean=0.3",
     "--horizons", "1000,3000", "--seeds", "100",
 )  # fmt: skip
-CELLS = 3 * 2 * 2 * 100
+TASKS = 3 * 2 * 2 * 100
 
 
 def start(folder, workers):
@@ -31,14 +34,19 @@ def start(folder, workers):
     )  # fmt: skip
 
 
-def finished_cells(folder):
-    path = folder / journal.NAME
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+def would_be_kept(folder):
+    """Return how many tasks would be kept if the sweep were killed now: those in a copy."""
+    with tempfile.TemporaryDirectory() as copy:
+        # What is in the log but not yet in the table must come along: the log goes first.
+        for name in (f"{journal.NAME}-wal", journal.NAME):
+            if (folder / name).exists():
+                shutil.copy(folder / name, copy)
+        return count_kept(copy)
 
 
-def wait_for_cells(process, folder, cells):
-    """Wait until the journal holds so many cells, or the process has ended."""
-    while process.poll() is None and finished_cells(folder) < cells:
+def wait_for_tasks(process, folder, tasks):
+    """Wait until the journal holds so many tasks, or the process has ended."""
+    while process.poll() is None and would_be_kept(folder) < tasks:
         time.sleep(0.002)
 
 
@@ -48,7 +56,7 @@ def undisturbed(tmp_path_factory):
     process = start(folder, 1)
     _, stderr = process.communicate()
     assert process.returncode == 0, stderr
-    return (folder / results.NAME).read_bytes()
+    return (folder / parquet.NAME).read_bytes()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -57,37 +65,37 @@ def test_killed_at_random_moments(undisturbed, tmp_path, workers):
     kept = 0
     for _ in range(4):
         process = start(tmp_path, workers)
-        wait_for_cells(process, tmp_path, kept + rng.randint(1, CELLS // 6))
+        wait_for_tasks(process, tmp_path, kept + rng.randint(1, TASKS // 6))
         time.sleep(rng.uniform(0.0, 0.05))  # in the middle of whatever it does
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL, "it had finished already"
-        assert not (tmp_path / results.NAME).exists()
-        assert finished_cells(tmp_path) > kept
-        kept = finished_cells(tmp_path)
+        assert not (tmp_path / parquet.NAME).exists()
+        assert count_kept(tmp_path) > kept
+        kept = count_kept(tmp_path)
     process = start(tmp_path, workers)
     _, stderr = process.communicate()
     assert process.returncode == 0, stderr
-    shown = re.search(r"([\d,]+) of 1,200 cells", stderr)
-    assert int(shown[1].replace(",", "")) >= kept - 1  # the last line may be cut short
-    assert (tmp_path / results.NAME).read_bytes() == undisturbed
-    assert [path.name for path in tmp_path.iterdir()] == [results.NAME]
+    shown = re.search(r"([\d,]+) of 1,200 tasks", stderr)
+    assert int(shown[1].replace(",", "")) == kept
+    assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
+    assert [path.name for path in tmp_path.iterdir()] == [parquet.NAME]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_keeps_what_is_finished(undisturbed, tmp_path, workers):
     process = start(tmp_path, workers)
-    wait_for_cells(process, tmp_path, 30)
+    wait_for_tasks(process, tmp_path, 30)
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate()
     assert process.returncode == 130
-    kept = int(re.search(r"([\d,]+) of 1,200 cells are kept in", stderr)[1].replace(",", ""))
-    assert kept == finished_cells(tmp_path) >= 30
+    kept = int(re.search(r"([\d,]+) of 1,200 tasks are kept in", stderr)[1].replace(",", ""))
+    assert kept == count_kept(tmp_path) >= 30
     assert "the same command continues from there" in stderr
     assert "Traceback" not in stderr
     assert not stdout
     process = start(tmp_path, workers)
     _, stderr = process.communicate()
     assert process.returncode == 0, stderr
-    assert f"{kept:,} of 1,200 cells" in stderr
-    assert (tmp_path / results.NAME).read_bytes() == undisturbed
+    assert f"{kept:,} of 1,200 tasks" in stderr
+    assert (tmp_path / parquet.NAME).read_bytes() == undisturbed

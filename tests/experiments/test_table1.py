@@ -2,7 +2,7 @@
 
 import pytest
 
-from calibrant.experiments.reproduce import SIZES
+from calibrant.experiments import SIZES
 from calibrant.experiments.table1 import DEVIATING, HOSTILE, ROWS, SEGMENTED, STEADY
 from calibrant.forecasters import named
 from calibrant.streams.named import find

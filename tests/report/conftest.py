@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from calibrant.experiments.cells import plan
-from calibrant.experiments.sweep import sweep
+from calibrant.experiments import plan, sweep
 from calibrant.report.comparison import write_report
 from report.report_cases import CLAIM
 
@@ -16,8 +15,8 @@ def swept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("swept")
     streams = ["piecewise:segments=2", "piecewise:segments=4", "piecewise:segments=8",
                "alternating", "contrarian", "seattle_rain"]  # fmt: skip
-    cells = plan(["zoom", "epoch", "restarting", "foster-hart:horizon=T"], streams, [300, 900], 2)
-    sweep(cells, folder, workers=1)
+    tasks = plan(["zoom", "epoch", "restarting", "foster-hart:horizon=T"], streams, [300, 900], 2)
+    sweep(tasks, folder, workers=1)
     claims = [CLAIM, {**CLAIM, "error": "Cal1", "axis": "K", "verdict": "not visible"}]
     (folder / "table1.json").write_text(json.dumps(claims))
     return folder

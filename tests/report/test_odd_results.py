@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from calibrant.experiments.cells import plan
-from calibrant.experiments.sweep import sweep
+from calibrant.experiments import plan, sweep
 from calibrant.report import findings
 from calibrant.report.comparison import write_report
 from calibrant.report.figures import ErrorGrowth, ErrorThroughTime, Slope, WinnerMap

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from calibrant.cli import app
+from calibrant.experiments import Claim, Result, Results, Task, read_claims, read_results
+from calibrant.experiments.results import rank
 from calibrant.report import findings
-from calibrant.report.claim_figures import claim_panels
-from calibrant.report.claims import Claim, read_claims
 from calibrant.report.comparison import Report
-from calibrant.report.examples import games, moving_stream, real_stream, replay
-from calibrant.report.results import Played, Results, ranking, read_results
+from calibrant.report.gallery import games, moving_stream, real_stream, replay
+from calibrant.report.panels import claim_panels
 from calibrant.tables import InputError
 from report.report_cases import CLAIM
 
@@ -63,27 +63,27 @@ def test_errors_against_rounds_and_segments(swept):
     results = read_results(swept)
     grown = results.over_rounds("seattle_rain", "cal2")["zoom"]
     assert {size: len(errors) for size, errors in grown.items()} == {300.0: 2, 900.0: 2}
-    (worlds,) = results.over_worlds("cal2")
-    assert (worlds.family, worlds.axis, worlds.rounds) == ("piecewise", "K", 900)
-    assert list(worlds.errors["zoom"]) == [2.0, 4.0, 8.0]
-    for segments, errors in worlds.errors["zoom"].items():
-        cells = [
-            cell.values["cal2"]
-            for cell in results.played
-            if cell.stream == f"piecewise:segments={segments:.0f}" and cell.rounds == 900
-            and cell.forecaster == "zoom"
-        ]  # fmt: skip
-        assert errors == cells
+    ((world, by_forecaster),) = results.over_worlds("cal2").items()
+    assert world == ("K", "piecewise", 900)
+    assert list(by_forecaster["zoom"]) == [2.0, 4.0, 8.0]
+    for segments, errors in by_forecaster["zoom"].items():
+        stream = f"piecewise:segments={segments:.0f}"
+        tasks = [Task("zoom", stream, 900, seed) for seed in (0, 1)]
+        assert errors == [result.values["cal2"] for result in results.all if result.task in tasks]
 
 
 def test_deviation_is_an_axis_where_segments_were_not_asked_for():
-    played = [
-        Played("zoom", f"corrupted:budget={budget}", 100, seed, budget + seed, 50, {"cal2": 1.0})
+    results = [
+        Result.of(
+            Task("zoom", f"corrupted:budget={budget}", 100, seed), {"cal2": 1.0},
+            deviation=budget + seed, segments=50,
+        )
         for budget in (1.0, 2.0, 4.0)
         for seed in (0, 1)
-    ]
-    (worlds,) = Results(played).over_worlds("cal2")
-    assert (worlds.axis, list(worlds.errors["zoom"])) == ("C", [1.5, 2.5, 4.5])
+    ]  # fmt: skip
+    worlds = Results(results).over_worlds("cal2")
+    assert list(worlds["C", "corrupted", 100]["zoom"]) == [1.5, 2.5, 4.5]
+    assert len(worlds) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,12 @@ def test_deviation_is_an_axis_where_segments_were_not_asked_for():
             r"row 0: parameters of '\w+' must be a JSON object, got '\[1\]'",
         ),
         (lambda t: pa.concat_tables([t, t.slice(0, 1)]), "repeats"),
+        (
+            lambda t: pa.concat_tables(
+                [t, t.slice(0, 1).set_column(10, "calibrant", pa.array(["0"]))]
+            ),
+            "repeats",
+        ),
         (
             lambda t: t.set_column(9, "value", pa.array([1.0, float("nan")] * (len(t) // 2))),
             "column 'value' must hold numbers, row 1 is NaN",
@@ -215,11 +221,11 @@ def test_losses_name_all_who_win():
 def test_ranking_caps_what_is_hopeless():
     """One stream on which a forecaster is a million times worse must not decide alone."""
     rows = {str(n): {"a": 1.0, "b": 10.0} for n in range(3)} | {"x": {"a": 1e6, "b": 1.0}}
-    assert ranking(rows) == ["a", "b"]
+    assert rank(rows) == ["a", "b"]
 
 
 def claim(**changes):
-    return Claim(**{**{field: CLAIM.get(field) for field in Claim.__match_args__}, **changes})
+    return Claim(**{**CLAIM, **changes})
 
 
 def test_reasons_are_given_for_what_does_not_pass_and_once_each():
@@ -277,8 +283,8 @@ def test_replays_give_the_very_numbers_of_the_results(swept):
     assert moving_stream(results, "cal2") == "piecewise:segments=2"
     assert real_stream(results, "cal2") == "seattle_rain"
     for stream in results.streams:
-        for played in games(results, "cal2", stream).values():
-            game = replay(played)
+        for result in games(results, "cal2", stream).values():
+            game = replay(result)
             assert len(game.outcomes) == 900
             assert game.agrees("cal2")
             assert (game.means is None) == (stream in ("contrarian", "seattle_rain"))
@@ -292,7 +298,7 @@ def test_the_report_says_at_the_top_what_the_numbers_say(reported):
     lead = text[: text.index("<nav")]
     results = read_results(reported)
     means = {stream: dict(row) for stream, row in results.errors("cal2").items()}
-    best = ranking(means)[0]
+    best = rank(means)[0]
     wins = sum(row[best] == min(row.values()) for row in means.values())
     assert f"on {wins} of 6 streams" in lead
     assert "Of 2 claims of the paper" in lead
@@ -362,7 +368,7 @@ def test_results_without_an_error_to_rank_by_are_refused(folder):
 
 
 def test_a_sweep_that_has_not_finished(tmp_path):
-    (tmp_path / "journal.jsonl").touch()
+    (tmp_path / "journal.sqlite").touch()
     with pytest.raises(InputError, match="not there yet; the sweep has not finished"):
         read_results(tmp_path)
 

@@ -10,15 +10,25 @@ from typing import Annotated
 
 import typer
 from rich.console import Group
+from rich.progress import Progress as Bar
 from rich.text import Text
 
 from calibrant._checks import check_choice
 from calibrant.cli import console
-from calibrant.experiments import results
-from calibrant.experiments.cells import DEFAULT_MEASURES, MEASURES, plan
+from calibrant.experiments import (
+    DEFAULT_MEASURES,
+    ENGINES,
+    TASK_MEASURES,
+    MeanAndSpread,
+    Progress,
+    SweepError,
+    parquet,
+    plan,
+    read_results,
+    sweep,
+)
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
-from calibrant.experiments.summary import Figure, longest, summarise
-from calibrant.experiments.sweep import ENGINES, Progress, SweepError, count_kept, sweep
+from calibrant.experiments.sweeps import count_kept
 from calibrant.report.style import show_number
 from calibrant.streams.named import length
 
@@ -52,7 +62,7 @@ def compare(
     seeds: Annotated[int, typer.Option(metavar="N", help="How many seeds: 0, 1, ...")] = 20,
     measures: Annotated[
         list[str],
-        typer.Option(metavar="NAME", help=f"What to measure: {', '.join(MEASURES)}."),
+        typer.Option(metavar="NAME", help=f"What to measure: {', '.join(TASK_MEASURES)}."),
     ] = list(DEFAULT_MEASURES),  # noqa: B006
     show: Annotated[
         str | None, typer.Option(metavar="NAME", help="The measure of the table at the end.")
@@ -61,7 +71,7 @@ def compare(
         str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
     ] = "local",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Cells at a time; all cores if not given.")
+        int | None, typer.Option(metavar="N", help="Tasks at a time; all cores if not given.")
     ] = None,
 ) -> None:
     """Compare forecasters on streams: every pair, for every horizon, with every seed.
@@ -72,29 +82,18 @@ def compare(
     with console.clean_end():
         chosen = list(dict.fromkeys(name.strip() for each in measures for name in each.split(",")))
         for name in chosen:
-            check_choice("--measures", name, MEASURES)
+            check_choice("--measures", name, TASK_MEASURES)
         shown = show or ("cal2" if "cal2" in chosen else chosen[0])
         check_choice("--show", shown, chosen)
-        who = expand(split(forecasters), FORECASTER_GROUPS)
-        where = expand(split(streams), STREAM_GROUPS)
+        forecasters = expand(split(forecasters), FORECASTER_GROUPS)
+        streams = expand(split(streams), STREAM_GROUPS)
         rounds = [whole(text) for each in horizons for text in each.split(",")]
-        cells = plan(who, where, rounds, seeds)
-        say_what_is_short(where, max(rounds))
-        try:
-            with watched(out) as advance:
-                sweep(
-                    cells,
-                    out,
-                    measures=chosen,
-                    engine=engine,
-                    workers=workers,
-                    advance=advance,
-                )
-        except SweepError as error:
-            console.err.print(f"calibrant: error: {error}", markup=False, soft_wrap=True)
-            raise typer.Exit(FAILED) from None
+        tasks = plan(forecasters, streams, rounds, seeds)
+        say_what_is_short(streams, max(rounds))
+        with watched(out, "comparing") as (_, advance):
+            sweep(tasks, out, measures=chosen, engine=engine, workers=workers, advance=advance)
         console.out.print(summary(out, shown, seeds))
-        console.say(f"\nResults: {out / results.NAME}")
+        console.say(f"\nResults: {out / parquet.NAME}")
         console.say(f"Look at: calibrant report {out}")
 
 
@@ -119,8 +118,8 @@ def say_what_is_short(streams: list[str], longest: int) -> None:
 
 
 @contextmanager
-def watched(folder: Path, doing: str = "comparing") -> Iterator[Callable[[Progress], None]]:
-    """Show how far a sweep is; after Ctrl-C, say what is kept and how to go on."""
+def watched(folder: Path, doing: str) -> Iterator[tuple[Bar, Callable[[Progress], None]]]:
+    """Show how far a sweep is; say which tasks failed or, after Ctrl-C, what is kept."""
     seen = Progress(0, 0, 0.0, None)
     said = -1  # tenths of the work, where lines are printed
     with console.progress(left="{task.fields[left]}") as bar:
@@ -129,22 +128,26 @@ def watched(folder: Path, doing: str = "comparing") -> Iterator[Callable[[Progre
         def advance(progress: Progress) -> None:
             nonlocal seen, said
             seen = progress
-            text = f"{progress.cells:,} of {progress.of:,} cells{left(progress.seconds_left)}"
+            text = f"{progress.tasks:,} of {progress.of:,} tasks{left(progress.seconds_left)}"
             bar.update(task, completed=progress.work, left=text)
             if not console.err.is_terminal and int(10 * progress.work) > said:
                 said = int(10 * progress.work)
                 console.note(text)
 
         try:
-            yield advance
+            yield bar, advance
         except KeyboardInterrupt:
             bar.stop()
             if seen.of:
                 console.note(
-                    f"{count_kept(folder):,} of {seen.of:,} cells are kept in {folder}; "
+                    f"{count_kept(folder):,} of {seen.of:,} tasks are kept in {folder}; "
                     "the same command continues from there"
                 )
             raise
+        except SweepError as error:
+            bar.stop()
+            console.err.print(f"calibrant: error: {error}", markup=False, soft_wrap=True)
+            raise typer.Exit(FAILED) from None
 
 
 def left(seconds: float | None) -> str:
@@ -160,27 +163,28 @@ def summary(folder: Path, measure: str, seeds: int) -> Group:
     """Return a measure by stream and forecaster, below a title.
 
     Where the terminal is too narrow for all, the best of each line is named, and as many
-    forecasters follow as fit, in the order of their mean rank.
+    forecasters follow as fit, from the best over all streams on.
     """
-    figures = summarise(results.read(folder), measure)
+    results = read_results(folder)
+    rows = results.summary(measure)
     of = "one seed" if seeds == 1 else f"mean and spread over {seeds} seeds"
     title = f"{measure}, {of}; * is the best of a line"
-    if len(figures) > MOST_LINES:
-        figures = longest(figures)
+    if len(rows) > MOST_LINES:
+        rows = {game: rows[game] for game in results.longest(measure).items()}
         title += "\n(the longest games only; all are in the results)"
-    names = list(next(iter(figures.values())))
-    first = ["stream, rounds", *(f"{stream}, {rounds:,}" for stream, rounds in figures)]
-    columns = [[name, *(figure_text(by[name]) for by in figures.values())] for name in names]
+    names = list(next(iter(rows.values())))
+    first = ["stream, rounds", *(f"{stream}, {rounds:,}" for stream, rounds in rows)]
+    columns = [[name, *(in_words(row[name]) for row in rows.values())] for name in names]
     if width([first, *columns]) > console.out.width:
-        best = [first_of([name for name in by if by[name].best]) for by in figures.values()]
+        best = [first_of([name for name in row if row[name].best]) for row in rows.values()]
         shown = [["best", *best]]
         while width([first, *shown, columns[0]]) <= console.out.width:
             shown.append(columns.pop(0))
         columns = shown
         title += f"\n({len(shown) - 1} of {len(names)} forecasters; a wider terminal shows more)"
-    head, *rows = zip(first, *columns, strict=True)
-    # The name of a file is the user's: no brackets in it are orders.
-    table = console.table("", head, [(Text(stream), *rest) for stream, *rest in rows])
+    head, *lines = zip(first, *columns, strict=True)
+    # The name of a file is the user's: brackets in it are no markup.
+    table = console.table("", head, [(Text(stream), *rest) for stream, *rest in lines])
     # Not the table's own title, which would be folded where the table ends.
     return Group(Text(title, style="bold"), table)
 
@@ -195,7 +199,7 @@ def width(columns: list[list[str]]) -> int:
     return sum(max(map(len, column)) + 2 for column in columns) - 2
 
 
-def figure_text(figure: Figure) -> str:
+def in_words(summary: MeanAndSpread) -> str:
     """Return mean and spread, with a mark for the best."""
-    spread = "" if math.isnan(figure.spread) else f" ± {show_number(figure.spread)}"
-    return f"{show_number(figure.mean)}{spread}{'*' if figure.best else ' '}"
+    spread = "" if math.isnan(summary.spread) else f" ± {show_number(summary.spread)}"
+    return f"{show_number(summary.mean)}{spread}{'*' if summary.best else ' '}"

@@ -9,19 +9,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from calibrant import experiments
 from calibrant.cli import console
 from calibrant.cli.compare import FAILED, watched, width
-from calibrant.experiments.reproduce import (
-    FAILS,
-    NAME,
-    NOT_VISIBLE,
-    PASSES,
-    SIZES,
-    Measured,
-    play_rows,
-    tabulate,
-)
-from calibrant.experiments.sweep import ENGINES, SweepError
+from calibrant.experiments import ENGINES, Claim
+from calibrant.experiments.claims import FAILS, NAME, NOT_VISIBLE, PASSES, by_reason
 from calibrant.tables.atomic import replacing
 
 COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow"}
@@ -51,7 +43,7 @@ def reproduce(
         str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
     ] = "local",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Cells at a time; all cores if not given.")
+        int | None, typer.Option(metavar="N", help="Tasks at a time; all cores if not given.")
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table here too, as Markdown.")
@@ -67,20 +59,12 @@ def reproduce(
             raise ValueError("--quick and --full cannot both be given")
         size = "quick" if quick else "full" if full else "default"
         folder = out or Path("table1" if size == "default" else f"table1-{size}")
-        try:
-            with watched(folder, "measuring") as advance:
-                play_rows(folder, SIZES[size], engine=engine, workers=workers, advance=advance)
-        except SweepError as error:
-            console.err.print(f"calibrant: error: {error}", markup=False, soft_wrap=True)
-            raise typer.Exit(FAILED) from None
-        # Alone, so that nothing else takes time from what is timed.
-        with console.progress() as bar:
-            task = bar.add_task("timing", total=None)
-            table = tabulate(
-                folder,
-                SIZES[size],
-                timed=lambda done, total: bar.update(task, completed=done, total=total),
-            )
+        with watched(folder, "measuring") as (bar, advance):
+            timing = bar.add_task("timing", total=None, visible=False, left="")
+            table = experiments.reproduce(
+                folder, size=size, engine=engine, workers=workers, advance=advance,
+                timed=lambda done, of: bar.update(timing, completed=done, total=of, visible=True),
+            )  # fmt: skip
         console.out.print(shown(table))
         for text in reasons(table):
             console.say(text, fold=True)
@@ -100,13 +84,13 @@ def reproduce(
             raise typer.Exit(FAILED)
 
 
-def cells(row: Measured) -> list[str]:
+def cells(row: Claim) -> list[str]:
     """Return what the table says of a row."""
     ns, growth, bound = row.ns_per_round, row.cost_exponent, row.over_lower_bound
     return [
         row.error,
         forecaster(row),
-        row.world.partition(" (")[0].replace("C of order T", "C ~ T"),
+        row.situation.replace("C of order T", "C ~ T"),
         claimed(row),
         f"{row.fitted:.2f}",
         row.verdict,
@@ -118,25 +102,22 @@ def cells(row: Measured) -> list[str]:
     ]
 
 
-def forecaster(row: Measured) -> str:
+def forecaster(row: Claim) -> str:
     """Return a forecaster in a few words; (C) is one that is told the deviation."""
-    name, _, rest = row.forecaster.partition(":")
-    parameters = dict(part.split("=") for part in rest.split(",") if part)
-    words = [name]
-    if "measure" in parameters:
-        words.append(parameters["measure"])
-    if "deviation" in parameters:
-        words.append("(C)")
-    return " ".join(words) + (", paper" if parameters.get("constants") == "paper" else "")
+    parameters = row.parameters
+    words = [row.kind, parameters.get("measure", ""), "(C)" if "deviation" in parameters else ""]
+    return " ".join(filter(None, words)) + (
+        ", paper" if parameters.get("constants") == "paper" else ""
+    )
 
 
-def claimed(row: Measured) -> str:
+def claimed(row: Claim) -> str:
     """Return the claimed growth: the exponent, and the power of the logarithm if there is one."""
     logs = f" log^{row.log_power:.2g}" if row.log_power else ""
     return f"{row.axis}^{row.claimed_exponent:.2g}{logs}"
 
 
-def shown(table: Sequence[Measured]) -> Table:
+def shown(table: Sequence[Claim]) -> Table:
     """Return the table for the terminal: as many columns as fit, verdicts in colour."""
     rows = [cells(row) for row in table]
     columns = [[head, *texts] for head, *texts in zip(HEAD, *rows, strict=True)]
@@ -151,23 +132,22 @@ def shown(table: Sequence[Measured]) -> Table:
     return drawn
 
 
-def reasons(table: Sequence[Measured]) -> list[str]:
+def reasons(table: Sequence[Claim]) -> list[str]:
     """Return a line for each row that does not pass, the same reasons together."""
-    said: dict[tuple[str, str], list[str]] = {}
-    for row in table:
-        if row.verdict != PASSES:
-            what = f"{row.error} of {forecaster(row)} in {row.axis}"
-            said.setdefault((row.verdict, row.reason), []).append(what)
-    return [f"\n{verdict}: {'; '.join(rows)}. {reason}" for (verdict, reason), rows in said.items()]
+    lines = []
+    for (verdict, reason), rows in by_reason(table).items():
+        which = "; ".join(f"{row.error} of {forecaster(row)} in {row.axis}" for row in rows)
+        lines.append(f"\n{verdict}: {which}. {reason}")
+    return lines
 
 
-def verdicts(table: Sequence[Measured]) -> str:
+def verdicts(table: Sequence[Claim]) -> str:
     """Return how many rows have which verdict."""
     counts = {name: sum(row.verdict == name for row in table) for name in COLOURS}
     return f"{len(table)} claims: " + ", ".join(f"{n} {name}" for name, n in counts.items())
 
 
-def as_markdown(table: Sequence[Measured], size: str) -> str:
+def as_markdown(table: Sequence[Claim], size: str) -> str:
     """Return the table as a page of its own."""
     option = "" if size == "default" else f" --{size}"
     lines = [

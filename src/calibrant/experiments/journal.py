@@ -1,132 +1,131 @@
-"""The journal of an unfinished sweep: a line a finished cell, which a crash cannot take back."""
+"""The journal of an unfinished sweep: an SQLite table with a row for every result.
+
+SQLite does the rest: what is committed survives a kill, what was being written is taken back when
+the file is opened again, and a second sweep is kept out.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import time
-from collections.abc import Iterable, Iterator, Mapping
+import sqlite3
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from zlib import crc32
 
-from calibrant.experiments.results import Identity
+from calibrant.experiments.tasks import Identity, Result
+from calibrant.tables.errors import InputError
 
-NAME = "journal.jsonl"
-# A power cut may take what was finished in so many seconds; a kill takes nothing.
-SECONDS_BETWEEN_SYNCS = 1.0
-
-Finished = dict[Identity, dict[str, float]]
+#: The name of the file in its folder.
+NAME = "journal.sqlite"
+TABLE = "CREATE TABLE IF NOT EXISTS results (result BLOB NOT NULL, checksum INTEGER NOT NULL)"
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
 class Journal:
-    """Finished cells, appended as they come; the file is locked while it is open.
+    """The results of a sweep so far; the file is locked as long as it is open."""
 
-    Every line carries a checksum of itself. A line that was cut short or damaged is left out when
-    the journal is read, and its cell is played again.
-    """
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with plain_errors(path):
+            self._connection = sqlite3.connect(path, timeout=0.0)
+        try:
+            with plain_errors(path):
+                # In this order: then the lock is held from here to the end, by nobody else.
+                self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = FULL")
+                with self._connection:
+                    self._connection.execute(TABLE)
+                self.finished = read_rows(self._connection)
+        except BaseException:
+            self.close()
+            raise
 
-    def __init__(self, file: IO[bytes], path: Path) -> None:
-        self._file, self._path, self._synced = file, path, time.monotonic()
-        self.finished, self.damaged, whole = read(file)
-        # What comes next must not continue a line that was cut short.
-        file.truncate(whole)
-        file.seek(whole)
-
-    def add(self, cells: Iterable[tuple[Identity, Mapping[str, float]]]) -> None:
-        """Append cells that are finished; they survive the end of this process."""
-        for identity, values in cells:
-            self.finished[identity] = dict(values)
-            self._file.write(line_of(identity, values))
-        self._file.flush()
-        if time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
-            self.sync()
-
-    def sync(self) -> None:
-        """Wait until everything is on the disk."""
-        os.fsync(self._file.fileno())
-        self._synced = time.monotonic()
+    def add(self, results: Iterable[Result]) -> None:
+        """Keep results; they survive the end of this process, and a power cut."""
+        results = list(results)
+        rows = [(row, crc32(row)) for row in map(as_bytes, results)]
+        with plain_errors(self._path), self._connection:
+            self._connection.executemany("INSERT INTO results VALUES (?, ?)", rows)
+        self.finished |= {result.identity: result for result in results}
 
     def remove(self) -> None:
-        """Remove the journal, once the results are written."""
-        self._path.unlink()
+        """Remove the file, once the results are written."""
+        with plain_errors(self._path):
+            self._connection.execute("PRAGMA journal_mode = DELETE")  # which removes the WAL file
+        try:
+            self._path.unlink()  # while it is locked: no other sweep has begun to use it
+        except PermissionError:  # on Windows, where an open file stays
+            self.close()
+            self._path.unlink()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
 
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Journal]:
     """Open the journal of a folder for one sweep; refuse a second one."""
     path = folder / NAME
-    while True:
-        with path.open("a+b") as file:
-            if not locked(file):
-                raise ValueError(
-                    f"another sweep is writing to {folder}; wait for it, or choose another folder"
-                )
-            # The sweep before may have finished, and removed the file, while this one waited.
-            if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                continue
-            journal = Journal(file, path)
-            try:
-                yield journal
-            finally:
-                journal.sync()
-                if not journal.finished and path.exists():
-                    journal.remove()
-            return
-
-
-def locked(file: IO[bytes]) -> bool:
-    """Lock a file until it is closed or its process ends; say whether that worked."""
+    journal = Journal(path)
+    if not path.exists():  # the sweep before has removed it since it was opened
+        journal.close()
+        journal = Journal(path)
     try:
-        import fcntl  # noqa: PLC0415 - not on every platform; elsewhere nothing is locked
-    except ImportError:
-        return True
+        yield journal
+    finally:
+        if not journal.finished and path.exists():
+            journal.remove()
+        journal.close()
+
+
+def read(folder: Path) -> dict[Identity, Result]:
+    """Return the results in the journal of a folder, if there is one."""
+    if not (folder / NAME).exists():
+        return {}
+    with opened(folder) as journal:
+        return journal.finished
+
+
+def read_rows(connection: sqlite3.Connection) -> dict[Identity, Result]:
+    """Return the results of a journal; a row that was damaged is left out, and its task run again.
+
+    SQLite notices a damaged structure; a number that a disk has changed only the checksum does.
+    """
+    rows = connection.execute("SELECT result, checksum FROM results")
+    whole = (row for row, checksum in rows if isinstance(row, bytes) and crc32(row) == checksum)
+    return {result.identity: result for result in map(from_bytes, whole)}
+
+
+def as_bytes(result: Result) -> bytes:
+    """Return a result as JSON, in which Python loses no digit, no infinity and no NaN."""
+    fields = [result.identity, dict(result.values), result.deviation, result.segments]
+    return json.dumps(fields).encode()
+
+
+def from_bytes(row: bytes) -> Result:
+    """Return the result that `as_bytes` wrote."""
+    identity, *rest = json.loads(row)
+    columns = dict(zip(Identity._fields, identity, strict=True))
+    return Result(Identity(**columns | {"measures": tuple(columns["measures"])}), *rest)
+
+
+@contextmanager
+def plain_errors(path: Path) -> Iterator[None]:
+    """Say what is wrong with a journal, and what to do, in place of an error of SQLite."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def line_of(identity: Identity, values: Mapping[str, float]) -> bytes:
-    """Return a finished cell as a line; floats in hexadecimal, which loses nothing."""
-    record = {
-        "cell": identity._asdict(),
-        "values": {name: float(value).hex() for name, value in values.items()},
-    }
-    return json.dumps({"checksum": checksum(record), **record}).encode() + b"\n"
-
-
-def checksum(record: Mapping[str, object]) -> str:
-    """Return a checksum of a record, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def read(file: IO[bytes]) -> tuple[Finished, int, int]:
-    """Return the cells of a journal, how many lines are damaged, and where its last line ends."""
-    file.seek(0)
-    finished: Finished = {}
-    damaged = whole = 0
-    for line in file:
-        if not line.endswith(b"\n"):
-            damaged += 1
-            break
-        whole += len(line)
-        try:
-            identity, values = cell_of(line)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            damaged += 1
-        else:
-            finished[identity] = values
-    return finished, damaged, whole
-
-
-def cell_of(line: bytes) -> tuple[Identity, dict[str, float]]:
-    """Return the cell of a line; raise if the line is not as it was written."""
-    record = json.loads(line)
-    if record.pop("checksum") != checksum(record):
-        raise ValueError("the checksum is wrong")
-    cell = record["cell"]
-    identity = Identity(**cell | {"measures": tuple(cell["measures"])})
-    return identity, {name: float.fromhex(text) for name, text in record["values"].items()}
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise ValueError(
+                f"another sweep is writing to {path.parent}; wait for it, or choose another folder"
+            ) from None
+        if code in DAMAGED:
+            raise InputError(
+                f"is no journal, or damaged ({error}); remove it, and its tasks are run again",
+                source=str(path),
+            ) from None
+        raise OSError(f"{path}: cannot be used ({error})") from None

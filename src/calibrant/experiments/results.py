@@ -1,174 +1,234 @@
-"""The results of a sweep on disk: one row a cell and measure, in Parquet."""
+"""The results of a sweep, summarised: who did how well where, and in what order.
+
+`calibrant compare` and the report take their numbers from `Results`, and rank by the same rule.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-import calibrant
-from calibrant.experiments.cells import Cell
-from calibrant.forecasters import named as forecasters
-from calibrant.streams import named as streams
-from calibrant.tables.atomic import replacing
-from calibrant.tables.errors import InputError
-from calibrant.tables.frames import import_pyarrow
+from calibrant import _specs
+from calibrant.experiments.tasks import Result
 
-__all__ = ["COLUMNS", "read"]
+__all__ = ["ERRORS", "MeanAndSpread", "Results", "rank", "ratios"]
 
-#: The name of the file in its folder.
-NAME = "results.parquet"
-#: The columns and their types, as pyarrow calls them.
-COLUMNS = {
-    "forecaster": "string",
-    "forecaster_parameters": "string",
-    "stream": "string",
-    "stream_parameters": "string",
-    "rounds": "int64",
-    "seed": "int64",
-    "deviation": "float64",
-    "segments": "int64",
-    "measure": "string",
-    "value": "float64",
-    "calibrant": "string",
-    "numpy": "string",
-}
+#: The measures that forecasters can be ranked by, the best known first, and what readers call them.
+ERRORS = {
+    "cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "pcal2": "PCal2", "pklcal": "PKLCal",
+    "ece": "ECE", "smece": "smooth ECE", "smooth_calibration": "smooth calibration",
+    "brier": "Brier score", "log_loss": "log loss",
+}  # fmt: skip
+# A mean error below this is 0, and what rounding added to it.
+NOISE = 1e-9
+# Beyond a hundred times the smallest error, how much larger an error is no longer matters.
+HOPELESS = 100.0
+
+#: The error of each seed, ``[forecaster][size]``.
+BySize = dict[str, dict[float, list[float]]]
 
 
-class Identity(NamedTuple):
-    """What a cell is, however its specs were written; the first columns of its rows."""
-
-    forecaster: str
-    forecaster_parameters: str
-    stream: str
-    stream_parameters: str
-    rounds: int
-    seed: int
-    measures: tuple[str, ...]
-    calibrant: str
-    numpy: str
-
-
-class Identifier:
-    """Turns cells into identities; reads each spec, and each file, once."""
-
-    def __init__(self) -> None:
-        self._forecasters: dict[str, tuple[str, str]] = {}
-        self._streams: dict[str, tuple[str, str]] = {}
-
-    def __call__(self, cell: Cell, measures: Iterable[str]) -> Identity:
-        """Return the identity of a cell with its measures."""
-        if cell.forecaster not in self._forecasters:
-            name, parameters = forecasters.parameters(cell.forecaster)
-            self._forecasters[cell.forecaster] = name, as_text(parameters)
-        if cell.stream not in self._streams:
-            name, parameters = streams.parameters(cell.stream)
-            self._streams[cell.stream] = name, as_text(parameters)
-        return Identity(
-            *self._forecasters[cell.forecaster],
-            *self._streams[cell.stream],
-            cell.rounds,
-            cell.seed,
-            tuple(sorted(set(measures))),
-            calibrant.__version__,
-            np.__version__,
-        )
-
-
-def as_text(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as JSON with sorted keys: equal parameters, equal text."""
-    return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
-
-
-def write(folder: Path, finished: Mapping[Identity, Mapping[str, float]]) -> None:
-    """Write the results of a sweep: sorted, so that equal numbers give equal bytes."""
-    arrow, parquet = import_pyarrow()
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for identity in sorted(finished):
-        values = finished[identity]
-        segments = values.get("segments")
-        cell = identity._asdict() | {
-            "deviation": values.get("deviation"),
-            "segments": None if segments is None else int(segments),
-        }
-        for name, column in columns.items():
-            if name == "measure":
-                column.extend(identity.measures)
-            elif name == "value":
-                column.extend(values[measure] for measure in identity.measures)
-            else:
-                column.extend([cell[name]] * len(identity.measures))
-    schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
-    for part in folder.glob(f".{NAME}.*.part"):
-        part.unlink()  # of a sweep that was killed while it wrote
-    with replacing(folder / NAME) as file:
-        # With checksums: what a disk has changed is refused, not used.
-        parquet.write_table(arrow.table(columns, schema), file, write_page_checksum=True)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def read(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Return the rows of a finished sweep, each a dictionary with the columns as keys.
-
-    Parameters
-    ----------
-    folder : path
-        Where `calibrant.experiments.sweep.sweep` wrote them.
+class MeanAndSpread(NamedTuple):
+    """Mean and spread (standard deviation) of a measure over seeds, and whether none is better.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from calibrant.experiments import results
-    >>> from calibrant.experiments.cells import Cell
-    >>> from calibrant.experiments.sweep import sweep
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sweep([Cell("zoom", "drift", 100)], folder, workers=1, measures=["points"])
-    ...     rows = results.read(folder)
-    >>> rows[0]["forecaster"], rows[0]["measure"], rows[0]["value"] >= 1
-    ('zoom', 'points', True)
+    >>> from calibrant.experiments import MeanAndSpread
+    >>> MeanAndSpread(mean=10.0, spread=1.5, best=True)
+    MeanAndSpread(mean=10.0, spread=1.5, best=True)
     """
-    arrow, parquet = import_pyarrow()
-    path = str(Path(folder) / NAME)
-    try:
-        # Not `read_table`, which imports pandas where there is one.
-        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            table = file.read()
-    except FileNotFoundError:
-        raise InputError("there are no results; has the sweep finished?", source=path) from None
-    except (arrow.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"not the results of a sweep, or damaged ({reason}); remove it and sweep again, or "
-            "choose another folder",
-            source=path,
-        ) from None
-    if table.column_names != list(COLUMNS):
-        raise InputError("not the results of a sweep (other columns)", source=path)
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
+
+    mean: float
+    spread: float
+    best: bool
 
 
-def finished_in(folder: Path) -> dict[Identity, dict[str, float]]:
-    """Return the cells of a finished sweep, if there is one in this folder."""
-    if not (folder / NAME).exists():
-        return {}
-    cells: dict[tuple[Any, ...], dict[str, float]] = {}
-    same = [name for name in Identity._fields if name != "measures"]
-    for row in read(folder):
-        values = cells.setdefault(tuple(row[name] for name in same), {})
-        values[row["measure"]] = row["value"]
-        values |= {
-            name: float(row[name]) for name in ("deviation", "segments") if row[name] is not None
+@dataclass(frozen=True)
+class Results:
+    """Everything that a sweep measured.
+
+    Attributes
+    ----------
+    all : sequence of Result
+        Every forecaster on every stream, for every number of rounds and every seed.
+
+    Examples
+    --------
+    >>> from calibrant.experiments import Result, Results, Task
+    >>> results = Results([
+    ...     Result.of(Task("zoom", "drift", 1000, seed=0), {"cal2": 4.0}),
+    ...     Result.of(Task("zoom", "drift", 1000, seed=1), {"cal2": 6.0}),
+    ...     Result.of(Task("epoch", "drift", 1000, seed=0), {"cal2": 40.0}),
+    ... ])
+    >>> results.errors("cal2")
+    {'drift': {'zoom': 5.0, 'epoch': 40.0}}
+    """
+
+    all: Sequence[Result]
+
+    @cached_property
+    def measures(self) -> list[str]:
+        """The errors that were measured, the one that most tasks have first."""
+        tasks = {measure: len(self.measured(measure)) for measure in ERRORS}
+        return sorted(filter(tasks.get, ERRORS), key=lambda measure: -tasks[measure])
+
+    @cached_property
+    def streams(self) -> list[str]:
+        """The streams, in the order in which they come."""
+        return list(dict.fromkeys(result.task.stream for result in self.all))
+
+    @cached_property
+    def forecasters(self) -> list[str]:
+        """The forecasters, in the order in which they come."""
+        return list(dict.fromkeys(result.task.forecaster for result in self.all))
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """The seeds, ascending."""
+        return sorted({result.task.seed for result in self.all})
+
+    def measured(self, measure: str) -> list[Result]:
+        """Return the results that have a measure."""
+        return [result for result in self.all if measure in result.values]
+
+    def longest(self, measure: str) -> dict[str, int]:
+        """Return the most rounds of each stream at which it was measured."""
+        most: dict[str, int] = {}
+        for result in self.measured(measure):
+            task = result.task
+            most[task.stream] = max(task.rounds, most.get(task.stream, 0))
+        return most
+
+    def summary(self, measure: str) -> dict[tuple[str, int], dict[str, MeanAndSpread]]:
+        """Return mean and spread over seeds, ``[stream, rounds][forecaster]``.
+
+        The forecasters come from the best to the worst over all streams, as `rank` has it with
+        the most rounds of each.
+        """
+        values: dict[tuple[str, int], dict[str, list[float]]] = {}
+        for result in self.measured(measure):
+            task = result.task
+            row = values.setdefault((task.stream, task.rounds), {})
+            row.setdefault(task.forecaster, []).append(result.values[measure])
+        means = {game: {name: mean(row[name]) for name in row} for game, row in values.items()}
+        order = rank({stream: means[stream, T] for stream, T in self.longest(measure).items()})
+        order += [name for name in self.forecasters if name not in order]
+        # What only rounding tells apart is equally good.
+        limits = {game: min(row.values()) * (1 + 1e-9) + 1e-12 for game, row in means.items()}
+        return {
+            game: {
+                name: MeanAndSpread(
+                    row[name], spread(values[game][name]), row[name] <= limits[game]
+                )
+                for name in order
+                if name in row
+            }
+            for game, row in means.items()
         }
-    return {
-        Identity(
-            **dict(zip(same, key, strict=True)),
-            measures=tuple(sorted(values.keys() - {"deviation", "segments"})),
-        ): values
-        for key, values in cells.items()
-    }
+
+    def errors(self, measure: str) -> dict[str, dict[str, float]]:
+        """Return the mean over seeds, ``[stream][forecaster]``, at the most rounds of each stream.
+
+        The forecasters come from the best to the worst, as `rank` has it.
+        """
+        summary = self.summary(measure)
+        return {
+            stream: {name: each.mean for name, each in summary[stream, rounds].items()}
+            for stream, rounds in self.longest(measure).items()
+        }
+
+    def over_rounds(self, stream: str, measure: str) -> BySize:
+        """Return the errors on a stream, ``[forecaster][rounds]``, one a seed."""
+        here = (result for result in self.measured(measure) if result.task.stream == stream)
+        return _by_size(((result, float(result.task.rounds)) for result in here), measure)
+
+    def over_worlds(self, measure: str) -> dict[tuple[str, str, int], BySize]:
+        """Return the errors by deviation C or segments K, ``[axis, family, rounds]``.
+
+        Of each family of streams with at least three deviations or segments, at the most rounds.
+        """
+        families: dict[tuple[str, int], dict[str, list[Result]]] = {}
+        for result in self.measured(measure):
+            if result.deviation is not None and result.segments is not None:
+                task = result.task
+                members = families.setdefault((_specs.name_of(task.stream), task.rounds), {})
+                members.setdefault(task.stream, []).append(result)
+        longest = dict(sorted(families))  # the last of each family has the most rounds
+        found = {}
+        for (family, rounds), members in families.items():
+            # Segments that were asked for; where means move, their number says nothing.
+            asked = all("segments" in _specs.parse("stream", spec).parameters for spec in members)
+            axis, what = ("K", "segments") if asked else ("C", "deviation")
+            sized = [
+                (result, float(np.mean([getattr(each, what) for each in results])))
+                for results in members.values()
+                for result in results
+            ]
+            sized = [(result, size) for result, size in sized if size > 0]
+            if rounds == longest[family] and len({size for _, size in sized}) >= 3:
+                found[axis, family, rounds] = _by_size(sized, measure)
+        return found
+
+
+def _by_size(results: Iterable[tuple[Result, float]], measure: str) -> BySize:
+    errors: BySize = {}
+    for result, size in results:
+        sizes = errors.setdefault(result.task.forecaster, {})
+        sizes.setdefault(size, []).append(result.values[measure])
+    return errors
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean; 0 for what rounding left of 0."""
+    value = float(np.mean(values))
+    return value if value > NOISE else 0.0
+
+
+def spread(values: Sequence[float]) -> float:
+    """Return the standard deviation of a sample; nothing is known of the spread of one value."""
+    if len(values) < 2 or not np.isfinite(values).all():
+        return float("nan")
+    # Of values that are all the same it is 0, not what rounding leaves.
+    return float(np.std(values, ddof=1)) if min(values) < max(values) else 0.0
+
+
+def rank(means: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return the forecasters from the best to the worst over all streams.
+
+    By the geometric mean of each error over the smallest on its stream, at most 100 of each.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.results import rank
+    >>> rank({"iid": {"a": 2.0, "b": 1.0}, "drift": {"a": 1.0, "b": 50.0}})
+    ['a', 'b']
+    """
+    logs: dict[str, list[float]] = {}
+    for row in means.values():
+        for name, ratio in ratios(row).items():
+            logs.setdefault(name, []).append(float(np.log(min(ratio, HOPELESS))))
+    return sorted(logs, key=lambda name: float(np.mean(logs[name])))
+
+
+def ratios(row: Mapping[str, float]) -> dict[str, float]:
+    """Return each error over the smallest; 1 for a 0 that is the smallest, never for infinity.
+
+    Examples
+    --------
+    >>> from calibrant.experiments.results import ratios
+    >>> ratios({"a": 2.0, "b": 1.0}), ratios({"a": 2.0, "b": 0.0})
+    ({'a': 2.0, 'b': 1.0}, {'a': inf, 'b': 1.0})
+    """
+    best = min(row.values())
+
+    def over_best(error: float) -> float:
+        if math.isinf(error):
+            return math.inf
+        return 1.0 if error == best else error / best if best > 0 else math.inf
+
+    return {name: over_best(error) for name, error in row.items()}

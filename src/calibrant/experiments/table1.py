@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from calibrant import _specs
+
 __all__ = ["Row", "World"]
 
 Axis = Literal["T", "C", "K"]
@@ -69,19 +71,19 @@ class Row:
 
     @property
     def measure(self) -> str:
-        """The error as cells name it."""
+        """The error as tasks name it."""
         return self.error.lower()
 
     @property
     def kind(self) -> str:
         """The name of the forecaster, without its parameters."""
-        return self.forecaster.partition(":")[0]
+        return _specs.name_of(self.forecaster)
 
     @property
     def constants(self) -> str:
         """``"paper"`` for the algorithm as printed, ``"tuned"`` for the default."""
-        printed = "constants=paper" in self.forecaster or self.kind.startswith("epoch")
-        return "paper" if printed else "tuned"
+        written = _specs.parse("forecaster", self.forecaster).parameters.get("constants")
+        return "paper" if written == "paper" or self.kind.startswith("epoch") else "tuned"
 
 
 #: A mean drawn uniformly, once for each seed: the prior of the lower bounds.
@@ -174,7 +176,7 @@ def _stationary() -> Iterator[Row]:
 def _any_outcomes(theorem: _Theorem, constants: str) -> Iterator[Row]:
     """Return the rows of one theorem: steady, hostile, in C and, where nothing is known, in K."""
     error, label, claim, base, steady_logs, hostile_logs, steady_time, hostile_time = theorem
-    told = base.startswith("refined")
+    told = _specs.name_of(base) == "refined"
     spec = f"{base}{',deviation=C' if told else ''},horizon=T"
     if constants == "paper":
         spec += ",constants=paper"

@@ -97,8 +97,8 @@ def visible_sizes(
     if row.situation == WORST and row.constants == "paper" and learns_by_msmwc(row):
         start = cap_end(row)
         why = (
-            "MsMwC's rate stays at its cap of 1/64 in a cell until 4096 ln(dT) rounds fell there, "
-            f"which the average cell sees only from T = {start:,} on."
+            "MsMwC's rate stays at its cap of 1/64 in an interval until 4096 ln(dT) rounds "
+            f"fell there, which the average interval sees only from T = {start:,} on."
         )
         return Visible(tuple(start <= T for T in x), why)
     return everywhere
@@ -154,20 +154,20 @@ def learns_by_msmwc(row: Row) -> bool:
 
 
 def cap_end(row: Row) -> int:
-    """Return the T from which on the average cell leaves the cap, with C of order T.
+    """Return the T from which on the average interval leaves the cap, with C of order T.
 
-    A round adds at most 1 to the squared losses of its cell, and they must sum to ln(dT)/cap^2, d
-    being twice the number of cells. `Refined` restarts with every epoch, the last of T/2 rounds,
-    with its inner region all of [0, 1].
+    A round adds at most 1 to the squared losses of its interval, and they must sum to
+    ln(dT)/cap^2, d being twice the number of intervals. `Refined` restarts with every epoch, the
+    last of T/2 rounds, with its inner region all of [0, 1].
     """
     cap = CONSTANTS["paper"].cap
     T = 1000
     while True:
         if row.kind == "interval":
-            length, cells = T, Interval.for_deviation(A_ROUND * T, T).intervals or 1
+            length, intervals = T, Interval.for_deviation(A_ROUND * T, T).intervals or 1
         else:
             length = T // 2
-            cells = math.ceil((length / math.log(T / DELTA)) ** (1 / 3))
-        if length / cells >= math.log(2 * cells * T) / cap**2:
+            intervals = math.ceil((length / math.log(T / DELTA)) ** (1 / 3))
+        if length / intervals >= math.log(2 * intervals * T) / cap**2:
             return T
         T = round(T * 1.01)

@@ -7,15 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant.experiments import Claim, Results, read_claims, read_results
+from calibrant.experiments.results import ERRORS, BySize, rank
 from calibrant.report import findings, gallery
-from calibrant.report.claim_figures import claim_name, claim_panels, situation
-from calibrant.report.claims import Claim, read_claims
 from calibrant.report.figures import WinnerMap
-from calibrant.report.growth import growth_figures, what_is_missing
 from calibrant.report.naming import short_names, show_seeds, show_streams, spread_out
 from calibrant.report.page import Page
-from calibrant.report.panels import panels
-from calibrant.report.results import ERRORS, Results, ranking, read_results
+from calibrant.report.panels import (
+    claim_name,
+    claim_panels,
+    growth_figures,
+    panels,
+    what_is_missing,
+)
 from calibrant.report.style import Drawable, as_png, as_svg, figure_of
 from calibrant.tables import replacing
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 #: More lines than this cannot be told apart in one figure, nor more panels taken in.
 MOST_LINES, MOST_PANELS = 6, 6
-#: Scores that a forecaster improves also by saying more.
+#: Measures that a forecaster improves also by saying more.
 SHARPNESS_TOO = ("brier", "log_loss")
 
 
@@ -46,12 +50,10 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.experiments.cells import Cell
-    >>> from calibrant.experiments.sweep import sweep
+    >>> from calibrant.experiments import plan, sweep
     >>> from calibrant.report.comparison import write_report
-    >>> cells = [Cell(who, "drift", 500, seed) for who in ("zoom", "epoch") for seed in (0, 1)]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     sweep(cells, folder, workers=1)
+    ...     sweep(plan(["zoom", "epoch"], ["drift"], [500], seeds=2), folder, workers=1)
     ...     write_report(folder).name
     'report.html'
     """
@@ -88,10 +90,10 @@ class Report:
         self.measure = results.measures[0]
         self.error = ERRORS[self.measure]
         self.means = results.errors(self.measure)
-        self.order = ranking(self.means)
+        self.order = rank(self.means)
         self.names = short_names(self.order)
         self.streams = show_streams(results.streams)
-        # A check of claims plays each forecaster where its claim is: nobody wins there.
+        # A check of claims runs each forecaster only on the streams of its claims: nobody wins.
         self.compares = not claims or all(
             len(row) == len(self.order) for row in self.means.values()
         )
@@ -142,7 +144,7 @@ class Report:
                 "it, the claim holds. The table has the fitted exponents and the verdicts.",
                 f"Cal1, Cal2, PCal2 and PKLCal are calibration errors: {made_of}",
             ]
-        several = len({cell.rounds for cell in self.results.measured(self.measure)}) > 1
+        several = len({result.task.rounds for result in self.results.measured(self.measure)}) > 1
         then = " Then see whether the lines against the number of rounds stay flat."
         return [
             *findings.headline(self.renamed(self.means), self.error),
@@ -224,63 +226,56 @@ class Report:
             self.streams[stream]: self.results.over_rounds(stream, self.measure)
             for stream in self.results.longest(self.measure)
         }
-        grown = {
-            stream: self.chosen(row)
-            for stream, row in errors.items()
-            if min(len(sizes) for sizes in row.values()) >= 2
-        }
-        figures = growth_figures(grown, self.measure, "T", self.error)
-        if not figures:
-            return
-        shown = {title: figures[title] for title in spread_out(list(figures), MOST_PANELS)}
-        self.page.section(
-            "Error against the number of rounds",
+        self.growth(
+            "T", "number of rounds",
+            {
+                stream: row
+                for stream, row in errors.items()
+                if min(len(sizes) for sizes in row.values()) >= 2
+            },
             f"Mean {self.error} on logarithmic axes: a straight line is a power of T, and a flat "
             "one does not grow at all. Bands are one standard deviation over the seeds. The grey "
             "line, where there is one, shows how steep the rate of a uniform grid is; its height "
-            "means nothing."
-            + (
-                f" {len(shown)} of {len(figures)} streams are shown, the best "
-                f"{MOST_LINES} forecasters on each."
-                if len(figures) > len(shown) or len(self.order) > MOST_LINES
-                else ""
-            ),
-        )
-        self.figure(
-            "error-against-T",
-            panels(shown),
-            f"Mean {self.error} against the number of rounds T.{what_is_missing(shown)}",
-            f"Line charts of {self.error} against rounds on logarithmic axes, one a stream: "
-            f"{', '.join(shown)}.",
-        )
+            "means nothing.",
+        )  # fmt: skip
 
     def over_worlds(self) -> None:
         """Show how the error grows with the deviation or the number of segments."""
-        words = {
-            "C": ("deviation", "on streams whose means stray further and further from one value"),
-            "K": ("number of segments", "cut into more and more segments of one mean each"),
-        }
-        for axis, (word, how) in words.items():
-            worlds = {
-                f"{world.family}, {world.rounds:,} rounds": self.chosen(world.errors)
-                for world in self.results.over_worlds(self.measure)
-                if world.axis == axis
-            }
-            figures = growth_figures(worlds, self.measure, axis, self.error)
-            if not figures:
-                continue
-            shown = {title: figures[title] for title in list(figures)[:MOST_PANELS]}
-            self.page.section(
-                f"Error against the {word}",
+        worlds = self.results.over_worlds(self.measure)
+        for axis, word, how in (
+            ("C", "deviation", "on streams whose means stray further and further from one value"),
+            ("K", "number of segments", "cut into more and more segments of one mean each"),
+        ):
+            self.growth(
+                axis, word,
+                {f"{name}, {T:,} rounds": row for (x, name, T), row in worlds.items() if x == axis},
                 f"The same number of rounds, {how}. The grey line shows how steep the rate is "
                 "that the paper proves for Restarting, up to logarithms.",
+            )  # fmt: skip
+
+    def growth(self, axis: str, word: str, errors: Mapping[str, BySize], text: str) -> None:
+        """Show errors against T, C or K, one panel a title, if there is anything to draw."""
+        best = {
+            title: {self.names[n]: row[n] for n in self.order[:MOST_LINES] if n in row}
+            for title, row in errors.items()
+        }
+        figures = growth_figures(best, self.measure, axis, self.error)
+        if not figures:
+            return
+        shown = {title: figures[title] for title in spread_out(list(figures), MOST_PANELS)}
+        if len(figures) > len(shown) or len(self.order) > MOST_LINES:
+            text += (
+                f" {len(shown)} of {len(figures)} {'streams' if axis == 'T' else 'families'} are "
+                f"shown, the best {MOST_LINES} forecasters on each."
             )
-            self.figure(
-                f"error-against-{axis}",
-                panels(shown),
-                f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
-                f"Line charts of {self.error} against the {word} on logarithmic axes.",
-            )
+        self.page.section(f"Error against the {word}", text)
+        self.figure(
+            f"error-against-{axis}",
+            panels(shown),
+            f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
+            f"Line charts of {self.error} against the {word} on logarithmic axes, one a stream: "
+            f"{', '.join(shown)}.",
+        )
 
     def claims_measured(self) -> None:
         """Show the paper's claims beside what was measured."""
@@ -307,7 +302,7 @@ class Report:
              "over bound", "verdict"],
             [
                 [
-                    c.error, situation(c), c.claim, claim_name(c), c.axis, c.claimed_exponent,
+                    c.error, c.situation, c.claim, claim_name(c), c.axis, c.claimed_exponent,
                     round(c.fitted, 3), findings.interval(c.low, c.high),
                     float("nan") if c.over_lower_bound is None else c.over_lower_bound, c.verdict,
                 ]
@@ -329,7 +324,7 @@ class Report:
         for show in (gallery.reliability, gallery.through_time, gallery.restarts, gallery.points):
             self.advance(f"playing again: {show.__name__.replace('_', ' ')}")
             try:
-                shown = show(self.results, self.measure, self.order)
+                shown = show(self.results, self.measure)
             except (ValueError, OSError) as error:
                 # A file may have moved, or a parameter be gone, since the results were made.
                 self.page.text(f"A game could not be played again: {error}.")
@@ -342,7 +337,7 @@ class Report:
         self.page.section(
             "What was run",
             [
-                f"{findings.count(len(self.results.played), 'game')}: "
+                f"{findings.count(len(self.results.all), 'game')}: "
                 f"{findings.count(len(self.results.forecasters), 'forecaster')} on "
                 f"{findings.count(len(self.results.streams), 'stream')}, "
                 f"{show_seeds(self.results.seeds)}.",
@@ -366,12 +361,4 @@ class Report:
         return {
             self.streams[stream]: {self.names[name]: error for name, error in row.items()}
             for stream, row in means.items()
-        }
-
-    def chosen(
-        self, errors: Mapping[str, Mapping[float, list[float]]]
-    ) -> dict[str, Mapping[float, list[float]]]:
-        """Return the errors of the best few forecasters, under the names that readers see."""
-        return {
-            self.names[name]: errors[name] for name in self.order[:MOST_LINES] if name in errors
         }

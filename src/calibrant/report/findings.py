@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calibrant.report.claims import VERDICTS, Claim
-from calibrant.report.results import HOPELESS, ranking, ratios
+from calibrant.experiments.claims import VERDICTS, Claim, by_reason
+from calibrant.experiments.results import HOPELESS, rank, ratios
 from calibrant.report.style import show_number
 
 Means = Mapping[str, Mapping[str, float]]
@@ -26,7 +26,7 @@ def headline(means: Means, measure: str) -> list[str]:
     Where it has not, it is at most 1.25 times the smallest: 10 against 8 of epoch, on iid.
     Next over all streams is epoch: typically 10 times the smallest.
     """
-    order = ranking(means)
+    order = rank(means)
     best = order[0]
     if len(order) == 1:
         return [f"{best} was played alone: the numbers say how it did, and of nobody else."]
@@ -136,12 +136,10 @@ def reasons(claims: Sequence[Claim]) -> list[str]:
     >>> reasons([])
     []
     """
-    found: dict[str, list[str]] = {}
-    for claim in claims:
-        if claim.verdict != "passes":
-            where = f"{claim.error} of {claim.forecaster}, in {claim.axis}"
-            found.setdefault(claim.reason, []).append(where)
-    return [f"{'; '.join(where)}: {reason}" for reason, where in found.items()]
+    return [
+        f"{'; '.join(f'{c.error} of {c.forecaster}, in {c.axis}' for c in group)}: {reason}"
+        for (_, reason), group in by_reason(claims).items()
+    ]
 
 
 def interval(low: float, high: float) -> str:

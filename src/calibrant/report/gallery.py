@@ -1,21 +1,137 @@
-"""The games that a report plays again, each as a figure with its words."""
+"""The games that a report plays again from the results, each as a figure with its words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from calibrant._checks import Floats
+from calibrant._specs import name_of
+from calibrant.experiments import Result, Results
+from calibrant.experiments.results import ERRORS, rank
+from calibrant.experiments.tasks import play_task
 from calibrant.forecasters import Forecaster, Restarting
-from calibrant.measures import ReliabilityTable
-from calibrant.report.examples import forecaster_of, games, moving_stream, real_stream, replay
+from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.figures import ErrorThroughTime, PointSpread, ReliabilityDiagram
-from calibrant.report.figures.error_through_time import FOLLOWED
+from calibrant.report.figures.error_through_time import MEASURES_THROUGH_TIME
 from calibrant.report.naming import short_names, show_stream
-from calibrant.report.results import ERRORS, Results
 from calibrant.report.style import Drawable
+from calibrant.streams import names as real_streams
+
+#: Streams that show best how a forecaster follows a changing world, the first that is there.
+MOVING = ("piecewise", "drift", "random_walk", "seasonal", "corrupted", "chaser")
+#: A game of more rounds is not played again for a picture.
+MOST_ROUNDS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A game played again.
+
+    Attributes
+    ----------
+    result : Result
+        What the results say of it.
+    forecaster : Forecaster
+        Who played it, after the last round.
+    predictions, outcomes : array of float
+        What was said, and what happened.
+    means : array of float or None
+        The probability with which each outcome was drawn, where it is known.
+    """
+
+    result: Result
+    forecaster: Forecaster
+    predictions: Floats
+    outcomes: Floats
+    means: Floats | None
+
+    def agrees(self, measure: str) -> bool:
+        """Whether the game gave the very number that the results hold."""
+        card = Scorecard()
+        card.extend(self.predictions, self.outcomes)
+        return bool(getattr(card, measure) == self.result.values[measure])
+
+
+def replay(result: Result) -> Replay:
+    """Play a game of the results again.
+
+    Examples
+    --------
+    >>> from calibrant.experiments import Task
+    >>> game = replay(Result.of(Task("epoch", "contrarian", 50), {}))
+    >>> len(game.outcomes), game.means is None
+    (50, True)
+    """
+    task = result.task
+    source = task.source()
+    forecaster = task.make_forecaster(result.deviation)
+    predictions, outcomes = play_task(forecaster, source, task.rounds)
+    return Replay(result, forecaster, predictions, outcomes, source.means)
+
+
+def moving_stream(results: Results, measure: str) -> str | None:
+    """Return the stream that shows best how a forecaster follows a changing world.
+
+    Examples
+    --------
+    >>> from calibrant.experiments import Task
+    >>> results = Results([Result.of(Task("zoom", stream, 100), {"cal2": 1.0})
+    ...                    for stream in ("iid:mean=0.5", "drift")])
+    >>> moving_stream(results, "cal2")
+    'drift'
+    """
+    streams = _short_enough(results, measure)
+    for family in MOVING:
+        for stream in streams:
+            if name_of(stream) == family:
+                return stream
+    return streams[0] if streams else None
+
+
+def real_stream(results: Results, measure: str) -> str | None:
+    """Return the real stream with the most rounds, or else a moving one.
+
+    Examples
+    --------
+    >>> from calibrant.experiments import Task
+    >>> results = Results([Result.of(Task("zoom", stream, 100), {"cal2": 1.0})
+    ...                    for stream in ("drift", "seattle_rain")])
+    >>> real_stream(results, "cal2")
+    'seattle_rain'
+    """
+    rounds = results.longest(measure)
+    real = [stream for stream in _short_enough(results, measure) if stream in real_streams()]
+    # Of those with as many rounds, the flights: their rate drifts most.
+    return max(
+        real, key=lambda stream: (rounds[stream], stream == "nycflights"),
+        default=moving_stream(results, measure),
+    )  # fmt: skip
+
+
+def games(results: Results, measure: str, stream: str) -> dict[str, Result]:
+    """Return the longest game of each forecaster on a stream, with the first seed, the best first.
+
+    Examples
+    --------
+    >>> from calibrant.experiments import Task
+    >>> results = Results([Result.of(Task("zoom", "drift", T), {"cal2": 1.0})
+    ...                    for T in (100, 1000)])
+    >>> games(results, "cal2", "drift")["zoom"].task.rounds
+    1000
+    """
+    rounds = results.longest(measure)[stream]
+    found: dict[str, Result] = {}
+    for result in sorted(results.measured(measure), key=lambda result: result.task.seed):
+        if result.task.stream == stream and result.task.rounds == rounds:
+            found.setdefault(result.task.forecaster, result)
+    return {name: found[name] for name in results.errors(measure)[stream]}
+
+
+def _short_enough(results: Results, measure: str) -> list[str]:
+    return [stream for stream, rounds in results.longest(measure).items() if rounds <= MOST_ROUNDS]
 
 
 class Shown(NamedTuple):
@@ -27,15 +143,16 @@ class Shown(NamedTuple):
     alt: str
 
 
-def reliability(results: Results, measure: str, order: Sequence[str]) -> Shown | None:
+def reliability(results: Results, measure: str) -> Shown | None:
     """Show what the best three said against what happened, on a real stream."""
     stream = real_stream(results, measure)
     if stream is None:
         return None
-    played, names = games(results, measure, stream), short_names(order)
+    played = games(results, measure, stream)
+    names = short_names(rank(results.errors(measure)))
     tables: dict[str, ReliabilityTable] = {}
-    for name in [name for name in order if name in played][:3]:
-        game = replay(played[name])
+    for name, result in list(played.items())[:3]:
+        game = replay(result)
         tables |= ReliabilityDiagram.from_predictions(
             game.predictions, game.outcomes, name=names[name]
         ).tables
@@ -50,24 +167,22 @@ def reliability(results: Results, measure: str, order: Sequence[str]) -> Shown |
     )
 
 
-def through_time(results: Results, measure: str, order: Sequence[str]) -> Shown | None:
+def through_time(results: Results, measure: str) -> Shown | None:
     """Show the error of the best four and of Restarting through time, on a moving stream."""
     stream = moving_stream(results, measure)
-    if stream is None or measure not in FOLLOWED:
+    if stream is None or measure not in MEASURES_THROUGH_TIME:
         return None
-    played, names = games(results, measure, stream), short_names(order)
-    best = [name for name in order if name in played]
-    chosen = best[:4] + [name for name in best[4:] if name.startswith("restarting")]
+    played = games(results, measure, stream)
+    names = short_names(rank(results.errors(measure)))
+    best = list(played)
+    chosen = best[:4] + [name for name in best[4:] if name_of(name) == "restarting"]
     replays = {name: replay(played[name]) for name in chosen}
     same = all(game.agrees(measure) for game in replays.values())
     figure = ErrorThroughTime.from_several(
         {names[name]: game.predictions for name, game in replays.items()},
         {names[name]: game.outcomes for name, game in replays.items()},
         measure=measure,
-        restarts={
-            names[name]: restarts_of(forecaster_of(game.played), game.outcomes)
-            for name, game in replays.items()
-        },
+        restarts={names[name]: restarts_of(game.forecaster) for name, game in replays.items()},
     )
     if not any(np.isfinite(curve.error).any() for curve in figure.curves.values()):
         return None
@@ -75,7 +190,7 @@ def through_time(results: Results, measure: str, order: Sequence[str]) -> Shown 
         "error-through-time",
         figure,
         f"{ERRORS[measure]} of all rounds so far on {show_stream(stream)}, seed "
-        f"{played[best[0]].seed}. "
+        f"{played[best[0]].task.seed}. "
         + (
             "The last values are those of the results, to the last digit."
             if same
@@ -86,14 +201,17 @@ def through_time(results: Results, measure: str, order: Sequence[str]) -> Shown 
     )
 
 
-def restarts(results: Results, measure: str, order: Sequence[str]) -> Shown | None:
+def restarts(results: Results, measure: str) -> Shown | None:
     """Show how Restarting decides, on a moving stream."""
     stream = moving_stream(results, measure)
-    played = {} if stream is None else games(results, measure, stream)
-    for name in order:
-        fresh = forecaster_of(played[name]) if name in played else None
-        if stream is not None and isinstance(fresh, Restarting):
-            outcomes = replay(played[name]).outcomes
+    if stream is None:
+        return None
+    for name, result in games(results, measure, stream).items():
+        if name_of(name) == "restarting":
+            outcomes = replay(result).outcomes
+            # A fresh one: the figure looks at it between the rounds.
+            fresh = result.task.make_forecaster(result.deviation)
+            assert isinstance(fresh, Restarting)
             figure = ErrorThroughTime.from_restarting(fresh, outcomes, name=name)
             return Shown(
                 "restarts",
@@ -108,13 +226,11 @@ def restarts(results: Results, measure: str, order: Sequence[str]) -> Shown | No
     return None
 
 
-def points(results: Results, measure: str, order: Sequence[str]) -> Shown | None:
+def points(results: Results, measure: str) -> Shown | None:
     """Show how Zoom's points spread, on a moving stream."""
     stream = moving_stream(results, measure)
-    if stream is None or "zoom" not in order:
-        return None
-    played = games(results, measure, stream)
-    if "zoom" not in played:
+    played = {} if stream is None else games(results, measure, stream)
+    if stream is None or "zoom" not in played:
         return None
     game = replay(played["zoom"])
     figure = PointSpread.from_predictions(game.predictions, means=game.means)
@@ -128,9 +244,8 @@ def points(results: Results, measure: str, order: Sequence[str]) -> Shown | None
     )
 
 
-def restarts_of(forecaster: Forecaster, outcomes: Floats) -> list[int]:
-    """Return the rounds in which a forecaster restarts; none for one that never does."""
+def restarts_of(forecaster: Forecaster) -> list[int]:
+    """Return the rounds in which a forecaster restarted; none for one that never does."""
     if not isinstance(forecaster, Restarting):
         return []
-    forecaster.run(outcomes)
     return [stretch.start for stretch in forecaster.history if stretch.start > 0]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from calibrant._specs import name_of, parse, write
+
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
     """Return what to call each forecaster: its name, and of its parameters what tells two apart.
@@ -18,19 +20,14 @@ def short_names(specs: Sequence[str]) -> dict[str, str]:
     {'zoom': 'zoom', 'k29:horizon=T': 'k29',
      'swap:intervals=9,seed=1': 'swap:intervals=9', 'swap:horizon=T,seed=1': 'swap:horizon=T'}
     """
-    pieces = {spec: _pieces(spec) for spec in specs}
+    parsed = {spec: parse("forecaster", spec) for spec in specs}
     shown = {}
-    for spec, (name, parameters) in pieces.items():
-        same = [set(others) for other, others in pieces.values() if other == name]
+    for spec, (name, parameters) in parsed.items():
+        same = [set(others.items()) for other, others in parsed.values() if other == name]
         shared = set.intersection(*same)
-        apart = ",".join(piece for piece in parameters if piece not in shared)
-        shown[spec] = f"{name}:{apart}" if apart else name
+        apart = {key: text for key, text in parameters.items() if (key, text) not in shared}
+        shown[spec] = write(name, apart)
     return shown
-
-
-def _pieces(spec: str) -> tuple[str, list[str]]:
-    name, _, rest = spec.partition(":")
-    return name, [piece for piece in rest.split(",") if piece]
 
 
 def show_stream(spec: str) -> str:
@@ -43,12 +40,15 @@ def show_stream(spec: str) -> str:
     >>> show_stream("drift:share=0.392699082")
     'drift, share=0.3927'
     """
-    name, parameters = _pieces(spec)
-    if name == "file":
+    if name_of(spec) == "file":
         path, _, column = spec.removeprefix("file:").rpartition("#")
         return f"{Path(path).name}, {column}" if path else Path(column).name
+    name, parameters = parse("stream", spec)
     digits = re.compile(r"\d+\.\d{4,}")
-    words = [digits.sub(lambda match: f"{float(match[0]):.4g}", piece) for piece in parameters]
+    words = [
+        f"{key}={digits.sub(lambda match: f'{float(match[0]):.4g}', text)}"
+        for key, text in parameters.items()
+    ]
     return ", ".join([name, *words])
 
 

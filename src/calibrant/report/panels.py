@@ -1,10 +1,14 @@
-"""Several figures of one kind beside each other, with one legend."""
+"""Figures beside each other with one legend: how errors grow, and the paper's claims."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from calibrant.experiments import Claim
+from calibrant.report.figures import ErrorGrowth, GrowthCurve, Slope
 from calibrant.report.style import Drawable, styled
 
 if TYPE_CHECKING:
@@ -12,6 +16,19 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 3.9, 2.9  # of a panel among several, in inches
 ALONE = 6.4, 3.8
+#: How steep theory says that an error is: on a uniform grid in T, for Restarting in C and K.
+SLOPES = {
+    ("cal1", "T"): Slope("T^(2/3)", 2 / 3),
+    ("cal2", "T"): Slope("T^(1/3)", 1 / 3),
+    ("cal1", "C"): Slope("C^(1/3)", 1 / 3),
+    ("cal2", "C"): Slope("C^(1/3)", 1 / 3),
+    ("cal1", "K"): Slope("K^(1/2)", 1 / 2),
+    ("cal2", "K"): Slope("K", 1.0),
+}
+#: The parameter `measure` that goes without saying, where the error is known.
+OWN_MEASURE = {"Cal1": "l1", "Cal2": "l2", "PCal2": "pseudo_l2", "PKLCal": "pseudo_kl"}
+#: Parameters that tell a forecaster what the claim assumes; every one of them is told.
+TOLD = ("deviation", "horizon")
 
 
 def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = True) -> Figure:
@@ -51,3 +68,105 @@ def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = 
             ncols=max(1, min(fit, len(named))),
         )  # fmt: skip
     return sheet
+
+
+def growth_figures(
+    errors: Mapping[str, Mapping[str, Mapping[float, list[float]]]],
+    measure: str,
+    axis: str,
+    name: str,
+) -> dict[str, ErrorGrowth]:
+    """Return a figure for each title that has something to draw.
+
+    Parameters
+    ----------
+    errors : mapping
+        ``errors[title][forecaster][size]`` holds the error of each seed.
+    measure, name : str
+        Which error, and what readers call it.
+    axis : {"T", "C", "K"}
+        What the sizes are.
+
+    Examples
+    --------
+    >>> errors = {"iid": {"zoom": {100: [2.0]}}, "drift": {"zoom": {100: [float("inf")]}}}
+    >>> list(growth_figures(errors, "klcal", "T", "KLCal"))
+    ['iid']
+    """
+    slopes = [SLOPES[measure, axis]] if (measure, axis) in SLOPES else []
+    figures = {
+        title: ErrorGrowth.from_errors(curves, axis=axis, measure=name, slopes=slopes)
+        for title, curves in errors.items()
+    }
+    return {
+        title: figure
+        for title, figure in figures.items()
+        if any(curve.drawable.any() for curve in figure.curves.values())
+    }
+
+
+def what_is_missing(figures: Mapping[str, ErrorGrowth]) -> str:
+    """Say what the figures leave out, if they do.
+
+    Examples
+    --------
+    >>> what_is_missing({"iid": ErrorGrowth.from_errors({"k29": {9: [float("inf")], 99: [1.0]}})})
+    ' What is 0 or infinite is not drawn.'
+    """
+    curves = [curve for figure in figures.values() for curve in figure.curves.values()]
+    whole = all(curve.drawable.all() for curve in curves)
+    return "" if whole else " What is 0 or infinite is not drawn."
+
+
+def claim_panels(claims: Sequence[Claim], axis: str) -> dict[str, ErrorGrowth]:
+    """Return the figure of each rate that is claimed in T, C or K, by its title.
+
+    Forecasters with the printed constants are left out where there are others: their errors are
+    so much larger that they would hide the rest.
+
+    Examples
+    --------
+    >>> row = Claim(
+    ...     error="Cal2", world="i.i.d. (mean 0.5)", claim="log T", theorem="stationary",
+    ...     forecaster="refined:measure=pseudo_l2,deviation=C", axis="T", claimed_exponent=0.0,
+    ...     log_power=1.0, fitted=0.03, low=-0.02, high=0.06, x=[1e3, 1e4], mean=[3.1, 4.2],
+    ...     spread=[0.5, 0.5], verdict="passes", reason="...")
+    >>> {title: list(figure.curves) for title, figure in claim_panels([row], "T").items()}
+    {'Cal2, i.i.d.': ['refined, pseudo_l2']}
+    """
+    chosen = [claim for claim in claims if claim.axis == axis]
+    chosen = [each for each in chosen if each.parameters.get("constants") != "paper"] or chosen
+    names = list(dict.fromkeys(claim_name(claim) for claim in chosen))
+    groups: dict[str, list[Claim]] = {}
+    for claim in chosen:
+        groups.setdefault(f"{claim.error}, {claim.situation}", []).append(claim)
+    return {title: _panel(group, names) for title, group in groups.items()}
+
+
+def claim_name(claim: Claim) -> str:
+    """Return what a line of a claim's figure is called, where the error is known."""
+    words = [
+        "as printed" if value == "paper" else value
+        for key, value in claim.parameters.items()
+        if key not in TOLD and value != OWN_MEASURE.get(claim.error)
+    ]
+    return ", ".join([claim.kind, *words])
+
+
+def _panel(claims: Sequence[Claim], names: Sequence[str]) -> ErrorGrowth:
+    """Return one panel; every name has its place in it, so that looks agree between panels."""
+    nothing = np.array([])
+    curves = dict.fromkeys(names, GrowthCurve(nothing, nothing, nothing))
+    for claim in claims:
+        curves[claim_name(claim)] = GrowthCurve(
+            *(np.array(values, dtype=np.float64) for values in (claim.x, claim.mean, claim.spread))
+        )
+    first = claims[0]
+    slopes = {
+        (claim.claimed_exponent, claim.log_power): Slope(
+            "claimed", claim.claimed_exponent, claim.log_power
+        )
+        for claim in claims
+    }
+    # Rates that differ in a logarithm only are one guide: the eye could not tell them apart.
+    return ErrorGrowth(curves, first.axis, first.error, (slopes[max(slopes)],))

@@ -6,79 +6,80 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from calibrant.experiments.cells import Cell, play
-from calibrant.experiments.pace import guess
-from calibrant.streams import named
+from calibrant.experiments.tasks import Identity, Result, Task, run_task
 
 # Handing a batch over takes about a millisecond; a crash loses what its batches had done.
-SECONDS_A_BATCH = 0.25
+ROUNDS_A_BATCH = 100_000
+# Making a stream and a forecaster takes about as long as so many rounds.
+ROUNDS_A_TASK = 1_000
 # So many batches a worker at least, or the last ones leave workers idle.
 BATCHES_A_WORKER = 8
 
 
-class Task(NamedTuple):
-    """A cell to play."""
+class Job(NamedTuple):
+    """A task to run, and the identity that its result must have."""
 
-    number: int
-    cell: Cell
-    measures: tuple[str, ...]
-    content: str | None  # the SHA-256 that a file must have, for a stream from a file
+    identity: Identity
+    task: Task
 
 
-class Report(NamedTuple):
-    """What became of a task: its values, or the error that ended it."""
+class Finished(NamedTuple):
+    """What became of a job: its result, or the error that ended it."""
 
-    number: int
-    values: dict[str, float]
+    job: Job
+    result: Result | None
     error: str | None
     seconds: float
 
 
-Batch = tuple[Task, ...]
+Batch = tuple[Job, ...]
 
 
-def play_batch(batch: Batch) -> list[Report]:
-    """Play the cells of a batch; one that fails does not stop the others."""
-    return [play_task(task) for task in batch]
+def run_batch(batch: Batch) -> list[Finished]:
+    """Run the jobs of a batch; one that fails does not stop the others."""
+    return [run_job(job) for job in batch]
 
 
-def play_task(task: Task) -> Report:
-    """Play a cell, and turn an error into a report."""
+def run_job(job: Job) -> Finished:
+    """Run a task; an error is returned, not raised."""
     started = time.perf_counter()
     try:
-        if task.content is not None:
-            _, parameters = named.parameters(task.cell.stream)
-            if parameters["sha256"] != task.content:
-                raise ValueError(f"{parameters['path']} changed while the sweep was running")
-        values, error = play(task.cell, task.measures), None
-    except Exception as problem:  # whatever it is, the others go on
-        values, error = {}, f"{type(problem).__name__}: {problem}"
-    return Report(task.number, values, error, time.perf_counter() - started)
+        found = Identity.of(job.task, job.identity.measures)
+        if found != job.identity:
+            raise ValueError(difference(job, found))
+        result = run_task(job.task, found)
+    except Exception as error:  # whatever it is, the others go on
+        return failed(job, f"{type(error).__name__}: {error}", time.perf_counter() - started)
+    return Finished(job, result, None, time.perf_counter() - started)
 
 
-def failed(task: Task, error: str) -> Report:
-    """Return the report of a task that could not be played."""
-    return Report(task.number, {}, error, 0.0)
+def difference(job: Job, found: Identity) -> str:
+    """Say why this worker cannot give the result that was asked for."""
+    wanted = job.identity
+    if wanted.stream_parameters != found.stream_parameters:
+        return f"{job.task.stream} changed while the sweep was running"
+    return (
+        f"the worker has calibrant {found.calibrant} and NumPy {found.numpy}, "
+        f"the sweep has {wanted.calibrant} and {wanted.numpy}"
+    )
 
 
-def batches_of(tasks: Sequence[Task], workers: int) -> list[Batch]:
-    """Return tasks in batches, the longest first; short ones together, by stream."""
-    seconds = {task.number: guess(task.cell, task.measures) for task in tasks}
-    size = min(SECONDS_A_BATCH, sum(seconds.values()) / (workers * BATCHES_A_WORKER))
-    long = [task for task in tasks if seconds[task.number] >= size]
-    batches: list[Batch] = [(task,) for task in long]
-    together: list[Task] = []
-    filled = 0.0
+def failed(job: Job, error: str, seconds: float = 0.0) -> Finished:
+    """Return a job as ended by an error."""
+    return Finished(job, None, error, seconds)
+
+
+def batches_of(jobs: Sequence[Job], workers: int) -> list[Batch]:
+    """Return jobs in batches, those with the most rounds first; short ones together, by stream."""
+    sizes = [ROUNDS_A_TASK + job.task.rounds for job in jobs]
+    most = min(ROUNDS_A_BATCH, sum(sizes) / (workers * BATCHES_A_WORKER))
+    batches: list[list[Job]] = []
+    filled = most
     # Forecasters on the same outcomes follow each other: the outcomes are drawn once.
-    for task in sorted(
-        (task for task in tasks if seconds[task.number] < size),
-        key=lambda task: (task.cell.stream, task.cell.rounds, task.cell.seed, task.number),
-    ):
-        together.append(task)
-        filled += seconds[task.number]
-        if filled >= size:
-            batches.append(tuple(together))
-            together, filled = [], 0.0
-    if together:
-        batches.append(tuple(together))
-    return sorted(batches, key=lambda batch: -sum(seconds[task.number] for task in batch))
+    for job in sorted(jobs, key=lambda job: (-job.task.rounds, job.task.stream, job.task.seed)):
+        if filled >= most:
+            batches.append([])
+            filled = 0.0
+        batches[-1].append(job)
+        filled += ROUNDS_A_TASK + job.task.rounds
+    return [tuple(batch) for batch in batches]

@@ -10,14 +10,21 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Self, cast
+from typing import cast
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
+from calibrant.experiments.engines.batches import (
+    Batch,
+    Finished,
+    Job,
+    batches_of,
+    failed,
+    run_batch,
+)
 
-# A worker that dies is replaced; a cell that so many workers died of is not tried again.
+# A worker that dies is replaced. A job is given up after so many workers died while they had it.
 DEATHS = 3
-# So many processes in a row that end before they have begun: none will ever begin.
+# After so many processes in a row that end while they start up, none is started any more.
 FALSE_STARTS = 3
 CANNOT_START = (
     "the worker processes end as soon as they are started; a script must call this under "
@@ -33,30 +40,25 @@ class LocalEngine:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         self.workers = cores or 1 if workers is None else check_integer("workers", workers, 1, 1024)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
-        """Play batches; yield the reports of each as it is done."""
+    def run(self, jobs: Sequence[Job]) -> Generator[list[Finished]]:
+        """Run jobs; yield what became of those of each batch as it is done."""
+        batches = batches_of(jobs, self.workers)
         if self.workers == 1:
-            yield from map(play_batch, batches)
+            yield from map(run_batch, batches)
             return
-        waiting, deaths, false_starts = deque(batches), Counter[int](), 0
-        crew: dict[Connection, Worker] = {}
+        waiting, deaths, false_starts = deque(batches), Counter[Job](), 0
+        workers: dict[Connection, Worker] = {}
         try:
-            while waiting or crew:
-                while waiting and len(crew) < self.workers:
+            while waiting or workers:
+                while waiting and len(workers) < self.workers:
                     worker = Worker()
-                    crew[worker.pipe] = worker
+                    workers[worker.pipe] = worker
                     worker.give(waiting.popleft())
-                for pipe in cast(list[Connection], wait(list(crew))):
-                    worker = crew[pipe]
-                    reports = worker.take()
-                    if reports is None:
-                        del crew[pipe]
+                for pipe in cast(list[Connection], wait(list(workers))):
+                    worker = workers[pipe]
+                    finished = worker.take()
+                    if finished is None:
+                        del workers[pipe]
                         code = worker.stop()
                         if not worker.begun:
                             false_starts += 1
@@ -64,13 +66,13 @@ class LocalEngine:
                                 raise ChildProcessError(CANNOT_START)
                             waiting.appendleft(worker.batch)
                             continue
-                        deaths.update(task.number for task in worker.batch)
-                        # One by one, so that only the cell that kills workers is given up.
-                        for task in reversed(worker.batch):
-                            if deaths[task.number] < DEATHS:
-                                waiting.appendleft((task,))
+                        deaths.update(worker.batch)
+                        # One by one, so that only the job that kills workers is given up.
+                        for job in reversed(worker.batch):
+                            if deaths[job] < DEATHS:
+                                waiting.appendleft((job,))
                             else:
-                                yield [failed(task, f"the process died of it (exit code {code})")]
+                                yield [failed(job, f"the process died of it (exit code {code})")]
                         continue
                     if not worker.begun:
                         worker.begun, false_starts = True, 0
@@ -78,20 +80,20 @@ class LocalEngine:
                     if waiting:
                         worker.give(waiting.popleft())
                     else:
-                        del crew[pipe]
+                        del workers[pipe]
                         worker.stop()
-                    yield reports
+                    yield finished
         finally:
-            for worker in crew.values():
+            for worker in workers.values():
                 worker.stop()
 
 
 class Worker:
-    """A process that plays batches until its pipe is closed."""
+    """A process that runs batches until its pipe is closed."""
 
     def __init__(self) -> None:
         self.batch: Batch = ()
-        self.begun = False  # whether it has said a word
+        self.begun = False  # whether it has sent anything yet
         self.pipe, other = SPAWN.Pipe()
         self._process = SPAWN.Process(target=work, args=(other,), daemon=True)
         with interrupts_ignored():
@@ -99,23 +101,23 @@ class Worker:
         other.close()
 
     def give(self, batch: Batch) -> None:
-        """Hand over a batch; a worker that is dead already shows it when it is taken from."""
+        """Hand over a batch; `take` tells if the worker is dead already."""
         self.batch = batch
         with suppress(OSError):
             self.pipe.send(batch)
 
-    def take(self) -> list[Report] | None:
-        """Return the reports that have come, or None from a worker that died."""
+    def take(self) -> list[Finished] | None:
+        """Return what the worker has finished, or None if it died."""
         try:
-            reports: list[Report] = self.pipe.recv()
+            finished: list[Finished] = self.pipe.recv()
         except (EOFError, OSError):
             return None
-        return reports
+        return finished
 
     def stop(self) -> int | None:
         """End the process at once; return its exit code."""
         self.pipe.close()
-        self._process.join(0.05)  # one that died, or has nothing to do, has an exit code of its own
+        self._process.join(0.05)  # if it died or is idle, it ends by itself, with its own exit code
         self._process.terminate()
         self._process.join()
         return self._process.exitcode
@@ -123,7 +125,7 @@ class Worker:
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Let a process that starts here ignore Ctrl-C, which is for this one to handle."""
+    """Let a process that starts here ignore Ctrl-C, which this process handles."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -135,9 +137,9 @@ def interrupts_ignored() -> Iterator[None]:
 
 
 def work(pipe: Connection) -> None:
-    """Play what comes through a pipe until it is closed, or nobody listens any more."""
+    """Run what comes through a pipe until either end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         pipe.send([])
         while True:
-            pipe.send(play_batch(pipe.recv()))
+            pipe.send(run_batch(pipe.recv()))

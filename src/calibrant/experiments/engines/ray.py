@@ -5,19 +5,27 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections import deque
 from collections.abc import Generator, Sequence
 from types import ModuleType
-from typing import Any, Self
+from typing import Any
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import Batch, Report, failed, play_batch
+from calibrant.experiments.engines.batches import (
+    Batch,
+    Finished,
+    Job,
+    batches_of,
+    failed,
+    run_batch,
+)
 
-# Ray plays a batch again when its worker or its machine dies, so many times.
+# Ray runs a batch again when its worker or its machine dies, so many times.
 RETRIES = 5
 
 
 class RayEngine:
-    """Tasks on a Ray cluster, one a batch, on one CPU each.
+    """A Ray cluster, on which every batch runs on one CPU.
 
     It joins the cluster that ``RAY_ADDRESS`` names or that runs on this machine, or else starts
     one here and ends it afterwards. A connection that the caller has made already is used and
@@ -28,51 +36,40 @@ class RayEngine:
     def __init__(self, workers: int | None = None) -> None:
         self._asked = None if workers is None else check_integer("workers", workers, 1, 100_000)
         self._ray = import_ray()
-        self._mine = False
         self.workers = 1
 
-    def __enter__(self) -> Self:
-        if not self._ray.is_initialized():
-            connect(self._ray, self._asked)
-            self._mine = True
-        self.workers = self._asked or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._mine:
-            self._ray.shutdown()
-            self._mine = False
-
-    def run(self, batches: Sequence[Batch]) -> Generator[list[Report]]:
-        """Play batches; yield the reports of each as it is done."""
-        remote = self._ray.remote(num_cpus=1, max_retries=RETRIES)(play_batch)
-        waiting = list(reversed(batches))
+    def run(self, jobs: Sequence[Job]) -> Generator[list[Finished]]:
+        """Run jobs; yield what became of those of each batch as it is done."""
+        ray, mine = self._ray, not self._ray.is_initialized()
+        if mine:
+            connect(ray, self._asked)
         running: dict[Any, Batch] = {}
         try:
+            self.workers = self._asked or max(1, int(ray.cluster_resources().get("CPU", 1)))
+            # If no number was asked for, twice as many as can run: no CPU waits for this process.
+            most = self._asked or 2 * self.workers
+            waiting = deque(batches_of(jobs, self.workers))
+            remote = ray.remote(num_cpus=1, max_retries=RETRIES)(run_batch)
             while waiting or running:
-                # Twice as many as can run: no CPU waits for this process.
-                while waiting and len(running) < self._most:
-                    batch = waiting.pop()
+                while waiting and len(running) < most:
+                    batch = waiting.popleft()
                     running[remote.remote(batch)] = batch
-                done, _ = self._ray.wait(list(running))
-                for task in done:
-                    batch = running.pop(task)
+                done, _ = ray.wait(list(running))
+                for reference in done:
+                    batch = running.pop(reference)
                     try:
-                        reports: list[Report] = self._ray.get(task)
-                    except self._ray.exceptions.RayError as error:
+                        finished: list[Finished] = ray.get(reference)
+                    except ray.exceptions.RayError as error:
                         reason = str(error).splitlines()[0]
-                        reports = [
-                            failed(each, f"the worker died of it ({reason})") for each in batch
+                        finished = [
+                            failed(job, f"the worker died of it ({reason})") for job in batch
                         ]
-                    yield reports
+                    yield finished
         finally:
-            for task in running:
-                self._ray.cancel(task, force=True)
-
-    @property
-    def _most(self) -> int:
-        """How many tasks are handed to Ray at a time."""
-        return self.workers if self._asked else 2 * self.workers
+            for reference in running:
+                ray.cancel(reference, force=True)
+            if mine:
+                ray.shutdown()
 
 
 def connect(ray: ModuleType, workers: int | None) -> None:
@@ -105,7 +102,7 @@ def import_ray() -> ModuleType:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        import ray  # noqa: PLC0415 - heavy, and only for who asks for it
+        import ray  # noqa: PLC0415 - heavy, and seldom used
     except ImportError:
         raise ImportError("sweeps on a cluster need Ray: pip install 'calibrant[ray]'") from None
     module: ModuleType = ray

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: What can be followed, and what the axis calls it.
-FOLLOWED = {
+MEASURES_THROUGH_TIME = {
     "cal1": "Cal1", "cal2": "Cal2", "klcal": "KLCal",
     "ece": "ECE", "brier": "Brier score", "log_loss": "log loss",
 }  # fmt: skip
@@ -142,7 +142,7 @@ class ErrorThroughTime:
         >>> figure.curves["b"].error
         array([0., 1.])
         """
-        check_choice("measure", measure, tuple(FOLLOWED))
+        check_choice("measure", measure, tuple(MEASURES_THROUGH_TIME))
         if not predictions:
             raise ValueError("predictions must name at least one forecaster, got none")
         curves = {}
@@ -224,7 +224,8 @@ class ErrorThroughTime:
                         marker="^", markersize=7, linestyle="none", clip_on=False,
                         transform=ax.get_xaxis_transform(), label=f"restarts of {name}",
                     )  # fmt: skip
-            ax.set(xlabel="rounds", ylabel=f"{FOLLOWED.get(self.measure, self.measure)} {self._of}")
+            error = MEASURES_THROUGH_TIME.get(self.measure, self.measure)
+            ax.set(xlabel="rounds", ylabel=f"{error} {self._of}")
             ax.set_xlim(0, max(int(curve.rounds[-1]) for curve in self.curves.values()))
             ax.xaxis.set_major_formatter(plain_number)
             last = [curve.error[-1] for curve in self.curves.values()]
@@ -283,6 +284,6 @@ def _by_window(p: Floats, y: Floats, measure: str, window: int) -> tuple[Indices
     if len(windows) > 1 and 2 * (windows[-1].stop - windows[-1].start) < window:
         windows = windows[:-1]
     return (
-        np.array([part.stop for part in windows], dtype=np.intp),
-        np.array([getattr(part, measure) for part in windows]),
+        np.array([each.stop for each in windows], dtype=np.intp),
+        np.array([getattr(each, measure) for each in windows]),
     )

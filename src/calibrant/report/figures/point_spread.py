@@ -33,7 +33,7 @@ class PointSpread:
     visits : array of int
         Rounds that made each.
     density : array of shape (stretches, bins)
-        Share of the rounds of each stretch of time that predicted in each bin.
+        Share of the rounds of each stretch of time that predicted in each bin of [0, 1].
     means : array of float or None
         The mean outcome's probability in the middle of each stretch, where it is known.
     rounds : int

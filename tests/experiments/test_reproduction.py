@@ -6,10 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant.experiments import reproduce as module
-from calibrant.experiments import results
-from calibrant.experiments.costs import Timing, time_rounds
-from calibrant.experiments.reproduce import SIZES, Size, judge, measured, reproduce, timings_of
+from calibrant.experiments import SIZES, Size, Task, read_claims, read_results, reproduce
+from calibrant.experiments.reproduction import (
+    judge,
+    measured,
+    measures_by_forecaster,
+    time_rounds,
+    timings_of,
+)
 from calibrant.experiments.table1 import ROWS
 
 TINY = Size((200, 400, 800, 1600), 1000, (5, 20, 200), (2, 4, 8), 2)
@@ -141,7 +145,8 @@ def test_the_folder_and_the_contract(tmp_path):
         "costs.parquet", "results.parquet", "table1.json",
     ]  # fmt: skip
     assert timed[-1] == (3000, 3000)
-    taken = {(row["forecaster"], row["measure"]) for row in results.read(tmp_path)}
+    found = read_results(tmp_path).all
+    taken = {(each.identity.forecaster, measure) for each in found for measure in each.values}
     assert taken == {("epoch", "cal1"), ("refined", "pcal2")}
     entries = json.loads((tmp_path / "table1.json").read_text())
     assert [entry["theorem"] for entry in entries] == ["simple_block_Cal1", "PCal2_bound"]
@@ -151,6 +156,7 @@ def test_the_folder_and_the_contract(tmp_path):
         lists = [entry[name] for name in ("x", "mean", "spread")]
         assert {len(values) for values in lists} == {len(found.x)}
         assert entry["low"] <= entry["fitted"] <= entry["high"]
+    assert read_claims(tmp_path) == table
     assert entries[0]["ns_per_round"]
     assert entries[1]["ns_per_round"] is None
 
@@ -160,7 +166,7 @@ def test_a_run_that_was_interrupted_continues(tmp_path):
         pass
 
     def stop(progress):
-        if progress.cells >= 10:
+        if progress.tasks >= 10:
             raise StoppedError
 
     whole, broken = tmp_path / "whole", tmp_path / "broken"
@@ -170,7 +176,7 @@ def test_a_run_that_was_interrupted_continues(tmp_path):
     assert not (broken / "table1.json").exists()
     seen = []
     reproduce(broken, size=TINY, rows=SOME, workers=1, advance=seen.append)
-    assert seen[0].cells >= 10
+    assert seen[0].tasks >= 10
     assert (broken / "results.parquet").read_bytes() == (whole / "results.parquet").read_bytes()
     # A third time nothing is played or timed, and the table is the same to the byte.
     before = (broken / "table1.json").read_bytes()
@@ -179,17 +185,17 @@ def test_a_run_that_was_interrupted_continues(tmp_path):
 
 
 def test_only_what_is_missing_is_timed(tmp_path):
-    first = [Timing("epoch", "iid:mean=0.5", 100)]
+    first = [Task("epoch", "iid:mean=0.5", 100)]
     costs = time_rounds(first, tmp_path)
-    more = time_rounds([*first, Timing("zoom", "iid:mean=0.5", 100)], tmp_path)
+    more = time_rounds([*first, Task("zoom", "iid:mean=0.5", 100)], tmp_path)
     assert more[first[0]] == costs[first[0]]
     assert len(more) == 2
     with pytest.raises(ValueError, match="drawn beforehand"):
-        time_rounds([Timing("zoom", "contrarian", 100)], tmp_path)
+        time_rounds([Task("zoom", "contrarian", 100)], tmp_path)
 
 
 def test_pseudo_errors_are_measured_only_where_they_are_asked_for():
-    wanted = module.measures_by_forecaster(ROWS)
+    wanted = measures_by_forecaster(ROWS)
     assert wanted["epoch"] == ("cal1", "cal2")
     assert wanted["restarting:measure=l2,horizon=T"] == ("cal2",)
     assert wanted["refined:measure=pseudo_l2,deviation=C,horizon=T"] == ("cal2", "pcal2")

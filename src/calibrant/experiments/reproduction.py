@@ -1,4 +1,4 @@
-"""The paper's Table 1, measured: play every row, fit its growth, and let the numbers decide.
+"""The paper's Table 1, measured: run every row, fit its growth, and let the numbers decide.
 
 A row passes when the exponent fitted to its errors, with the claimed power of the logarithm, is
 at most the claimed one + 0.08. Where fewer than three of the sizes are large enough for the claim
@@ -7,31 +7,34 @@ to show, by a criterion that is computed beforehand, it is "not visible". Otherw
 
 from __future__ import annotations
 
-import json
 import os
+import statistics
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from calibrant._checks import Floats, check_choice
-from calibrant.experiments import results
-from calibrant.experiments.cells import Cell
-from calibrant.experiments.costs import Timing, time_rounds
+from calibrant.experiments.claims import FAILS, NOT_VISIBLE, PASSES, Claim, write_claims
 from calibrant.experiments.fits import envelope, fit_growth, slope
-from calibrant.experiments.sweep import Progress, sweep
+from calibrant.experiments.parquet import finished_in
+from calibrant.experiments.sweeps import Progress, sweep
 from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
+from calibrant.experiments.tasks import Identity, Task
 from calibrant.experiments.visibility import visible_sizes
 from calibrant.tables.atomic import replacing
+from calibrant.tables.frames import import_pyarrow
 
-__all__ = ["SIZES", "Measured", "Size", "reproduce"]
+__all__ = ["SIZES", "Size", "reproduce", "time_rounds"]
 
-#: The name of the table in its folder.
-NAME = "table1.json"
 #: How far above the claimed exponent a fitted one may be.
 MARGIN = 0.08
-PASSES, FAILS, NOT_VISIBLE = "passes", "fails", "not visible"
+#: The name of the file with what a round costs.
+COSTS = "costs.parquet"
+# How often each is timed.
+REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Size:
 
     Examples
     --------
-    >>> from calibrant.experiments.reproduce import SIZES
+    >>> from calibrant.experiments.reproduction import SIZES
     >>> SIZES["default"].horizons[-1], SIZES["default"].seeds
     (1000000, 8)
     """
@@ -82,70 +85,6 @@ SIZES = {
 }
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A row of Table 1 as it came out; the fields of an entry of ``table1.json``.
-
-    Attributes
-    ----------
-    error, claim, theorem, forecaster, axis, claimed_exponent, log_power
-        What is claimed.
-    world : str
-        The situation, and the worlds played in it.
-    fitted, low, high : float
-        The exponent in the worst of the worlds, and its bootstrap interval of 95 %.
-    plain : float
-        The exponent without any logarithm.
-    x, mean, spread : list
-        The sizes; the mean error in the worst world there, and its standard deviation over seeds.
-    counted : list of bool
-        The sizes at which the claim can show.
-    by_world : dict
-        The mean errors in each world.
-    over_lower_bound : float or None
-        The last mean, over a mean drawn uniformly, divided by the lower bound.
-    ns_per_round : list or None
-        Of `run`, by T.
-    cost_exponent, claimed_cost_exponent : float or None
-        How ns_per_round grows with T, and how the paper says it does.
-    verdict : {"passes", "fails", "not visible"}
-        What the numbers decide.
-    reason : str
-        Why.
-
-    Examples
-    --------
-    >>> from dataclasses import fields
-    >>> from calibrant.experiments.reproduce import Measured
-    >>> [field.name for field in fields(Measured)][:4]
-    ['error', 'world', 'claim', 'theorem']
-    """
-
-    error: str
-    world: str
-    claim: str
-    theorem: str
-    forecaster: str
-    axis: str
-    claimed_exponent: float
-    log_power: float
-    fitted: float
-    low: float
-    high: float
-    plain: float
-    x: list[int]
-    mean: list[float]
-    spread: list[float]
-    counted: list[bool]
-    by_world: dict[str, list[float]]
-    over_lower_bound: float | None
-    ns_per_round: list[float] | None
-    cost_exponent: float | None
-    claimed_cost_exponent: float | None
-    verdict: str
-    reason: str
-
-
 def reproduce(
     folder: str | os.PathLike[str],
     *,
@@ -155,10 +94,10 @@ def reproduce(
     workers: int | None = None,
     advance: Callable[[Progress], None] | None = None,
     timed: Callable[[int, int], None] | None = None,
-) -> list[Measured]:
+) -> list[Claim]:
     """Measure the rows of Table 1 and write them to ``folder/table1.json``.
 
-    First all cells are played, as `calibrant.experiments.sweep.sweep` does: a run that was
+    First all tasks are run, as `calibrant.experiments.sweep` does: a run that was
     interrupted continues, and the same size gives the same errors. Then, while nothing else
     runs, the rounds are timed, into ``folder/costs.parquet``.
 
@@ -171,14 +110,14 @@ def reproduce(
     rows : sequence of Row
         Which claims.
     engine, workers, advance
-        See `calibrant.experiments.sweep.sweep`.
+        See `calibrant.experiments.sweep`.
     timed : callable, optional
         Called with the number of rounds that were timed and of all that will be.
 
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.experiments.reproduce import Size, reproduce
+    >>> from calibrant.experiments import Size, reproduce
     >>> from calibrant.experiments.table1 import ROWS
     >>> tiny = Size((100, 200, 400), 400, (5, 10, 20), (2, 4, 8), 2)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -186,58 +125,30 @@ def reproduce(
     >>> row.theorem, row.x, row.verdict in ("passes", "fails")
     ('simple_block_Cal1', [100, 200, 400], True)
     """
-    size = sized(size)
-    play_rows(folder, size, rows, engine=engine, workers=workers, advance=advance)
-    return tabulate(folder, size, rows, timed=timed)
-
-
-def sized(size: str | Size) -> Size:
-    """Return the size that a name stands for."""
-    return size if isinstance(size, Size) else SIZES[check_choice("size", size, tuple(SIZES))]
-
-
-def play_rows(
-    folder: str | os.PathLike[str],
-    size: Size,
-    rows: Sequence[Row] = ROWS,
-    *,
-    engine: str = "local",
-    workers: int | None = None,
-    advance: Callable[[Progress], None] | None = None,
-) -> None:
-    """Play the cells of all rows: the part that takes long, and can be interrupted."""
+    if not isinstance(size, Size):
+        size = SIZES[check_choice("size", size, tuple(SIZES))]
     wanted = measures_by_forecaster(rows)
-    cells = [cell for row in rows for cell in cells_of(row, size)]
     sweep(
-        cells, folder, measures=lambda cell: wanted[cell.forecaster],
+        [task for row in rows for task in tasks_of(row, size)], folder,
+        measures=lambda task: wanted[task.forecaster],
         engine=engine, workers=workers, advance=advance,
     )  # fmt: skip
-
-
-def tabulate(
-    folder: str | os.PathLike[str],
-    size: Size,
-    rows: Sequence[Row] = ROWS,
-    *,
-    timed: Callable[[int, int], None] | None = None,
-) -> list[Measured]:
-    """Time the rounds, fit what was played, and write the table."""
-    costs = measure_costs(rows, size, folder, timed)
+    along_t = [row for row in rows if row.cost_exponent is not None]
+    timings = [task for row in along_t for task in timings_of(row, size)]
+    costs = time_rounds(timings, folder, timed=timed)
     errors = errors_of(rows, size, Path(folder))
     table = [measured(row, size, errors[row], costs) for row in rows]
-    with replacing(Path(folder) / NAME) as file:
-        text = json.dumps([asdict(each) for each in table], indent=1, ensure_ascii=False)
-        file.write(text.encode() + b"\n")
+    write_claims(folder, table)
     return table
 
 
-def cells_of(row: Row, size: Size) -> Iterator[Cell]:
-    """Return the cells of a row, by world, size and seed."""
+def tasks_of(row: Row, size: Size) -> Iterator[Task]:
+    """Return the tasks of a row, by world, size and seed."""
     for world in row.worlds:
         for x in size.along(row.axis):
             rounds = x if row.axis == "T" else size.rounds
             for seed in range(size.seeds):
-                yield Cell(row.forecaster, world.stream(x, rounds), rounds, seed)
+                yield Task(row.forecaster, world.stream(x, rounds), rounds, seed)
 
 
 def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
@@ -250,24 +161,23 @@ def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
 
 def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats]:
     """Return the errors of each row, by world, size and seed, from a finished sweep."""
-    finished, identify = results.finished_in(folder), results.Identifier()
-    wanted = measures_by_forecaster(rows)
+    finished, wanted = finished_in(folder), measures_by_forecaster(rows)
     errors = {}
     for row in rows:
         values = [
-            finished[identify(cell, wanted[cell.forecaster])][row.measure]
-            for cell in cells_of(row, size)
+            finished[Identity.of(task, wanted[task.forecaster])].values[row.measure]
+            for task in tasks_of(row, size)
         ]
         shape = (len(row.worlds), len(size.along(row.axis)), size.seeds)
         errors[row] = np.array(values).reshape(shape)
     return errors
 
 
-def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -> Measured:
+def measured(row: Row, size: Size, errors: Floats, costs: dict[Task, float]) -> Claim:
     """Return a row with its fit, its cost and its verdict."""
     x, means = size.along(row.axis), envelope(errors)
     visible = visible_sizes(row, x, means.tolist(), rounds=size.rounds, seeds=size.seeds)
-    # Too few sizes for a verdict still give a figure to look at, over all of them.
+    # Too few sizes for a verdict still give an exponent to look at, over all of them.
     counted = np.array(visible.sizes if visible.enough else [True] * len(x))
     chosen = np.array(x, dtype=np.float64)[counted]
     fit = fit_growth(chosen.tolist(), errors[:, counted], log_power=row.log_power)
@@ -276,9 +186,9 @@ def measured(row: Row, size: Size, errors: Floats, costs: dict[Timing, float]) -
     verdict, reason = judge(fit.exponent, row.exponent, visible.why, visible.enough)
     ns = None
     if row.cost_exponent is not None:
-        ns = [costs[timing] for timing in timings_of(row, size)]
+        ns = [costs[task] for task in timings_of(row, size)]
     names = ", ".join(world.name for world in row.worlds)
-    return Measured(
+    return Claim(
         error=row.error,
         world=f"{row.situation} ({names})",
         claim=row.claim,
@@ -312,7 +222,7 @@ def judge(fitted: float, claimed: float, why: str | None, enough: bool) -> tuple
 
     Examples
     --------
-    >>> from calibrant.experiments.reproduce import judge
+    >>> from calibrant.experiments.reproduction import judge
     >>> judge(0.55, 0.5, None, True)
     ('passes', '0.55 is at most 0.50 + 0.08.')
     >>> judge(0.6, 0.5, None, True)
@@ -345,27 +255,86 @@ def over_lower_bound(row: Row, T: int, errors: Floats) -> float | None:
     return error / (2 * floor if row.error == "PKLCal" else floor)
 
 
-def timings_of(row: Row, size: Size) -> list[Timing]:
+def timings_of(row: Row, size: Size) -> list[Task]:
     """Return what is timed for a row: its first world, at every T."""
-    return [Timing(row.forecaster, row.worlds[0].stream(T, T), T) for T in size.horizons]
+    return [Task(row.forecaster, row.worlds[0].stream(T, T), T) for T in size.horizons]
 
 
-def measure_costs(
-    rows: Iterable[Row],
-    size: Size,
+def time_rounds(
+    tasks: Iterable[Task],
     folder: str | os.PathLike[str],
-    timed: Callable[[int, int], None] | None,
-) -> dict[Timing, float]:
-    """Time the rows along T."""
-    wanted = dict.fromkeys(
-        timing for row in rows if row.cost_exponent is not None for timing in timings_of(row, size)
-    )
-    total, done = sum(timing.rounds for timing in wanted), 0
+    *,
+    timed: Callable[[int, int], None] | None = None,
+) -> dict[Task, float]:
+    """Return ns a round of each, the median of five runs; keep them in ``folder/costs.parquet``.
 
-    def advance(rounds: int) -> None:
-        nonlocal done
-        done += rounds
+    What the file already has is not timed again. Adversaries cannot be timed apart from the
+    forecaster, so a stream must be one that is drawn beforehand.
+
+    Parameters
+    ----------
+    tasks : iterable of Task
+        What to time, each with seed 0; the runs of a forecaster have seeds of their own.
+    folder : path
+        Where the file is, an existing folder.
+    timed : callable, optional
+        Called with the number of rounds that were timed and of all that will be.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from calibrant.experiments import Task
+    >>> from calibrant.experiments.reproduction import time_rounds
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     costs = time_rounds([Task("zoom", "iid:mean=0.5", 1000)], folder)
+    >>> [cost > 1 for cost in costs.values()]
+    [True]
+    """
+    path = Path(folder) / COSTS
+    costs, wanted, done = _read_costs(path), dict.fromkeys(tasks), 0
+    for task in wanted:
+        if task not in costs:
+            costs[task] = _nanoseconds(task)
+            _write_costs(path, costs)
+        done += task.rounds
         if timed is not None:
-            timed(done, total)
+            timed(done, sum(each.rounds for each in wanted))
+    return costs
 
-    return time_rounds(wanted, folder, advance=advance)
+
+def _nanoseconds(task: Task) -> float:
+    source = task.source()
+    if source.outcomes is None:
+        raise ValueError(f"stream {task.stream!r} must be drawn beforehand to be timed")
+    taken = []
+    for seed in range(REPEATS):
+        forecaster = replace(task, seed=seed).make_forecaster(source.deviation)
+        started = time.perf_counter_ns()
+        forecaster.run(source.outcomes)
+        taken.append((time.perf_counter_ns() - started) / task.rounds)
+    return statistics.median(taken)
+
+
+def _read_costs(path: Path) -> dict[Task, float]:
+    if not path.exists():
+        return {}
+    _, parquet = import_pyarrow()
+    rows = parquet.read_table(path).to_pylist()
+    return {
+        Task(row["forecaster"], row["stream"], row["rounds"]): row["ns_per_round"] for row in rows
+    }
+
+
+def _write_costs(path: Path, costs: dict[Task, float]) -> None:
+    arrow, parquet = import_pyarrow()
+    rows = [
+        {
+            "forecaster": t.forecaster,
+            "stream": t.stream,
+            "rounds": t.rounds,
+            "ns_per_round": costs[t],
+        }
+        for t in sorted(costs)
+    ]
+    with replacing(path) as file:
+        parquet.write_table(arrow.Table.from_pylist(rows), file)

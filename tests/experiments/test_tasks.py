@@ -1,29 +1,29 @@
-"""Cells: what they name, what they are measured by, and that a seed decides everything."""
+"""Tasks: what they name, what they are measured by, and that a seed decides everything."""
 
 import numpy as np
 import pytest
 
 from calibrant import Interval, Refined, Zoom, measures
-from calibrant.experiments.cells import MEASURES, Cell, plan, play
+from calibrant.experiments import TASK_MEASURES, Result, Task, measure_task, plan, tasks
+from calibrant.experiments.tasks import Identity
 from calibrant.forecasters.named import FORECASTERS, make, parameters
 from calibrant.forecasters.rivals import FosterHart
-from calibrant.streams import FAMILIES, Chaser, load, named
-from calibrant.streams import play as play_game
+from calibrant.streams import FAMILIES, Chaser, load, named, play
 
 STREAMS = ("drift", "piecewise:segments=3", "greedy:norm=l2", "chaser", "quakes6h")
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_the_measures_of_a_cell_are_those_of_its_rounds(stream):
+def test_the_measures_of_a_task_are_those_of_its_rounds(stream):
     """Each measure once more, by its own function, on the same rounds."""
-    cell = Cell("refined", stream, 300, seed=5)
-    values = play(cell, MEASURES)
+    result = measure_task(Task("refined", stream, 300, seed=5), TASK_MEASURES)
+    values = result.values
     forecaster = Refined(seed=5)
     source = named.find(stream, rounds=300, seed=5)
     if source.adversary is None:
         outcomes, predictions = source.outcomes, forecaster.run(source.outcomes)
     else:
-        game = play_game(forecaster, source.adversary, 300)
+        game = play(forecaster, source.adversary, 300)
         outcomes, predictions = game.outcomes, game.predictions
     _, distributions = Refined(seed=5).trace(outcomes)
     for name in ("cal1", "cal2", "klcal", "ece", "brier", "log_loss", "smece"):
@@ -34,32 +34,33 @@ def test_the_measures_of_a_cell_are_those_of_its_rounds(stream):
     assert values["pklcal"] == pytest.approx(measures.pklcal(distributions, outcomes), rel=1e-9)
     assert values["points"] == len(np.unique(predictions))
     if stream in ("drift", "piecewise:segments=3"):
-        assert values["deviation"] == source.deviation > 0
-        assert values["segments"] == source.segments
+        assert result.deviation == source.deviation > 0
+        assert result.segments == source.segments
     else:
-        assert not {"deviation", "segments"} & values.keys()
+        assert result.deviation is result.segments is None
+    assert values.keys() == set(TASK_MEASURES)
 
 
 def test_pseudo_errors_do_not_depend_on_how_many_rounds_are_held_at_a_time(monkeypatch):
-    cell = Cell("swap:intervals=7", "drift", 1000, seed=1)
-    whole = play(cell, ["pcal2", "pklcal"])
-    monkeypatch.setattr("calibrant.experiments.cells.CHUNK", 64)
-    assert play(cell, ["pcal2", "pklcal"]) == whole
+    task = Task("swap:intervals=7", "drift", 1000, seed=1)
+    whole = measure_task(task, ["pcal2", "pklcal"])
+    monkeypatch.setattr("calibrant.experiments.tasks.CHUNK", 64)
+    assert measure_task(task, ["pcal2", "pklcal"]) == whole
 
 
 def test_two_forecasters_with_a_seed_see_the_same_outcomes():
     for stream in ("iid:mean=0.3", "random_walk", "corrupted:budget=T/10,shape=burst"):
         first = named.find(stream, rounds=500, seed=3).outcomes
-        play(Cell("zoom", "drift", 100, seed=9))  # something in between
+        measure_task(Task("zoom", "drift", 100, seed=9))  # something in between
         assert np.array_equal(first, named.find(stream, rounds=500, seed=3).outcomes)
         assert not np.array_equal(first, named.find(stream, rounds=500, seed=4).outcomes)
     family = FAMILIES["corrupted"](500, budget=50.0, shape="burst", seed=3)
     assert np.array_equal(first, family.outcomes)
 
 
-def test_an_adversary_has_the_seed_of_its_cell():
-    values = play(Cell("zoom", "chaser:step=0.01", 400, seed=6), ["cal1"])
-    game = play_game(Zoom(seed=6), Chaser(0.01, seed=6), 400)
+def test_an_adversary_has_the_seed_of_its_task():
+    values = measure_task(Task("zoom", "chaser:step=0.01", 400, seed=6), ["cal1"]).values
+    game = play(Zoom(seed=6), Chaser(0.01, seed=6), 400)
     assert values["cal1"] == pytest.approx(measures.cal1(game.predictions, game.outcomes))
 
 
@@ -148,10 +149,10 @@ def test_files_are_known_by_their_content(tmp_path):
 
 def test_a_plan_plays_a_short_stream_whole_and_once():
     most = len(load("quakes6h"))
-    cells = plan(["zoom"], ["quakes6h", "drift"], [100, 10**5, 10**6], seeds=2)
-    assert sorted({cell.rounds for cell in cells if cell.stream == "quakes6h"}) == [100, most]
-    assert sorted({cell.rounds for cell in cells if cell.stream == "drift"}) == [100, 10**5, 10**6]
-    assert len(cells) == len(set(cells)) == 2 * 2 + 3 * 2
+    tasks = plan(["zoom"], ["quakes6h", "drift"], [100, 10**5, 10**6], seeds=2)
+    assert sorted({task.rounds for task in tasks if task.stream == "quakes6h"}) == [100, most]
+    assert sorted({task.rounds for task in tasks if task.stream == "drift"}) == [100, 10**5, 10**6]
+    assert len(tasks) == len(set(tasks)) == 2 * 2 + 3 * 2
 
 
 @pytest.mark.parametrize(
@@ -169,10 +170,34 @@ def test_an_empty_plan_is_refused(arguments, word):
         plan(*arguments)
 
 
-def test_a_cell_checks_its_numbers():
+def test_a_task_checks_its_numbers():
     with pytest.raises(ValueError, match="rounds must be an integer"):
-        Cell("zoom", "drift", 0)
+        Task("zoom", "drift", 0)
     with pytest.raises(ValueError, match="seed must be an integer"):
-        Cell("zoom", "drift", 10, seed=-1)
+        Task("zoom", "drift", 10, seed=-1)
     with pytest.raises(ValueError, match="measures must be one of"):
-        play(Cell("zoom", "drift", 10), ["cal3"])
+        measure_task(Task("zoom", "drift", 10), ["cal3"])
+
+
+def test_a_measure_that_is_no_number_is_an_error(monkeypatch):
+    monkeypatch.setitem(tasks.SMOOTH, "smece", lambda *_: float("nan"))
+    with pytest.raises(ValueError, match="smece is not a number"):
+        measure_task(Task("zoom", "drift", 10), ["cal1", "smece"])
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("iid:mean=.50", "iid:mean=0.5"),
+        (
+            "piecewise:random_lengths=TRUE, levels=.2/0.80",
+            "piecewise:levels=0.2/0.8,random_lengths=true",
+        ),
+        ("corrupted:shape=burst,budget=T/10", "corrupted:budget=T/10,shape=burst"),
+        ("seattle_rain", "seattle_rain"),
+    ],
+)
+def test_specs_that_mean_the_same_have_one_identity(written, plain):
+    one, other = (Task("zoom", stream, 100) for stream in (written, plain))
+    assert Identity.of(one, ["cal1", "cal1"]) == Identity.of(other, ["cal1"])
+    assert Result.of(one, {}).task == other
