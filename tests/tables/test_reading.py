@@ -91,7 +91,9 @@ def test_every_data_frame_gives_the_same_table(frame):
 
 
 @pytest.mark.parametrize(
-    "data", [CSV.encode(), JSONL.encode(), gzip.compress(CSV.encode()), parquet_bytes()]
+    "data",
+    [CSV.encode(), JSONL.encode(), gzip.compress(CSV.encode()), parquet_bytes()],
+    ids=["csv", "jsonl", "gzip", "parquet"],
 )
 def test_standard_input(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
