@@ -1,11 +1,11 @@
 """Forecasters by name, with parameters: ``zoom``, ``foster-hart:gaps=46``, ``interval:horizon=T``.
 
 Every class that `calibrant.forecasters` and `calibrant.forecasters.rivals` export has a name, made
-from its own: `FosterHart` is ``foster-hart``. Parameters are those of its constructor or of its
-other ways to be made, `FosterHart.for_horizon` and `Interval.for_deviation`, whichever takes them
-all. A way that is not for something has a name to itself: `Epoch.kl` is ``epoch-kl``. A number may
-be a formula of T, the number of rounds, or C, the deviation of the stream: ``T``, ``T/10``,
-``T^0.5``, ``2*C``.
+from its own: `FosterHart` is ``foster-hart``. Parameters are those of the class or of one of its
+classmethods `for_...`, such as `FosterHart.for_horizon` and `Interval.for_deviation`: whichever
+takes them all makes the forecaster. Any other classmethod has a name of its own: `Epoch.kl` is
+``epoch-kl``. A number may be a formula of T, the number of rounds, or C, the deviation of the
+stream: ``T``, ``T/10``, ``T^0.5``, ``2*C``.
 """
 
 from __future__ import annotations
@@ -31,20 +31,22 @@ def _named(package: object) -> Iterator[tuple[str, Sequence[Maker]]]:
         if not (inspect.isclass(cls) and issubclass(cls, Forecaster)) or cls is Forecaster:
             continue
         name = re.sub(r"(?<=[a-z])(?=[A-Z\d])|(?<=\d)(?=[A-Z])", "-", cls.__name__).lower()
-        others = {
-            word: maker
-            for word, maker in inspect.getmembers(cls, inspect.ismethod)
-            if not word.startswith("_") and not hasattr(Forecaster, word)
-        }
-        yield name, (cls, *(way for word, way in others.items() if word.startswith("for_")))
-        for word, way in others.items():
-            if not word.startswith("for_"):
-                yield f"{name}-{word.replace('_', '-')}", (way,)
+        makers: list[Maker] = [cls]
+        variants: dict[str, Sequence[Maker]] = {}
+        for word, maker in inspect.getmembers(cls, inspect.ismethod):
+            if word.startswith("_") or hasattr(Forecaster, word):
+                continue
+            if word.startswith("for_"):
+                makers.append(maker)
+            else:
+                variants[f"{name}-{word.replace('_', '-')}"] = [maker]
+        yield name, makers
+        yield from variants.items()
 
 
 #: The rivals among `FORECASTERS`.
 RIVALS: dict[str, Sequence[Maker]] = dict(_named(rivals))
-#: Every forecaster that a user can name, and the ways to make it.
+#: Every forecaster that a user can name, and what makes it.
 FORECASTERS: dict[str, Sequence[Maker]] = {**dict(_named(forecasters)), **RIVALS}
 
 
