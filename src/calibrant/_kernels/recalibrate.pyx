@@ -71,8 +71,8 @@ cdef class RecalibrateKernel:
     cdef bint _open               # does a prediction without an id wait for its outcome?
     cdef bint _running            # is a thread inside `run`, with the GIL released?
     cdef Begun current            # that prediction
-    cdef View view                # what the experts said of view.s when view_age outcomes were
-    cdef int64_t view_age         # learned; kept because the outcome mostly comes next
+    cdef View view                # what the experts last said: mostly, its outcome comes next
+    cdef int64_t view_age         # how many outcomes were learned before that; -1 if out of date
 
     def __cinit__(self, *args, **kwargs):
         sharp_start(&self.sharp)

@@ -54,6 +54,15 @@ class Inputs:
         """Return scores and what happened."""
         return self.make(kind, rounds, np.random.default_rng([seed, rounds]))
 
+    def more(self, t: int) -> dict[str, Any]:
+        """Return the further arguments of round t."""
+        return {name: value(t) for name, value in self.further.items()}
+
+    def lists(self, start: int, stop: int) -> dict[str, list[Any]]:
+        """Return the further arguments of some rounds, as `run` takes them."""
+        rounds = range(start, stop)
+        return {name: [value(t) for t in rounds] for name, value in self.further.items()}
+
 
 def chances(kind: str, scores: Array) -> Array:
     """Return the probabilities that honest scores of a kind stand for."""

@@ -102,7 +102,6 @@ def check_capacity(subject: Subject) -> None:
     for t in range(4):
         rounds.update(recalibrator, t, id=t)
         rounds.predict(recalibrator, t, id=t + 3)
-    rounds.update(recalibrator, 3, id=3)
     with refusal("an id that finished four outcomes ago where capacity=3"):
         rounds.update(recalibrator, 0, id=0)
     for bad in (0, *BAD_COUNTS):

@@ -174,7 +174,7 @@ def check_looking(subject: Subject) -> None:
     rounds = subject.stream("switching", 100, 10)
     looking, expected = subject.make(), rounds.play(subject.make())
     for t in range(len(rounds)):
-        more = {name: value(t) for name, value in rounds.further.items()}
+        more = subject.inputs.more(t)
         before = subject.state_of(looking)
         mean = np.asarray(looking.expected(rounds.scores[t], **more))
         require(((mean >= 0) & (mean <= 1)).all(), f"expected() is {mean} in round {t}")
@@ -270,7 +270,7 @@ def require_refused(subject: Subject, calls: Iterable[Call]) -> None:
 
 def check_bad_scores(subject: Subject) -> None:
     """A bad score raises ValueError, and nothing changes."""
-    more = {name: value(0) for name, value in subject.inputs.further.items()}
+    more = subject.inputs.more(0)
     calls: list[Call] = []
     for bad in subject.inputs.bad_scores:
         calls += [("predict", (bad,), more), ("predict", (bad,), {"id": "new", **more})]
@@ -289,7 +289,7 @@ def check_bad_outcomes(subject: Subject) -> None:
 def check_bad_ids(subject: Subject) -> None:
     """What is neither text nor an integer that can be saved is no id."""
     rounds = subject.stream("honest", 2, 15)
-    more = {name: value(0) for name, value in rounds.further.items()}
+    more = subject.inputs.more(0)
     score, outcome = rounds.scores[0], rounds.outcomes[0]
     calls: list[Call] = [("predict", (score,), {"id": bad, **more}) for bad in BAD_IDS]
     require_refused(subject, [*calls, *(("update", (outcome,), {"id": bad}) for bad in BAD_IDS)])
@@ -299,7 +299,7 @@ def check_bad_batches(subject: Subject) -> None:
     """A batch with one bad value, or of another shape or length, is refused whole."""
     rounds = subject.stream("honest", 2, 15)
     scores, outcomes = rounds.scores.tolist(), rounds.outcomes.tolist()
-    more = {name: [value(0), value(1)] for name, value in rounds.further.items()}
+    more = subject.inputs.lists(0, 2)
     pairs = [
         *(([scores[0], bad], outcomes) for bad in subject.inputs.bad_scores),
         *((scores, [outcomes[0], bad]) for bad in subject.inputs.bad_outcomes),
@@ -316,7 +316,7 @@ def check_input_as_people_have_it(subject: Subject) -> None:
     """Lists, strided and read-only arrays mean the same."""
     rounds = subject.stream("honest", 100, 15)
     expected = rounds.run(subject.make())
-    lists = {name: [value(t) for t in range(100)] for name, value in rounds.further.items()}
+    more = subject.inputs.lists(0, 100)
     frozen = rounds.scores.copy(), rounds.outcomes.copy()
     for each in frozen:
         each.flags.writeable = False
@@ -325,7 +325,7 @@ def check_input_as_people_have_it(subject: Subject) -> None:
         ("lists", [each.tolist() for each in frozen]), ("read-only arrays", frozen),
         ("strided arrays", strided),
     ):  # fmt: skip
-        predictions = subject.make().run(*given, **lists)
+        predictions = subject.make().run(*given, **more)
         require(np.array_equal(predictions, expected), f"{what} give other predictions")
 
 

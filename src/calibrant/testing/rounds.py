@@ -39,15 +39,14 @@ class Rounds:
     """Scores and what happened, with the further arguments of each round."""
 
     def __init__(self, scores: Array, outcomes: Array, inputs: Inputs) -> None:
-        self.scores, self.outcomes, self.further = scores, outcomes, inputs.further
+        self.scores, self.outcomes, self.inputs = scores, outcomes, inputs
 
     def __len__(self) -> int:
         return len(self.scores)
 
     def predict(self, recalibrator: Any, t: int, **id_: Any) -> Any:
         """Ask for the prediction of round t."""
-        more = {name: value(t) for name, value in self.further.items()}
-        return recalibrator.predict(self.scores[t], **id_, **more)
+        return recalibrator.predict(self.scores[t], **id_, **self.inputs.more(t))
 
     def update(self, recalibrator: Any, t: int, **id_: Any) -> None:
         """Tell what happened in round t."""
@@ -74,12 +73,9 @@ class Rounds:
     def run(self, recalibrator: Any, start: int = 0, stop: int | None = None) -> Array:
         """Play rounds in one call."""
         stop = len(self) if stop is None else stop
-        more = {
-            name: [value(t) for t in range(start, stop)] for name, value in self.further.items()
-        }
-        predictions: Array = recalibrator.run(
-            self.scores[start:stop], self.outcomes[start:stop], **more
-        )
+        part = slice(start, stop)
+        more = self.inputs.lists(start, stop)
+        predictions: Array = recalibrator.run(self.scores[part], self.outcomes[part], **more)
         return predictions
 
     def other_outcome(self, t: int) -> Any:

@@ -304,7 +304,8 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             )
         if name == "predict_proba":
             scores = scores[:, 1 if scores.shape[1] == 2 else 0 :].clip(0.0, 1.0)
-        scores = scores.reshape(len(scores), -1)
+        else:
+            scores = scores.reshape(len(scores), -1)
         if scores.shape[1] != _columns(classes):  # such as those of pairs of classes
             raise ValueError(
                 f"the estimator must give one score a class, {_columns(classes)} a row, "
