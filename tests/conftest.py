@@ -1,8 +1,14 @@
 """How the tests are shared out among processes, when there are several."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+# GNU readline, in the process that starts the others, tells them how wide its terminal is; rich
+# would believe it before a test can say otherwise.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
 
 #: Fixtures that take seconds: the tests that use one stay in one process, so it is made once.
 SHARED = ("swept", "wheel", "cluster", "undisturbed")
