@@ -28,7 +28,7 @@ from benchmarks.tables import table
 from benchmarks.worlds import WORLDS
 from calibrant import Refined
 from calibrant._checks import Floats, as_unit_series, check_integer
-from calibrant.certificates import MEASURES, Coefficients, form
+from calibrant.certificates import CERTIFIED_MEASURES, Coefficients, form
 from calibrant.tables.atomic import replacing
 
 #: What is taken off the error before its maximum: a multiple of log2(n + 1).
@@ -67,7 +67,7 @@ def plan_steady(runs: int, rounds: int) -> list[Batch]:
     """Return the stationary batches: where the error is largest, most runs and the longest."""
     return [
         Batch(measure, "steady", mean, 0.0, length, count)
-        for measure in MEASURES
+        for measure in CERTIFIED_MEASURES
         for mean, length, count in (
             (0.5, rounds, runs),
             (0.5, 10 * rounds, runs // 10),
@@ -81,7 +81,7 @@ def plan_drifting(runs: int, rounds: int) -> list[Batch]:
     """Return the batches with a deviation: every world at every power of 8 up to half of n."""
     return [
         Batch(measure, world, 0.5, 8.0**k, length, max(FEWEST_RUNS, runs // 10))
-        for measure in MEASURES
+        for measure in CERTIFIED_MEASURES
         for length in (rounds // 10, rounds)
         for k in range(1, 6)
         if 8**k <= length / 2
@@ -183,7 +183,7 @@ def round_up(value: float, step: float) -> float:
 def fit_steady(batches: Sequence[Batch], numbers: Sequence[Sequence[float]]) -> dict[str, Any]:
     """Return the row of each measure, as far as stationary worlds decide it."""
     rows: dict[str, Any] = {}
-    for measure in MEASURES:
+    for measure in CERTIFIED_MEASURES:
         quantiles: dict[str, float] = {}
         for level in LEVELS:
             bounds = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_rounds, distinct_of
+from calibrant.measures.rounds import Counts, Floats, as_rounds, distinct_of
 
 
 def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -30,12 +30,7 @@ def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
 def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the l2 calibration error, the sum over distinct predictions of n (rho - p)^2.
 
-    A sum in [0, T], see `cal1`; ``cal1 <= sqrt(T * cal2)``.
-
-    Parameters
-    ----------
-    predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1]; an outcome may be fractional.
+    A sum in [0, T], of the same arguments as `cal1`; ``cal1 <= sqrt(T * cal2)``.
 
     Examples
     --------
@@ -43,19 +38,15 @@ def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     0.0625
     """
     distinct = distinct_of(*as_rounds(predictions, outcomes))
-    return float((distinct.residual**2 / distinct.rounds).sum())
+    return float((distinct.residual**2 / distinct.count).sum())
 
 
 def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the KL calibration error, the sum over distinct predictions of n KL(rho, p).
 
-    A sum in [0, inf], in nats, see `cal1`. It is infinite exactly when something predicted with
-    probability 0 happened in part or in full. By Pinsker's inequality ``2 * cal2 <= klcal``.
-
-    Parameters
-    ----------
-    predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1]; an outcome may be fractional.
+    A sum in [0, inf], in nats, of the same arguments as `cal1`. It is infinite exactly when an
+    outcome that was given probability 0 happened, in part or in full. By Pinsker's inequality
+    ``2 * cal2 <= klcal``.
 
     Examples
     --------
@@ -64,25 +55,26 @@ def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> klcal([0.0], [1])
     inf
     """
-    return float(kl_terms(*distinct_of(*as_rounds(predictions, outcomes))).sum())
+    distinct = distinct_of(*as_rounds(predictions, outcomes))
+    return float(kl_terms(distinct.prediction, distinct.count, distinct.total).sum())
 
 
-def kl_terms(prediction: Floats, count: Floats, total: Floats) -> Floats:
+def kl_terms(prediction: Floats, count: Counts, total: Floats) -> Floats:
     """Return n KL(rho, p) of each distinct prediction."""
     residual = total - count * prediction
     happened = _share_terms(total, count, prediction, residual)
     failed = _share_terms(count - total, count, 1.0 - prediction, -residual)
-    # KL is never negative; rounding may say otherwise by a hair where rho = p.
+    # KL is never negative; where rho = p, rounding can make it so.
     return np.maximum(happened + failed, 0.0)
 
 
-def _share_terms(share: Floats, count: Floats, probability: Floats, residual: Floats) -> Floats:
-    """Return share * log(share / (n p)), 0 where nothing has that share, inf where p = 0."""
+def _share_terms(share: Floats, count: Counts, probability: Floats, residual: Floats) -> Floats:
+    """Return share * log(share / (n p)): 0 where the share is 0, else inf where p = 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         excess = residual / (count * probability)
         near = np.abs(excess) < 0.5
-        # log1p keeps the digits that the quotient loses near 1, and the difference of logarithms
-        # those that it loses to underflow.
+        # Near 1 the logarithm of the quotient loses digits, which log1p keeps; far from 1 the
+        # quotient may underflow, which a difference of logarithms does not.
         ratio = np.where(
             near,
             np.log1p(np.where(near, excess, 0.0)),

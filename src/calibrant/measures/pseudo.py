@@ -1,4 +1,4 @@
-"""Pseudo calibration errors: of the distributions predicted from, whatever was drawn."""
+"""Pseudo calibration errors: those of the distributions that predictions are drawn from."""
 
 from __future__ import annotations
 
@@ -37,15 +37,8 @@ def pcal2(distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLike
 def pklcal(distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLike) -> float:
     """Return the pseudo KL calibration error, the sum over rounds of E[KL(rho_p, p)], p ~ P_t.
 
-    See `pcal2` for rho_p. It is `klcal` with probabilities in place of counts: a sum in
-    [0, inf], in nats, and ``2 * pcal2 <= pklcal``.
-
-    Parameters
-    ----------
-    distributions : Distributions, or iterable of (points, weights) pairs
-        What each round's prediction was drawn from; T rounds.
-    outcomes : array_like of shape (T,)
-        Numbers in [0, 1].
+    It is `klcal` with probabilities in place of counts: a sum in [0, inf], in nats, and
+    ``2 * pcal2 <= pklcal``. See `pcal2` for rho_p and for the arguments.
 
     Examples
     --------
@@ -58,7 +51,7 @@ def pklcal(distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLik
 def _errors(
     distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLike
 ) -> tuple[float, float, float]:
-    """Tally every point with its probability as its mass: a step a point."""
+    """Return the three errors, with the probability of every point as its count."""
     if not isinstance(distributions, Distributions):
         distributions = Distributions.from_pairs(distributions)
     y = as_unit_series(outcomes, "outcomes")
