@@ -74,7 +74,7 @@ class Decomposition(NamedTuple):
 
 
 def murphy(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposition:
-    """Split the Brier loss by distinct prediction, exactly.
+    """Split the Brier score by distinct prediction, exactly.
 
     Reliability is ``cal2 / T``, resolution the variance of rho (the mean outcome of a prediction)
     over rounds, uncertainty the variance of the outcomes: m (1 - m) for outcomes of 0 and 1 with

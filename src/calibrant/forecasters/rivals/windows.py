@@ -13,7 +13,7 @@ class RunningMean(Forecaster, RunningMeanKernel):
 
     Laplace's rule of succession keeps the first predictions away from 0 and 1. Almost no
     prediction is made twice, so its exact calibration errors are those of single outcomes and say
-    little; compare its binned error and its Brier loss.
+    little; compare its binned error and its Brier score.
 
     Parameters
     ----------
