@@ -135,7 +135,7 @@ def uniform(
     Parameters
     ----------
     intervals : int
-        Number of intervals, at least 1. Fewer are made where floats cannot tell them apart.
+        Number of intervals, at least 1. Fewer are made where floats are too coarse for them.
     low, high : float, optional
         Ends of the domain; all of it by default.
     domain : {"p", "theta"}, default "p"

@@ -7,7 +7,7 @@ U(n, 0) says that the world changed; `Restarting` acts on it. There are two sets
 
 `certificate` gives the bound, and `coefficients` the numbers that it is made of. `form.py` has its
 formula and reads the measured numbers. `lemmas.py`, then `proofs.py`, derive the paper's constants:
-each docstring is a chain of inequalities, and its function returns what stands at the end.
+each docstring is a chain of inequalities, and its function returns the last bound.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def certificate(
 ) -> float:
     """Return U(n, C), the error that a world of deviation C explains after n rounds.
 
-    A fresh `Refined` that was told C, with the same constants, passes it with probability at most
+    A fresh `Refined` that was given C, with the same constants, passes it with probability at most
     delta. The error is the sum over the forecaster's epochs of the error of each, which is never
     less than the error of all rounds together.
 
@@ -98,7 +98,7 @@ def certificate(
     in Non-Stationary Environments*, with constants that `calibrant.certificates.proofs` derives
     step by step. They hold for all n up to the horizon at once. They are large: for l1 and l2 the
     trivial bound, that n rounds cannot cost more than n, is the smaller one at any real length, and
-    then it is returned. ``"paper"`` needs the horizon that the forecaster was told.
+    then it is returned. ``"paper"`` needs the horizon that the forecaster was given.
 
     Measured, for ``"tuned"``: the part without C lies above 95 % confidence bounds of how large
     the error gets, at any n up to 10^5 (in some runs up to 10^6), in stationary worlds of mean 0.5,

@@ -1,8 +1,8 @@
 """The lemmas under the paper's theorems, with their constants.
 
 The paper leaves every constant open. Here each is followed through the proof: a docstring is a
-chain of inequalities, and the function returns what stands at its end, so that a test can hold it
-against a simulation.
+chain of inequalities, and the function returns the last bound, so that a test can compare it with a
+simulation.
 
 Symbols: T, the horizon, at least 10^4; delta, the failure probability; iota = ln(T/delta), hence
 iota >= 9.2 and iota >= ln T; s, the rounds of an epoch; q_t, the mean of outcome t; p*, the value

@@ -1,6 +1,6 @@
 """The certificates of the paper with explicit constants: one function a measure.
 
-They are for `Refined` with ``constants="paper"``, told the same horizon and delta: if the means of
+They are for `Refined` with ``constants="paper"`` and the same horizon and delta: if the means of
 the outcomes stray from one value p* by at most C in total, then with probability 1 - delta the
 error, summed over the epochs of the forecaster, is at most U(n, C) for all n <= T at once.
 

@@ -1,9 +1,9 @@
 """Where outcomes come from: families with known means, adversaries and real streams.
 
 `synthetic.py` draws outcomes whose means are known, so that a bound in C or K can be checked, and
-returns a `Stream`. `adversaries.py` chooses outcomes against a forecaster, in the game `play`.
-`bundled.py` loads the real streams that come with the package. `named.py` finds any of them, or a
-file, by a name with parameters.
+returns a `Stream`. `adversaries.py` chooses outcomes against a forecaster; `play` is the game of the
+two. `bundled.py` loads the real streams that come with the package. `named.py` finds any of them,
+or a file, by a name with parameters.
 """
 
 from calibrant.streams.adversaries import (
