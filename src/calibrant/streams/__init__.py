@@ -1,8 +1,8 @@
 """Where outcomes come from: families with known means, adversaries and real streams.
 
 `synthetic.py` draws outcomes whose means are known, so that a bound in C or K can be checked, and
-returns a `Stream`. `adversaries.py` chooses outcomes against a forecaster; `play` is the game of the
-two. `bundled.py` loads the real streams that come with the package. `named.py` finds any of them,
+returns a `Stream`. `adversaries.py` chooses outcomes against a forecaster; `play` is their game.
+`bundled.py` loads the real streams that come with the package. `named.py` finds any of them,
 or a file, by a name with parameters.
 """
 
