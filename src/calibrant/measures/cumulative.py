@@ -70,8 +70,7 @@ def u_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     if len(distinct) == 0:
         return 0.0
     # Regret to a constant above v: 2 (y - v) for each round at or below v. Regret to a constant
-    # below v: 2 (v - y) for each round at or above v. Both fall between two predictions, so that
-    # the largest is at a prediction.
+    # below v: 2 (v - y) for each round at or above v. Both are largest at a prediction.
     n, s, v = distinct.count, distinct.total, distinct.prediction
     too_low = np.cumsum(s) - np.cumsum(n) * v
     too_high = np.cumsum(n[::-1])[::-1] * v - np.cumsum(s[::-1])[::-1]

@@ -105,8 +105,8 @@ def murphy_log(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> Decomposi
 
     Reliability is ``klcal / T``, resolution the mean of KL(rho, m) over rounds, with m the mean
     outcome, and uncertainty the entropy of m, all in nats. The log loss is linear in the outcome,
-    so nothing changes for fractional ones. The three parts sum to `log_loss`; it is infinite when
-    the reliability is. The arguments are those of `brier`.
+    so nothing changes for fractional ones. The three parts sum to `log_loss`; it is infinite
+    exactly when the reliability is. The arguments are those of `brier`.
 
     Examples
     --------
