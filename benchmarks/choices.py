@@ -1,6 +1,6 @@
-"""Zoom's choices, each undone: what a constant or an idea is worth.
+"""Zoom without one of its choices at a time: what each constant or idea gains.
 
-The variants are subclasses of the plain-Python twin, so a figure here needs no second kernel.
+The variants are subclasses of the plain-Python twin, so that none needs a kernel.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What it costs when outcomes come late: the Recalibrator on the flights and on made streams."""
+"""The Recalibrator with late outcomes, on the flights and on synthetic streams."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ ROUNDS = 60_000
 LATE = 1_000
 NEVER = 2 * ROUNDS
 
-# how late -> the delays of all rounds, in rounds, given the outcomes and a generator
+# How late: the delays of all rounds, in rounds, from the outcomes and a generator.
 DELAYS = {
     "at once": lambda y, random: np.zeros(len(y), int),
     "10 rounds late": lambda y, random: np.full(len(y), 10),
@@ -29,7 +29,7 @@ MADE = ["calibrated", "overconfident", "weather", "storms", "regimes", "replaced
 
 
 def late_run(scores, outcomes, delays, seed=0):
-    """Return the predictions when each outcome comes so many rounds after its prediction."""
+    """Return the predictions when each outcome comes `delays` rounds after its prediction."""
     recalibrator = Recalibrator(seed=seed, capacity=len(scores))
     due = np.arange(len(scores)) + delays
     arrivals = np.argsort(due, kind="stable")
@@ -45,30 +45,30 @@ def late_run(scores, outcomes, delays, seed=0):
 def tables(progress):
     """Return the tables of this module, one after the other."""
     flights = streams.load("nycflights")
-    games = {f"the first {ROUNDS:,} flights": (flights.scores[:ROUNDS], flights.outcomes[:ROUNDS])}
-    games |= {kind: scored(kind, 50_000, 0)[:2] for kind in MADE}
+    cases = {f"the first {ROUNDS:,} flights": (flights.scores[:ROUNDS], flights.outcomes[:ROUNDS])}
+    cases |= {kind: scored(kind, 50_000, 0)[:2] for kind in MADE}
     rows = {name: [name] for name in ["raw scores", *DELAYS]}
-    for title, (scores, outcomes) in games.items():
-        figures = {"raw scores": [f"{brier(scores, outcomes):.4f}"]}
+    for title, (scores, outcomes) in cases.items():
+        columns = {"raw scores": [f"{brier(scores, outcomes):.4f}"]}
         for name, delays in DELAYS.items():
             progress(f"delay: {title}, {name}")
             late = delays(outcomes, np.random.default_rng(0))
             predictions = late_run(scores, outcomes, late)
-            figures[name] = [f"{brier(predictions, outcomes):.4f}"]
+            columns[name] = [f"{brier(predictions, outcomes):.4f}"]
             if title not in MADE:
-                figures[name] += [
+                columns[name] += [
                     f"{log_loss(predictions, outcomes):.4f}",
                     f"{cal2(predictions, outcomes):,.0f}",
                 ]
         if title not in MADE:
-            figures["raw scores"] += [f"{log_loss(scores, outcomes):.4f}", "-"]
+            columns["raw scores"] += [f"{log_loss(scores, outcomes):.4f}", "-"]
             yield table(
                 f"Outcomes that come late, {title}",
                 ["outcomes come", "Brier", "log loss", "Cal2"],
-                [[name, *values] for name, values in figures.items()],
+                [[name, *values] for name, values in columns.items()],
             )
         else:
-            for name, values in figures.items():
+            for name, values in columns.items():
                 rows[name] += values
     yield table(
         "Brier score, made streams of 50,000 rounds", ["outcomes come", *MADE], rows.values()

@@ -38,7 +38,7 @@ FAMILIES = {
     "corrupted, burst": lambda T, seed: corrupted(T, budget=T / 10, shape="burst", seed=seed),
     "alternating": lambda T, seed: alternating(T, seed=seed),
 }
-# Almost nothing, or always the same: a matter of KLCal.
+# Rates at or near 0 and 1, which KLCal is most sensitive to.
 EXTREMES = {
     "iid 0.0005": lambda T, seed: iid(T, mean=0.0005, seed=seed),
     "all zeros": lambda T, seed: iid(T, mean=0.0, seed=seed),
@@ -56,11 +56,11 @@ FORECASTERS = {
     "Foster-Hart": lambda T, seed: FosterHart.for_horizon(T, seed=seed),
     "Epoch": lambda T, seed: Epoch(seed=seed),
 }
-MEASURES = ("Cal1", "Cal2", "KLCal")
+ERROR_NAMES = ("Cal1", "Cal2", "KLCal")
 
 
 def errors(name, stream, horizon, seed):
-    """Return Cal1, Cal2 and KLCal of one forecaster in one game."""
+    """Return Cal1, Cal2 and KLCal of one forecaster on one stream."""
     forecaster = FORECASTERS[name](horizon, seed)
     if stream in ADVERSARIES:
         game = play(forecaster, ADVERSARIES[stream](seed), horizon)
@@ -111,7 +111,7 @@ def show(value):
 def tables(progress):
     """Return the tables of this module, one after the other."""
     results = measure_all(progress)
-    for which, measure in enumerate(MEASURES):
+    for which, measure in enumerate(ERROR_NAMES):
         head = ["stream"] + [f"{name}, {T:,}" for name in FORECASTERS for T in HORIZONS]
         rows = [
             [stream]
@@ -137,7 +137,7 @@ def tables(progress):
     }
     rows = [
         [f"{measure}, {group}"] + [f"{ratio(results, T, which, names):.2f}" for T in HORIZONS]
-        for which, measure in enumerate(MEASURES)
+        for which, measure in enumerate(ERROR_NAMES)
         for group, names in groups.items()
     ]
     yield table(

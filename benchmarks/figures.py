@@ -1,4 +1,4 @@
-"""The three figures that make the case, for the README and the docs.
+"""The three figures of the README and the docs.
 
 ``python -m benchmarks figures`` writes them into docs/figures/. They have a background of their
 own, so that they can be read on a dark page too.
@@ -44,7 +44,7 @@ def recalibrated():
 
 
 def growth():
-    """Return the error against the number of rounds, where nothing moves and where all does."""
+    """Return the error against the number of rounds, on a stationary and on a drifting stream."""
     return panels(
         {
             title: ErrorGrowth.from_errors(
@@ -60,7 +60,7 @@ def growth():
 
 
 def winners():
-    """Return who wins where, on the streams of the error benchmark."""
+    """Return the best forecaster of each stream of the error benchmark."""
     rows = {
         stream: {
             name: np.mean([error(make, maker, HORIZONS[-1], seed) for seed in SEEDS])

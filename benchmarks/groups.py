@@ -41,8 +41,8 @@ def synthetic(progress):
                 )
                 base = log_loss(together, outcomes)
                 above.append([(log_loss(p, outcomes) - base) * size for p in others])
-            figures = (f"{value:+,.1f}" for value in np.mean(above, axis=0))
-            rows.append([f"{family}, {groups:,} of {size:,}", *figures])
+            excess = (f"{value:+,.1f}" for value in np.mean(above, axis=0))
+            rows.append([f"{family}, {groups:,} of {size:,}", *excess])
     yield table(
         "Log loss above one recalibrator for all, in nats a group",
         ["groups", "by group", "apart", "true means"],

@@ -1,4 +1,4 @@
-"""Scores that lie, each with the map that would make them true.
+"""Scores that are wrong, each with the map to the true probability.
 
 In every stream but the constant one the score is uniform on [0, 1], and the outcome is 1 with the
 probability that the map gives for that score and that round:

@@ -1,4 +1,4 @@
-"""The hardware and the versions behind the figures."""
+"""The hardware and the versions behind the numbers."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Several classes: what each mode does to losses, calibration and the likeliest class."""
+"""Several classes: losses, calibration and the likeliest class in each mode."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ TITLE = "Recalibration of several classes"
 IN_README = ()
 SEEDS = range(3)
 ROUNDS = 20_000
-MEASURES = {
+CLASS_MEASURES = {
     "log loss": multiclass_log_loss,
     "Brier": multiclass_brier,
     "confidence ECE": confidence_ece,
@@ -31,7 +31,7 @@ def overconfident(truth):
 
 
 def lopsided(truth):
-    """It likes every class by as much as its number says."""
+    """It favours the later classes."""
     return truth * np.linspace(0.4, 2.0, truth.shape[1])
 
 
@@ -62,18 +62,18 @@ def tables(progress):
         for family in FAMILIES:
             progress(f"multiclass: {family}, {classes} classes")
             for mode in ("raw", "per-class", "top-label"):
-                figures, changed = [], []
+                values, changed = [], []
                 for seed in SEEDS:
                     p, labels = case(family, classes, seed)
                     q = p
                     if mode != "raw":
                         q = MulticlassRecalibrator(classes, mode, seed=seed).run(p, labels)
-                    figures.append([measure(q, labels) for measure in MEASURES.values()])
+                    values.append([measure(q, labels) for measure in CLASS_MEASURES.values()])
                     changed.append(np.mean(q.argmax(axis=1) != p.argmax(axis=1)))
-                means = [f"{value:.4f}" for value in np.mean(figures, axis=0)]
+                means = [f"{mean:.4f}" for mean in np.mean(values, axis=0)]
                 rows.append([f"{family}, {mode}", *means, f"{100 * np.mean(changed):.1f} %"])
         yield table(
             f"{classes} classes, {ROUNDS:,} rounds",
-            ["model, mode", *MEASURES, "another class on top"],
+            ["model, mode", *CLASS_MEASURES, "another class on top"],
             rows,
         )

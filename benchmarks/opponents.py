@@ -1,7 +1,7 @@
-"""Opponents who see where a recalibrator puts its mass, but not what it draws, and its scores.
+"""Opponents that see the distribution of a recalibrator, but not what it draws; and its scores.
 
-- contrarian: plays 1 when the expected prediction is below 1/2, and 0 otherwise.
-- greedy: plays the outcome that raises the expected Cal2 most.
+- contrarian: chooses 1 when the expected prediction is below 1/2, and 0 otherwise.
+- greedy: chooses the outcome that raises the expected Cal2 most.
 
 The scores are constant, uniform on [0, 1], or 0.2 and 0.8 in turn for 5,000 rounds each.
 """
@@ -20,7 +20,7 @@ SCORES = {
 
 
 class Contrarian:
-    """Plays the less expected outcome."""
+    """Chooses the less expected outcome."""
 
     def choose(self, points, weights):
         mean = sum(p * w for p, w in zip(points, weights, strict=True))
@@ -31,7 +31,7 @@ class Contrarian:
 
 
 class Greedy:
-    """Plays the outcome that raises the expected Cal2 most."""
+    """Chooses the outcome that raises the expected Cal2 most."""
 
     def __init__(self):
         self.visits = defaultdict(int)
@@ -59,7 +59,7 @@ OPPONENTS = {"contrarian": Contrarian, "greedy": Greedy}
 
 
 def game(recalibrator, opponent, kind, rounds, seed):
-    """Play one game; return predictions and outcomes."""
+    """Return the predictions and outcomes of a recalibrator against an opponent."""
     scores = SCORES[kind](np.random.default_rng([seed, rounds]), rounds)
     predictions, outcomes = np.empty(rounds), np.empty(rounds)
     for t, score in enumerate(scores.tolist()):

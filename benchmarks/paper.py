@@ -96,16 +96,16 @@ def error_table(measure, progress):
     makers = contenders(measure)
     rows = []
     for stream in STREAMS:
-        figures = []
+        means = []
         for name, make in makers.items():
             progress(f"paper: {NAMES[measure]} of {name} on {stream}")
-            figures.append(show(mean_error(measure, make, stream)))
+            means.append(show(mean_error(measure, make, stream)))
         limits = [
             f"{kind} {limit}"
             for kind in ("Refined", "Restarting")
             if (limit := LIMITS.get((measure, kind, stream)))
         ]
-        rows.append([stream, *figures, ", ".join(limits)])
+        rows.append([stream, *means, ", ".join(limits)])
     return table(
         f"{NAMES[measure]}, {ROUNDS:,} rounds, mean over {len(SEEDS)} seeds",
         ["stream", *makers, "limit"],

@@ -1,4 +1,4 @@
-"""What calibrant is timed against, written the way one would without it."""
+"""What calibrant is timed against: the same jobs without calibrant."""
 
 import numpy as np
 from river.linear_model import LogisticRegression
@@ -28,7 +28,7 @@ class NumpyFosterHart:
 
 
 class RiverPair:
-    """River's logistic regression, asked and taught once a round: the field's usual pair."""
+    """River's logistic regression, one predict and one learn a round: the field's usual pair."""
 
     def __init__(self):
         self.model = LogisticRegression()

@@ -72,7 +72,7 @@ BRIER = "Brier score"
 LOG_LOSS = "Log loss, predictions at least 1/(T+1) from 0 and 1"
 CAL2 = "Exact Cal2 (large where predictions hardly repeat)"
 ECE = "Mean ECE in windows of 1,000 rounds"
-MEASURES = {
+COMPARED_MEASURES = {
     BRIER: (brier, ".4f"),
     LOG_LOSS: (clipped_log_loss, ".4f"),
     CAL2: (cal2, ",.0f"),
@@ -85,46 +85,46 @@ TO_MATCH = {BRIER: BEST, LOG_LOSS: BEST, ECE: ("OPS", ["OPS"])}
 
 
 def on_real_scores(progress):
-    """Return figures[recalibrator][stream]: each measure's mean over the seeds."""
+    """Return means[recalibrator][stream]: the mean of each measure over the seeds."""
     scored = [
         stream for name in streams.names() if (stream := streams.load(name)).scores is not None
     ]
-    figures = {name: {} for name in RECALIBRATORS}
+    means = {name: {} for name in RECALIBRATORS}
     for stream in scored:
         for name, make in RECALIBRATORS.items():
             progress(f"recalibrate: {name} on {stream.name}")
             seeds = SEEDS if name in RANDOM else [0]
             runs = [make(seed).run(stream.scores, stream.outcomes) for seed in seeds]
-            figures[name][stream.name] = [
+            means[name][stream.name] = [
                 np.mean([measure(predictions, stream.outcomes) for predictions in runs])
-                for measure, _ in MEASURES.values()
+                for measure, _ in COMPARED_MEASURES.values()
             ]
-    return figures
+    return means
 
 
-def real_tables(figures):
-    names = list(figures["raw"])
-    for which, (title, (_, form)) in enumerate(MEASURES.items()):
+def real_tables(means):
+    names = list(means["raw"])
+    for which, (title, (_, form)) in enumerate(COMPARED_MEASURES.items()):
         rows = [
-            [name, *(format(figures[name][stream][which], form) for stream in names)]
+            [name, *(format(means[name][stream][which], form) for stream in names)]
             for name in RECALIBRATORS
         ]
         if title in TO_MATCH:
             label, rivals = TO_MATCH[title]
             excess = [
-                figures[OURS][stream][which] - min(figures[name][stream][which] for name in rivals)
+                means[OURS][stream][which] - min(means[name][stream][which] for name in rivals)
                 for stream in names
             ]
             rows.append([f"{OURS} minus {label}", *(f"{value:+.4f}" for value in excess)])
         yield table(f"{title}, real scores", ["recalibrator", *names], rows)
 
 
-def summary_table(figures):
-    """Return the figures of the recalibrator alone, a row a stream, for the docs."""
+def summary_table(means):
+    """Return the measures of the recalibrator alone, a row a stream, for the docs."""
     rows = []
-    for name, raw in figures["raw"].items():
-        stream, ours = streams.load(name), figures[OURS][name]
-        best = [min(figures[rival][name][which] for rival in BEST[1]) for which in (0, 1)]
+    for name, raw in means["raw"].items():
+        stream, ours = streams.load(name), means[OURS][name]
+        best = [min(means[rival][name][which] for rival in BEST[1]) for which in (0, 1)]
         runs = [Recalibrator(seed=seed).run(stream.scores, stream.outcomes) for seed in SEEDS]
         above = np.mean([ece_by_window(run, stream.outcomes) for run in runs], axis=0)
         above -= ece_by_window(OnlinePlatt().run(stream.scores, stream.outcomes), stream.outcomes)
@@ -236,9 +236,9 @@ def speed_table():
 
 def tables(progress):
     """Return the tables of this module, one after the other."""
-    figures = on_real_scores(progress)
-    yield from real_tables(figures)
-    yield summary_table(figures)
+    means = on_real_scores(progress)
+    yield from real_tables(means)
+    yield summary_table(means)
     yield from hostile_tables(progress)
     yield opponents_table(progress)
     progress("recalibrate: speed")

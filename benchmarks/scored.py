@@ -2,7 +2,7 @@
 
 A kind says how the scores are spread (their logits x), and how the logit of the outcome's true
 probability follows from x and the round. No real stream is imitated, and the kinds are not
-weighted: each stands for a way in which scores can be right or wrong.
+weighted: each is one kind of right or wrong scores.
 """
 
 from typing import NamedTuple
@@ -128,8 +128,7 @@ def scored(kind, rounds, seed):
     return Scored(sigmoid(x), (random.random(rounds) < truth).astype(float), truth)
 
 
-# What the recalibrator is set beside; TOPS, HOPS and isotonic refits are left out to keep this
-# short.
+# What the recalibrator is compared with; TOPS, HOPS and isotonic refits are left out to save time.
 RIVALS = {
     "raw": Raw,
     "OPS": OnlinePlatt,
@@ -161,11 +160,10 @@ def windowed_ece(predictions, outcomes):
     return ece_by_window(predictions, outcomes).mean()
 
 
-def figures_of(stream, seed):
-    """Return how much higher log loss and Brier score are than the best rival's, Cal2, and more.
+def measures_of(stream, seed):
+    """Return the columns of the table below for one stream.
 
-    The windowed ECE is set beside that of OPS, and so is the windowed ECE of the truth itself:
-    what is left to the best forecaster there can be is luck.
+    The windowed ECE of the true probabilities stands beside ours: it is what chance alone leaves.
     """
     scores, outcomes, truth = stream
     rivals = {name: make().run(scores, outcomes) for name, make in RIVALS.items()}
@@ -189,7 +187,7 @@ def tables(progress):
         rows = []
         for kind in KINDS:
             progress(f"scored: {kind}, {rounds:,} rounds")
-            runs = [figures_of(scored(kind, rounds, seed), seed) for seed in range(seeds)]
+            runs = [measures_of(scored(kind, rounds, seed), seed) for seed in range(seeds)]
             rows.append(np.mean(runs, axis=0))
         shown = {**dict(zip(KINDS, rows, strict=True)), "mean": np.mean(rows, axis=0)}
         yield table(

@@ -21,7 +21,7 @@ PAIRS = "One predict + update, called from Python"
 LOOPS = "`run` on a drifting stream of 1,000,000 rounds"
 IN_README = (PAIRS, LOOPS)
 REPEATS = 7
-# Python floats, so that no contender pays for unpacking NumPy's.
+# Python floats, so that no contender spends time on unpacking NumPy's.
 PAIR_OUTCOMES = drift(20_000, seed=1).outcomes.tolist()
 
 
@@ -59,7 +59,7 @@ def side_by_side(measure, contenders, outcomes):
 
 
 def river_pair():
-    """Return nanoseconds of river's predict + learn: the unit that other costs are told in."""
+    """Return nanoseconds of river's predict + learn: the unit of other costs."""
     return pair_time(RiverPair(), PAIR_OUTCOMES)
 
 
@@ -114,7 +114,7 @@ def kilobytes(field):
 outcomes = np.load(sys.argv[1])
 forecaster = Zoom()
 forecaster.run(outcomes[:1000])
-Path("/proc/self/clear_refs").write_text("5")  # forget the highest mark so far
+Path("/proc/self/clear_refs").write_text("5")  # reset the peak of memory use
 before = kilobytes("VmRSS")
 predictions = forecaster.run(outcomes)
 print((kilobytes("VmHWM") - before) * 1024 - predictions.nbytes)
@@ -124,7 +124,7 @@ print((kilobytes("VmHWM") - before) * 1024 - predictions.nbytes)
 def extra_memory(outcomes):
     """Return MB that `run` needs besides its input and its output, in a process of its own."""
     if not Path("/proc/self/clear_refs").exists():
-        return "not measured"  # only Linux can reset the highest mark
+        return "not measured"  # only Linux can reset the peak
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "outcomes.npy"
         np.save(path, outcomes)

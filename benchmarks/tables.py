@@ -2,7 +2,7 @@
 
 
 def table(title, head, rows):
-    """Return a titled Markdown table; the first column is text, the others are figures."""
+    """Return a titled Markdown table; the first column is text, the others are numbers."""
     lines = [
         f"### {title}",
         "",

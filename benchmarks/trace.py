@@ -1,4 +1,4 @@
-"""The way of a row: which functions a five-row file visits from the command line to its report.
+"""Which functions a file of five rows visits, from the command line to its report.
 
 ``python -m benchmarks.trace`` prints the functions of each module, and the totals. Not counted are
 the code of modules and classes, which runs on import, methods that dataclasses and named tuples
@@ -50,7 +50,7 @@ def visited() -> dict[str, list[str]]:
                 sys.setprofile(None)
     found = defaultdict(list)
     for code in codes:
-        # Generated methods have no file; the flag tells functions from modules and classes.
+        # Generated methods have no file; code of modules and classes lacks the flag.
         is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.endswith("comp>")
         if is_function and code.co_filename.startswith(PACKAGE):
             module = code.co_filename.removeprefix(PACKAGE).removesuffix(".py").replace(os.sep, ".")

@@ -28,17 +28,17 @@ from benchmarks.tables import table
 from benchmarks.worlds import WORLDS
 from calibrant import Refined
 from calibrant._checks import Floats, as_unit_series, check_integer
-from calibrant.certificates import MEASURES, Coefficients, form
+from calibrant.certificates import CERTIFIED_MEASURES, Coefficients, form
 from calibrant.tables.atomic import replacing
 
 #: What is taken off the error before its maximum: a multiple of log2(n + 1).
 SLOPES = {"l1": 0.0, "l2": 1.0, "pseudo_l2": 1.0, "pseudo_kl": 2.0}
 LEVELS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
-#: A quantile is replaced by an upper bound that fails to be one in 5 % of simulations.
+#: A quantile is replaced by an upper bound that holds with this probability.
 CONFIDENCE = 0.95
 FEWEST_RUNS = 60  # with fewer there is no such bound at level 0.05
 FEWEST_ROUNDS = 100
-CHUNK = 1_000_000  # rounds that a worker plays before it reports
+CHUNK = 1_000_000  # rounds that a worker simulates before it reports
 SHIPPED = Path(__file__).parents[1] / "src" / "calibrant" / "certificates" / "tuned.json"
 
 
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
     measure: str
     world: str
     mean: float  # of a steady world
-    deviation: float  # that the forecaster is told, and the world has
+    deviation: float  # of the world, and given to the forecaster
     rounds: int
     runs: int
 
@@ -64,10 +64,10 @@ class Chunk(NamedTuple):
 
 
 def plan_steady(runs: int, rounds: int) -> list[Batch]:
-    """Return the stationary batches: where the error is largest, most runs and the longest."""
+    """Return the stationary batches; most runs, and longer ones, where the error is largest."""
     return [
         Batch(measure, "steady", mean, 0.0, length, count)
-        for measure in MEASURES
+        for measure in CERTIFIED_MEASURES
         for mean, length, count in (
             (0.5, rounds, runs),
             (0.5, 10 * rounds, runs // 10),
@@ -81,7 +81,7 @@ def plan_drifting(runs: int, rounds: int) -> list[Batch]:
     """Return the batches with a deviation: every world at every power of 8 up to half of n."""
     return [
         Batch(measure, world, 0.5, 8.0**k, length, max(FEWEST_RUNS, runs // 10))
-        for measure in MEASURES
+        for measure in CERTIFIED_MEASURES
         for length in (rounds // 10, rounds)
         for k in range(1, 6)
         if 8**k <= length / 2
@@ -90,7 +90,7 @@ def plan_drifting(runs: int, rounds: int) -> list[Batch]:
 
 
 def running_errors(forecaster: Refined, outcomes: object) -> Floats:
-    """Play one round an outcome; return the error so far after each."""
+    """Run one round an outcome; return the error so far after each."""
     series = as_unit_series(outcomes, "outcomes")
     errors = np.empty(len(series))
     for t, outcome in enumerate(series.tolist()):
@@ -176,14 +176,14 @@ def line_above(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def round_up(value: float, step: float) -> float:
-    """Return the next multiple of a step, written without a tail of digits."""
+    """Return the next multiple of a step, to six digits."""
     return round(math.ceil(value / step - 1e-9) * step, 6)
 
 
 def fit_steady(batches: Sequence[Batch], numbers: Sequence[Sequence[float]]) -> dict[str, Any]:
     """Return the row of each measure, as far as stationary worlds decide it."""
     rows: dict[str, Any] = {}
-    for measure in MEASURES:
+    for measure in CERTIFIED_MEASURES:
         quantiles: dict[str, float] = {}
         for level in LEVELS:
             bounds = [
@@ -224,7 +224,7 @@ def fit_drifting(
 def run_chunks(
     chunks: Sequence[Chunk], workers: int, advance: Callable[[int], None]
 ) -> Iterator[tuple[Chunk, list[float]]]:
-    """Play chunks, in other processes unless one is enough; yield each as it is done."""
+    """Simulate chunks, in other processes if there are several workers; yield each when done."""
     if workers == 1:
         for chunk in chunks:
             yield chunk, numbers_of(chunk)
@@ -252,7 +252,7 @@ def simulate(
     workers: int,
     advance: Callable[[int], None],
 ) -> list[list[float]]:
-    """Return the numbers of every batch, in the order of its runs, whoever played them."""
+    """Return the numbers of every batch, in the order of its runs, whichever worker did them."""
     chunks = chunks_of(batches, levels)
     # The long ones first, so that no worker is left with one at the end.
     chunks.sort(key=rounds_of, reverse=True)
@@ -264,7 +264,7 @@ def simulate(
 
 
 def total_rounds(runs: int, rounds: int) -> int:
-    """Return how many rounds `tune` plays, for a progress bar."""
+    """Return how many rounds `tune` simulates, for a progress bar."""
     batches = plan_steady(runs, rounds) + plan_drifting(runs, rounds)
     return sum(batch.runs * batch.rounds for batch in batches)
 
@@ -287,7 +287,7 @@ def tune(
     workers : int, optional
         Processes to use; all cores by default. The numbers do not depend on it.
     advance : callable, optional
-        Called with the number of rounds just played.
+        Called with the number of rounds just simulated.
     """
     check_integer("runs", runs, FEWEST_RUNS, 10**6)
     check_integer("rounds", rounds, FEWEST_ROUNDS, 10**7)
@@ -340,14 +340,14 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--workers", type=int, help="processes to use; all cores if not given")
     given = parser.parse_args(arguments)
     try:
-        # The file is opened first: whoever cannot write there should not learn it after the work.
+        # The file is opened first: a path that cannot be written fails before the work, not after.
         with replacing(given.out) as file, Progress(console=Console(stderr=True)) as shown:
             bar = shown.add_task("simulating", total=total_rounds(given.runs, given.rounds))
             tuned = tune(
                 runs=given.runs,
                 rounds=given.rounds,
                 workers=given.workers,
-                advance=lambda played: shown.advance(bar, played),
+                advance=lambda rounds: shown.advance(bar, rounds),
             )
             file.write((json.dumps(tuned, indent=2) + "\n").encode())
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Worlds of a given deviation, by which the certificates are measured."""
+"""Worlds of a given deviation, on which the certificates are measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ World = Callable[[int, float, Generator], Floats]
 
 
 def _burst(base: float, height: float) -> World:
-    """Return a world that leaves `base` for one stretch, somewhere, as long as C allows."""
+    """Return a world that leaves `base` for one stretch at a random place, as long as C allows."""
 
     def means(T: int, C: float, rng: Generator) -> Floats:
         length = int(min(C / abs(height - base), T / 2))

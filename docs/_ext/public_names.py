@@ -12,7 +12,7 @@ from sphinx.errors import ExtensionError
 
 MODULES = {
     "calibrant": "What most users need",
-    "calibrant.forecasters": "Who predicts",
+    "calibrant.forecasters": "Forecasters from past outcomes",
     "calibrant.forecasters.rivals": "What others do",
     "calibrant.recalibrate.rivals": "What others do with scores",
     "calibrant.measures": "How calibrated was it",

@@ -2,7 +2,7 @@
 
 `uniform` cuts the domain into equal intervals. `refined` is the paper's partition: fine intervals
 around a centre, and bands outwards that double in width. Every point of the domain lies in exactly
-one interval; intervals that would be empty or thinner than floats can tell apart are merged.
+one interval; intervals that would be empty, or too thin for floats, are merged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DOMAINS = {"p": (0.0, 1.0), "theta": (0.0, math.pi)}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Partition:
-    """A line cut into intervals, side by side.
+    """A stretch of probabilities or angles, cut into intervals.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Partition:
         return at
 
     def probabilities(self) -> Floats:
-        """Return the edges as probabilities, without those that fall together as such.
+        """Return the edges as probabilities; angles that give the same probability count once.
 
         Examples
         --------
@@ -135,7 +135,7 @@ def uniform(
     Parameters
     ----------
     intervals : int
-        Number of intervals, at least 1. Fewer are made where floats cannot tell them apart.
+        Number of intervals, at least 1. Fewer are made where floats are too coarse for them.
     low, high : float, optional
         Ends of the domain; all of it by default.
     domain : {"p", "theta"}, default "p"
@@ -181,10 +181,8 @@ def refined(
         Intervals of the inner region, at least 1.
     per_band : int
         Intervals of each band, at least 1.
-    low, high : float, optional
-        Ends of the domain; all of it by default.
-    domain : {"p", "theta"}, default "p"
-        Whether the numbers are probabilities or angles.
+    low, high, domain
+        As in `uniform`.
     anchored : bool, default False
         Cut the two sides of the centre apart, half of the inner intervals each, so that the
         centre is an edge and can be predicted.

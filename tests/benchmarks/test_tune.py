@@ -22,10 +22,10 @@ from benchmarks.tune import (
 )
 from benchmarks.worlds import WORLDS
 from calibrant import Refined
-from calibrant.certificates import MEASURES, coefficients
+from calibrant.certificates import CERTIFIED_MEASURES, coefficients
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_running_errors_are_the_forecasters_own(measure):
     y = np.random.default_rng(4).random(300) < 0.3
     forecaster, expected = Refined(measure, seed=2), []
@@ -72,7 +72,7 @@ def test_line_above_lies_above_and_follows_the_points():
     assert line_above([(1.0, 2.0), (2.0, 2.0), (3.0, 4.0)]) == (1.0, 1.0)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_excess_and_need_are_what_a_certificate_must_cover(measure):
     errors = np.random.default_rng(1).random(200).cumsum()
     U = coefficients(measure)

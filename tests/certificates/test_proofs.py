@@ -1,9 +1,9 @@
 """The constants of the paper's proofs, against the lines they come from.
 
-Each sum below is written from the line of the proof before it was simplified, with the real
-numbers of cells and radii of every epoch, and must stay below the certificate. For the number of
-bands it takes log2 T, which would otherwise hide a slip elsewhere; that this is enough has a test
-of its own.
+Each sum below follows a line of a proof before it was simplified, with the real numbers of
+intervals and radii of every epoch, and must stay below the certificate. The number of bands is
+taken as log2 T throughout, so that a generous bound on it cannot hide a mistake elsewhere; another
+test shows that there are no more.
 """
 
 import math
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from calibrant._kernels.interval import IntervalKernel
 from calibrant.certificates.lemmas import (
-    cell_bias,
-    cell_square,
     freedman,
+    interval_bias,
+    interval_square,
     log_regret,
     msmwc_regret,
     squared_regret,
@@ -59,6 +59,23 @@ def long_and(C):
     return example((4e18, 0.01, 4e18, C))
 
 
+@pytest.mark.parametrize(
+    ("bound", "value"),
+    [
+        (msmwc_regret(1 / 20, 400, 20, 10_000, cap=1 / 64, correction=32), 4745.0),
+        (msmwc_regret(1 / 20, 400, 20, 10_000, cap=1 / 16, correction=1), 259.9),
+        (freedman(100.0, 4.0), 68.0),
+        (interval_bias(10_000, 0.01, 16), 64932.0),
+        (visits(0.5, 0.0, 10.0), 576000.0),
+        (interval_square(1000, 0.1, 10.0), 400020.0),
+        (squared_regret(1), 3.0),
+        (log_regret(0), 1.0),
+    ],
+)
+def test_values_of_the_lemmas(bound, value):
+    assert round(bound, 1) == value
+
+
 @given(worlds())
 def test_inner_sum(world):
     T, delta, n, C = world
@@ -77,8 +94,8 @@ def test_l2_is_the_sum_of_its_epochs(world):
     W = math.log2(T)
     total = 0.5 + 6 * C / B**2
     for e in epochs(n, iota, C):
-        # Widths D/B at distance D <= 1: B cells a band, each with 14,400 iota/B^2.
-        total += cell_square(0, 0, iota) * (e.N + W * B)
+        # Widths D/B at distance D <= 1: B intervals a band, each with 14,400 iota/B^2.
+        total += interval_square(0, 0, iota) * (e.N + W * B)
         total += 2 * (e.s * e.I**2 / e.N**2 + 14_400 * iota * W / B)
     assert total <= l2(T, delta).bound("l2", n, C)
 
@@ -100,14 +117,14 @@ def test_l1_is_the_sum_of_its_epochs(world):
 
 @given(worlds())
 def test_l1_band(world):
-    """Step 4: a band at distance D, with its share of the deviation on one cell or spread."""
+    """Step 4: a band at distance D, with its share of the deviation on one interval or spread."""
     T, delta, _, C = world
     iota = math.log(T / delta)
     for D in (1.0, 0.3, 1e-3):
         for B in (1, 2, 7):
             for shares in ([C] + [0.0] * (B - 1), [C / B] * B):
-                cells = sum(cell_bias(visits(D, c, iota), D / B, iota) for c in shares)
-                assert cells <= 31_600 * iota * B**2 / D + 122 * C / B
+                total = sum(interval_bias(visits(D, c, iota), D / B, iota) for c in shares)
+                assert total <= 31_600 * iota * B**2 / D + 122 * C / B
 
 
 @given(worlds())
@@ -160,7 +177,7 @@ def test_second_order_step_of_msmwc(cap, correction):
     assert 1.15 / (2 * math.log(8)) <= 0.28
 
 
-def test_constants_of_a_cell():
+def test_constants_of_an_interval():
     """The numbers in the docstrings of the lemmas, at iota = 9.2 and above."""
     least, root = math.log(1e4), math.sqrt(2)
     assert 128 + 2.5 / least <= 128.3
@@ -259,25 +276,25 @@ def test_regrets_of_swap():
             assert total - best <= (squared_regret if loss == "squared" else log_regret)(T)
 
 
-def test_cells_on_stationary_streams():
-    """The bias and the visits of cells, with the chain of the lemmas for smaller constants.
+def test_intervals_on_stationary_streams():
+    """The bias and the visits of intervals, with the chain of the lemmas for smaller constants.
 
     With rates up to 1/16 and a correction of 1 the same steps give a gain of at most
     32.3 iota + 4.25 sqrt(iota G), so |sum 1{J}(y - u)| <= 36.3 iota + 8.5 sqrt(iota G), hence
     |r_J| <= 80 iota + 12.1 sqrt(iota n) + n Delta and n <= 232 iota/d^2. The printed constants
     are met a fortiori, but no run that fits into a test comes near them.
     """
-    T, cells = 100_000, 10
+    T, intervals = 100_000, 10
     iota = math.log(T / 0.05)
-    edges = np.linspace(0, 1, cells + 1)
+    edges = np.linspace(0, 1, intervals + 1)
     for q, seed in ((0.5, 1), (0.13, 2), (0.97, 3)):
         y = (np.random.default_rng(seed).random(T) < q).astype(float)
         p = IntervalKernel(seed, edges, 0, float(T), 1 / 16, 1.0, 0.5).run(y)
         for low, z in pairwise(edges):
             n = (p == z).sum()
             residual = abs((y - z)[p == z].sum())
-            assert residual <= 80 * iota + 12.1 * math.sqrt(iota * n) + n / cells
-            assert residual <= cell_bias(n, 1 / cells, iota)
+            assert residual <= 80 * iota + 12.1 * math.sqrt(iota * n) + n / intervals
+            assert residual <= interval_bias(n, 1 / intervals, iota)
             distance = max(low - q, q - z)
             if distance > 0:
                 assert n <= 232 * iota / distance**2

@@ -1,18 +1,16 @@
-"""What the tests of Refined and of Restarting share: playing a forecaster beside its slow twin."""
+"""What the tests of Refined and of Restarting share: a forecaster run beside its slow twin."""
 
 import numpy as np
 
 from naive.draws import Draws
 
-MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
 
-
-def play_beside(forecaster, twin, points_of, outcomes, each_round=lambda: None):
-    """Play both; they place the same mass on the same points and draw the same.
+def run_beside(forecaster, twin, points_of, outcomes, each_round=lambda: None):
+    """Run both; they place the same mass on the same points and draw the same.
 
     The twin is shown the forecaster's P_t once it has found its own, as in the tests of Swap: the
-    differences between any two floating-point runs of Swap grow without end. Interval's own
-    weights are not shown to anyone, and its runs stay together by themselves.
+    differences between any two floating-point runs of Swap grow without end. Those of Interval do
+    not.
     """
     draws = Draws(forecaster.seed)
     for y in outcomes:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from calibrant import Refined
+from calibrant.certificates import CERTIFIED_MEASURES
 from calibrant.measures import cal1, cal2, pcal2, pklcal
 from calibrant.streams.synthetic import iid
 from forecasters.cases import stream
-from forecasters.epochs import MEASURES, play_beside
+from forecasters.epochs import run_beside
 from naive.refined import Refined as RefinedTwin
 
 DEVIATIONS = (0.0, 3.0, 40.0, 0.0, 1000.0)
@@ -18,7 +19,7 @@ DEVIATIONS = (0.0, 3.0, 40.0, 0.0, 1000.0)
 @pytest.mark.parametrize("number", range(100))
 def test_agrees_with_its_twin(number):
     """Over measures, constants, deviations and horizons, in every combination of the first two."""
-    measure, constants = MEASURES[number % 4], ("tuned", "paper")[number // 4 % 2]
+    measure, constants = CERTIFIED_MEASURES[number % 4], ("tuned", "paper")[number // 4 % 2]
     C = DEVIATIONS[number // 8 % 5]
     horizon = (None, 1000, 10**6)[number // 8 % 3]
     forecaster = Refined(
@@ -26,13 +27,13 @@ def test_agrees_with_its_twin(number):
     )
     twin = RefinedTwin(measure, C=C, horizon=horizon, delta=0.1, constants=constants)
     # Epochs of 2, 4, ..., 128 rounds, and half of one of 256; streams of every kind for a measure.
-    play_beside(forecaster, twin, lambda twin: twin.points, stream(number // 4, 380))
+    run_beside(forecaster, twin, lambda twin: twin.points, stream(number // 4, 380))
     assert forecaster.epoch == len(twin.epochs) == 8
     assert forecaster.error == pytest.approx(twin.error(), abs=1e-9)
 
 
 @pytest.mark.parametrize("constants", ["tuned", "paper"])
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_the_error_is_the_sum_over_epochs(measure, constants):
     outcomes = iid(2 + 4 + 8 + 16 + 32 + 64 + 128 + 256 + 512 + 300, mean=0.3, seed=4).outcomes
     forecaster = Refined(measure, constants=constants, seed=4)
@@ -51,7 +52,7 @@ def test_the_error_is_the_sum_over_epochs(measure, constants):
 
 
 @pytest.mark.parametrize("constants", ["tuned", "paper"])
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 @pytest.mark.parametrize("C", [0.0, 100.0, 4000.0])
 def test_a_long_epoch_is_cut_as_the_twin_cuts_it(measure, constants, C):
     """Epoch 14 has as many points, and those that are predicted are among the twin's."""

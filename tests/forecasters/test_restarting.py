@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from calibrant import Refined, Restarting
-from calibrant.certificates import coefficients
+from calibrant.certificates import CERTIFIED_MEASURES, coefficients
 from calibrant.forecasters import restarting
 from calibrant.measures import cal1, cal2
 from calibrant.streams.synthetic import alternating, corrupted, drift, iid, piecewise
-from forecasters.epochs import MEASURES, play_beside
+from forecasters.epochs import run_beside
 from naive.restarting import Restarting as RestartingTwin
 
 
@@ -29,7 +29,7 @@ def test_agrees_with_its_twin(number, monkeypatch):
     Half of the certificates are the tuned ones. The others are far too small, so that there are
     many restarts, and guesses of the deviation beyond the first, also with the paper's constants.
     """
-    measure, constants = MEASURES[number % 4], ("tuned", "paper")[number // 4 % 2]
+    measure, constants = CERTIFIED_MEASURES[number % 4], ("tuned", "paper")[number // 4 % 2]
     horizon = (None, 1000)[number // 8 % 2]
     U = coefficients(measure, delta=0.1)
     if constants == "paper" or number // 16 % 2:
@@ -37,7 +37,7 @@ def test_agrees_with_its_twin(number, monkeypatch):
     monkeypatch.setattr(restarting, "coefficients", lambda *_, **__: U)
     forecaster = Restarting(measure, horizon=horizon, delta=0.1, constants=constants, seed=number)
     twin = RestartingTwin(measure, U, horizon=horizon, delta=0.1, constants=constants)
-    play_beside(forecaster, twin, lambda twin: twin.base.points, switching(number, 300))
+    run_beside(forecaster, twin, lambda twin: twin.base.points, switching(number, 300))
     *closed, current = forecaster.history
     assert len(closed) == len(twin.history) > 0
     for record, (*row, error, threshold) in zip(closed, twin.history, strict=True):
@@ -72,7 +72,7 @@ def test_the_twins_reached_what_they_are_for(monkeypatch):
     assert forecaster.history[-1].block >= 2
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_the_history_is_whole(measure):
     """Rows follow one another without a gap; each error has just passed its threshold."""
     outcomes = piecewise(20_000, levels=[0.1, 0.8, 0.3, 0.95], seed=3).outcomes
@@ -108,7 +108,7 @@ def test_the_current_row_holds_what_refined_would_say():
     assert (forecaster.history[-1].error, forecaster.epoch) == (alone.error, alone.epoch)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_restarts_follow_changes(measure):
     """A restart within 2,000 rounds of each change, and hardly any elsewhere."""
     changes = (10_000, 20_000)
@@ -180,7 +180,7 @@ def test_cal1():
     assert error <= 2510
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_the_printed_constants_never_restart_at_real_horizons(measure):
     forecaster = Restarting(measure, horizon=20_000, constants="paper")
     forecaster.run(alternating(20_000, every=1000).outcomes)

@@ -66,13 +66,13 @@ def calibeating(scores, outcomes, bins):
     return mean_of_same(places, outcomes, [grid[place] for place in places])
 
 
-def apart(places, outcomes, seeds, play):
-    """Each bin's rounds are a stream of their own, played by themselves."""
+def apart(places, outcomes, seeds, forecast):
+    """Each bin's rounds are a stream of their own, with a forecaster of their own."""
     predictions = [None] * len(places)
     for place, seed in enumerate(seeds):
         rounds = [t for t, at in enumerate(places) if at == place]
-        played = play([float(outcomes[t]) for t in rounds], seed)
-        for t, p in zip(rounds, played, strict=True):
+        forecasts = forecast([float(outcomes[t]) for t in rounds], seed)
+        for t, p in zip(rounds, forecasts, strict=True):
             predictions[t] = p
     return predictions
 
@@ -88,10 +88,13 @@ def hops(scores, outcomes, bins, seed):
     )
 
 
-def kuleshov_ermon(scores, outcomes, bins, cells, seed):
+def kuleshov_ermon(scores, outcomes, bins, inner_bins, seed):
     places = [bin_of(score, bins) for score in scores]
     return apart(
-        places, outcomes, seeds(seed, bins), lambda past, own: rivals.foster_1999(past, cells, own)
+        places,
+        outcomes,
+        seeds(seed, bins),
+        lambda past, own: rivals.foster_1999(past, inner_bins, own),
     )
 
 

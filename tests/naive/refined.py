@@ -92,7 +92,7 @@ class Learners(Swap):
 
 
 class Refined:
-    """All rounds of all epochs are kept; `place` and `learn` play one."""
+    """All rounds of all epochs are kept; `place` and `learn` make one."""
 
     def __init__(self, measure, *, C=0.0, horizon=None, delta=0.05, constants="tuned"):
         self.measure, self.C, self.horizon, self.delta = measure, C, horizon, delta

@@ -16,7 +16,7 @@ cdef class AbernethyBartlettHazanKernel(Kernel):
 
     cdef Py_ssize_t m
     cdef double rate           # eta, or 0 for one that falls with the rounds
-    cdef Py_ssize_t lo         # the first point this round is played at
+    cdef Py_ssize_t lo         # the first point of this round
     cdef double *theta
 
     def __init__(self, seed, Py_ssize_t m, double rate):
@@ -56,7 +56,7 @@ cdef class AbernethyBartlettHazanKernel(Kernel):
         return 0
 
     cdef int learn(self, double y) noexcept nogil:
-        # Learns from the distribution, not from the draw, as the paper's game has it.
+        # As in the paper, it learns from the distribution, not from the draw.
         cdef double eta = self.rate, raised
         cdef Py_ssize_t i
         if eta == 0.0:

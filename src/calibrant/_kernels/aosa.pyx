@@ -1,7 +1,7 @@
 """Almost-One-Step-Ahead on the uniform grid i/m.
 
 Symbols: alpha_i, the shadow bias of point i, the sum of i/m - y over the rounds in which the
-shadow, who knows the outcome, chose i.
+shadow, which knows the outcome, chose i.
 """
 
 from libc.stdlib cimport calloc, free

@@ -1,8 +1,8 @@
-"""Blocks of rounds for a forecaster that was not told how many there will be.
+"""Blocks of rounds for a forecaster without a horizon.
 
 The first block has 64 rounds and each is eight times as long as the last, so that T^(1/3), the
-number of intervals, doubles: the points of a block are among those of the next, and few restarts
-are paid for. Planning for up to eight times too many rounds at most doubles the intervals.
+number of intervals, doubles: the points of a block are among those of the next, and restarts are
+few. A block that is planned for up to eight times too many rounds has at most twice the intervals.
 """
 
 from libc.math cimport cbrt, ceil
@@ -20,18 +20,18 @@ cdef struct Block:
 
 
 cdef inline bint block_ends(const Block *b) noexcept nogil:
-    """Return whether the round being played is the block's last."""
+    """Return whether the current round is the block's last."""
     return not b.last and b.seen + 1 >= b.T
 
 
 cdef inline Py_ssize_t intervals_for(double T) noexcept nogil:
-    """Return ceil(T^(1/3)), and 2 at the least; a cube counts as one in spite of rounding."""
+    """Return ceil(T^(1/3)), at least 2; rounding does not push a cube up to the next number."""
     cdef Py_ssize_t intervals = <Py_ssize_t>ceil(cbrt(T) * (1.0 - 1e-12))
     return intervals if intervals > 2 else 2
 
 
 cdef inline bint is_block_length(const Block *b, double T) noexcept nogil:
-    """Return whether a block can be tuned for T rounds, as a saved state says it is."""
+    """Return whether T, from a saved state, is a length that a block can have."""
     cdef double length = FIRST
     if b.last:
         return T == b.T

@@ -1,13 +1,13 @@
-"""The stationary distribution of one closed class of a chain, exactly and by looking at little.
+"""The exact stationary distribution of one closed class of a chain, from the states it can reach.
 
 From a start, Tarjan's search visits what can be reached and completes the strongly connected
-components. One that no way leaves is a closed class; of several, the one with the smallest state
+components. One that no step leaves is a closed class; of several, the one with the smallest state
 is taken. Elimination without subtraction (Grassmann, Taksar & Heyman 1985) then gives its
 stationary distribution with every entry accurate, periodic chains included.
 
-A state that only one way leads to is visited whenever that way is taken. About half of a class is
-like that; only the others, the core, are eliminated from, with all that lies between them folded
-into their rows.
+A state that only one step leads to is visited whenever that step is taken. About half of a class is
+like that. Only the others, the core, take part in the elimination; their rows include the paths
+through the states between them.
 """
 
 from libc.stdlib cimport calloc, free, malloc
@@ -68,7 +68,7 @@ cdef Py_ssize_t chain_size(const Chain *c) noexcept nogil:
 
 
 cdef inline bint leaves(const Chain *c, const State *s) noexcept nogil:
-    """Return whether a state on the stack has a way to a component that is complete."""
+    """Return whether a state on the stack has a step to a component that is complete."""
     return (s.lower > 0.0 and not c.state[s.at].waiting) or (
         s.upper > 0.0 and not c.state[s.at + 1].waiting
     )
@@ -147,21 +147,21 @@ cdef void find_closed_class(Chain *c, Py_ssize_t start) noexcept nogil:
 
 
 cdef Py_ssize_t find_core(Chain *c) noexcept nogil:
-    """Number the states that several ways lead to, and return how many there are."""
+    """Number the states that several steps lead to, and return how many there are."""
     cdef Py_ssize_t k = 0, i
     cdef State *s
     for i in range(c.size):
-        c.state[c.members[i]].ways = 0
+        c.state[c.members[i]].entries = 0
     for i in range(c.size):
         s = &c.state[c.members[i]]
         if s.lower > 0.0:
-            c.state[s.at].ways += 1
+            c.state[s.at].entries += 1
         if s.upper > 0.0:
-            c.state[s.at + 1].ways += 1
+            c.state[s.at + 1].entries += 1
     for i in range(c.size):
         s = &c.state[c.members[i]]
-        # A plain cycle has no such state; its last one then stands for all.
-        s.core = s.ways > 1 or (k == 0 and i == c.size - 1)
+        # A plain cycle has no such state; its last one is then the core.
+        s.core = s.entries > 1 or (k == 0 and i == c.size - 1)
         if s.core:
             s.place, s.share = k, 1.0
             k += 1
@@ -169,8 +169,8 @@ cdef Py_ssize_t find_core(Chain *c) noexcept nogil:
 
 
 cdef void fill(Chain *c, Py_ssize_t k) noexcept nogil:
-    """Write the rows of the core: from each state, follow all ways until they meet the core."""
-    cdef Py_ssize_t length, i, way
+    """Write the rows of the core: from each state, follow all steps until they meet the core."""
+    cdef Py_ssize_t length, i, step
     cdef double *row
     cdef double share
     cdef State *root
@@ -187,20 +187,20 @@ cdef void fill(Chain *c, Py_ssize_t k) noexcept nogil:
         while length > 0:
             length -= 1
             s = &c.state[c.path[length]]
-            for way in range(2):
-                share = s.share * (s.upper if way else s.lower)
+            for step in range(2):
+                share = s.share * (s.upper if step else s.lower)
                 if share > 0.0:
-                    to = &c.state[s.at + way]
+                    to = &c.state[s.at + step]
                     if to.core:
                         row[to.place] += share
                     else:
                         to.place, to.share = root.place, share
-                        c.path[length] = s.at + way
+                        c.path[length] = s.at + step
                         length += 1
 
 
 cdef inline double sum_of(const double *x, Py_ssize_t size) noexcept nogil:
-    """Return a sum, in four strands so that no addition waits for the one before."""
+    """Return a sum, as four partial sums, so that no addition waits for the one before."""
     cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
     cdef Py_ssize_t i = 0
     while i + 4 <= size:
@@ -215,8 +215,8 @@ cdef inline double sum_of(const double *x, Py_ssize_t size) noexcept nogil:
     return (a + b) + (c + d)
 
 
-cdef void leave_out(double *A, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    """Leave out member m, the last: whoever went there goes on as m would, its own loop apart."""
+cdef void eliminate(double *A, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
+    """Eliminate m, the last: steps to m go on as m would, without its loop to itself."""
     cdef const double *gone = A + m * k
     cdef double *row
     cdef Py_ssize_t i, j
@@ -245,12 +245,12 @@ cdef int find_stationary(Chain *c, double *weights) noexcept nogil:
     fill(c, k)
     A, pi = c.A, c.pi
     for m in range(k - 1, 0, -1):
-        leave_out(A, k, m)
+        eliminate(A, k, m)
     pi[0] = 1.0
     for m in range(1, k):
         pi[m] = 0.0
     for i in range(k):
-        # What i passes on; all that it receives came from places before its own.
+        # What i passes on; all that it receives came from smaller places.
         for m in range(i + 1, k):
             pi[m] += pi[i] * A[i * k + m]
     for i in range(c.size):

@@ -45,7 +45,7 @@ cdef inline void set_region(Cut *cut, double r) noexcept nogil:
 
 
 cdef inline Py_ssize_t as_count(double B) noexcept nogil:
-    """Round up; a deviation beyond all measure, which leaves no room for bands, asks for many."""
+    """Round up; a huge deviation, which leaves no room for bands, is capped."""
     return <Py_ssize_t>fmin(ceil(B), 1e9)
 
 
@@ -82,8 +82,8 @@ cdef inline Py_ssize_t share_of(double N, double part) noexcept nogil:
 cdef inline Cut tuned_cut(int measure, double C, double s, double y_hat) noexcept nogil:
     """With y_hat the mean of all n = s - 2 rounds before the epoch, and x an edge.
 
-    The radius is 1.5 standard errors, where the paper has sqrt(iota), about 4, of the largest that
-    there can be. Each epoch takes T = 2s: no horizon is needed.
+    The radius is 1.5 standard errors, where the paper has sqrt(iota), about 4, times the largest
+    standard error that is possible. Each epoch takes T = 2s: no horizon is needed.
     """
     cdef double n = s - 2.0, T = 2.0 * s, v, I, N, B = cbrt((1.0 + C) / 4.0)
     cdef Cut cut = domain_of(measure, T, y_hat)

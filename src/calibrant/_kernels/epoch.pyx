@@ -11,7 +11,7 @@ from calibrant._kernels.saved import check_names, number
 
 
 cdef class EpochKernel(Kernel):
-    """One epoch's mean, and the sum that the next one's comes from."""
+    """The prediction of the epoch, and the sum of outcomes for that of the next."""
 
     def __cinit__(self, *args, **kwargs):
         self.m, self.y_hat, self.p_hat = 1, 0.5, 0.5
@@ -26,8 +26,8 @@ cdef class EpochKernel(Kernel):
         cdef double s_m = exp2(self.m), iota, d_m, theta, half
         self.p_hat = self.y_hat
         if self.kl:
-            # The rounds up to the end of epoch m are 2 s_m - 2: they stand for T, so that no
-            # horizon is needed.
+            # The rounds up to the end of epoch m, 2 s_m - 2, take the place of T: no horizon is
+            # needed.
             iota = log(2.0 * s_m / self.delta)
             d_m = fmin(M_PI / 4.0, 8.0 * M_PI * sqrt(iota / s_m))
             theta = fmin(fmax(2.0 * asin(sqrt(self.y_hat)), d_m), M_PI - d_m)

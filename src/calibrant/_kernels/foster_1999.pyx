@@ -14,7 +14,7 @@ cdef class Foster1999Kernel(Kernel):
     """The visits of the N bins and the outcomes that followed."""
 
     cdef Py_ssize_t N
-    cdef Py_ssize_t lo, hi     # the bins this round is played in; the same when it is one
+    cdef Py_ssize_t lo, hi     # the bins of this round; the same when it is one
     cdef double *n
     cdef double *s
 

@@ -13,7 +13,7 @@ cdef class FosterHartKernel(Kernel):
     """The biases of the N + 1 points."""
 
     cdef Py_ssize_t N
-    cdef Py_ssize_t lo, hi     # where this round is played
+    cdef Py_ssize_t lo, hi     # the points of this round
     cdef double *S
 
     def __init__(self, seed, Py_ssize_t N):

@@ -1,9 +1,9 @@
 """Foster and Vohra's forecaster: no internal regret over the middles of N bins.
 
-Symbols: x_i = (i + 1/2)/N; p, this round's distribution; R_ij, the regret for not having played j
-whenever i was played, under the squared loss; D_ij = exp(eta R_ij). With M_i = sum p_i and
+Symbols: x_i = (i + 1/2)/N; p, this round's distribution; R_ij, the regret for not having predicted
+j whenever i was predicted, under the squared loss; D_ij = exp(eta R_ij). With M_i = sum p_i and
 Y_i = sum p_i y over the rounds, R_ij = (x_i - x_j)((x_i + x_j) M_i - 2 Y_i): two numbers a point
-say it all.
+are enough.
 """
 
 from libc.math cimport exp, log, sqrt
@@ -84,7 +84,7 @@ cdef class FosterVohraKernel(Kernel):
             p[k] = 0.0
             for i in range(k):
                 p[k] += p[i] * D[i * N + k]
-            # Kept from overflowing; the factor is a power of two and rounds nothing away.
+            # Against overflow; a power of two, so that nothing is rounded.
             if p[k] > 2.0 ** 300:
                 for i in range(k + 1):
                     p[i] *= 2.0 ** -300

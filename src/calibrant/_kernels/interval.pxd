@@ -4,9 +4,9 @@ from calibrant._kernels.msmwc cimport MsMwC
 from calibrant._kernels.partition cimport Partition
 
 
-# What a fresh start leans towards. Intervals below y_hat start with a share `inner` (those inside
-# [a, b]) or `outer` (the others) on the expert that pushes right, intervals above it on the other,
-# and the interval around it undecided: 1/2 is no leaning at all.
+# The weights of a fresh start. Intervals below y_hat give a share `inner` (those inside [a, b]) or
+# `outer` (the others) to the expert that pushes right, intervals above it to the other expert, and
+# the interval around it gives 1/2 to each.
 cdef struct Lean:
     double y_hat
     double a
@@ -22,7 +22,7 @@ cdef inline Lean lean_towards(double y_hat, double trust) noexcept nogil:
 cdef class IntervalKernel(Kernel):
     cdef Partition partition  # the partition in use, in probabilities
     cdef MsMwC experts        # expert 2i is (J_i, +1), expert 2i + 1 is (J_i, -1)
-    cdef Py_ssize_t lo, hi    # the intervals this round is played in; the same when it is one
+    cdef Py_ssize_t lo, hi    # the intervals of this round; the same when it is one
     cdef double[2] share      # their probabilities
     cdef Py_ssize_t[2] edge   # which edges the support points are
     cdef double u             # the probability that both intervals are charged for
@@ -36,7 +36,7 @@ cdef class IntervalKernel(Kernel):
     cdef Partition spare      # the next block's partition, being built
 
     # Start anew for T rounds; a kernel that was given its partition takes what is in `spare`.
-    # Returns -1 when there was no memory and nothing changed. The horizon is the caller's to watch,
+    # Returns -1 when there was no memory and nothing changed. The caller watches the horizon,
     # unless this kernel was made to double it.
     cdef int open_block(self, double T, Lean lean) noexcept nogil
     cdef int begin(self, const Partition *partition, double T, Lean lean) noexcept nogil

@@ -1,4 +1,4 @@
-"""Interval, Algorithm `cal1_knownC`: experts that accuse intervals of predicting too high or low.
+"""Interval, Algorithm `cal1_knownC`: experts that bet on intervals predicting too high or too low.
 
 Symbols: J_i, interval i, with its prediction z_i = sup J_i; experts (i, +1) and (i, -1) with
 weights w; Phi, w_{i,+} - w_{i,-} on J_i; u, the point the intervals are charged for; T, the rounds
@@ -10,7 +10,7 @@ experts is then exactly 0, whatever the outcome. The paper's l are gains, and Ms
 negatives.
 
 A forecaster built on this one may move the prediction of the intervals beyond an anchor to inf J_i.
-The two intervals that touch the anchor then share a prediction, which stands in P_t once.
+The two intervals that touch the anchor then share a prediction, which is in P_t once.
 """
 
 from libc.math cimport INFINITY
@@ -32,11 +32,11 @@ cdef double UNIFORM = 0.5     # the trust that prefers neither expert of an inte
 
 
 cdef class IntervalKernel(Kernel):
-    """The experts of one Interval and the partition they judge.
+    """The experts of one Interval and its partition.
 
     `edges` is a partition of [0, 1]; None stands for a number of equal `intervals`, and 0 for one
-    that suits the horizon. Horizon 0 lets it grow with the rounds; each block then starts
-    from the mean of the last with so much trust.
+    that suits the horizon. Horizon 0 lets it grow with the rounds; `trust` then says how much each
+    block starts from the mean of the last.
     """
 
     def __init__(
@@ -132,19 +132,19 @@ cdef class IntervalKernel(Kernel):
     cdef int learn(self, double y) noexcept nogil:
         cdef Py_ssize_t experts[4]
         cdef double losses[4]
-        cdef Py_ssize_t k, i, played = 1 if self.lo == self.hi else 2
-        # The weights that a block's last outcome would move are thrown away by the next.
+        cdef Py_ssize_t k, i, count = 1 if self.lo == self.hi else 2
+        # The next block starts afresh: its weights need not learn this outcome.
         if block_ends(&self.block):
             return self.open_block(
                 GROWTH * self.block.T,
                 lean_towards((self.total + y) / (self.block.seen + 1), self.trust),
             )
-        for k in range(played):
+        for k in range(count):
             i = self.hi if k else self.lo
             experts[2 * k], experts[2 * k + 1] = 2 * i, 2 * i + 1
             losses[2 * k] = -self.share[k] * (self.u - y)
             losses[2 * k + 1] = -losses[2 * k]
-        msmwc_learn(&self.experts, 2 * played, experts, losses)
+        msmwc_learn(&self.experts, 2 * count, experts, losses)
         self.block.seen += 1
         self.total += y
         return 0

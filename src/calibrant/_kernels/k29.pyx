@@ -17,7 +17,7 @@ cdef class K29Kernel(Kernel):
 
     cdef Py_ssize_t N
     cdef bint star             # K29*, with the term that the next residual adds?
-    cdef Py_ssize_t at         # the point this round is played at
+    cdef Py_ssize_t at         # the point of this round
     cdef double *S
     cdef double *K
 

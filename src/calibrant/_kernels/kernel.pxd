@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t, uint64_t
 cdef class Kernel:
     cdef uint64_t _seed
     cdef uint64_t _key            # the seed, scrambled: neighbouring seeds share nothing
-    cdef int64_t _rounds          # rounds completed; the round being played is number _rounds
-    cdef bint _placed             # is P_t of the round being played computed and drawn from?
+    cdef int64_t _rounds          # rounds completed; the current round is number _rounds
+    cdef bint _placed             # is P_t of the current round computed and drawn from?
     cdef bint _running            # is a thread inside `run`, with the GIL released?
 
     # P_t, this round's distribution: `weights` over `points`; the draw is points[chosen].
@@ -15,10 +15,10 @@ cdef class Kernel:
     cdef double *points
     cdef double *weights
 
-    # What the class built on this kernel was given to make it; the kernel does not read it.
+    # The arguments of the class built on this kernel; the kernel does not read them.
     cdef public dict _given
 
-    # What a forecaster is: where it places its mass, and what it makes of the outcome.
+    # What each forecaster defines: its distribution, and what it learns from the outcome.
     # Both return 0, or -1 when there was no memory and nothing changed.
     cdef int place(self) noexcept nogil
     cdef int learn(self, double y) noexcept nogil

@@ -1,7 +1,8 @@
 """The round that every forecaster shares: place, draw, learn.
 
-A kernel says where it puts its mass (`place`) and what it makes of an outcome (`learn`). The rest
-of the contract stands here once, over those two, so that `run` and single steps cannot differ.
+A kernel defines its distribution (`place`) and what it learns from an outcome (`learn`). The rest
+of the contract is written here once, on top of those two, so that `run` and single steps cannot
+differ.
 """
 
 from libc.stdlib cimport free
@@ -91,7 +92,7 @@ cdef class Kernel:
         return -1
 
     def _get_state(self):
-        """Return everything the past left behind, as arrays and numbers by name."""
+        """Return all that was learned, as arrays and numbers by name."""
         raise NotImplementedError
 
     def _set_state(self, state):
@@ -99,7 +100,7 @@ cdef class Kernel:
         raise NotImplementedError
 
     def _resume(self, int64_t rounds):
-        """Stand at the start of a round, as after restoring a saved state."""
+        """Go to the start of round `rounds`, after restoring a saved state."""
         self._rounds = rounds
         self._placed = False
 
@@ -194,7 +195,7 @@ cdef class Kernel:
         return array_of(self.points, self.size), array_of(self.weights, self.size)
 
     def run(self, outcomes):
-        """Play one round an outcome and return the predictions, each made before its outcome."""
+        """Run one round an outcome and return the predictions, each made before its outcome."""
         self.enter()
         series = as_series(outcomes, "outcomes")
         check_range(series)
@@ -223,7 +224,7 @@ cdef class Kernel:
         return predictions
 
     def _trace(self, outcomes):
-        """Play like `run`, and return each round's distribution besides its prediction.
+        """Do what `run` does, and return each round's distribution besides its prediction.
 
         The distribution of round t is ``weights[starts[t]:starts[t + 1]]`` over
         ``points[starts[t]:starts[t + 1]]``.

@@ -6,7 +6,7 @@ from libc.stdlib cimport realloc
 cdef inline int resize(double ***columns, int count, Py_ssize_t size) noexcept nogil:
     """Give each column room for `size` numbers.
 
-    Returns 0, or -1 when there is no memory: every column then still holds what it held.
+    Returns 0, or -1 when there is no memory: every column then keeps its numbers.
     """
     cdef void *grown
     cdef int i

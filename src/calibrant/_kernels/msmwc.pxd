@@ -15,10 +15,10 @@ cdef struct MsMwC:
 
 # Make room for d experts; returns -1 when there was no memory and nothing changed.
 cdef int msmwc_reserve(MsMwC *s, Py_ssize_t d) noexcept nogil
-# Start anew for T rounds on d experts that there is room for, with weights in proportion to what
-# stands in `trial`, all of it positive.
+# Start anew for T rounds on d experts that there is room for, with weights in proportion to those
+# in `trial`, all positive.
 cdef void msmwc_begin(MsMwC *s, Py_ssize_t d, double T) noexcept nogil
-# Learn the losses of the experts named, each once; all others lost nothing.
+# Learn the losses of some experts, each named once; those of all others are 0.
 cdef void msmwc_learn(
     MsMwC *s, Py_ssize_t count, const Py_ssize_t *experts, const double *losses
 ) noexcept nogil

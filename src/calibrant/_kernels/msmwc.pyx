@@ -5,8 +5,8 @@ min{cap, sqrt(ln(dT) / V)}, its rate; lambda, the number that makes the new weig
 max{1/(dT), w exp(-eta (l + c eta l^2 + lambda))}, sum to 1. The paper has cap = 1/64 and c = 32.
 
 The sum of the new weights is convex and decreasing in lambda, so Newton's method cannot overshoot
-twice. Only few losses of a round differ from 0, and they are multiplied in first: what is left for
-all experts is one factor exp(-eta lambda), with an argument so small that a short series is exact.
+twice. Few losses of a round differ from 0, and they are applied first: what is left for all experts
+is one factor exp(-eta lambda), with an argument so small that a short series is exact.
 """
 
 from libc.math cimport exp, fabs, fmax, log, sqrt
@@ -58,11 +58,11 @@ cdef double clip(MsMwC *s) noexcept nogil:
 
 
 cdef void normalise(MsMwC *s, double excess) noexcept nogil:
-    """Find lambda and take over the weights it gives; `excess` is what they sum to beyond 1."""
+    """Find lambda and take over the weights it gives; `excess` is their sum minus 1."""
     cdef double lam = 0.0, error, last = 2.0
     cdef int step
     for step in range(STEPS):
-        # Where all weights lie on the floor the slope is 0; lambda = 0 never is such a place.
+        # The slope is 0 where all weights lie on the floor, which never holds at lambda = 0.
         lam = lam + excess / s.slope if s.slope > 0.0 else 0.0
         scale(s, lam)
         excess = clip(s) - 1.0

@@ -1,4 +1,4 @@
-# A partition of a line: interval i lies between edges[i] and edges[i + 1]. An inner edge before `turn`
+# A partition: interval i lies between edges[i] and edges[i + 1]. An inner edge before `turn`
 # opens the interval on its right, [.,.); from `turn` on it closes the one on its left, (.,.].
 cdef struct Partition:
     Py_ssize_t intervals

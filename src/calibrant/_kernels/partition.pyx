@@ -1,8 +1,8 @@
 """Building partitions: uniform, and an inner region with doubling bands around it.
 
 Edges are pushed from left to right, and one that is not beyond the last is dropped: regions that
-touch the end of the domain, have no width, or are thinner than floats can tell apart merge with
-their neighbour instead of leaving an empty interval.
+touch the end of the domain, have no width, or are too thin for floats merge with their neighbour
+instead of leaving an empty interval.
 """
 
 from libc.math cimport M_PI, fmax, fmin, ldexp, sin
@@ -11,12 +11,12 @@ from libc.string cimport memmove
 
 from calibrant._kernels.kernel cimport array_of
 
-# A radius below this share of the domain counts as this share: floats tell nothing finer apart.
+# A radius below this share of the domain counts as this share: floats resolve nothing finer.
 cdef double FINEST = 2.0 ** -52
 
 
 cdef int partition_reserve(Partition *p, double edges) noexcept nogil:
-    """Make room for so many edges; a count too large for memory is refused, not wrapped round."""
+    """Make room for that many edges; a count too large for memory is refused, not wrapped."""
     cdef void *grown
     if edges <= p.room:
         return 0

@@ -11,9 +11,9 @@ cdef class RefinedKernel(Kernel):
     cdef int measure          # one of cuts.pxd
     cdef bint tuned
     cdef double C, T, delta   # T = 0: none was given, and every epoch plans for twice its length
-    cdef IntervalKernel interval      # plays l1 and l2
-    cdef SwapKernel swap              # plays pseudo_l2 and pseudo_kl
-    cdef Kernel base                  # the one of the two that there is
+    cdef IntervalKernel interval      # for l1 and l2
+    cdef SwapKernel swap              # for pseudo_l2 and pseudo_kl
+    cdef Kernel base                  # the one of the two in use
 
     cdef int m                # the epoch, of s_m = 2^m rounds
     cdef int64_t seen         # rounds of it so far
@@ -22,7 +22,7 @@ cdef class RefinedKernel(Kernel):
     cdef double epoch_total   # sum of the epoch's outcomes
 
     # The error of each epoch is counted apart: `closed` sums those of epochs that are over, and the
-    # arrays have an entry for each point of the epoch being played.
+    # arrays have an entry for each point of the current epoch.
     cdef double closed, open
     cdef Py_ssize_t room
     cdef double *mass         # rounds that predicted it, or their P_t

@@ -4,8 +4,8 @@ Symbols: m, the epoch, which lasts s_m = 2^m rounds; y_hat, the mean outcome bef
 its intervals are cut; C, the deviation; T, the horizon; delta, the probability of failure. Epoch 1
 predicts 1/2; every other one starts a base forecaster from scratch on its own intervals.
 
-Interval and Swap play the rounds of an epoch as they are; this kernel lays out their partition,
-draws, and keeps the error of the epoch.
+Interval and Swap run the rounds of an epoch unchanged; this kernel lays out their partition, draws,
+and keeps the error of the epoch.
 """
 
 from libc.math cimport fmax, fmin, ldexp, sin
@@ -27,8 +27,8 @@ from calibrant._kernels.tally cimport cal1_term, cal2_term, kl_term
 
 from calibrant._kernels.saved import check_names, floats, number, part_of
 
-# The start that an epoch of tuned Interval gives its experts: how firmly intervals in the inner
-# region and in the bands trust y_hat. A deviation may have moved the truth to anywhere in the region.
+# How an epoch of tuned Interval starts its experts: how much intervals in the inner region and in
+# the bands trust y_hat. With a deviation, the truth may be anywhere in the region.
 cdef Lean STEADY = Lean(0.0, 0.0, 0.0, 0.97, 0.9)
 cdef Lean MOVED = Lean(0.0, 0.0, 0.0, 0.5, 0.7)
 
@@ -195,7 +195,7 @@ cdef class RefinedKernel(Kernel):
     cdef int learn(self, double y) noexcept nogil:
         cdef double s = ldexp(1.0, self.m), error, mean
         if self.seen + 1 >= s and self.m < LAST_EPOCH:
-            # What the base forecaster would learn from this outcome goes with the epoch.
+            # The next epoch starts afresh: the base forecaster need not learn this outcome.
             error = self.closed + self.open + self.gain_of(y, False)
             mean = (self.epoch_total + y) / s
             if self.tuned:
@@ -219,7 +219,7 @@ cdef class RefinedKernel(Kernel):
 
     @property
     def epoch(self):
-        """The epoch being played, counted from 1; epoch m lasts 2^m rounds."""
+        """The current epoch, counted from 1; epoch m lasts 2^m rounds."""
         self.enter()
         return self.m
 
@@ -227,7 +227,7 @@ cdef class RefinedKernel(Kernel):
     def error(self):
         """The error so far, by the measure: the sum over epochs of the epoch's own error.
 
-        It is never below the error of all rounds together, and what the certificates speak of.
+        It is never below the error of all rounds together, and it is what the certificates bound.
         """
         self.enter()
         return self.error_so_far()
@@ -263,7 +263,7 @@ cdef class RefinedKernel(Kernel):
             raise
 
     def _take_over(self, state):
-        """Take over a state; one that makes no sense leaves a mixture behind."""
+        """Take over a state; a bad one raises ValueError and may leave part of it behind."""
         state, base = part_of(state, "base.")
         check_names(
             state,

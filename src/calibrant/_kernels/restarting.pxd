@@ -22,7 +22,7 @@ cdef struct Row:
 cdef class RestartingKernel(Kernel):
     cdef RefinedKernel base
     cdef bint l1
-    cdef double horizon       # [T] of the paper, or 0: then the rounds so far stand for it
+    cdef double horizon       # [T] of the paper, or 0: then the rounds so far take its place
     cdef double c0, c1, d0, d1
 
     cdef int64_t t            # rounds so far
@@ -32,7 +32,7 @@ cdef class RestartingKernel(Kernel):
 
     cdef int64_t closed       # sub-blocks that are over
     cdef Py_ssize_t room
-    cdef Row *rows            # the last of them: number k stands at k % KEPT
+    cdef Row *rows            # the last of them: number k is at k % KEPT
 
     cdef double U(self, double n, int64_t b) noexcept nogil
     cdef double threshold(self) noexcept nogil

@@ -1,4 +1,4 @@
-"""Restarting, Algorithm `meta_alg_piecewise`: Refined, restarted when its error gives it away.
+"""Restarting, Algorithm `meta_alg_piecewise`: Refined, until its error passes a certificate.
 
 Symbols: b, the block, which guesses C = 8^b; l, the sub-block; G, how many sub-blocks of a block
 assume C = 0, before one assumes C = 8^b; U(n, C), the certificate: what error n rounds of deviation
@@ -53,7 +53,7 @@ cdef class RestartingKernel(Kernel):
         return self.c0 + self.c1 * M + (self.d0 + self.d1 * M) * root
 
     cdef double threshold(self) noexcept nogil:
-        """Return what the error of the sub-block may be."""
+        """Return the error at which the sub-block ends."""
         if self.l <= self.G:
             return self.U(<double>(self.t - self.start), 0)
         return self.U(self.horizon if self.horizon > 0.0 else <double>self.t, self.b)
@@ -65,7 +65,7 @@ cdef class RestartingKernel(Kernel):
         return 0.0 if self.l <= self.G else ldexp(1.0, 3 * <int>self.b)
 
     cdef void open_block(self, int64_t b) noexcept nogil:
-        # Without a horizon, twice the rounds so far stand for it: blocks should last that long.
+        # Without a horizon, twice the rounds so far take its place: blocks should last that long.
         cdef double n = self.horizon if self.horizon > 0.0 else fmax(2.0 * self.t, 64.0)
         cdef double q = self.U(n, b) / self.U(n, 0)
         self.b, self.l = b, 1.0
@@ -77,14 +77,14 @@ cdef class RestartingKernel(Kernel):
         self.base.begin(self.guess())
 
     cdef Row current(self) noexcept nogil:
-        """Return the sub-block being played as if it ended now."""
+        """Return the current sub-block as if it ended now."""
         return Row(
             self.b, self.l, self.G + 1.0, self.guess(), self.start, self.t,
             self.base.error_so_far(), self.threshold(),
         )
 
     cdef int reserve_row(self) noexcept nogil:
-        """Make room for one more row, unless the oldest is to make room."""
+        """Make room for one more row, up to KEPT; then the oldest is overwritten."""
         cdef void *grown
         cdef Py_ssize_t room
         if self.closed < self.room or self.room == KEPT:
@@ -130,7 +130,7 @@ cdef class RestartingKernel(Kernel):
 
     @property
     def epoch(self):
-        """The epoch being played, counted from 1 since the last restart."""
+        """The current epoch, counted from 1 since the last restart."""
         self.enter()
         return self.base.m
 
@@ -151,7 +151,7 @@ cdef class RestartingKernel(Kernel):
         return table
 
     def _row(self):
-        """Return the row of the sub-block being played."""
+        """Return the row of the current sub-block."""
         self.enter()
         cdef Row row = self.current()
         table = np.empty(WIDTH)
@@ -189,7 +189,7 @@ cdef class RestartingKernel(Kernel):
             raise
 
     def _take_over(self, state):
-        """Take over a state; one that makes no sense leaves a mixture behind."""
+        """Take over a state; a bad one raises ValueError and may leave part of it behind."""
         state, inner = part_of(state, "refined.")
         check_names(state, {"t", "start", "b", "l", "G", "closed", "rows"})
         cdef int64_t t = int(number(state, "t", low=0, high=2**62))

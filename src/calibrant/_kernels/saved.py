@@ -1,4 +1,4 @@
-"""Reading a saved state back: what a kernel asks of it before it takes over a single number."""
+"""Reading a saved state back: checks that a kernel makes before it takes over any number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 def check_names(state: Mapping[str, Any], names: set[str]) -> None:
-    """Refuse a state that lacks a part or has one too many."""
+    """Refuse a state with a missing or an unknown part."""
     if set(state) != names:
         raise ValueError(f"saved state must hold {sorted(names)}, got {sorted(state)}")
 

@@ -23,7 +23,7 @@ cdef class SwapKernel(Kernel):
 
     # Start anew for T rounds, with all learners aiming at `prior` (the papers have 1/2) and the last
     # prediction there; a kernel that was given its points takes those in `spare`. Returns -1 when
-    # there was no memory and nothing changed. The horizon is the caller's to watch, unless this
+    # there was no memory and nothing changed. The caller watches the horizon, unless this
     # kernel was made to double it.
     cdef int open_block(self, double T, double prior) noexcept nogil
     cdef int begin(self, const Partition *partition, double prior) noexcept nogil

@@ -1,4 +1,4 @@
-"""Swap: a learner for every point, and the points mixed so that each is where it belongs.
+"""Swap: a learner for every point, and a stationary distribution of the points they aim at.
 
 Symbols: s, a point of the grid; P_t(s), its probability in round t; G, the sum of P_t(s); a_s, what
 its learner would predict; H(a), the distribution over the two grid points around a; Q_t, the matrix
@@ -33,7 +33,7 @@ from calibrant._kernels.saved import check_names, floats, number
 cdef class SwapKernel(Kernel):
     """The learners of one Swap.
 
-    `edges` are its points; None stands for those of so many equal `intervals`, and 0 for a number
+    `edges` are its points; None stands for those of equal `intervals`, and 0 for a number
     that suits the horizon, which is all that the horizon decides. Horizon 0 lets it grow with the
     rounds.
     """
@@ -113,7 +113,7 @@ cdef class SwapKernel(Kernel):
     cdef double action(self, Py_ssize_t s) noexcept nogil:
         """Return a_s, what the learner of point s would predict."""
         if self.n0 > 0.0:
-            # Not (n0 prior)/n0, which may round to beside the point that the prior is.
+            # Not (n0 prior)/n0, which may round to a number other than the prior.
             if self.G[s] == 0.0:
                 return self.prior
             return (self.n0 * self.prior + self.A[s]) / (self.n0 + self.G[s])
@@ -158,7 +158,7 @@ cdef class SwapKernel(Kernel):
     cdef int learn(self, double y) noexcept nogil:
         cdef Py_ssize_t i, s
         cdef double g
-        # The learners that a block's last outcome would move are thrown away by the next.
+        # The next block starts afresh: its learners need not learn this outcome.
         if block_ends(&self.block):
             return self.open_block(
                 GROWTH * self.block.T, (self.total + y) / (self.block.seen + 1)

@@ -2,7 +2,7 @@ cimport cython
 from libc.math cimport INFINITY, fabs, log, log1p
 from libc.stdint cimport int64_t
 
-# A running sum, and what rounding took from it (Neumaier's compensation).
+# A running sum, and what rounding lost of it (Neumaier's compensation).
 cdef struct Sum:
     double total
     double lost
@@ -18,7 +18,7 @@ cdef struct Tally:
     double *p             # the prediction
     double *n             # rounds that predicted it
     double *s             # sum of their outcomes
-    double *kl            # the KL term below, kept because a logarithm is dear
+    double *kl            # the KL term below, kept because logarithms are slow
     Sum[3] errors         # sums of the three terms below, infinite terms left out
     int64_t infinite      # entries whose KL term is infinite
 
@@ -42,7 +42,7 @@ cdef inline double log_ratio(double share, double n, double p, double excess) no
 
 @cython.cdivision(True)
 cdef inline double kl_term(double p, double n, double s) noexcept nogil:
-    """Return n KL(rho, p), which is infinite where the impossible happened."""
+    """Return n KL(rho, p), infinite where an outcome of probability 0 happened."""
     cdef double q = 1.0 - p, r = s - n * p, kl = 0.0
     if s > 0.0:
         if p == 0.0:
@@ -52,7 +52,7 @@ cdef inline double kl_term(double p, double n, double s) noexcept nogil:
         if q == 0.0:
             return INFINITY
         kl += (n - s) * log_ratio(n - s, n, q, -r / (n * q))
-    # KL is never negative; rounding may say otherwise by a hair where rho = p.
+    # KL is never negative; where rho = p, rounding can make it so.
     return kl if kl > 0.0 else 0.0
 
 

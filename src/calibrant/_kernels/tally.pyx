@@ -58,11 +58,11 @@ cdef void tally_free(Tally *t) noexcept nogil:
 
 cdef Py_ssize_t tally_find(const Tally *t, double p) noexcept nogil:
     """Return the entry of p, or -1 where p was never predicted."""
-    return t.table[slot_of(t, p + 0.0)]  # + 0.0 makes one of the two zeros
+    return t.table[slot_of(t, p + 0.0)]  # + 0.0 turns -0.0 into 0.0
 
 
 cdef Py_ssize_t tally_enter(Tally *t, double p) noexcept nogil:
-    """Return the entry of p, made now if need be; -1 when there is no memory for it."""
+    """Return the entry of p, made if it is new; -1 when there is no memory for it."""
     cdef Py_ssize_t slot
     p = p + 0.0
     slot = slot_of(t, p)
@@ -80,7 +80,7 @@ cdef Py_ssize_t tally_enter(Tally *t, double p) noexcept nogil:
 
 
 cdef inline void add_to(Sum *sum, double x) noexcept nogil:
-    """Add to a sum and keep what rounding loses, so that a million rounds lose nothing."""
+    """Add to a sum and keep what rounding loses, so that errors do not grow with the rounds."""
     cdef double total = sum.total, after = total + x
     if fabs(total) >= fabs(x):
         sum.lost += (total - after) + x
@@ -168,7 +168,7 @@ cdef class TallyKernel:
             raise MemoryError
 
     def extend(self, const double[::1] p, const double[::1] y, const double[::1] mass=None):
-        """Count many rounds, each of mass 1 unless said otherwise."""
+        """Count many rounds, each of mass 1 by default."""
         cdef Py_ssize_t i
         cdef bint weighed = mass is not None
         cdef int failed = 0
@@ -212,7 +212,7 @@ cdef class TallyKernel:
         """Cal1, Cal2 and KLCal of the rounds counted so far."""
         cdef Tally *t = &self.tally
         self.enter()
-        # What cancels exactly may leave a negative hair behind.
+        # Where terms cancel, rounding may leave a negative number.
         return (
             max(value_of(t.errors[0]), 0.0),
             max(value_of(t.errors[1]), 0.0),

@@ -1,7 +1,7 @@
 """Means that forget: of the last outcomes, or of all with fading weights.
 
-Both start from Laplace's rule of succession, as the running mean does: two outcomes that nobody
-saw, a 0 and a 1, are never forgotten.
+Both start from Laplace's rule of succession, as the running mean does: two imaginary outcomes, a 0
+and a 1, are never forgotten.
 """
 
 from libc.math cimport fabs
@@ -16,7 +16,7 @@ cdef class SlidingWindowKernel(Kernel):
 
     cdef Py_ssize_t window
     cdef Py_ssize_t filled     # outcomes in the ring
-    cdef Py_ssize_t at         # where the next one goes; the oldest stands there once it is full
+    cdef Py_ssize_t at         # where the next one goes; in a full ring, the oldest is there
     cdef double total          # their sum
     cdef double *recent
 
@@ -49,7 +49,7 @@ cdef class SlidingWindowKernel(Kernel):
         self.total += y
         self.at += 1
         if self.at == self.window:
-            # Once a lap the sum is taken anew, so that rounding cannot pile up.
+            # Once a lap the sum is computed afresh, so that rounding errors cannot accumulate.
             self.at = 0
             self.total = 0.0
             for i in range(self.window):

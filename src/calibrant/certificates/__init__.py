@@ -5,10 +5,9 @@ A certificate U(n, C) is an error that a fresh `Refined` stays below for n round
 U(n, 0) says that the world changed; `Restarting` acts on it. There are two sets of constants:
 ``"paper"``, followed through the proofs, and ``"tuned"``, measured by simulation.
 
-`certificate` gives the number, and `coefficients` what it is made of. `form.py` says what a
-certificate looks like and reads the measured numbers. Who wants to know where the paper's constants
-come from reads `lemmas.py`, then `proofs.py`: each docstring is a chain of inequalities, and its
-function returns what stands at the end.
+`certificate` gives the bound, and `coefficients` the numbers that it is made of. `form.py` has its
+formula and reads the measured numbers. `lemmas.py`, then `proofs.py`, derive the paper's constants:
+each docstring is a chain of inequalities, and its function returns the last bound.
 """
 
 from __future__ import annotations
@@ -16,25 +15,20 @@ from __future__ import annotations
 import math
 
 from calibrant._checks import check_choice, check_integer, check_real
-from calibrant.certificates.form import MEASURES, Coefficients, trivial, tuned, tuned_table
+from calibrant.certificates.form import (
+    CERTIFIED_MEASURES,
+    Coefficients,
+    trivial,
+    tuned,
+    tuned_table,
+)
 from calibrant.certificates.proofs import PROOFS
 
-__all__ = ["MEASURES", "Coefficients", "certificate", "coefficients", "restart_delta"]
+__all__ = ["CERTIFIED_MEASURES", "Coefficients", "certificate", "coefficients", "restart_delta"]
 
 CONSTANTS = ("tuned", "paper")
 #: Stands for a horizon that was not given: longer than any stream.
 LONGEST = 2**62
-
-
-def _checked(
-    measure: str, delta: float, constants: str, horizon: int | None
-) -> tuple[str, float, str, int]:
-    return (
-        check_choice("measure", measure, MEASURES),
-        _check_delta(delta),
-        check_choice("constants", constants, CONSTANTS),
-        LONGEST if horizon is None else check_integer("horizon", horizon, 1, LONGEST),
-    )
 
 
 def _check_delta(delta: float) -> float:
@@ -76,8 +70,10 @@ def coefficients(
     >>> round(coefficients("pseudo_l2", constants="paper", horizon=100_000).c1)
     840
     """
-    measure, level, constants, T = _checked(measure, delta, constants, horizon)
-    if constants == "tuned":
+    check_choice("measure", measure, CERTIFIED_MEASURES)
+    level = _check_delta(delta)
+    T = LONGEST if horizon is None else check_integer("horizon", horizon, 1, LONGEST)
+    if check_choice("constants", constants, CONSTANTS) == "tuned":
         return tuned(tuned_table()["measures"][measure], level)
     return PROOFS[measure](T, level)
 
@@ -93,7 +89,7 @@ def certificate(
 ) -> float:
     """Return U(n, C), the error that a world of deviation C explains after n rounds.
 
-    A fresh `Refined` that was told C, with the same constants, passes it with probability at most
+    A fresh `Refined` that was given C, with the same constants, passes it with probability at most
     delta. The error is the sum over the forecaster's epochs of the error of each, which is never
     less than the error of all rounds together.
 
@@ -102,7 +98,7 @@ def certificate(
     in Non-Stationary Environments*, with constants that `calibrant.certificates.proofs` derives
     step by step. They hold for all n up to the horizon at once. They are large: for l1 and l2 the
     trivial bound, that n rounds cannot cost more than n, is the smaller one at any real length, and
-    then it is returned. ``"paper"`` needs the horizon that the forecaster was told.
+    then it is returned. ``"paper"`` needs the horizon that the forecaster was given.
 
     Measured, for ``"tuned"``: the part without C lies above 95 % confidence bounds of how large
     the error gets, at any n up to 10^5 (in some runs up to 10^6), in stationary worlds of mean 0.5,
@@ -130,10 +126,10 @@ def certificate(
     >>> certificate("l2", 1000, constants="paper")
     1000.0
     """
-    measure, level, constants, T = _checked(measure, delta, constants, horizon)
+    numbers = coefficients(measure, delta=delta, constants=constants, horizon=horizon)
+    T = LONGEST if horizon is None else horizon
     n = check_integer("rounds", rounds, 1, T)
-    C = check_real("deviation", deviation, 0.0, math.inf)
-    bound = coefficients(measure, delta=level, constants=constants, horizon=T).bound(measure, n, C)
+    bound = numbers.bound(measure, n, check_real("deviation", deviation, 0.0, math.inf))
     return min(bound, trivial(measure, n, T)) if constants == "paper" else bound
 
 

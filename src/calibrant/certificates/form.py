@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: The measures that have certificates. The first grows with sqrt(n), the others with log n.
-MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
+#: The errors that have certificates, in the order in which kernels number them. The certificate of
+#: the first grows with sqrt(n), those of the others with log n.
+CERTIFIED_MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
 
 
 class Coefficients(NamedTuple):
@@ -42,7 +43,7 @@ class Coefficients(NamedTuple):
 
 
 def trivial(measure: str, rounds: float, horizon: float) -> float:
-    """Return the error that n rounds cannot pass, whatever happens.
+    """Return the largest error that n rounds can have.
 
     A round adds at most 1 to Cal1, Cal2 and PCal2. It adds at most ln(T + 1) to PKLCal, because a
     forecaster for T rounds predicts nothing outside [1/(T + 1), 1 - 1/(T + 1)].
@@ -54,10 +55,10 @@ def trivial(measure: str, rounds: float, horizon: float) -> float:
 def tuned_table() -> dict[str, Any]:
     """Return the shipped table of measured certificates, from ``python -m benchmarks tune``.
 
-    Of each measure it holds ``slope`` (the part that grows with log2(n + 1); 0 for l1), ``start``
-    and ``per_log`` (the line in ln(1/delta) above the quantiles of the error in stationary worlds),
-    ``deviation`` (the part that goes with the deviation) and, for the record, the ``quantiles``
-    themselves; and besides the measures how they were measured.
+    ``measures`` has a row for each measure: ``slope`` (the part that grows with log2(n + 1); 0 for
+    l1), ``start`` and ``per_log`` (the line in ln(1/delta) above the quantiles of the error in
+    stationary worlds), ``deviation`` (the part that grows with the deviation) and the
+    ``quantiles``. The other entries record how it was measured.
     """
     text = Path(__file__).with_name("tuned.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)

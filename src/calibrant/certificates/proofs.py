@@ -1,13 +1,13 @@
 """The certificates of the paper with explicit constants: one function a measure.
 
-They are for `Refined` with ``constants="paper"``, told the same horizon and delta: if the means of
+They are for `Refined` with ``constants="paper"`` and the same horizon and delta: if the means of
 the outcomes stray from one value p* by at most C in total, then with probability 1 - delta the
 error, summed over the epochs of the forecaster, is at most U(n, C) for all n <= T at once.
 
 Symbols, besides those of `calibrant.certificates.lemmas`: epoch m has s = 2^m rounds; M =
 log2(n + 1) bounds the number of epochs, because epoch m begins only if n > 2^m - 2; r, the radius
-of an epoch; I <= 4 r, the length of its inner region, in N cells; B, the cells of a band (the
-paper's K); C_m, the part of C in epoch m; X = (s I^2/iota)^(1/3).
+of an epoch; I <= 4 r, the length of its inner region, in N intervals; B, the intervals of a band
+(the paper's K); C_m, the part of C in epoch m; X = (s I^2/iota)^(1/3).
 
 Four steps serve every measure.
 
@@ -18,8 +18,8 @@ PKLCal, r >= 2 pi sqrt(iota/T) and the domain has length pi: fewer.
 
 *Radius.* |y_hat - p*| <= sqrt(iota/s_{m-1}) + C/s_{m-1} = r in every epoch, except with probability
 2 M exp(-2 iota) <= delta/3 (Hoeffding; Lemma `corruption_analysis_Cal2_Approach1`). So p* lies at
-least r inside the inner region, and a cell of a band that begins at distance D = 2^q r from p* is
-at most D/B wide.
+least r inside the inner region, and an interval of a band that begins at distance D = 2^q r from p*
+is at most D/B wide.
 
 *Rounding up.* N <= 1 + X, and s I^2/N^2 <= iota X.
 
@@ -48,13 +48,13 @@ def l1(T: float, delta: float) -> Coefficients:
 
     Let Y = (iota s^2 I)^(1/3), and D = 2^q r be a band's distance.
 
-    1. *Inner cells.* `cell_bias` and Cauchy-Schwarz: at most
+    1. *Inner intervals.* `interval_bias` and Cauchy-Schwarz: at most
        627 iota N + 137 sqrt(iota N s) + s I/N.
     2. *In Y.* sqrt(iota s X) = s I/X = Y and iota X <= iota + Y, so 1 is at most
        1254 iota + 137 sqrt(iota s) + 765 Y, and Y <= 1.79 sqrt(iota s) + 2 (iota C s)^(1/3).
     3. *Over the epochs.* s_M <= n + 1; the sums are geometric with factors 3.42 and 4.85: at most
        1254 iota M + 5,152 sqrt(iota (n + 1)) + 7,421 (iota C (n + 1))^(1/3).
-    4. *A band.* `cell_bias` with n_J from `visits`, Cauchy-Schwarz over its B cells and
+    4. *A band.* `interval_bias` with n_J from `visits`, Cauchy-Schwarz over its B intervals and
        2 sqrt(ab) <= a + b: at most 31,600 iota B^2/D + 122 C_q/B, C_q being its part of C_m.
     5. *All bands.* sum 1/D <= 2/r a side: at most 126,400 iota B^2/r + 122 C_m/B.
     6. *Second part.* sum C_m/B <= (iota T C)^(1/3).
@@ -78,9 +78,9 @@ def l1(T: float, delta: float) -> Coefficients:
 def l2(T: float, delta: float) -> Coefficients:
     """Cal2 of `Refined` (Theorem `cal2_approach1`), B = ceil(((1 + C)/iota)^(1/3)).
 
-    1. *Cells.* `cell_square` over N + W B cells:
+    1. *Intervals.* `interval_square` over N + W B intervals:
        40,000 iota (N + W B) + 2 sum n_J Delta_J^2.
-    2. *Inner cells.* sum n_J Delta_J^2 <= s I^2/N^2 <= iota X.
+    2. *Inner intervals.* sum n_J Delta_J^2 <= s I^2/N^2 <= iota X.
     3. *Bands.* By `visits` and Delta <= D/B, n_J Delta_J^2 <= 3 C_J D/B^2 + 14,400 iota/B^2, and
        D <= 1: at most 3 C_m/B^2 + 14,400 iota W in all.
     4. *Epoch.* 40,000 iota (1 + X + W B) + 2 iota X + 6 C_m/B^2 + 28,800 iota W.

@@ -1,4 +1,4 @@
-"""Who predicts: one class a file, all behind one contract.
+"""Forecasters from past outcomes: one algorithm a file, all behind one contract.
 
 Read `base.py` first: a forecaster is a compiled kernel (`calibrant._kernels`) with arguments,
 checks and a docstring, and `Forecaster` is what all of them share. `arguments.py` keeps what a
@@ -7,7 +7,7 @@ classes that are exported here and gives each its name on the command line.
 
 `Zoom` is the default. `Epoch` is the paper's baseline for a world that does not change; `Interval`
 and `Swap` predict from the points of a partition and are what the paper builds on: `Refined` for a
-known deviation, `Restarting` for a world of which nothing is known. What others do stands in
+known deviation, `Restarting` for a world of which nothing is known. The algorithms of others are in
 `calibrant.forecasters.rivals`.
 """
 

@@ -12,11 +12,11 @@ from calibrant.partitions import Partition, check_resolution
 
 
 class Constants(NamedTuple):
-    """What the analysis of MsMwC leaves open once it is done with orders of growth."""
+    """The numbers that the analysis of MsMwC leaves open."""
 
     cap: float  # no rate of an expert rises above this
     correction: float  # weight of the second-order term
-    trust: float  # how firmly a block starts from the mean of the last, 1/2 being not at all
+    trust: float  # how much a block starts from the mean of the last; 1/2 is not at all
 
 
 CONSTANTS = {
@@ -27,7 +27,7 @@ CONSTANTS = {
 
 
 class Interval(Forecaster, IntervalKernel):
-    """Predict the upper end of an interval, chosen by experts that accuse intervals of a bias.
+    """Predict the upper end of an interval, chosen by experts on the bias of each interval.
 
     Algorithm `cal1_knownC` of Liu, Luo & Ratliff, *Adaptive Calibration in Non-Stationary
     Environments*, after Hu, Luo, Senapati & Sharan 2025. Each interval has one expert that gains

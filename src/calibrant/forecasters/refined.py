@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from calibrant._checks import check_choice, check_real, check_seed
 from calibrant._kernels.refined import RefinedKernel
+from calibrant.certificates import CERTIFIED_MEASURES, CONSTANTS
 from calibrant.forecasters.base import MAX_HORIZON, Forecaster, check_horizon
 
-#: The errors that the epochs can be cut for, in the order that the kernel numbers them.
-MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
-CONSTANTS = ("tuned", "paper")
 SMALLEST_DELTA = 1e-300
 
 
@@ -17,9 +15,9 @@ class Refined(Forecaster, RefinedKernel):
 
     Algorithms `framework_non_uniform` and `framework_non_uniform_PKLCal` of Liu, Luo & Ratliff,
     *Adaptive Calibration in Non-Stationary Environments*. Epoch m lasts 2^m rounds. Around the
-    mean outcome so far it cuts an inner region into fine intervals, and outwards bands that double
-    in width; on these it runs `Interval` (measures l1 and l2) or `Swap` (pseudo_l2 with the squared
-    loss, pseudo_kl with the log loss, in angles) from scratch.
+    mean outcome so far it cuts an inner region into fine intervals, and outside it bands that
+    double in width; on these it runs `Interval` (measures l1 and l2) or `Swap` (pseudo_l2 with the
+    squared loss, pseudo_kl with the log loss, in angles) from scratch.
 
     Proved, with the constants ``"paper"``, a horizon T and a deviation C that the outcomes keep,
     each with probability 1 - delta: Cal1 = O~(sqrt(T) + (C T)^(1/3)) for l1 (Theorem
@@ -85,7 +83,7 @@ class Refined(Forecaster, RefinedKernel):
         constants: str = "tuned",
         seed: int = 0,
     ) -> None:
-        number = MEASURES.index(check_choice("measure", measure, MEASURES))
+        number = CERTIFIED_MEASURES.index(check_choice("measure", measure, CERTIFIED_MEASURES))
         T = check_horizon(horizon, fewest=2)
         C = check_real("deviation", deviation, 0.0, T or MAX_HORIZON)
         failure = check_real("delta", delta, SMALLEST_DELTA, 1.0)

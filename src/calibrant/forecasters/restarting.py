@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 
 from calibrant._checks import check_choice, check_real, check_seed
 from calibrant._kernels.restarting import RestartingKernel
-from calibrant.certificates import coefficients, restart_delta
+from calibrant.certificates import (
+    CERTIFIED_MEASURES,
+    CONSTANTS,
+    LONGEST,
+    coefficients,
+    restart_delta,
+)
 from calibrant.forecasters.base import Forecaster, check_horizon
-from calibrant.forecasters.refined import CONSTANTS, MEASURES, SMALLEST_DELTA
-
-# Where the paper's constants need a horizon and none is given: longer than any stream.
-EVERY_HORIZON = 2**62
+from calibrant.forecasters.refined import SMALLEST_DELTA
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,8 @@ class SubBlock:
     start, end : int
         Its rounds: the first, and the one after the last, or None while it goes on.
     error, threshold : float
-        Its calibration error, and what its assumption explains. It ends when the one passes the
-        other.
+        Its calibration error, and the error that its assumption explains. It ends when the error
+        passes the threshold.
 
     Examples
     --------
@@ -70,9 +73,9 @@ class Restarting(Forecaster, RestartingKernel):
     so large that at real horizons it never restarts (`calibrant.certificates`).
 
     The constants ``"tuned"`` take certificates that were measured: under stationarity, a
-    sub-block passes its own with probability delta at most. Nothing is proved of them. They need
-    no horizon and ignore one: the rounds so far stand for it, twice their number where a block
-    plans ahead.
+    sub-block passes its own with probability at most delta. Nothing is proved of them. They need
+    no horizon and ignore one: the rounds so far take its place, and twice their number where the
+    number of sub-blocks of a block is chosen.
 
     Measured, mean Cal2 of l2 over 20 seeds at T = 100,000, ``"tuned"`` without a horizon against
     ``"paper"`` with it: 10 against 364 for i.i.d. outcomes of mean 0.5, 25 against 869 for two
@@ -81,17 +84,11 @@ class Restarting(Forecaster, RestartingKernel):
 
     Parameters
     ----------
-    measure : {"l2", "l1", "pseudo_l2", "pseudo_kl"}, default "l2"
-        The calibration error to keep small.
-    horizon : int, optional
-        Number of rounds T to tune for; at least 2. Only ``"paper"`` uses it.
+    measure, horizon, constants, seed
+        As in `Refined`.
     delta : float, default 0.05
         Probability with which a sub-block (``"tuned"``) or all that is proved (``"paper"``) may
         fail.
-    constants : {"tuned", "paper"}, default "tuned"
-        Which numbers to run with.
-    seed : int, default 0
-        Seed of the draws, in [0, 2**64 - 1].
 
     Examples
     --------
@@ -121,22 +118,22 @@ class Restarting(Forecaster, RestartingKernel):
         constants: str = "tuned",
         seed: int = 0,
     ) -> None:
-        number = MEASURES.index(check_choice("measure", measure, MEASURES))
+        number = CERTIFIED_MEASURES.index(check_choice("measure", measure, CERTIFIED_MEASURES))
         T = check_horizon(horizon, fewest=2)
         failure = check_real("delta", delta, SMALLEST_DELTA, 1.0)
         tuned = check_choice("constants", constants, CONSTANTS) == "tuned"
         if tuned:
             T = 0
         else:
-            failure = max(restart_delta(failure, T or EVERY_HORIZON), SMALLEST_DELTA)
+            failure = max(restart_delta(failure, T or LONGEST), SMALLEST_DELTA)
         U = coefficients(measure, delta=failure, constants=constants, horizon=horizon)
         super().__init__(check_seed(seed), number, float(T), failure, tuned, U)
 
     @property
     def history(self) -> list[SubBlock]:
-        """What happened: one record a sub-block, the current one last.
+        """One record a sub-block, the current one last.
 
-        At most the last 4096 that are over are kept; `forgotten` counts the others.
+        Of those that are over, the last 4096 are kept; `forgotten` counts the others.
         """
         rows = [*self._rows().tolist(), self._row().tolist()]
         records = [

@@ -9,11 +9,12 @@ from calibrant.partitions import Partition, check_resolution
 
 
 class Swap(Forecaster, SwapKernel):
-    """Predict from points that each learn what their own rounds brought.
+    """Predict from points that each learn the mean outcome of their own rounds.
 
-    Every point s of the grid has a learner that aims at the mean outcome of the rounds s was
-    predicted in; its aim is rounded to the two points around it. Playing a stationary distribution
-    of these moves from point to point leaves no point a reason to be swapped for another.
+    Every point s of the grid has a learner that aims at the mean outcome of the rounds that
+    predicted s; its aim is rounded to the two points around it. These moves from point to point
+    form a Markov chain; drawing from its stationary distribution leaves no regret for having
+    predicted one point instead of another.
 
     With ``loss="squared"`` the algorithm of Fishelson et al. 2025 (online gradient descent,
     rounding that keeps the mean): proved, with N intervals, PCal2 = O~(N + T/N^2). With
@@ -23,8 +24,8 @@ class Swap(Forecaster, SwapKernel):
     balances the bound better and does worse: mean Cal2 over 5 seeds, T = 100,000, log loss, 145
     against 32 for i.i.d. outcomes of mean 0.5 and 76 against 32 on a slow sine.
 
-    The distribution is that of one closed class of points, among those that the last prediction
-    leads to the one with the smallest point, and it is exact.
+    The distribution is the exact stationary one of a closed class of points: of the classes that
+    the last prediction leads to, the one with the smallest point.
 
     Without a horizon, and if the number of intervals is left to it, the rounds fall into blocks,
     each eight times as long as the last, the first of 64 rounds. Every block starts anew, with

@@ -28,8 +28,8 @@ murphy, murphy_log   mean          reliability - resolution + uncertainty of the
 ==================== ==== ======== ==========================================================
 
 Read `rounds.py` first: checked rounds, and their sums by distinct prediction, from which every
-measure starts. `exact.py` and `pseudo.py` hold the five errors that the theory bounds, and
-`scorecard.py` the same numbers while the rounds still come in; each other file holds one family.
+measure starts. `exact.py` holds the five errors that the theory bounds, and `scorecard.py` the same
+numbers while the rounds still come in; each other file holds one family.
 
 Of several classes, one of which happens, predictions are rows that sum to one, and outcomes are
 labels: `confidence_ece`, `top_label_ece`, `classwise_ece`, `multiclass_brier` and
@@ -55,18 +55,18 @@ from calibrant.measures.distributions import Distributions as Distributions
 from calibrant.measures.exact import cal1 as cal1
 from calibrant.measures.exact import cal2 as cal2
 from calibrant.measures.exact import klcal as klcal
+from calibrant.measures.exact import pcal2 as pcal2
+from calibrant.measures.exact import pklcal as pklcal
+from calibrant.measures.losses import Decomposition as Decomposition
 from calibrant.measures.losses import brier as brier
 from calibrant.measures.losses import log_loss as log_loss
+from calibrant.measures.losses import murphy as murphy
+from calibrant.measures.losses import murphy_log as murphy_log
 from calibrant.measures.multiclass import classwise_ece as classwise_ece
 from calibrant.measures.multiclass import confidence_ece as confidence_ece
 from calibrant.measures.multiclass import multiclass_brier as multiclass_brier
 from calibrant.measures.multiclass import multiclass_log_loss as multiclass_log_loss
 from calibrant.measures.multiclass import top_label_ece as top_label_ece
-from calibrant.measures.murphy import Decomposition as Decomposition
-from calibrant.measures.murphy import murphy as murphy
-from calibrant.measures.murphy import murphy_log as murphy_log
-from calibrant.measures.pseudo import pcal2 as pcal2
-from calibrant.measures.pseudo import pklcal as pklcal
 from calibrant.measures.rounds import DistinctTable as DistinctTable
 from calibrant.measures.scorecard import Scorecard as Scorecard
 from calibrant.measures.scorecard import WindowMeasures as WindowMeasures

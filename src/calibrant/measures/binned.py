@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import check_choice, check_integer, describe
-from calibrant.measures.rounds import Distinct, Floats, Indices, as_rounds, sum_by
+from calibrant.measures.rounds import DistinctTable, Floats, Indices, as_rounds, sum_by
 
 Scheme: TypeAlias = Literal["width", "mass"]
 
@@ -59,24 +59,18 @@ def ece(
 
 
 def debiased_ece2(
-    predictions: npt.ArrayLike,
-    outcomes: npt.ArrayLike,
-    *,
-    bins: int = 20,
-    scheme: Scheme = "width",
+    predictions: npt.ArrayLike, outcomes: npt.ArrayLike, *, bins: int = 20, scheme: Scheme = "width"
 ) -> float:
     """Return an estimate without bias of the squared l2 error, ``ece(..., norm=2) ** 2``.
 
     The plain square is too large, because a bin's mean residual has a variance of its own even
-    when calibration is perfect. From each bin's squared mean residual this takes the estimated
-    variance of that mean. The estimate can be negative, and is then as good as 0. A bin with one
-    round counts 0: its residual cannot be told from noise. The result lies in [-1, 1].
+    when calibration is perfect; here the estimated variance is subtracted. The estimate can be
+    negative, and is then as good as 0. A bin with one round adds 0: its residual cannot be told
+    from noise. The result lies in [-1, 1].
 
     Parameters
     ----------
-    predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1], at least one of each; an outcome may be fractional.
-    bins, scheme
+    predictions, outcomes, bins, scheme
         As in `ece`.
 
     Notes
@@ -172,21 +166,21 @@ class ReliabilityTable:
     @property
     def off(self) -> npt.NDArray[np.bool_]:
         """Whether each bin's mean prediction lies outside its interval; an empty bin's does not."""
-        said = self.mean_prediction
-        return (said < self.interval_low) | (said > self.interval_high)
+        predicted = self.mean_prediction
+        return (predicted < self.interval_low) | (predicted > self.interval_high)
 
 
-def reliability_table(distinct: Distinct, bins: int, level: float) -> ReliabilityTable:
-    """Sort distinct predictions into bins of equal width."""
+def reliability_table(distinct: DistinctTable, bins: int, level: float) -> ReliabilityTable:
+    """Put distinct predictions into bins of equal width."""
     bins = check_integer("bins", bins, 1)
     if isinstance(level, bool) or not isinstance(level, int | float | np.number):
         raise ValueError(f"level must be a number in (0, 1), got {level!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be in (0, 1), got {level!r}")
     which = width_bins(distinct.prediction, bins)
-    count = sum_by(which, distinct.rounds, bins)
+    count = sum_by(which, distinct.count, bins)
     rounds = np.where(count > 0.0, count, np.nan)
-    predicted = sum_by(which, distinct.rounds * distinct.prediction, bins) / rounds
+    predicted = sum_by(which, distinct.count * distinct.prediction, bins) / rounds
     happened = sum_by(which, distinct.total, bins) / rounds
     low, high = wilson_interval(happened, count, level)
     lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
@@ -196,15 +190,15 @@ def reliability_table(distinct: Distinct, bins: int, level: float) -> Reliabilit
 
 
 def wilson_interval(share: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return Wilson's interval for each share of so many rounds, [0, 1] where there are none."""
-    # Here, because the import of statistics takes longer than that of this package.
+    """Return Wilson's interval for each share of `count` rounds; [0, 1] where there are none."""
+    # Imported here: statistics takes longer to import than this package.
     from statistics import NormalDist  # noqa: PLC0415
 
     z2 = NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
     share = np.where(count > 0.0, share, 0.5)
     middle = (count * share + z2 / 2.0) / (count + z2)
     half = math.sqrt(z2) * np.sqrt(count * share * (1.0 - share) + z2 / 4.0) / (count + z2)
-    # Where the share is 0 or 1 the interval ends there; rounding may say otherwise by a hair.
+    # At a share of 0 or 1 the interval ends exactly there, which rounding may miss.
     low = np.where(share == 0.0, 0.0, np.clip(middle - half, 0.0, 1.0))
     high = np.where(share == 1.0, 1.0, np.clip(middle + half, 0.0, 1.0))
     return low, high

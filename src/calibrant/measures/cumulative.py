@@ -33,13 +33,8 @@ def step_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> flo
 def cutoff_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the largest |sum of y - p over the rounds with p in an interval| over intervals.
 
-    A sum in [0, T]: the largest less the smallest cumulative residual, so between one and two
-    times `step_calibration` and at most `cal1`.
-
-    Parameters
-    ----------
-    predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1]; an outcome may be fractional.
+    A sum in [0, T], of the same arguments as `step_calibration`: the largest less the smallest
+    cumulative residual, so between one and two times `step_calibration` and at most `cal1`.
 
     References
     ----------
@@ -60,12 +55,7 @@ def u_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     For the loss (v - y) sgn(p - v), whose values lie in [-1, 1], the regret compares the
     predictions made with the best constant one. The largest over v in [0, 1] is within a factor
     of 2 of U-calibration, the same over all proper losses with values in [-1, 1]. A sum, not a
-    mean.
-
-    Parameters
-    ----------
-    predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1]; an outcome may be fractional.
+    mean, of the same arguments as `step_calibration`.
 
     References
     ----------
@@ -77,11 +67,11 @@ def u_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     3.0
     """
     distinct = distinct_of(*as_rounds(predictions, outcomes))
-    if len(distinct.rounds) == 0:
+    if len(distinct) == 0:
         return 0.0
-    # Against "always above v": the rounds at or below v lost 2 (y - v) each. Against "always
-    # below v": those at or above lost 2 (v - y). Between predictions both only fall.
-    n, s, v = distinct.rounds, distinct.total, distinct.prediction
+    # Regret to a constant above v: 2 (y - v) for each round at or below v. Regret to a constant
+    # below v: 2 (v - y) for each round at or above v. Both are largest at a prediction.
+    n, s, v = distinct.count, distinct.total, distinct.prediction
     too_low = np.cumsum(s) - np.cumsum(n) * v
     too_high = np.cumsum(n[::-1])[::-1] * v - np.cumsum(s[::-1])[::-1]
     return float(2.0 * max(0.0, too_low.max(), too_high.max()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Distinct, Floats, as_rounds, distinct_of, sum_by
+from calibrant.measures.rounds import DistinctTable, Floats, as_rounds, distinct_of, sum_by
 
 
 def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -43,15 +43,15 @@ def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     2.0
     """
     distinct = distinct_of(*as_rounds(predictions, outcomes))
-    if len(distinct.rounds) == 0:
+    if len(distinct) == 0:
         return 0.0
     places, regrets = hinge_regrets(distinct)
     return 2.0 * _envelope_at_half(places, regrets)
 
 
-def hinge_regrets(distinct: Distinct) -> tuple[Floats, Floats]:
+def hinge_regrets(distinct: DistinctTable) -> tuple[Floats, Floats]:
     """Return V at 0, at 1 and at every p and rho."""
-    rate = distinct.rate
+    rate = distinct.mean_outcome
     places = np.unique(np.concatenate([[0.0, 1.0], distinct.prediction, rate]))
     first = np.searchsorted(places, np.minimum(distinct.prediction, rate))
     last = np.searchsorted(places, np.maximum(distinct.prediction, rate))
@@ -60,7 +60,7 @@ def hinge_regrets(distinct: Distinct) -> tuple[Floats, Floats]:
     size = len(places) + 1
     slope, constant = (
         np.cumsum(sum_by(first, sign * part, size) - sum_by(last + 1, sign * part, size))[:-1]
-        for part in (distinct.rounds, distinct.total)
+        for part in (distinct.count, distinct.total)
     )
     return places, np.maximum(slope * places - constant, 0.0)
 

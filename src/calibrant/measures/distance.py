@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import check_integer
-from calibrant.measures.rounds import Distinct, Floats, as_rounds, distinct_of
+from calibrant.measures.rounds import DistinctTable, Floats, as_rounds, distinct_of
 
-# Distinct predictions of an exact answer; beyond, the program takes minutes.
+# With more distinct predictions, the linear program takes minutes.
 MOST_PREDICTIONS = 5000
-# The answer is exact to this much a round.
+# How far the answer may be from exact, a round.
 TOLERANCE = 1e-8
 
 
@@ -59,24 +59,24 @@ def lower_distance(
         grid = check_integer("grid", grid, 1, MOST_PREDICTIONS)
         p = np.rint(p * grid) / grid
     distinct = distinct_of(p, y)
-    if grid is None and len(distinct.rounds) > MOST_PREDICTIONS:
+    if grid is None and len(distinct) > MOST_PREDICTIONS:
         raise ValueError(
             f"predictions must have at most {MOST_PREDICTIONS} distinct values for an exact "
-            f"distance, got {len(distinct.rounds)}; grid=1000 bounds them"
+            f"distance, got {len(distinct)}; grid=1000 bounds them"
         )
     return len(p) * _mean_distance(distinct) if len(p) else 0.0
 
 
-def _mean_distance(distinct: Distinct) -> float:
+def _mean_distance(distinct: DistinctTable) -> float:
     """Return the least mean distance, adding targets until no other can lower it."""
     targets = np.unique(np.concatenate([[0.0, 1.0], distinct.prediction]))
-    # It ends: the excess in `_missing_targets` has curvature 4 and is nil at every target, so a
-    # new one that exceeds the tolerance is at least sqrt(TOLERANCE / 2) from all others.
+    # The loop ends: the excess in `_missing_targets` has curvature 4 and is 0 at every target, so
+    # each new target is at least sqrt(TOLERANCE / 2) from all others.
     while True:
         ones, zeros = np.zeros(len(targets)), np.zeros(len(targets))
         at = np.searchsorted(targets, distinct.prediction)
-        ones[at] = distinct.total / distinct.rounds.sum()
-        zeros[at] = (distinct.rounds - distinct.total) / distinct.rounds.sum()
+        ones[at] = distinct.total / distinct.count.sum()
+        zeros[at] = (distinct.count - distinct.total) / distinct.count.sum()
         distance, a, b = _best_prices(ones, zeros, targets)
         more = np.union1d(targets, _missing_targets(a, b, targets))
         if len(more) == len(targets):

@@ -101,7 +101,7 @@ class Distributions:
             check_same_length(
                 f"points of round {position}", sizes[-1], "its weights", len(weights[-1])
             )
-        nothing = np.empty(0)
+        nothing = np.empty(0)  # lets no rounds at all be joined
         return cls(
             np.concatenate([nothing, *points]),
             np.concatenate([nothing, *weights]),
@@ -116,8 +116,8 @@ class Distributions:
         if not -rounds <= round_ < rounds:
             raise IndexError(f"round {round_} of {rounds}")
         at = round_ % rounds
-        where = slice(self.starts[at], self.starts[at + 1])
-        return self.points[where], self.weights[where]
+        support = slice(self.starts[at], self.starts[at + 1])
+        return self.points[support], self.weights[support]
 
     def __iter__(self) -> Iterator[tuple[Floats, Floats]]:
         return (self[round_] for round_ in range(len(self)))

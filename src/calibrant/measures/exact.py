@@ -1,11 +1,19 @@
-"""Exact calibration errors: sums over the distinct predictions, without bins."""
+"""The errors that the theory bounds: sums over the distinct predictions, without bins.
+
+The pseudo errors count each prediction with the probability that it was drawn with.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_rounds, distinct_of
+from calibrant._checks import as_unit_series, check_same_length
+from calibrant._kernels.tally import TallyKernel
+from calibrant.measures.distributions import Distributions, Pair
+from calibrant.measures.rounds import Counts, Floats, as_rounds, distinct_of
 
 
 def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
@@ -30,12 +38,7 @@ def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
 def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the l2 calibration error, the sum over distinct predictions of n (rho - p)^2.
 
-    A sum in [0, T], see `cal1`; ``cal1 <= sqrt(T * cal2)``.
-
-    Parameters
-    ----------
-    predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1]; an outcome may be fractional.
+    A sum in [0, T], of the same arguments as `cal1`; ``cal1 <= sqrt(T * cal2)``.
 
     Examples
     --------
@@ -43,19 +46,15 @@ def cal2(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     0.0625
     """
     distinct = distinct_of(*as_rounds(predictions, outcomes))
-    return float((distinct.residual**2 / distinct.rounds).sum())
+    return float((distinct.residual**2 / distinct.count).sum())
 
 
 def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     """Return the KL calibration error, the sum over distinct predictions of n KL(rho, p).
 
-    A sum in [0, inf], in nats, see `cal1`. It is infinite exactly when something predicted with
-    probability 0 happened in part or in full. By Pinsker's inequality ``2 * cal2 <= klcal``.
-
-    Parameters
-    ----------
-    predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1]; an outcome may be fractional.
+    A sum in [0, inf], in nats, of the same arguments as `cal1`. It is infinite exactly when an
+    outcome that was given probability 0 happened, in part or in full. By Pinsker's inequality
+    ``2 * cal2 <= klcal``.
 
     Examples
     --------
@@ -64,25 +63,77 @@ def klcal(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> klcal([0.0], [1])
     inf
     """
-    return float(kl_terms(*distinct_of(*as_rounds(predictions, outcomes))).sum())
+    distinct = distinct_of(*as_rounds(predictions, outcomes))
+    return float(kl_terms(distinct.prediction, distinct.count, distinct.total).sum())
 
 
-def kl_terms(prediction: Floats, count: Floats, total: Floats) -> Floats:
+def pcal2(distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLike) -> float:
+    """Return the pseudo l2 calibration error, the sum over rounds of E[(rho_p - p)^2], p ~ P_t.
+
+    rho_p is the mean outcome of all rounds, weighted by the probability P_t(p) that each gave to
+    p. It is `cal2` with probabilities in place of counts: a sum in [0, T]. For a forecaster that
+    never randomises the two are the same.
+
+    Parameters
+    ----------
+    distributions : Distributions, or iterable of (points, weights) pairs
+        What each round's prediction was drawn from; T rounds.
+    outcomes : array_like of shape (T,)
+        Numbers in [0, 1].
+
+    Examples
+    --------
+    >>> pcal2([([0.25, 0.75], [0.5, 0.5]), ([0.25], [1.0])], [1, 0])
+    0.041666666666666664
+    """
+    return _pseudo_errors(distributions, outcomes)[1]
+
+
+def pklcal(distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLike) -> float:
+    """Return the pseudo KL calibration error, the sum over rounds of E[KL(rho_p, p)], p ~ P_t.
+
+    It is `klcal` with probabilities in place of counts: a sum in [0, inf], in nats, and
+    ``2 * pcal2 <= pklcal``. See `pcal2` for rho_p and for the arguments.
+
+    Examples
+    --------
+    >>> round(pklcal([([0.25, 0.75], [0.5, 0.5]), ([0.25], [1.0])], [1, 0]), 6)
+    0.169899
+    """
+    return _pseudo_errors(distributions, outcomes)[2]
+
+
+def _pseudo_errors(
+    distributions: Distributions | Iterable[Pair], outcomes: npt.ArrayLike
+) -> tuple[float, float, float]:
+    """Return the three errors, with the probability of every point as its count."""
+    if not isinstance(distributions, Distributions):
+        distributions = Distributions.from_pairs(distributions)
+    y = as_unit_series(outcomes, "outcomes")
+    check_same_length("distributions", len(distributions), "outcomes", len(y))
+    tally = TallyKernel()
+    tally.extend(
+        distributions.points, np.repeat(y, np.diff(distributions.starts)), distributions.weights
+    )
+    return tally.errors
+
+
+def kl_terms(prediction: Floats, count: Counts, total: Floats) -> Floats:
     """Return n KL(rho, p) of each distinct prediction."""
     residual = total - count * prediction
     happened = _share_terms(total, count, prediction, residual)
     failed = _share_terms(count - total, count, 1.0 - prediction, -residual)
-    # KL is never negative; rounding may say otherwise by a hair where rho = p.
+    # KL is never negative; where rho = p, rounding can make it so.
     return np.maximum(happened + failed, 0.0)
 
 
-def _share_terms(share: Floats, count: Floats, probability: Floats, residual: Floats) -> Floats:
-    """Return share * log(share / (n p)), 0 where nothing has that share, inf where p = 0."""
+def _share_terms(share: Floats, count: Counts, probability: Floats, residual: Floats) -> Floats:
+    """Return share * log(share / (n p)): 0 where the share is 0, else inf where p = 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         excess = residual / (count * probability)
         near = np.abs(excess) < 0.5
-        # log1p keeps the digits that the quotient loses near 1, and the difference of logarithms
-        # those that it loses to underflow.
+        # Near 1 the logarithm of the quotient loses digits, which log1p keeps; far from 1 the
+        # quotient may underflow, which a difference of logarithms does not.
         ratio = np.where(
             near,
             np.log1p(np.where(near, excess, 0.0)),

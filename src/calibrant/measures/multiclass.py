@@ -19,17 +19,13 @@ Labels: TypeAlias = npt.NDArray[np.intp]
 
 
 def confidence_ece(
-    probabilities: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    *,
-    bins: int = 20,
-    scheme: Scheme = "width",
+    probabilities: npt.ArrayLike, labels: npt.ArrayLike, *, bins: int = 20, scheme: Scheme = "width"
 ) -> float:
     """Return the calibration error of the confidence, in [0, 1].
 
     This is `ece` of the confidence against whether the top class happened, what most of the field
-    calls ECE. Classes may hide behind each other: one that is called too often makes up for one
-    that is called too seldom. `top_label_ece` does not let them.
+    calls ECE. Errors of two classes may cancel: one is on top with too much confidence, another
+    with too little. In `top_label_ece` they cannot.
 
     Parameters
     ----------
@@ -45,27 +41,19 @@ def confidence_ece(
     >>> confidence_ece([[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]], [0, 0, 1, 0])
     0.0
     """
-    p, label = as_some_labelled(probabilities, labels)
+    p, label = as_labelled_rounds(probabilities, labels)
     top, confidence = tops_of(p)
     return ece(confidence, top == label, bins=bins, scheme=scheme)
 
 
 def top_label_ece(
-    probabilities: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    *,
-    bins: int = 20,
-    scheme: Scheme = "width",
+    probabilities: npt.ArrayLike, labels: npt.ArrayLike, *, bins: int = 20, scheme: Scheme = "width"
 ) -> float:
     """Return the calibration error of the confidence given the top class, in [0, 1].
 
     The rounds are split by their top class; this is the mean of `confidence_ece` over the parts,
-    weighted by their rounds, and never less than that of the whole with bins of equal width.
-
-    Parameters
-    ----------
-    probabilities, labels, bins, scheme
-        As in `confidence_ece`.
+    weighted by their rounds, and never less than that of the whole with bins of equal width. The
+    arguments are those of `confidence_ece`.
 
     References
     ----------
@@ -76,7 +64,7 @@ def top_label_ece(
     >>> top_label_ece([[0.75, 0.25], [0.75, 0.25], [0.25, 0.75], [0.25, 0.75]], [0, 0, 1, 0])
     0.25
     """
-    p, label = as_some_labelled(probabilities, labels)
+    p, label = as_labelled_rounds(probabilities, labels)
     top, confidence = tops_of(p)
     total = 0.0
     for each in np.unique(top):
@@ -87,18 +75,11 @@ def top_label_ece(
 
 
 def classwise_ece(
-    probabilities: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    *,
-    bins: int = 20,
-    scheme: Scheme = "width",
+    probabilities: npt.ArrayLike, labels: npt.ArrayLike, *, bins: int = 20, scheme: Scheme = "width"
 ) -> float:
     """Return the mean over classes of the calibration error of a class against the rest, in [0, 1].
 
-    Parameters
-    ----------
-    probabilities, labels, bins, scheme
-        As in `confidence_ece`.
+    The arguments are those of `confidence_ece`.
 
     References
     ----------
@@ -109,7 +90,7 @@ def classwise_ece(
     >>> classwise_ece([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]], [0, 1])
     0.16666666666666666
     """
-    p, label = as_some_labelled(probabilities, labels)
+    p, label = as_labelled_rounds(probabilities, labels)
     errors = [
         ece(p[:, each], label == each, bins=bins, scheme=scheme) for each in range(p.shape[1])
     ]
@@ -119,19 +100,14 @@ def classwise_ece(
 def multiclass_brier(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Return the mean squared distance of a row from the class that happened, in [0, 2].
 
-    With two classes it is twice `brier`.
-
-    Parameters
-    ----------
-    probabilities, labels
-        As in `confidence_ece`.
+    With two classes it is twice `brier`. The arguments are those of `confidence_ece`.
 
     Examples
     --------
     >>> multiclass_brier([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], [0, 2])
     0.25
     """
-    p, label = as_some_labelled(probabilities, labels)
+    p, label = as_labelled_rounds(probabilities, labels)
     happened = p[np.arange(len(p)), label]
     return float(np.mean((p**2).sum(axis=1) - 2.0 * happened + 1.0))
 
@@ -139,31 +115,27 @@ def multiclass_brier(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> flo
 def multiclass_log_loss(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     """Return the mean of -log of the probability of the class that happened, in [0, inf].
 
-    Nothing is clipped: the mean is infinite when a class of probability 0 happened.
-
-    Parameters
-    ----------
-    probabilities, labels
-        As in `confidence_ece`.
+    Nothing is clipped: the mean is infinite when a class of probability 0 happened. The arguments
+    are those of `confidence_ece`.
 
     Examples
     --------
     >>> round(multiclass_log_loss([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]], [0, 0]), 6)
     0.693147
     """
-    p, label = as_some_labelled(probabilities, labels)
+    p, label = as_labelled_rounds(probabilities, labels)
     with np.errstate(divide="ignore"):
         return float(np.mean(-np.log(p[np.arange(len(p)), label])) + 0.0)
 
 
-def as_some_labelled(probabilities: object, labels: object) -> tuple[Floats, Labels]:
+def as_labelled_rounds(probabilities: object, labels: object) -> tuple[Floats, Labels]:
     """Return rows that sum to one and the column that happened in each, one round at least."""
     p = as_distributions(probabilities, "probabilities")
     values = as_series(labels, "labels")
     check_same_length("probabilities", len(p), "labels", len(values))
     if len(p) == 0:
         raise ValueError("probabilities and labels must hold at least one round: a mean of none")
-    with np.errstate(invalid="ignore"):  # NaN becomes some integer, which it does not equal
+    with np.errstate(invalid="ignore"):  # NaN becomes some integer, and is not equal to it
         label = values.astype(np.intp)
     wrong = (label != values) | (label < 0) | (label >= p.shape[1])
     if wrong.any():

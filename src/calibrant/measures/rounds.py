@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from calibrant._checks import as_unit_series, check_same_length
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Indices: TypeAlias = npt.NDArray[np.intp]
+Counts: TypeAlias = npt.NDArray[np.int64]
 
 
 def as_rounds(
@@ -19,7 +20,7 @@ def as_rounds(
 ) -> tuple[Floats, Floats]:
     """Return both series as float64 arrays in [0, 1] of the same length, or raise ValueError.
 
-    For a `mean` there must be a round: of none it is not defined.
+    A `mean` needs at least one round.
     """
     p = as_unit_series(predictions, "predictions")
     y = as_unit_series(outcomes, "outcomes")
@@ -29,24 +30,6 @@ def as_rounds(
     return p, y
 
 
-class Distinct(NamedTuple):
-    """The distinct predictions, ascending, with their rounds and their sums of outcomes."""
-
-    prediction: Floats
-    rounds: Floats
-    total: Floats
-
-    @property
-    def rate(self) -> Floats:
-        """The mean outcome of each (rho)."""
-        return self.total / self.rounds
-
-    @property
-    def residual(self) -> Floats:
-        """The sum of outcomes beyond what was predicted (r = s - n p)."""
-        return self.total - self.rounds * self.prediction
-
-
 @dataclass(frozen=True, eq=False)
 class DistinctTable:
     """One row a distinct prediction, ascending; arrays of the same length.
@@ -54,11 +37,11 @@ class DistinctTable:
     Attributes
     ----------
     prediction : ndarray
-        The predictions.
+        The predictions p.
     count : ndarray of int
-        Rounds that made each.
-    mean_outcome : ndarray
-        Their mean outcomes.
+        Rounds n that made each.
+    total : ndarray
+        The sums s of their outcomes.
 
     Examples
     --------
@@ -71,22 +54,30 @@ class DistinctTable:
     """
 
     prediction: Floats
-    count: npt.NDArray[np.int64]
-    mean_outcome: Floats
+    count: Counts
+    total: Floats
 
     def __len__(self) -> int:
         return len(self.count)
 
+    @property
+    def mean_outcome(self) -> Floats:
+        """The mean outcome of each (rho)."""
+        return self.total / self.count
 
-def distinct_of(p: Floats, y: Floats) -> Distinct:
+    @property
+    def residual(self) -> Floats:
+        """The sum of outcomes beyond what was predicted (r = s - n p)."""
+        return self.total - self.count * self.prediction
+
+
+def distinct_of(p: Floats, y: Floats) -> DistinctTable:
     """Sum checked rounds by distinct prediction."""
-    values, which = np.unique(p, return_inverse=True)
-    return Distinct(
-        values, sum_by(which, np.ones(len(p)), len(values)), sum_by(which, y, len(values))
-    )
+    values, which, count = np.unique(p, return_inverse=True, return_counts=True)
+    return DistinctTable(values, count, sum_by(which, y, len(values)))
 
 
-def sum_by(which: Indices, values: Floats, size: int) -> Floats:
-    """Return the sum of the values of each of so many groups."""
+def sum_by(which: Indices, values: Floats | Counts, size: int) -> Floats:
+    """Return the sum of the values of each of `size` groups, `which` being the group of each."""
     sums: Floats = np.bincount(which, weights=values, minlength=size).astype(np.float64, copy=False)
     return sums

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant._checks import check_integer, check_real, check_same_length, describe
 from calibrant._kernels.tally import TallyKernel
 from calibrant.measures.binned import ReliabilityTable, reliability_table
-from calibrant.measures.rounds import Distinct, DistinctTable, Floats, Indices, as_rounds
+from calibrant.measures.rounds import DistinctTable, Floats, Indices, as_rounds
 
 
 class Scorecard:
@@ -29,9 +29,9 @@ class Scorecard:
     Parameters
     ----------
     window : int, optional
-        Also measure each run of so many rounds by itself, see `windows`.
+        Also measure every `window` rounds by themselves, see `windows`.
     bins : int
-        Bins of `ece`, and of `reliability` unless it is told otherwise.
+        Number of bins of `ece`, and the default of `reliability`.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Scorecard:
         outcomes: npt.ArrayLike,
         labels: Iterable[Hashable] | None = None,
     ) -> None:
-        """Measure many rounds; one bad value, and nothing has changed.
+        """Measure many rounds; on a bad value raise ValueError and change nothing.
 
         A label of None or NaN is no label.
 
@@ -102,15 +102,15 @@ class Scorecard:
         self._rounds += len(p)
         if self._windows is not None:
             self._windows.extend(p, y)
-        for label, (card, where) in members.items():
+        for label, (card, positions) in members.items():
             self._labels[label] = card
-            card.extend(p[where], y[where])
+            card.extend(p[positions], y[positions])
 
     def merge(self, other: Scorecard) -> None:
         """Add all rounds of another scorecard, its labels included.
 
-        Neither may have windows, which know an order of rounds that a merger does not, and both
-        must have the same bins.
+        Neither may have windows, because merged rounds have no order in time, and both must have
+        the same bins.
 
         Examples
         --------
@@ -217,8 +217,9 @@ class Scorecard:
         >>> card.distinct().mean_outcome
         array([0. , 0.5])
         """
-        distinct = self._distinct()
-        return DistinctTable(distinct.prediction, distinct.rounds.astype(np.int64), distinct.rate)
+        prediction, count, total = self._all.entries()
+        order = np.argsort(prediction)
+        return DistinctTable(prediction[order], count[order].astype(np.int64), total[order])
 
     def reliability(self, bins: int | None = None, level: float = 0.95) -> ReliabilityTable:
         """Return mean prediction and mean outcome by bin, with intervals; any number of bins.
@@ -231,12 +232,12 @@ class Scorecard:
         >>> table.interval_low.round(3), table.interval_high.round(3)
         (array([0.121, 0.27 ]), array([0.879, 1.   ]))
         """
-        return reliability_table(self._distinct(), self._bins if bins is None else bins, level)
+        return reliability_table(self.distinct(), self._bins if bins is None else bins, level)
 
     def __repr__(self) -> str:
-        facts = self.summary()
+        summary = self.summary()
         shown = ("cal1", "cal2", "klcal", "brier", "log_loss", "ece")
-        measures = ", ".join(f"{name}={facts[name]:.4g}" for name in shown)
+        measures = ", ".join(f"{name}={summary[name]:.4g}" for name in shown)
         return f"Scorecard(rounds={self._rounds}, distinct={len(self._all)}, {measures})"
 
     # -- inside ------------------------------------------------------------------------------
@@ -246,14 +247,8 @@ class Scorecard:
             raise ValueError("a scorecard without rounds has no means; add a round first")
         return total / self._rounds
 
-    def _distinct(self) -> Distinct:
-        """Return the distinct predictions in ascending order."""
-        prediction, count, total = self._all.entries()
-        order = np.argsort(prediction)
-        return Distinct(prediction[order], count[order], total[order])
-
     def _card_of(self, label: Hashable) -> Scorecard | None:
-        """Return a label's scorecard, perhaps a new one not yet kept, or None for no label."""
+        """Return a label's scorecard, not yet kept if it is new, or None for no label."""
         if label is None or (isinstance(label, float) and math.isnan(label)):
             return None
         return self._labels.get(label) or Scorecard(bins=self._bins)
@@ -266,16 +261,16 @@ class Scorecard:
             raise ValueError(f"labels must be one label a round, got {describe(labels)}")
         each = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
         check_same_length("labels", len(each), "predictions", rounds)
-        where: dict[Hashable, list[int]] = {}
+        positions: dict[Hashable, list[int]] = {}
         for position, label in enumerate(each):
             try:
-                where.setdefault(label, []).append(position)
+                positions.setdefault(label, []).append(position)
             except TypeError:
                 raise ValueError(
                     f"labels must be hashable, got {describe(label)} at position {position}"
                 ) from None
-        cards = {label: self._card_of(label) for label in where}
-        return {label: (card, np.array(where[label])) for label, card in cards.items() if card}
+        cards = {label: self._card_of(label) for label in positions}
+        return {label: (card, np.array(positions[label])) for label, card in cards.items() if card}
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,16 +299,7 @@ class WindowMeasures:
 
 
 class Windows:
-    """Measures a window every so many rounds, and then starts the next.
-
-    Examples
-    --------
-    >>> windows = Windows(2, bins=20)
-    >>> for outcome in (1, 0, 1):
-    ...     windows.add(0.5, outcome)
-    >>> [window.cal1 for window in windows.measures()]
-    [0.0, 0.5]
-    """
+    """Measures each window of `size` rounds by itself."""
 
     def __init__(self, size: int, bins: int) -> None:
         self.size = size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,12 +41,12 @@ def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> f
     0.375
     """
     distinct = distinct_of(*as_rounds(predictions, outcomes))
-    if len(distinct.rounds) == 0:
+    if len(distinct) == 0:
         return 0.0
     residuals: list[float] = distinct.residual.tolist()
     gaps: list[float] = np.diff(distinct.prediction).tolist()
-    # A kink at `place`, as W was shifted since it was made, is at place + shift; its weight is
-    # how much the slope grows there. Two heaps of the same kinks give both ends.
+    # A kink lies at its place + shift, because W shifts after the kink is made; its weight is how
+    # much the slope grows there. Two heaps of the same kinks give the lowest and the highest.
     places = [0.0]
     weights = [2.0]
     lowest = [(0.0, 0)]
@@ -60,8 +59,8 @@ def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> f
         weights.append(2.0 * gap)
         heapq.heappush(lowest, (place, kink))
         heapq.heappush(highest, (-place, kink))
-        for cut in _trim(lowest, weights, gap):
-            intercept -= cut.weight * (places[cut.kink] + shift)
+        for trimmed, weight in _trim(lowest, weights, gap):
+            intercept -= weight * (places[trimmed] + shift)
         _trim(highest, weights, gap)
         shift += residual
         intercept += residual
@@ -70,20 +69,15 @@ def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> f
     return float(max(intercept - np.minimum(kinks, 0.0) @ np.array(weights), 0.0))
 
 
-class Cut(NamedTuple):
-    """Weight taken from a kink."""
-
-    kink: int
-    weight: float
-
-
-def _trim(ends: list[tuple[float, int]], weights: list[float], excess: float) -> list[Cut]:
-    """Take that much weight from the kinks at one end, which is the top of a heap."""
+def _trim(
+    ends: list[tuple[float, int]], weights: list[float], excess: float
+) -> list[tuple[int, float]]:
+    """Take `excess` weight from the kinks at the top of a heap; return each kink and its loss."""
     cuts = []
     while excess > 0.0:
         kink = ends[0][1]
         weight = min(weights[kink], excess)
-        cuts.append(Cut(kink, weight))
+        cuts.append((kink, weight))
         weights[kink] -= weight
         excess -= weight
         if weights[kink] == 0.0:

@@ -12,7 +12,7 @@ from calibrant.measures.rounds import Floats, as_rounds, distinct_of, sum_by
 # errs far less.
 STEPS_PER_BANDWIDTH = 64
 COARSEST, FINEST = 2**10, 2**18
-# Bisection stops when the bracket is this small a part of its upper end.
+# Bisection stops when the bracket is shorter than this part of its upper end.
 TOLERANCE = 1e-6
 
 

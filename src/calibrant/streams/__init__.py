@@ -1,7 +1,9 @@
-"""Where outcomes come from.
+"""Where outcomes come from: families with known means, adversaries and real streams.
 
-Synthetic families whose means are known, so that a bound in C or K can be checked; adversaries
-that answer a forecaster; and real streams that come with the package.
+`synthetic.py` draws outcomes whose means are known, so that a bound in C or K can be checked, and
+returns a `Stream`. `adversaries.py` chooses outcomes against a forecaster; `play` is their game.
+`bundled.py` loads the real streams that come with the package. `named.py` finds any of them,
+or a file, by a name with parameters.
 """
 
 from calibrant.streams.adversaries import (

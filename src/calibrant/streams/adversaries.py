@@ -1,8 +1,8 @@
 """Opponents that see where a forecaster puts its mass, but not what it draws.
 
-An adversary is an object with a memory: it starts fresh and continues where it stands. One round
-is `choose`, which looks at the forecaster and decides, then `observe`, which tells it what was
-predicted. `play` runs whole games in a compiled loop, bit for bit the same.
+An adversary keeps what it has seen. A round is `choose`, which looks at the distribution that the
+forecaster will draw from and returns an outcome, then `observe`, with the prediction that was
+drawn. `play` runs whole games in a compiled loop, bit for bit the same.
 """
 
 from __future__ import annotations
@@ -80,20 +80,20 @@ class Contrarian(kernels.ContrarianKernel, Adversary):
 
 
 class Chaser(kernels.ChaserKernel, Adversary):
-    """Lead the forecaster a chase: a drifting mean that runs from the forecast.
+    """Draw outcomes from a mean that moves away from the forecast.
 
-    The mean moves a step a round, away from the expected prediction. It turns when the forecast
-    overtakes it, and at 0 and 1, from where it may run through the forecast to the other end.
-    The outcome is drawn from it, so a forecaster can be calibrated only by keeping up.
+    The mean moves one step a round, away from the expected prediction. It turns round when the
+    prediction overtakes it, and at 0 and 1, from where it may pass the prediction on its way to the
+    other end. A forecaster is calibrated only if it keeps up.
 
     Parameters
     ----------
     step : float in [0, 1]
         How far the mean moves in a round.
     start : float in [0, 1]
-        Where it starts, upwards.
+        Where the mean starts; it moves up first.
     seed : int
-        The seed of the outcomes; a forecaster with the same seed has other draws.
+        Seed of the outcomes; a forecaster with the same seed draws other numbers.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Chaser(kernels.ChaserKernel, Adversary):
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """What a game left behind: a prediction and an outcome a round.
+    """The predictions and the outcomes of a game, one of each a round.
 
     Examples
     --------
@@ -136,14 +136,14 @@ class Game:
 
 
 def play(forecaster: Kernel, adversary: Adversary, rounds: int) -> Game:
-    """Play a forecaster against an adversary; both continue from where they stand.
+    """Play a forecaster against an adversary; both continue from their present state.
 
     Parameters
     ----------
-    forecaster : any forecaster
-        Who predicts.
+    forecaster : Forecaster
+        Makes the predictions.
     adversary : Adversary
-        Who chooses the outcomes.
+        Chooses the outcomes.
     rounds : int
         How many rounds.
 
@@ -161,7 +161,5 @@ def play(forecaster: Kernel, adversary: Adversary, rounds: int) -> Game:
 
 #: Every adversary by its name.
 ADVERSARIES: dict[str, type[Adversary]] = {
-    "greedy": Greedy,
-    "contrarian": Contrarian,
-    "chaser": Chaser,
+    adversary.__name__.lower(): adversary for adversary in (Greedy, Contrarian, Chaser)
 }

@@ -1,4 +1,4 @@
-"""Streams by name, with parameters: what outcomes a forecaster is to be compared on.
+"""Streams by name, with parameters, as `compare` and sweeps take them.
 
 - A synthetic family: ``drift``, ``iid:mean=0.1``, ``corrupted:budget=T/10,shape=burst``.
 - An adversary: ``greedy:norm=l2``, ``contrarian``, ``chaser``.
@@ -25,12 +25,10 @@ from calibrant.tables import InputError, read
 
 __all__ = ["Source", "find", "length", "parameters"]
 
-DRAWN = ("rounds", "seed")  # given apart from the spec
-
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Outcomes, or an adversary who will choose them; C, K and the means where they are known.
+    """Outcomes, or an adversary that will choose them; C, K and the means where they are known.
 
     Examples
     --------
@@ -122,10 +120,10 @@ def _read(spec: str) -> tuple[Callable[..., Any], dict[str, _specs.Value]]:
         **{name: [family] for name, family in FAMILIES.items()},
         **{name: [adversary] for name, adversary in ADVERSARIES.items()},
         **{name: [load] for name in names()},
-        "file": [],  # read by itself, and named among what there is
+        "file": [],  # listed in messages; `_file` reads it
     }
     parsed = _specs.parse("stream", spec)
-    return _specs.choose("stream", parsed, makers, without=(*DRAWN, "name", "kind"))
+    return _specs.choose("stream", parsed, makers, without=("rounds", "seed", "name"))
 
 
 def _is_real(spec: str) -> bool:
@@ -137,7 +135,7 @@ def _is_file(spec: str) -> bool:
 
 
 def _file(spec: str) -> tuple[str, str | None]:
-    # The last one counts: a name may hold this sign, and then the column must be named.
+    # The last # counts: a path may hold others, and then the column must be given.
     path, hash_sign, column = spec.partition(":")[2].rpartition("#")
     if not hash_sign:
         path, column = column, ""
@@ -154,7 +152,7 @@ def _hash(path: str) -> str:
 
 
 def _real(spec: str) -> Floats:
-    """Return all outcomes of a real stream or of a file; never those of an older content."""
+    """Return all outcomes of a real stream, or of a file as it is now."""
     return _outcomes_of(spec, _hash(_file(spec)[0]) if _is_file(spec) else None)
 
 
@@ -166,7 +164,7 @@ def _outcomes_of(spec: str, _content: str | None) -> Floats:
     else:
         path, column = _file(spec)
         outcomes = read(path).take("outcome", column).values
-    outcomes.flags.writeable = False  # it is handed out again
+    outcomes.flags.writeable = False  # the cache returns the same array again
     return outcomes
 
 
@@ -179,5 +177,5 @@ def _hashable(item: tuple[str, Any]) -> tuple[str, Any]:
 def _drawn(
     family: Callable[..., Stream], rounds: int, seed: int, settled: tuple[tuple[str, Any], ...]
 ) -> Stream:
-    """Return a synthetic stream; the last one is kept for the next forecaster."""
+    """Return a synthetic stream; the last is kept, because several forecasters see it in turn."""
     return family(rounds, **dict(settled), seed=seed)

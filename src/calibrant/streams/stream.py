@@ -46,14 +46,14 @@ class Stream:
     outcomes: Floats
 
     def __post_init__(self) -> None:
-        # What is derived below is computed once, so what it derives from must not change.
+        # Deviation and segments are computed once: the arrays must not change.
         self.means.flags.writeable = False
         self.outcomes.flags.writeable = False
 
     @cached_property
     def deviation(self) -> float:
         """C, the least total distance of the means to one level: min over q of sum |q_t - q|."""
-        # A median is where such a sum is least.
+        # The sum is least at a median.
         return float(np.abs(self.means - np.median(self.means)).sum())
 
     @cached_property

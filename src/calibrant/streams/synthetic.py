@@ -1,8 +1,8 @@
 """Families of streams with known means.
 
-Every family takes the number of rounds and keyword parameters and returns a `Stream`. The levels
-and the outcomes are drawn from two independent generators of one seed. Two families with the same
-seed share their outcome draws, so that what differs between them is their means.
+Every family takes the number of rounds, a seed and parameters of its own, and returns a `Stream`.
+The levels and the outcomes are drawn from two independent generators of one seed. Two families with
+the same seed share their outcome draws, so that what differs between them is their means.
 """
 
 from __future__ import annotations
@@ -13,17 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._checks import (
-    Floats,
-    check_choice,
-    check_integer,
-    check_real,
-    check_seed,
-    describe,
-)
+from calibrant._checks import Floats, check_choice, check_integer, check_real, check_seed, describe
 from calibrant.streams.stream import Stream
 
-# A share of a round's budget that is rounding and not a wish.
+# What differs by less than this is equal up to rounding.
 ROUNDING = 1e-9
 
 
@@ -45,7 +38,7 @@ def _check_wave(level: object, amplitude: object) -> tuple[float, float]:
     """Return the level and the amplitude of a sine that stays inside [0, 1]."""
     level = check_real("level", level, 0.0, 1.0)
     amplitude = check_real("amplitude", amplitude, 0.0, 0.5)
-    # 0.3 + 0.7 must pass although such sums may end a hair above 1.
+    # 0.3 + 0.7 must pass, although such sums may round to more than 1.
     if level - amplitude < -ROUNDING or level + amplitude > 1.0 + ROUNDING:
         raise ValueError(
             f"level - amplitude and level + amplitude must be in [0, 1], got {level!r} and "
@@ -69,7 +62,7 @@ def iid(rounds: int, *, mean: float = 0.5, seed: int = 0) -> Stream:
     mean : float in [0, 1]
         The probability of a 1.
     seed : int
-        The seed.
+        Seed of the levels and the outcomes, in [0, 2**64 - 1].
 
     Examples
     --------
@@ -93,16 +86,14 @@ def piecewise(
 
     Parameters
     ----------
-    rounds : int
-        How many outcomes.
     segments : int, optional
         How many segments: as many as `levels`, or 20.
     levels : sequence of float in [0, 1], optional
         The mean of each segment; drawn uniformly from [0, 1] if not given.
     random_lengths : bool
         Cut at random places instead of into equal lengths.
-    seed : int
-        The seed.
+    rounds, seed
+        As in `iid`.
 
     Examples
     --------
@@ -149,17 +140,16 @@ def drift(
 
     Parameters
     ----------
-    rounds : int
-        How many outcomes, T: round t has the mean level + amplitude sin(2 pi periods t / T).
     level, amplitude : float
         The middle of the sine and its height; both ends must lie in [0, 1].
     periods : float
-        How many periods the whole stream has.
+        How many periods the whole stream has: round t of T has the mean
+        level + amplitude sin(2 pi periods t / T).
     share : float in [0, 1]
-        The part of the rounds in which all this happens, one stretch at a random place; the mean
-        of the other rounds is the level.
-    seed : int
-        The seed.
+        The part of the rounds that drift, one stretch at a random place; the mean of the other
+        rounds is the level.
+    rounds, seed
+        As in `iid`.
 
     Examples
     --------
@@ -193,14 +183,12 @@ def seasonal(
 
     Parameters
     ----------
-    rounds : int
-        How many outcomes.
-    level, amplitude : float
-        The middle of the sine and its height; both ends must lie in [0, 1].
+    level, amplitude
+        As in `drift`.
     period : float, 2 or more
         Rounds from one season to the next; need not be whole (365.25 days).
-    seed : int
-        The seed.
+    rounds, seed
+        As in `iid`.
 
     Examples
     --------
@@ -220,12 +208,10 @@ def random_walk(rounds: int, *, spread: float = 2.0, seed: int = 0) -> Stream:
 
     Parameters
     ----------
-    rounds : int
-        How many outcomes, T.
     spread : float in [0, 100]
-        The standard deviation of the logit at the end; a step has spread / sqrt(T).
-    seed : int
-        The seed.
+        The standard deviation of the logit after T rounds; that of a step is spread / sqrt(T).
+    rounds, seed
+        As in `iid`.
 
     Examples
     --------
@@ -256,20 +242,18 @@ def corrupted(
 
     Parameters
     ----------
-    rounds : int
-        How many outcomes.
     budget : float
-        The deviation C that tampering spends: the total of |q_t - mean|. A round moved to
-        `target` costs |target - mean|; the last one is moved only as far as the budget lasts.
-        At most half of the rounds can be moved, or the moved ones would be the rule.
+        The deviation C that the tampering adds: the sum of |q_t - mean|. A round moved to
+        `target` costs |target - mean|; the last one is moved only as far as the budget allows.
+        At most half of the rounds can be moved, so that `mean` stays a median.
     mean : float in [0, 1]
         The mean of the other rounds.
     shape : {"scattered", "burst"}
-        Rounds moved here and there, or one burst at a random place.
+        Rounds moved at random places, or in one burst at a random place.
     target : float in [0, 1]
-        Where the mean of a moved round goes.
-    seed : int
-        The seed.
+        The mean of a moved round.
+    rounds, seed
+        As in `iid`.
 
     Examples
     --------
@@ -281,7 +265,6 @@ def corrupted(
     mean, target = check_real("mean", mean, 0.0, 1.0), check_real("target", target, 0.0, 1.0)
     shape = check_choice("shape", shape, ("scattered", "burst"))
     cost = abs(target - mean)
-    # Beyond half of the rounds, `mean` would no longer be a median of the means.
     budget = check_real("budget", budget, 0.0, (rounds // 2) * cost)
 
     shares = budget / cost if cost else 0.0
@@ -303,18 +286,16 @@ def corrupted(
 def alternating(
     rounds: int, *, low: float = 0.0, high: float = 1.0, every: int = 1, seed: int = 0
 ) -> Stream:
-    """Return means that alternate between two levels, the first of them first.
+    """Return means that alternate between two levels, `low` first.
 
     Parameters
     ----------
-    rounds : int
-        How many outcomes.
     low, high : float in [0, 1]
         The two levels.
     every : int
         Rounds from one change to the next.
-    seed : int
-        The seed.
+    rounds, seed
+        As in `iid`.
 
     Examples
     --------

@@ -1,22 +1,22 @@
 """What others do, behind the same contract.
 
-Each class names the source of its rule. They are here to be compared with: none of them finds out
-by itself how fast the world changes. `FosterHart` is the strongest of the simple ones, and its
-kernel the one to read first; the three windows are what people do today; the others are the
-algorithms of the literature, from 1998 on.
+Each class names the source of its rule. They are here to be compared with: none of them adapts to
+how fast the world changes. `FosterHart` is the strongest of the simple ones, and its kernel the one
+to read first; the three of `windows.py` are what people do today; the others are the algorithms of
+the literature, from 1998 on.
 """
 
 # In the order in which they are listed and compared.
 # isort: off
 from calibrant.forecasters.rivals.foster_hart import FosterHart as FosterHart
-from calibrant.forecasters.rivals.running_mean import RunningMean as RunningMean
-from calibrant.forecasters.rivals.sliding_window import SlidingWindow as SlidingWindow
-from calibrant.forecasters.rivals.exponential_window import ExponentialWindow as ExponentialWindow
+from calibrant.forecasters.rivals.windows import RunningMean as RunningMean
+from calibrant.forecasters.rivals.windows import SlidingWindow as SlidingWindow
+from calibrant.forecasters.rivals.windows import ExponentialWindow as ExponentialWindow
 from calibrant.forecasters.rivals.foster_vohra import FosterVohra as FosterVohra
 from calibrant.forecasters.rivals.foster_1999 import Foster1999 as Foster1999
 from calibrant.forecasters.rivals.abernethy_bartlett_hazan import (
     AbernethyBartlettHazan as AbernethyBartlettHazan,
 )
 from calibrant.forecasters.rivals.k29 import K29 as K29
-from calibrant.forecasters.rivals.k29_star import K29Star as K29Star
+from calibrant.forecasters.rivals.k29 import K29Star as K29Star
 from calibrant.forecasters.rivals.aosa import AOSA as AOSA

@@ -19,8 +19,8 @@ class AOSA(Forecaster, AOSAKernel):
     taken and which of the two is predicted: here a bisection finds the pair, and its lower point is
     predicted. Nothing is drawn.
 
-    Proved, for outcomes 0 and 1: the shadow's Cal1 is at most m + 1, and it never stands further
-    from the prediction than 1/m, so the distance to calibration is at most m + 1 + T/m against any
+    Proved, for outcomes 0 and 1: the shadow's Cal1 is at most m + 1, and it is never further from
+    the prediction than 1/m, so the distance to calibration is at most m + 1 + T/m against any
     outcomes, which is 2 sqrt(T) + 1 for m = sqrt(T). Outcomes strictly between the two points can
     move a bias away from 0, by 1/(2m) each: T/(2m) more. Cal1 itself can be large.
 

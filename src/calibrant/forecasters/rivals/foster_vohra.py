@@ -22,7 +22,7 @@ class FosterVohra(Forecaster, FosterVohraKernel):
 
     Proved, with eta = sqrt(2 log(N (N - 1)) / T): max R_ij <= sqrt(2 T log(N (N - 1))) against any
     outcomes, hence calibration up to the grid, PCal2 <= T/(4 N^2) + N max R_ij. That rate is slow
-    to tell neighbouring points apart, whose losses differ by 1/N^2. Measured on i.i.d. outcomes
+    to separate neighbouring points, whose losses differ by 1/N^2. Measured on i.i.d. outcomes
     and three adversaries, T = 1,000 to 30,000 and N = 10 to 31, eta = 1 had 1.6 times to 25 times
     less Cal1, and is the default although nothing is proved of it.
 

@@ -1,4 +1,4 @@
-"""Defensive forecasting by the algorithm K29."""
+"""Defensive forecasting by the algorithms K29 and K29*."""
 
 from __future__ import annotations
 
@@ -63,3 +63,33 @@ class K29(Forecaster, K29Kernel):
         """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) gaps."""
         rounds = check_integer("horizon", horizon, 1, 2**48)
         return cls(max(1, round(rounds**0.5)), width=width, seed=seed)
+
+
+class K29Star(K29):
+    """Predict where a kernel average of residuals vanishes, the coming one included.
+
+    Vovk 2005, *Non-asymptotic calibration and resolution*: `K29` with S(p) + K(p, p) (1 - 2p)/2 in
+    place of S(p), which takes the square of the coming residual into account and pulls towards 1/2
+    while little is known. Kernel, grid and rounding are those of K29. (Some later papers call this
+    algorithm K29.)
+
+    Proved: the norm that K29 bounds is at most sqrt(sum p_i (1 - p_i)), hence sqrt(T)/2, when p is
+    a root; on the grid, at most sqrt((1/4 + 1/N) T) + T/(2 N width).
+
+    Parameters
+    ----------
+    gaps, width, seed
+        As in `K29`.
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.rivals import K29Star
+    >>> forecaster = K29Star()
+    >>> _ = forecaster.run([1, 1, 0, 1] * 2500)
+    >>> abs(forecaster.predict() - 0.75) < 0.02
+    True
+    """
+
+    __slots__ = ()
+
+    _star: ClassVar[bool] = True
