@@ -70,7 +70,7 @@ class Plain(Arguments):
 
 
 def test_a_class_without_a_kernel():
-    assert Plain("a")._arguments() == {"kind": "a", "size": 3}
+    assert Plain("a")._given == {"kind": "a", "size": 3}
     assert (Plain("a").kind, Plain("a", size=np.int8(4)).size) == ("a", 4)
     assert str(inspect.signature(Plain)) == "(kind, *, size=3)"
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'kind'"):

@@ -11,9 +11,10 @@ import numpy as np
 class Arguments:
     """Keep the constructor's arguments and let each be read, and only read, as an attribute.
 
-    The signature of a subclass's `__init__` is read once, when the class is made. A subclass has a
-    place named `_given` for what its objects were given: a slot, or a field of its kernel. It
-    annotates its arguments for type checkers (``horizon: int | None``) and writes nothing else.
+    The signature of a subclass's `__init__` is read once, when the class is made. `_given` holds
+    the arguments by name, in the order of the signature. A subclass has a place of that name, a
+    slot or a field of its kernel, and annotates its arguments for type checkers
+    (``horizon: int | None``); it writes nothing else.
     """
 
     __slots__ = ()
@@ -43,10 +44,6 @@ class Arguments:
             for name, value in given.items()  # NumPy's scalars as Python's: they can be saved
         }
         return self
-
-    def _arguments(self) -> dict[str, Any]:
-        """Return the arguments by name, in the order of the signature."""
-        return dict(self._given)
 
 
 def _argument(name: str) -> property:

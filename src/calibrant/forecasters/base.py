@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any
 
 import numpy.typing as npt
 
 from calibrant._checks import Floats, check_integer
 from calibrant._kernels.kernel import Kernel
-from calibrant.forecasters.arguments import Arguments
-from calibrant.forecasters.saving import Savable, Saved, pack
+from calibrant.forecasters.saving import Savable
 from calibrant.measures.distributions import Distributions
 
 MAX_HORIZON = 2**48
 
 
-class Forecaster(Arguments, Savable, Kernel):
+class Forecaster(Savable, Kernel):
     """The contract that every forecaster keeps.
 
     A round is `predict`, then `update` with the outcome. `run` plays many rounds in one compiled
@@ -48,31 +47,12 @@ class Forecaster(Arguments, Savable, Kernel):
         predictions, points, weights, starts = self._trace(outcomes)
         return predictions, Distributions(points, weights, starts)
 
-    def to_bytes(self) -> bytes:
-        """Return the whole state as bytes: versioned, checksummed, without pickle.
+    def _save(self) -> tuple[int, dict[str, Any]]:
+        return self.rounds, self._get_state()
 
-        Examples
-        --------
-        >>> from calibrant import Zoom
-        >>> forecaster = Zoom(seed=7)
-        >>> _ = forecaster.run([1, 0, 1, 1])
-        >>> again = Zoom.from_bytes(forecaster.to_bytes())
-        >>> again.predict() == forecaster.predict()
-        True
-        """
-        return pack(Saved(type(self).__name__, self._arguments(), self.rounds, self._get_state()))
-
-    @classmethod
-    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
-        """Return the forecaster that `to_bytes` saved; it continues exactly as that one would."""
-        saved = cls._unpack(blob)
-        try:
-            forecaster = cls(**saved.parameters)
-        except TypeError as error:
-            raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
-        forecaster._set_state(saved.state)
-        forecaster._resume(saved.rounds)
-        return forecaster
+    def _load(self, rounds: int, state: dict[str, Any]) -> None:
+        self._set_state(state)
+        self._resume(rounds)
 
 
 def check_horizon(horizon: int | None, *, fewest: int = 1) -> int:

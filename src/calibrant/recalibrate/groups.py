@@ -13,7 +13,7 @@ own mixture takes over.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
+from calibrant.recalibrate.waiting import Pending
 
 #: The number that stands for no group.
 WHOLE = -1
@@ -141,6 +142,25 @@ class Groups:
                 new.append(name)
             numbers[at] = index[name]
         return numbers, new
+
+    def begin(self, whole: RecalibrateKernel, score: SupportsFloat, by: object) -> Pending:
+        """Predict for a score in the group of this name, which is kept if it is new."""
+        name, group = self.find(by)
+        begun = group.begin(whole._begin(score, placed=False))
+        return Pending(self.keep(name, group), begun)
+
+    def finish(self, whole: RecalibrateKernel, pending: Pending, outcome: float) -> None:
+        """Learn the outcome of a prediction of `begin`."""
+        begun = GroupRound(*pending.rounds)
+        self.members[pending.group].finish(begun, outcome)
+        whole._finish(begun.whole, outcome, placed=False)
+
+    def look(
+        self, whole: RecalibrateKernel, score: SupportsFloat, by: object
+    ) -> tuple[RecalibrateKernel, float]:
+        """Return the recalibrator that `begin` asks last, and with which score; changes nothing."""
+        group = self.find(by)[1]
+        return group.last, group.score(*whole._look(score))
 
     def run(
         self, whole: RecalibrateKernel, scores: object, outcomes: npt.ArrayLike, by: object

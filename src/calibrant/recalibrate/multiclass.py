@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import RLock
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +21,16 @@ from calibrant._checks import (
     describe,
 )
 from calibrant._kernels.saved import check_names
-from calibrant.forecasters.saving import Savable, Saved, pack
+from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.one_vs_rest import PerClass
 from calibrant.recalibrate.saving import load_waiting, save_waiting
 from calibrant.recalibrate.top_label import TopLabel
-from calibrant.recalibrate.waiting import Pending, Waiting
+from calibrant.recalibrate.waiting import Pending, RoundsById, Waiting
 
 MODES = ("per-class", "top-label")
 
 
-class MulticlassRecalibrator(Savable):
+class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     """Turn a model's probabilities of several classes into ones that stay calibrated.
 
     `docs/multiclass.md` says how, and what each mode promises.
@@ -69,8 +68,11 @@ class MulticlassRecalibrator(Savable):
     >>> recalibrator.update(2, id="a")
     """
 
-    # A step takes several kernel calls. The lock keeps those of two threads apart.
-    __slots__ = ("_columns", "_engine", "_labels", "_lock", "_mode", "_seed", "_waiting")
+    __slots__ = ("_columns", "_engine", "_given", "_labels", "_waiting")
+
+    mode: str
+    seed: int
+    capacity: int
 
     def __init__(
         self,
@@ -80,14 +82,11 @@ class MulticlassRecalibrator(Savable):
         seed: int = 0,
         capacity: int = 100_000,
     ) -> None:
-        self._labels = check_classes(classes)
+        self._labels = self._given["classes"] = check_classes(classes)
         self._columns = {label: column for column, label in enumerate(self._labels)}
-        self._mode = check_choice("mode", mode, MODES)
-        self._seed = check_seed(seed)
-        self._waiting: Waiting[Pending] = Waiting(check_integer("capacity", capacity, 1))
-        engine = PerClass if mode == "per-class" else TopLabel
-        self._engine: PerClass | TopLabel = engine(len(self._labels), self._seed)
-        self._lock = RLock()
+        self._waiting = Waiting(check_integer("capacity", capacity, 1))
+        engine = PerClass if check_choice("mode", mode, MODES) == "per-class" else TopLabel
+        self._engine: PerClass | TopLabel = engine(len(self._labels), check_seed(seed))
 
     @property
     def classes(self) -> list[Id]:
@@ -95,34 +94,14 @@ class MulticlassRecalibrator(Savable):
         return list(self._labels)
 
     @property
-    def mode(self) -> str:
-        """What is recalibrated, as given."""
-        return self._mode
-
-    @property
-    def seed(self) -> int:
-        """The seed of the draws, as given."""
-        return self._seed
-
-    @property
-    def capacity(self) -> int:
-        """The bound on the predictions waiting, as given."""
-        return self._waiting.capacity
-
-    @property
     def rounds(self) -> int:
         """Predictions made so far."""
-        return self._engine.rounds
+        return self._engine.kernels[0].rounds
 
     @property
     def learned(self) -> int:
         """Labels learned so far."""
-        return self._engine.learned
-
-    @property
-    def pending(self) -> int:
-        """How many predictions wait for their labels."""
-        return len(self._waiting)
+        return self._engine.kernels[0].learned
 
     def predict(self, probabilities: npt.ArrayLike, id: Id | None = None) -> Floats:  # noqa: A002
         """Return the recalibrated row, which sums to one, and open a round.
@@ -131,23 +110,15 @@ class MulticlassRecalibrator(Savable):
         id gives it up. With one, it waits until ``update(label, id)``. An id is used once.
         """
         row = self._row(probabilities)
-        name = None if id is None else check_id(id)
-        with self._lock:
-            if name is not None:
-                self._waiting.check_new(name)
-            prediction, pending = self._engine.begin(row)
-            self._waiting.put(name, pending)
-        return prediction
+        pending = self._waiting.open(id, self._engine.begin, row)
+        return self._engine.predicted(row, pending)
 
     def update(self, label: Id, id: Id | None = None) -> None:  # noqa: A002
         """Learn which class happened: of the last prediction without an id, or of an id's.
 
         A label that an id had before is ignored; a different one is refused.
         """
-        column = self._column(label)
-        name = None if id is None else check_id(id)
-        with self._lock:
-            self._waiting.answer(name, column, self._engine.finish, self._labels)
+        self._waiting.answer(id, self._column(label), self._engine.finish, self._labels)
 
     def run(self, probabilities: npt.ArrayLike, labels: Sequence[Id] | npt.NDArray[Any]) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
@@ -158,7 +129,7 @@ class MulticlassRecalibrator(Savable):
         columns = self._columns_of(labels, len(rows))
         if len(rows) == 0:
             return rows
-        with self._lock:
+        with self._waiting.lock:
             self._waiting.unnamed = None
             return self._engine.run(rows, columns)
 
@@ -168,42 +139,21 @@ class MulticlassRecalibrator(Savable):
         The classes are put together after the means are taken, not before.
         """
         row = self._row(probabilities)
-        with self._lock:
+        with self._waiting.lock:
             return self._engine.expected(row)
 
-    def expire(self, *, older_than: int) -> list[Id]:
-        """Give up waiting for predictions made more than `older_than` predictions ago.
+    def _save(self) -> tuple[int, dict[str, Any]]:
+        with self._waiting.lock:
+            return self.rounds, self._engine.get_state() | save_waiting(self._waiting)
 
-        Returns their ids, oldest first. Their labels, should they still come, are refused.
-        """
-        age = check_integer("older_than", older_than, 0)
-        with self._lock:
-            return self._waiting.expire(self.rounds - age)
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state as bytes, the waiting predictions included; without pickle."""
-        with self._lock:
-            state = self._engine.get_state() | save_waiting(self._waiting)
-            return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
-
-    @classmethod
-    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
-        """Return the recalibrator that `to_bytes` saved; it continues exactly as that one would."""
-        saved = cls._unpack(blob)
-        try:
-            recalibrator = cls(**saved.parameters)
-            state = dict(saved.state)
-            late = {name: state.pop(name) for name in save_waiting(recalibrator._waiting)}
-            recalibrator._engine.set_state(state)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
-        engine = recalibrator._engine
-        check_names(state, set(engine.get_state()))
-        if engine.rounds != saved.rounds:
-            raise ValueError(f"saved rounds are {saved.rounds} and {engine.rounds}")
-        highest = len(recalibrator._labels) - 1.0
-        load_waiting(recalibrator._waiting, late, saved.rounds, engine.check_pending, highest)
-        return recalibrator
+    def _load(self, rounds: int, state: dict[str, Any]) -> None:
+        late = {name: state.pop(name) for name in save_waiting(self._waiting)}
+        self._engine.set_state(state)
+        check_names(state, set(self._engine.get_state()))
+        if self.rounds != rounds:
+            raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
+        highest = len(self._labels) - 1.0
+        load_waiting(self._waiting, late, rounds, self._engine.check_pending, highest)
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
         try:
@@ -237,14 +187,6 @@ class MulticlassRecalibrator(Savable):
             except ValueError as error:
                 raise ValueError(f"{error} at position {at}") from None
         return columns
-
-    def _arguments(self) -> dict[str, Any]:
-        return {
-            "classes": self.classes,
-            "mode": self.mode,
-            "seed": self.seed,
-            "capacity": self.capacity,
-        }
 
 
 def check_classes(classes: object) -> list[Id]:

@@ -62,22 +62,14 @@ class PerClass:
             RecalibrateKernel("probability", nth_seed(seed, each)) for each in range(classes)
         ]
 
-    @property
-    def rounds(self) -> int:
-        """Predictions made so far."""
-        return self.kernels[0].rounds
+    def begin(self, p: Floats) -> Pending:
+        """Open a round with this row."""
+        scores = zip(self.kernels, p.tolist(), strict=True)
+        return Pending(0, tuple(kernel._begin(score) for kernel, score in scores))
 
-    @property
-    def learned(self) -> int:
-        """Labels learned so far."""
-        return self.kernels[0].learned
-
-    def begin(self, p: Floats) -> tuple[Floats, Pending]:
-        """Predict a row; return it and what is to be remembered."""
-        begun = tuple(
-            kernel._begin(score) for kernel, score in zip(self.kernels, p.tolist(), strict=True)
-        )
-        return summing_to_one(np.array([each.prediction for each in begun])), Pending(0, begun)
+    def predicted(self, _: Floats, pending: Pending) -> Floats:
+        """Return the row that is predicted in a round of `begin`."""
+        return summing_to_one(np.array([each.prediction for each in pending.rounds]))
 
     def finish(self, pending: Pending, label: float) -> None:
         """Learn which class happened."""

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import RLock
-from typing import Any, Self, SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, check_choice, check_id, check_integer, check_seed
+from calibrant._checks import Floats, Id, check_choice, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import check_rounds
 from calibrant._kernels.saved import check_names
-from calibrant.forecasters.saving import Savable, Saved, pack
-from calibrant.recalibrate.groups import WHOLE, GroupRound, Groups
+from calibrant.forecasters.saving import Savable
+from calibrant.recalibrate.groups import WHOLE, Groups
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting
-from calibrant.recalibrate.waiting import Pending, Waiting
+from calibrant.recalibrate.waiting import Pending, RoundsById, Waiting
 
 
-class Recalibrator(Savable, RecalibrateKernel):
+class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations follows the scores; its word is placed on a grid of points
@@ -71,11 +70,19 @@ class Recalibrator(Savable, RecalibrateKernel):
     {'a': 5000, 'b': 5000}
     >>> round(recalibrator.expected(0.9, by="c"), 1)  # a group never seen
     0.1
+
+    What is saved includes the predictions that wait:
+
+    >>> again = Recalibrator.from_bytes(recalibrator.to_bytes())
+    >>> again.update(0, id="a")
+    >>> again.pending
+    0
     """
 
-    # A step with an id or a group, and a run, take more than one kernel call. The lock keeps those
-    # of two threads apart; a step with neither is one call, and needs none.
-    __slots__ = ("_groups", "_lock", "_waiting")
+    __slots__ = ("_given", "_groups", "_waiting")
+
+    capacity: int
+    max_groups: int
 
     def __init__(
         self,
@@ -86,19 +93,8 @@ class Recalibrator(Savable, RecalibrateKernel):
         max_groups: int = 1000,
     ) -> None:
         super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
-        self._waiting: Waiting[Pending] = Waiting(check_integer("capacity", capacity, 1))
+        self._waiting = Waiting(check_integer("capacity", capacity, 1))
         self._groups = Groups(check_integer("max_groups", max_groups, 0), self.seed)
-        self._lock = RLock()
-
-    @property
-    def capacity(self) -> int:
-        """The bound on the predictions waiting, as given."""
-        return self._waiting.capacity
-
-    @property
-    def max_groups(self) -> int:
-        """The bound on the number of groups, as given."""
-        return self._groups.most
 
     @property
     def groups(self) -> dict[Id, int]:
@@ -128,31 +124,14 @@ class Recalibrator(Savable, RecalibrateKernel):
         id gives it up. With one, it waits until ``update(outcome, id)``, however many rounds that
         takes. An id is used once. `by` names the group that the round belongs to, if any.
         """
-        if by is not None:
-            with self._lock:
-                return self._predict_in_group(score, id, by)
-        if id is None:
+        if id is None and by is None:  # one kernel call, which needs no lock
             prediction = self._predict(score)
             self._waiting.unnamed = None
             return prediction
-        name = check_id(id)
-        with self._lock:
-            self._waiting.check_new(name)
-            begun = self._begin(score)
-            self._waiting.named[name] = Pending(WHOLE, (begun,))
-        return begun.prediction
-
-    def _predict_in_group(self, score: SupportsFloat, id_: Id | None, by: Id) -> float:
-        if id_ is not None:
-            id_ = check_id(id_)
-            self._waiting.check_new(id_)
-        name, group = self._groups.find(by)
-        whole = self._begin(score, placed=False)
-        begun = group.begin(whole)
-        self._waiting.put(id_, Pending(self._groups.keep(name, group), begun))
-        if id_ is None:
+        pending = self._waiting.open(id, self._begin_in, by, score)
+        if id is None:
             self._give_up()
-        return begun.last.prediction
+        return pending.rounds[-1].prediction
 
     def update(self, outcome: SupportsFloat, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
@@ -160,38 +139,29 @@ class Recalibrator(Savable, RecalibrateKernel):
         It counts for the group of the prediction. An outcome that an id had before is ignored; a
         different one is refused.
         """
-        waiting = self._waiting
-        if id is not None:
-            name, y = check_id(id), outcome_of(outcome)
-            with self._lock:
-                waiting.answer(name, y, self._learn)
-        elif waiting.unnamed is None:
+        if id is None and self._waiting.unnamed is None:
             self._update(outcome)
         else:
-            self._update_in_group(outcome_of(outcome))
+            self._waiting.answer(id, outcome_of(outcome), self._learn)
 
-    def _update_in_group(self, outcome: float) -> None:
-        with self._lock:
-            if self._waiting.unnamed is None:  # another thread told it first
-                self._update(outcome)
-            else:
-                self._waiting.answer(None, outcome, self._learn)
+    def _begin_in(self, by: Id | None, score: SupportsFloat) -> Pending:
+        if by is None:
+            return Pending(WHOLE, (self._begin(score),))
+        return self._groups.begin(self, score, by)
 
     def _learn(self, pending: Pending, outcome: float) -> None:
         if pending.group == WHOLE:
             self._finish(pending.rounds[0], outcome)
         else:
-            begun = GroupRound(*pending.rounds)
-            self._groups.members[pending.group].finish(begun, outcome)
-            self._finish(begun.whole, outcome, placed=False)
+            self._groups.finish(self, pending, outcome)
 
     def expected(self, score: SupportsFloat, by: Id | None = None) -> float:
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
         if by is None:
             return super().expected(score)
-        with self._lock:
-            group = self._groups.find(by)[1]
-            return group.last.expected(group.score(*self._look(score)))
+        with self._waiting.lock:
+            last, score = self._groups.look(self, score, by)
+            return last.expected(score)
 
     def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.
@@ -200,9 +170,9 @@ class Recalibrator(Savable, RecalibrateKernel):
         """
         if by is None:
             return super().distribution(score)
-        with self._lock:
-            group = self._groups.find(by)[1]
-            return group.last.distribution(group.score(*self._look(score)))
+        with self._waiting.lock:
+            last, score = self._groups.look(self, score, by)
+            return last.distribution(score)
 
     def run(
         self,
@@ -215,7 +185,7 @@ class Recalibrator(Savable, RecalibrateKernel):
         Bit for bit what `predict` and `update` without ids give, in compiled loops. `by` gives the
         group of each round, None for a round without one.
         """
-        with self._lock:
+        with self._waiting.lock:
             if by is None:
                 predictions = super().run(scores, outcomes)
             else:
@@ -224,60 +194,21 @@ class Recalibrator(Savable, RecalibrateKernel):
                 self._waiting.unnamed = None
         return predictions
 
-    def expire(self, *, older_than: int) -> list[Id]:
-        """Give up waiting for predictions made more than `older_than` predictions ago.
-
-        Returns their ids, oldest first. Their outcomes, should they still come, are refused as
-        unknown. A prediction without an id does not expire: the next one replaces it.
-
-        Examples
-        --------
-        >>> from calibrant import Recalibrator
-        >>> recalibrator = Recalibrator()
-        >>> _ = [recalibrator.predict(0.5, id=day) for day in range(5)]
-        >>> recalibrator.expire(older_than=3)
-        [0, 1]
-        """
-        age = check_integer("older_than", older_than, 0)
-        with self._lock:
-            return self._waiting.expire(self.rounds - age)
-
-    def to_bytes(self) -> bytes:
-        """Return the whole state as bytes, the waiting predictions included; without pickle.
-
-        Examples
-        --------
-        >>> from calibrant import Recalibrator
-        >>> recalibrator = Recalibrator(seed=7)
-        >>> _ = recalibrator.predict(0.7, id=1)
-        >>> again = Recalibrator.from_bytes(recalibrator.to_bytes())
-        >>> again.update(1, id=1)
-        >>> again.pending
-        0
-        """
-        with self._lock:
+    def _save(self) -> tuple[int, dict[str, Any]]:
+        with self._waiting.lock:
             state = self._get_state() | self._groups.get_state() | save_waiting(self._waiting)
-            return pack(Saved(type(self).__name__, self._arguments(), self.rounds, state))
+            return self.rounds, state
 
-    @classmethod
-    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
-        """Return the recalibrator that `to_bytes` saved; it continues exactly as that one would."""
-        saved = cls._unpack(blob)
-        try:
-            recalibrator = cls(**saved.parameters)
-            state = {**saved.state, "rounds": saved.rounds}
-            own = {name: state.pop(name) for name in ("rounds", *recalibrator._get_state())}
-            late = {name: state.pop(name) for name in save_waiting(recalibrator._waiting)}
-            recalibrator._groups.set_state(state)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
-        recalibrator._set_state(own)
-        check_names(state, set(recalibrator._groups.get_state()))
-        load_waiting(recalibrator._waiting, late, saved.rounds, recalibrator._check_pending)
-        unnamed = recalibrator._waiting.unnamed
+    def _load(self, rounds: int, state: dict[str, Any]) -> None:
+        own = {name: state.pop(name) for name in self._get_state()} | {"rounds": rounds}
+        late = {name: state.pop(name) for name in save_waiting(self._waiting)}
+        self._groups.set_state(state)
+        check_names(state, set(self._groups.get_state()))
+        self._set_state(own)
+        load_waiting(self._waiting, late, rounds, self._check_pending)
+        unnamed = self._waiting.unnamed
         if unnamed and (unnamed.group == WHOLE or len(own["open"])):
             raise ValueError("a saved prediction without an id waits beside another")
-        return recalibrator
 
     def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
@@ -285,11 +216,3 @@ class Recalibrator(Savable, RecalibrateKernel):
             check_rounds(places.reshape(-1), self._get_state()["z"])
         else:
             self._groups.check_pending(group, numbers, places)
-
-    def _arguments(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "seed": self.seed,
-            "capacity": self.capacity,
-            "max_groups": self.max_groups,
-        }

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant.recalibrate.groups import GroupRound, Groups
+from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
 
@@ -21,36 +21,26 @@ LEAD = 2.0**-40
 class TopLabel:
     """One recalibrator of the confidence, with a group for each class that was ever on top."""
 
-    __slots__ = ("groups", "whole")
+    __slots__ = ("groups", "kernels", "whole")
 
     def __init__(self, classes: int, seed: int) -> None:
         self.whole = RecalibrateKernel("probability", seed)
+        self.kernels = [self.whole]
         self.groups = Groups(classes, seed)
 
-    @property
-    def rounds(self) -> int:
-        """Predictions made so far."""
-        return self.whole.rounds
-
-    @property
-    def learned(self) -> int:
-        """Labels learned so far."""
-        return self.whole.learned
-
-    def begin(self, p: Floats) -> tuple[Floats, Pending]:
-        """Predict a row; return it and what is to be remembered."""
+    def begin(self, p: Floats) -> Pending:
+        """Open a round with this row."""
         top = int(p.argmax())
-        name, group = self.groups.find(top)
-        begun = group.begin(self.whole._begin(p[top], placed=False))
-        pending = Pending(self.groups.keep(name, group), begun)
-        return one_with_confidence(p, top, begun.last.prediction), pending
+        return self.groups.begin(self.whole, p[top], top)
+
+    def predicted(self, p: Floats, pending: Pending) -> Floats:
+        """Return the row that is predicted in a round of `begin`."""
+        return one_with_confidence(p, int(p.argmax()), pending.rounds[-1].prediction)
 
     def finish(self, pending: Pending, label: float) -> None:
         """Learn which class happened."""
         outcome = float(self.groups.names[pending.group] == label)
-        begun = GroupRound(*pending.rounds)
-        self.groups.members[pending.group].finish(begun, outcome)
-        self.whole._finish(begun.whole, outcome, placed=False)
+        self.groups.finish(self.whole, pending, outcome)
 
     def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in a compiled loop."""
@@ -63,17 +53,16 @@ class TopLabel:
     def expected(self, p: Floats) -> Floats:
         """Return the mean of what `begin` would predict; changes nothing."""
         top = int(p.argmax())
-        group = self.groups.find(top)[1]
-        sure = group.last.expected(group.score(*self.whole._look(p[top])))
-        return one_with_confidence(p, top, sure)
+        last, score = self.groups.look(self.whole, p[top], top)
+        return one_with_confidence(p, top, last.expected(score))
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""
-        return save_kernels("whole_", [self.whole]) | self.groups.get_state()
+        return save_kernels("whole_", self.kernels) | self.groups.get_state()
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Take over a state of `get_state`, or raise ValueError."""
-        load_kernels("whole_", state, [self.whole])
+        load_kernels("whole_", state, self.kernels)
         self.groups.set_state(state)
         for name in self.groups.names:
             if not isinstance(name, int) or not 0 <= name < self.groups.most:

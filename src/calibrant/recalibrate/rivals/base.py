@@ -8,29 +8,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import (
-    Floats,
-    Id,
-    as_unit_series,
-    check_id,
-    check_integer,
-    check_real,
-    check_same_length,
-)
-from calibrant.recalibrate.waiting import Waiting
+from calibrant._checks import Floats, Id, as_unit_series, check_real, check_same_length
+from calibrant.recalibrate.waiting import RoundsById, Waiting
 
 #: As many as wait in a Recalibrator unless it is told otherwise.
 CAPACITY = 100_000
 
 
-class Asked(NamedTuple):
-    """A score that a rival was asked about, and how many it was asked about before."""
+class Forecast(NamedTuple):
+    """A rival's probability for a score, and how many it gave before."""
 
     number: int
     score: float
+    probability: float
 
 
-class Rival(ABC):
+class Rival(RoundsById[Forecast], ABC):
     """A recalibrator of scores in [0, 1].
 
     A rival says what it makes of a score (`_forecast`) and of the outcome that followed
@@ -60,8 +53,8 @@ class Rival(ABC):
     def __init__(self) -> None:
         self._rounds = 0
         self._learned = 0
-        self._waiting: Waiting[Asked] = Waiting(CAPACITY)
-        self._current: Asked | None = None  # what the last `_forecast` was for
+        self._waiting = Waiting(CAPACITY)
+        self._current: Forecast | None = None  # the last one, until something else is learned
 
     @abstractmethod
     def _forecast(self, score: float) -> float:
@@ -81,11 +74,6 @@ class Rival(ABC):
         """Outcomes learned so far."""
         return self._learned
 
-    @property
-    def pending(self) -> int:
-        """How many predictions wait for their outcomes."""
-        return len(self._waiting)
-
     def predict(self, score: float, id: Id | None = None) -> float:  # noqa: A002
         """Return the probability for a score, and open a round that waits for its outcome.
 
@@ -93,14 +81,7 @@ class Rival(ABC):
         id gives it up. With one, it waits until ``update(outcome, id)``. An id is used once.
         """
         known = check_real("score", score, 0.0, 1.0)
-        name = None if id is None else check_id(id)
-        if name is not None:
-            self._waiting.check_new(name)
-        probability = self._forecast(known)
-        self._current = Asked(self._rounds, known)
-        self._waiting.put(name, self._current)
-        self._rounds += 1
-        return probability
+        return self._waiting.open(id, self._begin, known).probability
 
     def update(self, outcome: float, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
@@ -108,21 +89,19 @@ class Rival(ABC):
         An outcome that an id had before is ignored; a different one is refused.
         """
         known = check_real("outcome", outcome, 0.0, 1.0)
-        self._waiting.answer(None if id is None else check_id(id), known, self._learn_late)
+        self._waiting.answer(id, known, self._finish)
 
-    def _learn_late(self, asked: Asked, outcome: float) -> None:
-        if asked is not self._current:  # other scores were asked about, or learned, in between
-            self._forecast(asked.score)
+    def _begin(self, score: float) -> Forecast:
+        self._current = Forecast(self._rounds, score, self._forecast(score))
+        self._rounds += 1
+        return self._current
+
+    def _finish(self, forecast: Forecast, outcome: float) -> None:
+        if forecast is not self._current:  # others were forecast, or learned, in between
+            self._forecast(forecast.score)
         self._learn(outcome)
         self._current = None
         self._learned += 1
-
-    def expire(self, *, older_than: int) -> list[Id]:
-        """Give up waiting for predictions made more than `older_than` predictions ago.
-
-        Returns their ids, oldest first.
-        """
-        return self._waiting.expire(self._rounds - check_integer("older_than", older_than, 0))
 
     def run(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike) -> Floats:
         """Play one round a score; return the probabilities, each made before its outcome."""
