@@ -15,7 +15,7 @@ import numpy as np
 from calibrant import Recalibrator
 from calibrant._checks import Id, check_id
 from calibrant.cli import console
-from calibrant.cli.recalibrate import Job
+from calibrant.cli.arguments import Job
 from calibrant.measures import Scorecard
 from calibrant.report.recalibration_page import as_probabilities
 from calibrant.tables import InputError

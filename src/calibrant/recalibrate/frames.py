@@ -6,8 +6,7 @@ from typing import Any, TypeVar, cast
 
 from calibrant._checks import check_choice, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
-from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.recalibrate.rows import recalibrate_rows
+from calibrant.recalibrate.recalibrator import Recalibrator, recalibrate_rows
 from calibrant.tables import take_scored
 from calibrant.tables.frames import from_frame
 

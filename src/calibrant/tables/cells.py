@@ -96,6 +96,10 @@ class Cells:
         The cells as they were read.
     text : bool
         Whether text may stand for a number, as it does in a file.
+    source : str or None
+        The file or table that holds the column, for messages.
+    row_name : callable
+        What messages call the row at a position: the unit and the number.
 
     Examples
     --------
@@ -112,11 +116,19 @@ class Cells:
     column: str
     raw: Raw
     text: bool = True
+    source: str | None = None
+    row_name: Callable[[int], tuple[str, int]] = lambda row: ("position", row)
 
     def refusal(self, row: int, problem: str) -> InputError:
         """Return the error that refuses one cell."""
+        unit, number = self.row_name(row)
         return InputError(
-            problem, row=row, unit="position", column=self.column, value=self.raw[row]
+            problem,
+            value=self.raw[row],
+            source=self.source,
+            row=number,
+            unit=unit,
+            column=self.column,
         )
 
     def values(self) -> Sequence[Any]:
@@ -180,7 +192,7 @@ class Cells:
             try:
                 numbers[row] = number_of(cell)
             except InputError as error:
-                raise error.at(row=row, unit="position", column=self.column) from None
+                raise self.refusal(row, error.problem) from None
         return numbers
 
     def clock(self) -> Clock:
