@@ -87,7 +87,7 @@ def test_clocks_that_cannot_be_compared_are_refused():
     with pytest.raises(ValueError, match="'known' holds numbers and column 't' holds times"):
         by_clock(Cells("t", ["2024-01-01"]).clock(), Cells("known", [1]).clock(), np.full(1, True))
     table = Table("a.csv", {"s": ["0.5"], "y": ["1"], "t": ["2024-01-01"], "known": ["1"]})
-    with pytest.raises(InputError, match="^a.csv: column 'known' holds numbers"):
+    with pytest.raises(InputError, match=r"^a\.csv: column 'known' holds numbers"):
         take_scored(table, score="s", time="t", available="known")
 
 
