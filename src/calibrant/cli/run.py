@@ -89,7 +89,7 @@ def run(
         str | None,
         typer.Option(
             metavar="SPEC",
-            help=f"Without --score, who forecasts ({DEFAULT} if not given): {FORECASTER}",
+            help=f"Without --score, the forecaster ({DEFAULT} if not given): {FORECASTER}",
         ),
     ] = None,
     ahead: Annotated[
@@ -233,7 +233,7 @@ def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> No
     console.out.print("\n", reliability(both))
     if both.groups:
         head, groups = group_rows(both, GROUPS_IN_TERMINAL)
-        # A group is called what the user calls it: no brackets in its name are orders.
+        # As `Text`, because brackets in the name of a group are no markup.
         shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
         console.out.print("\n", console.table("By group", head, shown))
         if len(both.groups) > len(groups):

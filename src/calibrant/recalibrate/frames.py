@@ -65,7 +65,7 @@ def recalibrate_frame(
     >>> recalibrate_frame(frame, score="score", outcome="happened").columns
     ['score', 'happened', 'calibrated']
     """
-    import narwhals as nw  # noqa: PLC0415 - only who brings a data frame pays for it
+    import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
     check_choice("kind", kind, KINDS)
     check_seed(seed)

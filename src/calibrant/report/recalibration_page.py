@@ -135,10 +135,8 @@ def recalibration(
 
     before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
     measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
-    findings = measures.findings(
-        never=len(said) - len(known) if never is None else never,
-        place=place,
-    )
+    never = len(said) - len(known) if never is None else never
+    findings = measures.findings(never=never, place=place)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}

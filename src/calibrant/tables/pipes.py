@@ -23,7 +23,7 @@ def follow(
 ) -> Iterator[float]:
     r"""Yield the outcome of each line, before the next line is asked for.
 
-    The first line tells what the lines are: JSON objects, bare values (a number in [0, 1], true
+    The first line decides what the lines are: JSON objects, bare values (a number in [0, 1], true
     or false), or CSV rows below a line of names. A row is one line. Blank lines count as nothing.
 
     Parameters
