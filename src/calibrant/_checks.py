@@ -1,4 +1,4 @@
-"""Checks that every boundary shares: each message names the argument, the value and the range."""
+"""Checks of arguments: each message names the argument, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
     if series.dtype.kind not in "buif":
         raise ValueError(
             f"{name} must be numbers (bool, int or float), got dtype {series.dtype}"
-            + _first_stranger(values)
+            + _first_non_number(values)
         )
     return series
 
 
-def _first_stranger(values: Any) -> str:
-    """Say where a sequence first holds something else than a number, if a look finds it."""
+def _first_non_number(values: Any) -> str:
+    """Return what to add to a message: the first element that is no number, if there is one."""
     for position, value in enumerate(values):
         if not isinstance(value, bool | int | float | np.bool_ | np.number):
             return f": {describe(value)} at position {position}"
@@ -124,7 +124,7 @@ def as_listed(values: object, name: str, wanted: str) -> list[Any]:
     """Return values that have an order as a list; text is one value, and a set has no order."""
     if isinstance(values, str | bytes | Set | Mapping) or not hasattr(values, "__len__"):
         raise ValueError(f"{name} must be {wanted}, got {describe(values)}")
-    # Arrays give Python's own values so, and missing ones as None where they know of them.
+    # `tolist` gives Python's own values, and None for the missing ones of data frames.
     listed: Any = values.tolist() if hasattr(values, "tolist") else values
     return list(listed)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from calibrant.cli import app
+from calibrant.cli import app, console
 
 PROGRAM = str(Path(sys.executable).parent / "calibrant")
 
@@ -16,7 +16,9 @@ PROGRAM = str(Path(sys.executable).parent / "calibrant")
 @pytest.fixture
 def calibrant(monkeypatch):
     """Run the command line here; return its result with `stdout`, `stderr` and `exit_code`."""
-    monkeypatch.setenv("COLUMNS", "200")
+    # Not by COLUMNS: the environment may have set that before the consoles were made.
+    monkeypatch.setattr(console.out, "width", 200)
+    monkeypatch.setattr(console.err, "width", 200)
 
     def invoke(*arguments, stdin=None):
         result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from calibrant import Recalibrator
-from calibrant.cli.recalibrate import Job
+from calibrant.cli.arguments import Job
 from calibrant.cli.recalibrate_pipe import ScorePipe
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant import Recalibrator
-from calibrant.recalibrate.rows import recalibrate_rows
+from calibrant.recalibrate.recalibrator import recalibrate_rows
 from calibrant.tables.scored import at_once
 from naive.arrivals import arrivals_of, late_streams, recalibrated
 
@@ -52,7 +52,7 @@ def test_at_once_is_what_run_gives():
     scores, outcomes = random.random(500), (random.random(500) < 0.3).astype(float)
     groups = random.integers(0, 3, 500).tolist()
     arrivals = at_once(np.full(500, True))
-    assert arrivals.are_at_once
+    assert arrivals.order.tolist() == arrivals.known.tolist() == list(range(500))
     for by in (None, groups):
         fast = recalibrate_rows(Recalibrator(seed=2), scores, outcomes, arrivals, by)
         assert fast.tolist() == Recalibrator(seed=2).run(scores, outcomes, by).tolist()
@@ -63,7 +63,7 @@ def test_at_once_is_what_run_gives():
 def test_what_never_arrives_is_predicted_and_not_learned():
     scores, outcomes = np.array([0.2, 0.4, 0.6]), np.array([1.0, math.nan, 0.0])
     arrivals = at_once(~np.isnan(outcomes))
-    assert arrivals.never == 1
+    assert arrivals.order.tolist() == [0, 2]
     recalibrator = Recalibrator()
     predictions = recalibrate_rows(recalibrator, scores, outcomes, arrivals)
     twin = Recalibrator()

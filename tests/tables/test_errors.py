@@ -24,13 +24,11 @@ def test_what_is_known_is_not_replaced_but_a_position_is():
 def test_a_table_names_its_rows():
     for lines, where in (([2, 5], "a.csv, line 5"), (None, "a.csv, row 2")):
         table = Table("a.csv", {"y": ["1", "x"]}, lines)
-        with pytest.raises(InputError) as caught, table.naming_rows():
-            raise table.cells("y").refusal(1, "is bad")
-        assert str(caught.value) == f"{where}, column 'y': is bad"
-        assert caught.value.value == "x"
-        with pytest.raises(InputError) as caught, table.naming_rows():
-            raise InputError("is bad")
-        assert str(caught.value) == "a.csv: is bad"
+        error = table.cells("y").refusal(1, "is bad")
+        assert str(error) == f"{where}, column 'y': is bad"
+        assert error.value == "x"
+        with pytest.raises(InputError, match=f"^{where}, column 'y': got 'x', must be"):
+            table.take("outcome")
 
 
 def test_it_survives_the_way_between_processes():

@@ -10,7 +10,7 @@ import pyarrow
 import pytest
 from hypothesis import given
 
-from calibrant.tables import Cells, InputError, read, take_scored
+from calibrant.tables import Cells, InputError, Table, read, take_scored
 from calibrant.tables.scored import by_clock
 from naive.arrivals import arrivals_of, known_outcomes, late_streams
 
@@ -25,21 +25,20 @@ def test_the_order_of_events_is_what_asking_each_row_gives(stream):
         known = known_outcomes(times, available, arrives, row)
         assert order[: arrivals.known[row]] == known
         assert all(other < row for other in known)
-    assert arrivals.never == sum(
-        math.isnan(a) or math.isnan(y) for a, y in zip(available, outcomes, strict=True)
-    )
+    never = sum(math.isnan(a) or math.isnan(y) for a, y in zip(available, outcomes, strict=True))
+    assert len(order) == len(times) - never
 
 
 def test_a_clock_that_ticks_between_rows_is_at_once_too():
     times = list(range(20))
     arrivals = arrivals_of(times, [t + 0.5 for t in times], np.zeros(20))
-    assert arrivals.are_at_once
-    assert (arrivals.never, arrivals.too_late) == (0, 0)
+    assert arrivals.order.tolist() == arrivals.known.tolist() == times
 
 
-def test_outcomes_after_the_last_prediction_are_counted():
+def test_outcomes_after_the_last_prediction_come_in_order_too():
     arrivals = arrivals_of([1, 2, 3], [9, 2, 9], np.zeros(3))
-    assert arrivals.too_late == 1  # the last row's own is always after it
+    assert arrivals.order.tolist() == [1, 0, 2]
+    assert arrivals.known.tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("clock", ["numbers", "text", "dates", "times", "zones"])
@@ -87,6 +86,9 @@ def test_outcomes_before_their_predictions_are_refused():
 def test_clocks_that_cannot_be_compared_are_refused():
     with pytest.raises(ValueError, match="'known' holds numbers and column 't' holds times"):
         by_clock(Cells("t", ["2024-01-01"]).clock(), Cells("known", [1]).clock(), np.full(1, True))
+    table = Table("a.csv", {"s": ["0.5"], "y": ["1"], "t": ["2024-01-01"], "known": ["1"]})
+    with pytest.raises(InputError, match=r"^a\.csv: column 'known' holds numbers"):
+        take_scored(table, score="s", time="t", available="known")
 
 
 FILE = """\

@@ -1,13 +1,16 @@
-"""The command line: run, measure, compare, report, reproduce and simulate."""
+"""The command line: run, measure, compare, report, reproduce and simulate.
+
+Each command has a file of its own. `run` recalibrates scores, hands a pipe to `recalibrate_pipe`,
+and files or pipes without scores to `forecast`. `arguments` holds what several commands take,
+`console` what they show.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from calibrant import __version__
 from calibrant.cli import simulate
+from calibrant.cli.arguments import options
 from calibrant.cli.compare import compare
 from calibrant.cli.measure import measure
 from calibrant.cli.report import report
@@ -21,29 +24,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(run)
-app.command()(measure)
-app.command()(compare)
-app.command()(report)
-app.command()(reproduce)
+app.callback(invoke_without_command=True)(options)
+for command in (run, measure, compare, report, reproduce):
+    app.command()(command)
 app.add_typer(simulate.app, name="simulate")
-
-
-def show_version(wanted: bool) -> None:
-    """Print the version and stop."""
-    if wanted:
-        typer.echo(f"calibrant {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    """Probability forecasts that stay calibrated while the world changes."""
 
 
 def main() -> None:

@@ -30,30 +30,25 @@ INTERRUPTED = 130
 
 @contextmanager
 def clean_end() -> Iterator[None]:
-    """Turn what a user can mend into one line and an exit code; let a closed pipe end quietly."""
+    """Turn an error of the user's into one line and an exit code; end quietly on a closed pipe."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Nobody reads any more. What is still buffered must not fail when Python closes stdout.
+        # The reader is gone. What is still buffered must not fail when Python closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except KeyboardInterrupt:
         err.print("calibrant: interrupted")
         raise typer.Exit(INTERRUPTED) from None
-    except MemoryError as error:
-        err.print(
-            f"[bold red]calibrant: error:[/] not enough memory: {escape(str(error))}",
-            soft_wrap=True,
-        )
-        raise typer.Exit(BAD_INPUT) from None
-    except (ValueError, ImportError, OSError) as error:
-        err.print(f"[bold red]calibrant: error:[/] {escape(str(error))}", soft_wrap=True)
+    except (ValueError, ImportError, OSError, MemoryError) as error:
+        what = "not enough memory: " if isinstance(error, MemoryError) else ""
+        err.print(f"[bold red]calibrant: error:[/] {what}{escape(str(error))}", soft_wrap=True)
         raise typer.Exit(BAD_INPUT) from None
 
 
 def note(text: str | None) -> None:
-    """Say something about what is being done, if there is something to say."""
+    """Print a line about the work, if there is one, to standard error."""
     if text:
         err.print(f"[dim]{escape(text)}[/]", soft_wrap=True)
 
@@ -64,14 +59,14 @@ def say(text: str, *, fold: bool = False) -> None:
 
 
 def busy(text: str) -> Status:
-    """Return a sign that something goes on, for the time of a ``with``."""
+    """Return a spinner with a text, shown inside a ``with``."""
     return err.status(escape(text))
 
 
 def progress(left: str | None = None) -> Progress:
-    """Return a progress bar that leaves no trace and stays away from files and pipes.
+    """Return a progress bar that clears itself and is not shown in files and pipes.
 
-    `left` is a template for what it says of the rest, if the bar should not judge by its pace.
+    `left` is a template for the time left; without it, the bar estimates that itself.
     """
     return Progress(
         TextColumn("{task.description}"),
@@ -87,7 +82,7 @@ def progress(left: str | None = None) -> Progress:
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
     """Return a table; its first column is text, and so is a last one that is called `MEANING`.
 
-    A cell with words of the user's is a `Text`: in a string, brackets would be orders.
+    Names that the user chose come as `Text`: in a string, brackets would be markup.
     """
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     for at, name in enumerate(head):
@@ -116,28 +111,23 @@ def scorecards(cards: Mapping[str, Scorecard]) -> Table:
     ]
     if all(len(card.windows) > 1 for card in cards.values()):
         worst = (max(window.ece for window in card.windows) for card in cards.values())
-        rows.append(
-            ["ECE of the worst 1,000 rounds", *(show_number(value, fine=True) for value in worst)]
-        )
+        digits = [show_number(value, fine=True) for value in worst]
+        rows.append(["ECE of the worst 1,000 rounds", *digits])
     rows.append(["distinct predictions", *(show_number(len(c.distinct())) for c in cards.values())])
     return table("Scorecard (lower is better)", ["", *cards], rows)
 
 
 def reliability(bins: ReliabilityTable) -> Table:
     """Return a reliability table with a mark for bins that disagree with their interval."""
-    shown = table(
-        "Reliability: of what was said, how much happened",
-        ["bin", "rounds", "said", "happened", f"{bins.level:.0%} interval", ""],
-        [],
-    )
-    rows = zip(
-        bins.lower, bins.upper, bins.count, bins.mean_prediction, bins.mean_outcome,
-        bins.interval_low, bins.interval_high, bins.off, strict=True,
-    )  # fmt: skip
-    for lower, upper, count, said, happened, low, high, off in rows:
-        if count:
-            shown.add_row(
-                f"{lower:.2f} to {upper:.2f}", f"{count:,}", f"{said:.3f}", f"{happened:.3f}",
-                f"{low:.3f} to {high:.3f}", "off" if off else "",
-            )  # fmt: skip
-    return shown
+    rows = []
+    for at in bins.count.nonzero()[0]:
+        rows.append(
+            [
+                f"{bins.lower[at]:.2f} to {bins.upper[at]:.2f}", f"{bins.count[at]:,}",
+                f"{bins.mean_prediction[at]:.3f}", f"{bins.mean_outcome[at]:.3f}",
+                f"{bins.interval_low[at]:.3f} to {bins.interval_high[at]:.3f}",
+                "off" if bins.off[at] else "",
+            ]
+        )  # fmt: skip
+    head = ["bin", "rounds", "said", "happened", f"{bins.level:.0%} interval", ""]
+    return table("Reliability: of what was said, how much happened", head, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Annotated, NamedTuple
 
@@ -16,33 +16,29 @@ from calibrant.cli import console
 from calibrant.cli.arguments import OutcomeColumn, Source, read_source
 from calibrant.report.style import show_number
 
+#: Sums over the rounds: the function of `calibrant.measures`, a title, what it is.
+SUMS = (
+    ("cal1", "Cal1", "rounds by which the counts are off, exactly"),
+    ("cal2", "Cal2", "squared error that calibration would save"),
+    ("klcal", "KLCal", "log loss that calibration would save"),
+    ("smooth_calibration", "smooth", "worst smooth test"),
+    ("u_calibration", "U-calibration", "worst regret of a decision"),
+    ("decision_loss", "decision loss", "worst swap regret"),
+    ("step_calibration", "step", "worst threshold"),
+    ("cutoff_calibration", "cutoff", "worst interval"),
+    ("lower_distance", "distance", "to calibration"),
+)
+# More distinct predictions would be too many for the linear program behind the distance.
+MOST_DISTINCT = 100
 
-class Entry(NamedTuple):
+
+class Measure(NamedTuple):
     """A measure as the command shows it."""
 
     name: str
     title: str
     meaning: str
-    function: Callable[[Floats, Floats], float]
-
-
-SUMS = (
-    Entry("cal1", "Cal1", "rounds by which the counts are off, exactly", measures.cal1),
-    Entry("cal2", "Cal2", "squared error that calibration would save", measures.cal2),
-    Entry("klcal", "KLCal", "log loss that calibration would save", measures.klcal),
-    Entry("smooth_calibration", "smooth", "worst smooth test", measures.smooth_calibration),
-    Entry("u_calibration", "U-calibration", "worst regret of a decision", measures.u_calibration),
-    Entry("decision_loss", "decision loss", "worst swap regret", measures.decision_loss),
-    Entry("step_calibration", "step", "worst threshold", measures.step_calibration),
-    Entry("cutoff_calibration", "cutoff", "worst interval", measures.cutoff_calibration),
-)
-MEANS = (
-    Entry("smece", "smECE", "calibration error, smoothed", measures.smece),
-    Entry("brier", "Brier score", "squared error", measures.brier),
-    Entry("log_loss", "log loss", "surprise", measures.log_loss),
-)
-# The linear program behind the distance from calibration takes so many distinct predictions.
-MOST_DISTINCT = 100
+    value: float
 
 
 def measure(
@@ -67,72 +63,54 @@ def measure(
         console.note(said.note)
         console.note(happened.note)
         with console.busy("measuring"):
-            values = everything(said.values, happened.values, bins)
+            sums = sums_of(said.values, happened.values)
+            means = means_of(said.values, happened.values, bins)
         if as_json:
             # JSON has no infinity: an infinite error is null.
-            finite = {k: v if math.isfinite(v) else None for k, v in values.items()}
-            typer.echo(json.dumps(finite))
+            values = {m.name: m.value if math.isfinite(m.value) else None for m in sums + means}
+            typer.echo(json.dumps(values))
             return
         card = measures.Scorecard(bins=bins)
         card.extend(said.values, happened.values)
         console.say(
             f"{rows.source}: {len(rows):,} rounds, {len(card.distinct()):,} distinct predictions\n"
         )
-        show(values, len(rows), bins)
+        shown = partial(show_number, fine=True)
+        lines = [[m.title, shown(m.value), shown(m.value / len(rows)), m.meaning] for m in sums]
+        head = ["", "sum", "a round", console.MEANING]
+        console.out.print(console.table("Sums over all rounds", head, lines))
+        lines = [[m.title, shown(m.value), m.meaning] for m in means]
+        console.out.print("\n", console.table("Means", ["", "mean", console.MEANING], lines))
         console.out.print("\n", console.reliability(card.reliability()))
 
 
-def everything(said: Floats, happened: Floats, bins: int) -> dict[str, float]:
-    """Return every measure that these rounds allow, by name."""
-    values = {entry.name: entry.function(said, happened) for entry in SUMS}
-    if find_spec("scipy") and len(set(said.tolist())) <= MOST_DISTINCT:
-        values["lower_distance"] = measures.lower_distance(said, happened)
-    values["ece"] = measures.ece(said, happened, bins=bins)
-    values["ece_equal_mass"] = measures.ece(said, happened, bins=bins, scheme="mass")
-    values["debiased_ece2"] = measures.debiased_ece2(said, happened, bins=bins)
-    values |= {entry.name: entry.function(said, happened) for entry in MEANS}
-    split = measures.murphy(said, happened)
-    values["reliability"] = split.reliability
-    values["resolution"] = split.resolution
-    values["uncertainty"] = split.uncertainty
-    return values
-
-
-def show(values: dict[str, float], rounds: int, bins: int) -> None:
-    """Print the sums, also as rates, and the means."""
-    sums = list(SUMS)
-    if "lower_distance" in values:
-        sums.append(Entry("lower_distance", "distance", "to calibration", measures.lower_distance))
-    console.out.print(
-        console.table(
-            "Sums over all rounds",
-            ["", "sum", "a round", console.MEANING],
-            [
-                [
-                    entry.title, show_number(values[entry.name], fine=True),
-                    show_number(values[entry.name] / rounds, fine=True), entry.meaning,
-                ]
-                for entry in sums
-            ],
-        )
-    )  # fmt: skip
-    means = [
-        ("ece", f"ECE, {bins} bins", "of equal width"),
-        ("ece_equal_mass", f"ECE, {bins} bins", "of equal mass"),
-        ("debiased_ece2", "l2 error, squared", "binned, without its bias"),
-        *((entry.name, entry.title, entry.meaning) for entry in MEANS),
-        ("reliability", "  reliability", "part of the Brier score: calibration"),
-        ("resolution", "  resolution", "part of it: what the predictions told apart"),
-        ("uncertainty", "  uncertainty", "part of it: the outcomes' own"),
+def sums_of(said: Floats, happened: Floats) -> list[Measure]:
+    """Return the measures that are sums; without the distance if it would take too long."""
+    affordable = find_spec("scipy") is not None and len(set(said.tolist())) <= MOST_DISTINCT
+    return [
+        Measure(name, title, meaning, getattr(measures, name)(said, happened))
+        for name, title, meaning in SUMS
+        if affordable or name != "lower_distance"
     ]
-    console.out.print(
-        "\n",
-        console.table(
-            "Means",
-            ["", "mean", console.MEANING],
-            [
-                [title, show_number(values[name], fine=True), meaning]
-                for name, title, meaning in means
-            ],
-        ),
+
+
+def means_of(said: Floats, happened: Floats, bins: int) -> list[Measure]:
+    """Return the measures that are means."""
+    title, split = f"ECE, {bins} bins", measures.murphy(said, happened)
+    width = measures.ece(said, happened, bins=bins)
+    mass = measures.ece(said, happened, bins=bins, scheme="mass")
+    squared = measures.debiased_ece2(said, happened, bins=bins)
+    parts = (
+        ("reliability", "part of the Brier score: calibration"),
+        ("resolution", "part of it: what the predictions told apart"),
+        ("uncertainty", "part of it: the outcomes' own"),
     )
+    return [
+        Measure("ece", title, "of equal width", width),
+        Measure("ece_equal_mass", title, "of equal mass", mass),
+        Measure("debiased_ece2", "l2 error, squared", "binned, without its bias", squared),
+        Measure("smece", "smECE", "calibration error, smoothed", measures.smece(said, happened)),
+        Measure("brier", "Brier score", "squared error", measures.brier(said, happened)),
+        Measure("log_loss", "log loss", "surprise", measures.log_loss(said, happened)),
+        *(Measure(name, f"  {name}", meaning, getattr(split, name)) for name, meaning in parts),
+    ]

@@ -1,8 +1,7 @@
 """``calibrant run - --score``: answer each score in a pipe, learn outcomes as they come.
 
-A line with a score asks, and is answered with its probability before the next line is read. A line
-with an outcome tells: together with a score, that score's; alone, that of its id or, without
-ids, of the score before.
+A line with a score is answered with its probability before the next line is read. The outcome on a
+line is that of the score beside it; alone, that of its id or, without ids, of the last score.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ import numpy as np
 from calibrant import Recalibrator
 from calibrant._checks import Id, check_id
 from calibrant.cli import console
-from calibrant.cli.recalibrate import Job
+from calibrant.cli.arguments import Job
+from calibrant.cli.forecast import WINDOW
 from calibrant.measures import Scorecard
 from calibrant.report.recalibration_page import as_probabilities
 from calibrant.tables import InputError
@@ -25,11 +25,10 @@ from calibrant.tables.scored import check_parts
 from calibrant.tables.table import find_column
 
 SOURCE = "standard input"
-WINDOW = 1000
 
 
 def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
-    """Answer each line with a score; measure at the end what was said."""
+    """Answer each line with a score; measure the answers at the end."""
     if job.time is not None:
         raise ValueError(
             "in a pipe the order of lines is the order of time: "
@@ -57,7 +56,7 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
 
 
 class ScorePipe:
-    """The state of one conversation."""
+    """The state of one pipe."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -66,13 +65,13 @@ class ScorePipe:
         check_parts(job.score, self.outcome, job.by)
         names = ("calibrated",) if job.kind == "margin" else ("raw", "calibrated")
         self.cards = {name: Scorecard(window=WINDOW) for name in names}
-        self.said: dict[Id | None, tuple[float, ...]] = {}  # what waits for its outcome
-        self.given_up: dict[Id | None, None] = {}  # the last ones that waited too long, in order
-        self.expired = 0  # how many did
-        self.told: tuple[Id | None, float] | None = None  # an outcome to be learned next
+        self.said: dict[Id | None, tuple[float, ...]] = {}  # predictions without an outcome yet
+        self.given_up: dict[Id | None, None] = {}  # the last ids that waited too long, in order
+        self.expired = 0  # how many ids waited too long
+        self.arrived: tuple[Id | None, float] | None = None  # the outcome to learn next
 
     def take(self, line: Line) -> float | None:
-        """Take a line in; return the probability if it asks for one."""
+        """Read a line; return the probability if it has a score."""
         if line.cells is None:
             self.check_names(line.names)
             return None
@@ -84,7 +83,7 @@ class ScorePipe:
                 f"holds neither a score ({self.job.score!r}) nor an outcome ({self.outcome!r})"
             )
         id_ = name_in(line, self.job.id, "id")
-        self.told = None if is_missing(outcome) else (id_, probability(outcome))
+        self.arrived = None if is_missing(outcome) else (id_, probability(outcome))
         if is_missing(score):
             return None
         return self.predict(finite_number(score), id_, name_in(line, self.job.by, "group"))
@@ -106,26 +105,23 @@ class ScorePipe:
         return prediction
 
     def learn(self) -> None:
-        """Learn the outcome that the last line told, if it told one."""
-        if self.told is None:
+        """Learn the outcome on the last line, if there was one."""
+        if self.arrived is None:
             return
-        (id_, outcome), self.told = self.told, None
+        (id_, outcome), self.arrived = self.arrived, None
         if id_ is None and None not in self.said:
             raise ValueError("holds an outcome, but no score before it waits for one")
         if id_ in self.given_up:
-            return  # it came too late to be of use, and is no reason to end
+            return  # too late to be learned, but no error
         self.recalibrator.update(outcome, id_)
-        if id_ in self.said:  # told twice, it was counted the first time
+        if id_ in self.said:  # a repeated outcome was counted the first time
             for card, said in zip(self.cards.values(), self.said.pop(id_), strict=True):
                 card.add(said, outcome)
 
     def check_names(self, names: list[str]) -> None:
-        """Require that a line of names has what was asked for; find the outcome's."""
-        for part, name in {
-            "score": self.job.score,
-            "id": self.job.id,
-            "group": self.job.by,
-        }.items():
+        """Check that a line of names has the columns asked for; find that of the outcome."""
+        parts = {"score": self.job.score, "id": self.job.id, "group": self.job.by}
+        for part, name in parts.items():
             if name is not None:
                 find_column(names, part, name, SOURCE)
         self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)

@@ -37,14 +37,8 @@ Rounds = Annotated[int, typer.Option(metavar="N", help="How many rounds.")]
 def deliver(name: str, title: str, values: Floats, outcomes: Floats, out: Path | None) -> None:
     """Write rounds to a file, or to standard output as CSV: number, a column, outcome."""
     rounds = len(outcomes)
-    table = Table(
-        name,
-        {
-            "t": range(1, rounds + 1),
-            title: values,
-            "outcome": outcomes.astype(int).tolist(),  # all of these draw 0 or 1
-        },
-    )
+    whole = outcomes.astype(int).tolist()  # all of these draw 0 or 1
+    table = Table(name, {"t": range(1, rounds + 1), title: values, "outcome": whole})
     if out is not None:
         write(out, table)
         console.note(f"{out}: {rounds:,} rounds of {name}")
@@ -59,58 +53,45 @@ def parameter_help(doc: str) -> dict[str, str]:
     return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
 
 
-def options_of(
-    function: Callable[..., Any], without: Sequence[str] = ()
-) -> list[inspect.Parameter]:
-    """Return a function's parameters as options of a command."""
-    owner = function.__init__ if inspect.isclass(function) else function
-    hints = get_type_hints(owner)
-    helps = parameter_help(inspect.getdoc(function) or "")
-    options = []
+def add_command(function: Callable[..., Any], body: Callable[..., None], doc: str = "") -> None:
+    """Register `body` as a command, with the parameters of `function` as further options."""
+    hints = get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    text = inspect.getdoc(function) or ""
+    helps = parameter_help(text)
+    own = inspect.signature(body, eval_str=True).parameters
+    parameters = [each for each in own.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
     for parameter in inspect.signature(function).parameters.values():
-        if parameter.name in without:
+        if parameter.name in own:
             continue
         kind = hints[parameter.name]
         if kind == Sequence[float] | None:
-            kind = list[float] | None  # given once a value on the command line
+            kind = list[float] | None  # on the command line, the option is repeated
         option = typer.Option(help=helps.get(parameter.name, ""))
-        options.append(
+        parameters.append(
             parameter.replace(
                 kind=inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option]
             )
         )
-    return options
-
-
-def as_command(body: Callable[..., None], options: list[inspect.Parameter], doc: str) -> None:
-    """Register a function whose options are known only now."""
-    own = [
-        parameter
-        for parameter in inspect.signature(body, eval_str=True).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
-    parameters = [*own, *options]
     body.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     body.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    app.command(body.__name__.replace("_", "-"), help=doc)(body)
+    line = text.partition("\n")[0].removeprefix("Return ")
+    app.command(body.__name__.replace("_", "-"), help=f"{doc}{line[:1].upper()}{line[1:]}")(body)
 
 
 def add_family(name: str) -> None:
     """Add a command that writes a synthetic stream."""
-    family = FAMILIES[name]
 
     def command(*, rounds: Rounds = 10_000, out: Out = None, **parameters: Any) -> None:
         with console.clean_end():
-            stream = family(check_integer("--rounds", rounds, 1), **parameters)
+            stream = FAMILIES[name](check_integer("--rounds", rounds, 1), **parameters)
             deliver(name, "mean", stream.means, stream.outcomes, out)
 
     command.__name__ = name
-    as_command(command, options_of(family, without=["rounds"]), first_line(family))
+    add_command(FAMILIES[name], command)
 
 
 def add_adversary(name: str) -> None:
     """Add a command that plays an adversary against a forecaster."""
-    adversary = ADVERSARIES[name]
 
     def command(
         *,
@@ -124,17 +105,11 @@ def add_adversary(name: str) -> None:
     ) -> None:
         with console.clean_end():
             player = make(forecaster, seed=forecaster_seed, rounds=rounds)
-            game = play(player, adversary(**parameters), rounds)
+            game = play(player, ADVERSARIES[name](**parameters), rounds)
             deliver(name, "prediction", game.predictions, game.outcomes, out)
 
     command.__name__ = name
-    as_command(command, options_of(adversary), "Adversary: " + first_line(adversary))
-
-
-def first_line(function: Callable[..., Any]) -> str:
-    """Return the first line of a docstring, as a command's help says it."""
-    line = (inspect.getdoc(function) or "").partition("\n")[0].removeprefix("Return ")
-    return line[:1].upper() + line[1:]
+    add_command(ADVERSARIES[name], command, "Adversary: ")
 
 
 for each in FAMILIES:

@@ -4,8 +4,8 @@
 compiled kernels `recalibrate`, `sharp` and `safe`. `waiting` keeps the predictions whose outcomes
 are still to come, by id, and `groups` gives each named group a recalibrator of its own. Then
 `multiclass` does the same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.
-`saving` turns all of it into arrays and back. `frames` and `rows` recalibrate tables, and `rivals`
-holds what others do. `calibrant.testing.check_recalibrator` is the contract that all of them keep.
+`saving` turns all of it into arrays and back. `frames` recalibrates data frames, and `rivals` holds
+what others do. `calibrant.testing.check_recalibrator` is the contract that all of them keep.
 """
 
 from calibrant.recalibrate.frames import recalibrate_frame as recalibrate_frame

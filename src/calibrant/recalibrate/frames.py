@@ -6,8 +6,7 @@ from typing import Any, TypeVar, cast
 
 from calibrant._checks import check_choice, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
-from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.recalibrate.rows import recalibrate_rows
+from calibrant.recalibrate.recalibrator import Recalibrator, recalibrate_rows
 from calibrant.tables import take_scored
 from calibrant.tables.frames import from_frame
 
@@ -66,7 +65,7 @@ def recalibrate_frame(
     >>> recalibrate_frame(frame, score="score", outcome="happened").columns
     ['score', 'happened', 'calibrated']
     """
-    import narwhals as nw  # noqa: PLC0415 - only who brings a data frame pays for it
+    import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
     check_choice("kind", kind, KINDS)
     check_seed(seed)

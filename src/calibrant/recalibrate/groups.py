@@ -13,6 +13,7 @@ own mixture takes over.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -54,7 +55,8 @@ class Group:
 
     __slots__ = ("last", "own", "pair")
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, number: int) -> None:
+        seed = (seed + 1 + number) % (MAX_SEED + 1)  # draws of its own
         self.own = RecalibrateKernel("probability", seed)
         self.pair = PairKernel(TRUST)
         self.last = RecalibrateKernel("probability", seed)
@@ -82,28 +84,19 @@ class Group:
         return self.pair.word(word, self.own._look(probability)[1])
 
 
+@dataclass(slots=True, eq=False)
 class Groups:
     """The groups by name, in the order in which they first came."""
 
-    __slots__ = ("index", "members", "most", "names", "seed")
+    most: int
+    seed: int
+    index: dict[Id, int] = field(default_factory=dict)
+    names: list[Id] = field(default_factory=list)
+    members: list[Group] = field(default_factory=list)
 
-    def __init__(self, most: int, seed: int) -> None:
-        self.most = most
-        self.seed = seed
-        self.index: dict[Id, int] = {}
-        self.names: list[Id] = []
-        self.members: list[Group] = []
-
-    def new(self, number: int) -> Group:
-        """Return a fresh group, with draws of its own."""
-        return Group((self.seed + 1 + number) % (MAX_SEED + 1))
-
-    def check_room(self, name: Id, count: int) -> None:
-        """Refuse one group more when there are `count` already."""
-        if count >= self.most:
-            raise ValueError(
-                f"by={name!r} would be one group more than max_groups={self.most} allows"
-            )
+    def refusal(self, name: Id) -> ValueError:
+        """Return the error that refuses one group more."""
+        return ValueError(f"by={name!r} would be one group more than max_groups={self.most} allows")
 
     def find(self, by: object) -> tuple[Id, Group]:
         """Return the group of this name, or a fresh one that `keep` makes a member."""
@@ -111,8 +104,9 @@ class Groups:
         at = self.index.get(name)
         if at is not None:
             return name, self.members[at]
-        self.check_room(name, len(self.members))
-        return name, self.new(len(self.members))
+        if len(self.members) >= self.most:
+            raise self.refusal(name)
+        return name, Group(self.seed, len(self.members))
 
     def keep(self, name: Id, group: Group) -> int:
         """Return the number of a group, which becomes a member if it is not one."""
@@ -137,7 +131,8 @@ class Groups:
             except ValueError as error:
                 raise ValueError(f"{error} at position {at}") from None
             if name not in index:
-                self.check_room(name, len(index))
+                if len(index) >= self.most:
+                    raise self.refusal(name)
                 index[name] = len(index)
                 new.append(name)
             numbers[at] = index[name]
@@ -196,7 +191,7 @@ class Groups:
         weights = floats(state, "group_weights", size=len(names), low=0.0)
         if (weights > 1.0).any():
             raise ValueError("saved group_weights must be in [0, 1]")
-        members = [self.new(number) for number in range(len(names))]
+        members = [Group(self.seed, number) for number in range(len(names))]
         load_kernels("own_", state, [group.own for group in members])
         load_kernels("last_", state, [group.last for group in members])
         for group, weight in zip(members, weights.tolist(), strict=True):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, SupportsFloat
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
+import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_choice, check_integer, check_seed
@@ -15,6 +16,9 @@ from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.groups import WHOLE, Groups
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting
 from calibrant.recalibrate.waiting import Pending, RoundsById, Waiting
+
+if TYPE_CHECKING:
+    from calibrant.tables import Arrivals
 
 
 class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
@@ -216,3 +220,31 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
             check_rounds(places.reshape(-1), self._get_state()["z"])
         else:
             self._groups.check_pending(group, numbers, places)
+
+
+def recalibrate_rows(
+    recalibrator: Recalibrator,
+    scores: Floats,
+    outcomes: Floats,
+    arrivals: Arrivals,
+    by: Sequence[Id] | None = None,
+) -> Floats:
+    """Return each row's probability, made from the outcomes that had arrived by then.
+
+    The recalibrator is a fresh one, with room for every row; `by` gives the rows' groups. The
+    outcome of a row that never arrives is not looked at.
+    """
+    rows = np.arange(len(scores))
+    if np.array_equal(arrivals.order, rows) and np.array_equal(arrivals.known, rows):
+        return recalibrator.run(scores, outcomes, by)  # each is known to the next row
+    predictions = np.empty(len(scores))
+    happened, order = outcomes.tolist(), arrivals.order.tolist()
+    groups: Sequence[Id | None] = [None] * len(scores) if by is None else by
+    learned = 0
+    rounds = zip(scores.tolist(), arrivals.known.tolist(), groups, strict=True)
+    for row, (score, known, group) in enumerate(rounds):
+        for late in order[learned:known]:
+            recalibrator.update(happened[late], id=late)
+        learned = known
+        predictions[row] = recalibrator.predict(score, id=row, by=group)
+    return predictions

@@ -308,12 +308,6 @@ def chance_ece(predictions: Floats, bins: int = 20) -> float:
 
     The residuals of a bin then sum to a number with mean 0 and variance V, the sum of p (1 - p),
     and close to normal, so that its mean size is sqrt(2 V / pi).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(chance_ece(np.full(1000, 0.5)), 4)
-    0.0126
     """
     which = width_bins(predictions, bins)
     variance = sum_by(which, predictions * (1.0 - predictions), bins)
@@ -326,12 +320,6 @@ def mean_change(differences: Floats) -> Change:
     The interval comes from the means of consecutive stretches (batch means), of which there are 20
     to 50: rounds within one may depend on each other, the stretches hardly do. With fewer than
     200 rounds no interval is given.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_change(np.full(1000, 0.5))
-    Change(mean=0.5, low=0.5, high=0.5)
     """
     mean = float(differences.mean())
     if len(differences) < 10 * STRETCHES:

@@ -34,7 +34,7 @@ VARIABLES = {
 LIGHT = "; ".join(f"{name}: {color}" for color, name in VARIABLES.items())
 DARK = "; ".join(f"{name}: {ON_DARK[color]}" for color, name in VARIABLES.items())
 
-#: What `show_number` writes, also where it comes as text in digits of its own.
+#: A number as `show_number` writes it, or as text with other digits.
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]\d+)?|-?infinite|–")
 
 DOCUMENT = """<!doctype html>
@@ -114,11 +114,11 @@ class Page:
     def figure(self, figure: Drawable | Figure, caption: str, alt: str) -> None:
         """Add a figure, of this package or of matplotlib.
 
-        The caption is shown below it; `alt` says what it shows to whoever cannot see it.
+        The caption is shown below it; `alt` describes it to readers who cannot see it.
         """
         self._drawn += 1
         svg = as_svg(figure, text=True)
-        # An HTML page needs neither prolog nor namespaces, and every id of it must be its own.
+        # Inside HTML, neither prolog nor namespaces are needed, and ids must be unique on the page.
         svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg[svg.index("<svg") :])
         svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1f{self._drawn}-", svg)
         for color, name in VARIABLES.items():
@@ -126,7 +126,7 @@ class Page:
         opening, rest = svg.split(">", 1)
         size = re.search(r'width="([\d.]+)pt"', opening)
         assert size is not None, "matplotlib says how wide a figure is"
-        pixels = float(size[1]) / 0.75  # of which a point is 3/4; the style sheet goes by them
+        pixels = float(size[1]) / 0.75  # of CSS: 3/4 of a point each
         opening = re.sub(r' (width|height|version)="[^"]*"', "", opening)
         self._parts.append(
             f'<figure>\n<div class="drawing" tabindex="0" role="group" '

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,6 @@ from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.figures import ErrorThroughTime, ReliabilityDiagram
 from calibrant.report.page import Page
 from calibrant.report.style import show_number, styled
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Name, attribute of `Measured`, what it is.
 MEASURE_ROWS = (
@@ -139,10 +135,8 @@ def recalibration(
 
     before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
     measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
-    findings = measures.findings(
-        never=len(said) - len(known) if never is None else never,
-        place=place,
-    )
+    never = len(said) - len(known) if never is None else never
+    findings = measures.findings(never=never, place=place)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
@@ -207,8 +201,16 @@ class RecalibrationReport:
             f"{name}, {column.bins_off} of {column.bins_used} bins lie off the diagonal"
             for name, column in both.columns.items()
         ]
+        with styled():
+            from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+
+            figure = Figure(figsize=(4.6 * len(names), 6.0), layout="constrained")
+            axes = figure.subplots(1, len(names), squeeze=False)[0]
+            for ax, (name, column) in zip(axes, both.columns.items(), strict=True):
+                diagram = ReliabilityDiagram({name: column.reliability})
+                diagram.plot(ax).set_anchor("N")  # what room is left belongs to the strip below
         page.figure(
-            side_by_side(both),
+            figure,
             "Reliability before and after." if both.raw is not None else "Reliability.",
             f"Reliability: {'; '.join(bins_off)}.",
         )
@@ -261,27 +263,14 @@ class RecalibrationReport:
 
 
 def as_probabilities(scores: Floats, kind: str) -> Floats | None:
-    """Return the probabilities that scores stand for; None for margins, of unknown unit.
-
-    Examples
-    --------
-    >>> as_probabilities(np.array([0.0, 2.0]), "logit").round(2)
-    array([0.5 , 0.88])
-    """
+    """Return the probabilities that scores stand for; None for margins, of unknown unit."""
     if kind == "logit":
         return np.exp(-np.logaddexp(0.0, -scores))
     return scores if kind == "probability" else None
 
 
 def measure_rows(both: BeforeAfter) -> list[list[str]]:
-    """Return a row a measure: its name, its values (raw first, where there is one), what it is.
-
-    Examples
-    --------
-    >>> both = BeforeAfter.from_predictions([0.9, 0.9], [0.6, 0.4], [1, 0])
-    >>> measure_rows(both)[0]
-    ['Brier score', '0.4100', '0.1600', 'squared error']
-    """
+    """Return a row a measure: its name, its values (raw first, where there is one), what it is."""
     columns = both.columns.values()
     rows = [
         [title, *[show_number(getattr(column, name), fine=True) for column in columns], meaning]
@@ -299,15 +288,7 @@ def measure_rows(both: BeforeAfter) -> list[list[str]]:
 
 
 def group_rows(both: BeforeAfter, most: int) -> tuple[list[str], list[list[str]]]:
-    """Return the head of a table of groups, and a row for each of the largest ones.
-
-    Examples
-    --------
-    >>> both = BeforeAfter.from_predictions(
-    ...     [0.9, 0.9], [0.5, 0.5], [1, 0], groups=["north", "south"])
-    >>> group_rows(both, 40)[1][0]
-    ['north', '1', '0.0100', '0.2500', '0.1000', '0.5000']
-    """
+    """Return the head of a table of groups, and a row for each of the largest ones."""
     head, rows = ["group", "rounds"], []
     for title in ("Brier", "ECE"):
         head += [title] if both.raw is None else [f"{title} raw", f"{title} calibrated"]
@@ -318,17 +299,3 @@ def group_rows(both: BeforeAfter, most: int) -> tuple[list[str], list[list[str]]
         digits = [show_number(value, fine=True) for value in values]
         rows.append([str(part.group), show_number(part.rounds), *digits])
     return head, rows
-
-
-def side_by_side(both: BeforeAfter) -> Figure:
-    """Return the reliability diagrams before and after, beside each other."""
-    with styled():
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-
-        columns = both.columns
-        figure = Figure(figsize=(4.6 * len(columns), 6.0), layout="constrained")
-        axes = figure.subplots(1, len(columns), squeeze=False)[0]
-        for ax, (name, column) in zip(axes, columns.items(), strict=True):
-            diagram = ReliabilityDiagram({name: column.reliability})
-            diagram.plot(ax).set_anchor("N")  # what room is left belongs to the strip below
-    return figure

@@ -1,7 +1,7 @@
 """How numbers and figures look: one rule for digits, one style, files that never differ.
 
 The colours are those of Okabe and Ito, which readers with any common kind of colour blindness can
-tell apart. No meaning hangs on them alone: each series also has its own dashes and its own marker.
+tell apart. They are never the only difference: each series has its own dashes and its own marker.
 Nothing here changes matplotlib's global settings, and nothing needs a screen.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Text and axes; second-rank text; lines that should not be noticed; the background.
+#: Text and axes; secondary text; grid lines; the background.
 INK, MUTED, RULE, PAPER = "#1b1f24", "#636b75", "#d8dde3", "#fefefe"
 
 
@@ -97,7 +97,7 @@ def show_number(value: float, *, fine: bool = False) -> str:
 
 @contextmanager
 def styled(**settings: Any) -> Iterator[None]:
-    """Draw or save in the style of this package, for the time of a ``with``."""
+    """Draw or save in the style of this package, inside a ``with``."""
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an extra, and slow to import
     except ImportError:
@@ -168,7 +168,7 @@ def legend_above(ax: Axes) -> None:
 
 
 def short_number(value: float, _position: object = None) -> str:
-    """Return a number in the few letters that a small place in a figure has room for.
+    """Return a number in few letters, for small places in a figure.
 
     Examples
     --------

@@ -32,7 +32,7 @@ TIME = "a number or an ISO date or time such as 2013-03-18T12:09"
 
 
 def is_missing(cell: object) -> bool:
-    """Tell whether a cell is empty."""
+    """Return whether a cell is empty."""
     return cell is None or (isinstance(cell, str) and not cell.strip())
 
 
@@ -71,15 +71,9 @@ def _shown(cell: object) -> str:
     return repr(cell) if isinstance(cell, str | float | int) else describe(cell)
 
 
-def _float_but_of_text(cell: Any) -> float:
-    if isinstance(cell, str):
-        raise TypeError("text is no number here")
-    return float(cell)
-
-
 def _has_numbers(series: nw.Series[Any]) -> bool:
-    """Tell whether a series holds numbers or booleans, and none is missing."""
-    import narwhals as nw  # noqa: PLC0415 - whose series this is
+    """Return whether a series holds numbers or booleans, and none is missing."""
+    import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
     return not series.null_count() and (series.dtype.is_numeric() or series.dtype == nw.Boolean)
 
@@ -96,6 +90,10 @@ class Cells:
         The cells as they were read.
     text : bool
         Whether text may stand for a number, as it does in a file.
+    source : str or None
+        The file or table that holds the column, for messages.
+    row_name : callable
+        What messages call the row at a position: the unit and the number.
 
     Examples
     --------
@@ -112,11 +110,19 @@ class Cells:
     column: str
     raw: Raw
     text: bool = True
+    source: str | None = None
+    row_name: Callable[[int], tuple[str, int]] = lambda row: ("position", row)
 
     def refusal(self, row: int, problem: str) -> InputError:
         """Return the error that refuses one cell."""
+        unit, number = self.row_name(row)
         return InputError(
-            problem, row=row, unit="position", column=self.column, value=self.raw[row]
+            problem,
+            value=self.raw[row],
+            source=self.source,
+            row=number,
+            unit=unit,
+            column=self.column,
         )
 
     def values(self) -> Sequence[Any]:
@@ -161,12 +167,13 @@ class Cells:
         if any(empty):
             cells = [low if gone else cell for cell, gone in zip(cells, empty, strict=True)]
         try:
-            number = float if self.text else _float_but_of_text
-            numbers = np.fromiter(map(number, cells), np.float64, len(cells))
+            if not self.text and any(isinstance(cell, str) for cell in cells):
+                raise TypeError("text is no number here")
+            numbers = np.fromiter(map(float, cells), np.float64, len(cells))
         except (TypeError, ValueError, OverflowError):
             numbers = np.full(len(cells), math.nan)
         if not ((numbers >= low) & (numbers <= high)).all():
-            # Some cell needs a closer look: it is a word, or must be named.
+            # Some cell is true or false, or must be named in an error.
             numbers = self._one_by_one(cells, number_of)
         if any(empty):
             numbers[empty] = math.nan
@@ -180,7 +187,7 @@ class Cells:
             try:
                 numbers[row] = number_of(cell)
             except InputError as error:
-                raise error.at(row=row, unit="position", column=self.column) from None
+                raise self.refusal(row, error.problem) from None
         return numbers
 
     def clock(self) -> Clock:
@@ -189,7 +196,7 @@ class Cells:
         Raises InputError for the first cell that is none, or of another sort than those before.
         """
         if not isinstance(self.raw, Sequence | np.ndarray):
-            import narwhals as nw  # noqa: PLC0415 - whose series this is
+            import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
             if isinstance(self.raw.dtype, nw.Datetime):
                 ticks = self.raw.dt.timestamp("us").cast(nw.Float64()).to_numpy().astype(np.float64)
@@ -242,9 +249,6 @@ class Clock:
     cells: Cells
     ticks: Floats
     sort: Sort | None
-
-    def __len__(self) -> int:
-        return len(self.ticks)
 
     def shown(self, row: int) -> str:
         """Return a reading as a message shows it."""

@@ -33,7 +33,8 @@ def parse_csv(text: str, source: str) -> Table:
                 if header is not None:
                     continue
             if len(row) != len(names):
-                refuse_row(row, names, source, line, last=end == _count_lines(text))
+                last = end == sum(1 for _ in io.StringIO(text, newline=""))
+                refuse_row(row, names, source, line, last=last)
             lines.append(line)
             for cells, cell in zip(columns, row, strict=True):
                 cells.append(cell)
@@ -71,10 +72,6 @@ def refuse_row(
         row=line,
         value=list(row),
     )
-
-
-def _count_lines(text: str) -> int:
-    return sum(1 for _ in io.StringIO(text, newline=""))
 
 
 def _is_blank(row: Sequence[str]) -> bool:

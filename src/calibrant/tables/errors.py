@@ -1,4 +1,4 @@
-"""The one error of tables: what is wrong, and where the user finds it."""
+"""The one error of tables: what is wrong, and in which file, row and column."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Self
 
 
 class InputError(ValueError):
-    """A file, or a row of it, that cannot be used; the message says where, what and what may be.
+    """A file or a row that cannot be used; the message names the place and what is allowed.
 
-    Whoever raises it says what is known there; `at` adds what is known further up.
+    It is raised with what is known at that point; `at` adds what only a caller knows.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ class InputError(ValueError):
         self.source, self.row, self.unit, self.column = source, row, unit, column
 
     def __str__(self) -> str:
-        where = [] if self.source is None else [self.source]
+        place = [] if self.source is None else [self.source]
         if self.row is not None:
-            where.append(f"{self.unit} {self.row}")
+            place.append(f"{self.unit} {self.row}")
         if self.column is not None:
-            where.append(f"column {self.column!r}")
-        return f"{', '.join(where)}: {self.problem}" if where else self.problem
+            place.append(f"column {self.column!r}")
+        return f"{', '.join(place)}: {self.problem}" if place else self.problem
 
     def at(
         self,

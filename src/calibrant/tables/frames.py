@@ -25,9 +25,9 @@ def from_frame(
 ) -> Table:
     """Return a pandas, polars, pyarrow or other data frame as a table, without copying it.
 
-    It may be empty if that is said; `wanted` begins the message about what is no data frame.
+    `empty` allows one without rows; `wanted` begins the message about what is no data frame.
     """
-    import narwhals as nw  # noqa: PLC0415 - only who brings a data frame pays for it
+    import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
     try:
         wrapped = nw.from_native(frame, eager_only=True)

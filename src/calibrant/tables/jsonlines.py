@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant._checks import describe
 from calibrant.tables.errors import InputError
-from calibrant.tables.table import Table, listed
+from calibrant.tables.table import Table
 
 
 def parse_jsonl(text: str, source: str) -> Table:
@@ -35,16 +35,9 @@ def parse_object(line: str, source: str, number: int) -> dict[str, Any]:
     try:
         row = DECODER.decode(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"is not a whole JSON value ({error})", source=source, row=number, value=line
-        ) from None
-    except _RepeatedKeyError as error:
-        raise InputError(
-            f"every key must come once, but {listed([error.key])} comes again",
-            source=source,
-            row=number,
-            value=line,
-        ) from None
+        told = isinstance(error, InputError)
+        problem = str(error) if told else f"is not a whole JSON value ({error})"
+        raise InputError(problem, source=source, row=number, value=line) from None
     if not isinstance(row, dict):
         raise InputError(
             f"must be a JSON object, got {describe(row)}", source=source, row=number, value=row
@@ -52,17 +45,12 @@ def parse_object(line: str, source: str, number: int) -> dict[str, Any]:
     return row
 
 
-class _RepeatedKeyError(Exception):
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.key = key
-
-
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"every key must come once, but {twice!r} comes again")
     return row
 
 

@@ -23,7 +23,7 @@ def follow(
 ) -> Iterator[float]:
     r"""Yield the outcome of each line, before the next line is asked for.
 
-    The first line tells what the lines are: JSON objects, bare values (a number in [0, 1], true
+    The first line decides what the lines are: JSON objects, bare values (a number in [0, 1], true
     or false), or CSV rows below a line of names. A row is one line. Blank lines count as nothing.
 
     Parameters
@@ -76,16 +76,7 @@ class Line(NamedTuple):
 
 
 def follow_lines(lines: Iterable[bytes], source: str) -> Iterator[Line]:
-    r"""Yield each line as a row, before the next line is asked for.
-
-    The first line tells what the lines are: JSON objects, bare values, which are outcomes, or CSV
-    rows below a line of names.
-
-    Examples
-    --------
-    >>> [line.cells for line in follow_lines([b"day,y\n", b"mon,1\n"], "standard input")]
-    [None, {'day': 'mon', 'y': '1'}]
-    """
+    """Yield each line that `follow` reads as a row, before the next line is asked for."""
     names: list[str] | None = None
     are_objects = is_bare = rows = False
     for number, raw in enumerate(lines, 1):
@@ -94,14 +85,13 @@ def follow_lines(lines: Iterable[bytes], source: str) -> Iterator[Line]:
             continue
         if names is None:
             are_objects = line.lstrip().startswith("{")
-            header = (
-                None if are_objects else header_of(_split(line, source, number), source, number)
-            )
-            is_bare = not are_objects and header is None
-            names = header or ["outcome"]
-            if header is not None:
+            if not are_objects:
+                names = header_of(_split(line, source, number), source, number)
+                is_bare = names is None
+            if names is not None:
                 yield Line(number, names, None)
                 continue
+            names = ["outcome"]
         rows = True
         if are_objects:
             cells = parse_object(line, source, number)

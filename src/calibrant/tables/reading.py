@@ -30,7 +30,7 @@ SUFFIXES = {
     ".pq": "parquet",
 }
 GZIP = b"\x1f\x8b"
-#: Why a file cannot be read, where the system's own words would puzzle.
+#: Why a file cannot be read, in plainer words than the system's.
 UNREADABLE: dict[type[Exception], str] = {
     FileNotFoundError: "there is no such file",
     IsADirectoryError: "is a folder, must be a file",
@@ -46,7 +46,7 @@ def read(source: str | os.PathLike[str] | Any, *, kind: str | None = None) -> Ta
     source : path, "-" or data frame
         A file, standard input, or a frame of pandas, polars, pyarrow or whatever narwhals knows.
     kind : {"csv", "jsonl", "parquet"}, optional
-        What the file is, where neither its name nor its beginning tells.
+        What the file is, if neither its name nor its first bytes show it.
 
     Returns
     -------

@@ -48,25 +48,6 @@ class Arrivals:
     order: Rows
     known: Rows
 
-    @property
-    def never(self) -> int:
-        """How many outcomes never arrive."""
-        return len(self.known) - len(self.order)
-
-    @property
-    def too_late(self) -> int:
-        """How many arrive when the last prediction has been made, besides that one's own."""
-        if not len(self.known):
-            return 0
-        last = len(self.known) - 1
-        return int(np.count_nonzero(self.order[self.known[-1] :] != last))
-
-    @property
-    def are_at_once(self) -> bool:
-        """Whether each outcome is known to the very next prediction, and none is missing."""
-        rows = np.arange(len(self.known))
-        return np.array_equal(self.order, rows) and np.array_equal(self.known, rows)
-
 
 @dataclass(frozen=True, eq=False)
 class Scored:
@@ -140,39 +121,31 @@ def take_scored(
     check_parts(score, outcome, by)
     if available is not None and time is None:
         raise ValueError("available needs time: an outcome is late for predictions made before it")
-    with table.naming_rows():
-        scores = table.cells(score, text=text).numbers()
-        outside = (scores < 0.0) | (scores > 1.0)
-        if kind == "probability" and outside.any():
-            row = int(outside.argmax())
-            raise table.cells(score).refusal(
-                row,
-                f"got {float(scores[row])!r}, must be a number in [0, 1]; for other scores say "
-                "kind 'logit' or 'margin'",
-            )
-        outcomes = table.cells(outcome, text=text).probabilities(missing=True)
-        if id is not None:
-            check_ids(table, id)
-        clock = None if time is None else table.cells(time).clock()
-        if clock is not None and available is not None:
-            arrivals = by_clock(clock, table.cells(available).clock(), ~np.isnan(outcomes))
-        else:
-            arrivals = at_once(~np.isnan(outcomes))
-            if clock is not None:
-                clock.check_order()
-        groups = None if by is None else take_groups(table.cells(by))
+    scores = table.cells(score, text=text).numbers()
+    outside = (scores < 0.0) | (scores > 1.0)
+    if kind == "probability" and outside.any():
+        row = int(outside.argmax())
+        raise table.cells(score).refusal(
+            row,
+            f"got {float(scores[row])!r}, must be a number in [0, 1]; for other scores say "
+            "kind 'logit' or 'margin'",
+        )
+    outcomes = table.cells(outcome, text=text).probabilities(missing=True)
+    if id is not None:
+        check_ids(table.cells(id))
+    clock = None if time is None else table.cells(time).clock()
+    if clock is not None and available is not None:
+        arrivals = by_clock(clock, table.cells(available).clock(), ~np.isnan(outcomes))
+    else:
+        arrivals = at_once(~np.isnan(outcomes))
+        if clock is not None:
+            clock.check_order()
+    groups = None if by is None else take_groups(table.cells(by))
     return Scored(scores, outcomes, outcome, arrivals, clock, groups, note)
 
 
 def check_parts(score: str, outcome: str, by: str | None) -> None:
-    """Refuse a column of outcomes that is also what is known before them.
-
-    Examples
-    --------
-    >>> check_parts("won", "won", None)
-    Traceback (most recent call last):
-    ValueError: column 'won' cannot be both the score and the outcome, which is known only later
-    """
+    """Refuse a column of outcomes that is also the score or the group, known before them."""
     for part, name in (("score", score), ("group", by)):
         if name == outcome:
             raise ValueError(
@@ -181,17 +154,8 @@ def check_parts(score: str, outcome: str, by: str | None) -> None:
             )
 
 
-def check_ids(table: Table, column: str) -> None:
-    """Refuse an id that is missing or comes twice.
-
-    Examples
-    --------
-    >>> check_ids(Table("memory", {"key": ["a", "b", "a"]}), "key")
-    Traceback (most recent call last):
-    calibrant.tables.errors.InputError: position 2, column 'key': the id 'a' comes again; it was
-        there in row 1
-    """
-    cells = table.cells(column)
+def check_ids(cells: Cells) -> None:
+    """Refuse an id that is missing or comes twice."""
     first: dict[Hashable, int] = {}
     for row, cell in enumerate(cells.values()):
         if is_missing(cell):
@@ -201,20 +165,14 @@ def check_ids(table: Table, column: str) -> None:
         except TypeError:  # it, or something inside it, cannot be hashed
             raise cells.refusal(row, f"got {describe(cell)}, which cannot be an id") from None
         if before != row:
-            unit, number = table.row_name(before)
+            unit, number = cells.row_name(before)
             raise cells.refusal(
                 row, f"the id {cell!r} comes again; it was there in {unit} {number}"
             )
 
 
 def take_groups(cells: Cells) -> list[Id]:
-    """Return the group of each row, text or an integer.
-
-    Examples
-    --------
-    >>> take_groups(Cells("region", ["north", "south"]))
-    ['north', 'south']
-    """
+    """Return the group of each row, text or an integer."""
     groups: list[Id] = []
     distinct: set[Id] = set()
     for row, cell in enumerate(cells.values()):
@@ -242,29 +200,15 @@ def at_once(arrives: Mask) -> Arrivals:
 def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
     """Return the arrivals of outcomes that become known at times of their own.
 
-    Parameters
-    ----------
-    time : Clock
-        When each row is predicted; must be there and never run backwards.
-    available : Clock
-        When each row's outcome becomes known, not before its prediction; missing for never.
-    arrives : array of bool
-        Whether the row has an outcome at all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from calibrant.tables import Cells
-    >>> time, known = Cells("t", [1, 2, 3, 4]), Cells("known", [3.5, 2, None, 4])
-    >>> arrivals = by_clock(time.clock(), known.clock(), np.full(4, True))
-    >>> arrivals.order, arrivals.known      # row 1 is known to row 2, row 0 only to row 3
-    (array([1, 0, 3]), array([0, 0, 1, 2]))
+    `time` says when each row is predicted, `available` when its outcome becomes known, missing for
+    never; `arrives`, whether the row has an outcome at all.
     """
     time.check_order()
     if available.sort not in (None, time.sort):
         raise InputError(
             f"column {available.cells.column!r} holds {available.sort} and column "
-            f"{time.cells.column!r} holds {time.sort}: the two cannot be compared"
+            f"{time.cells.column!r} holds {time.sort}: the two cannot be compared",
+            source=time.cells.source,
         )
     early = available.ticks < time.ticks
     if early.any():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,31 +18,10 @@ if TYPE_CHECKING:
     from calibrant.tables.cells import Raw
 
 #: What columns are usually called, by the part they play. The part's own name wins.
-USUAL_NAMES: dict[str, tuple[str, ...]] = {
-    "outcome": (
-        "outcome",
-        "outcomes",
-        "y",
-        "y_true",
-        "label",
-        "target",
-        "event",
-        "observed",
-        "actual",
-        "happened",
-    ),
-    "prediction": (
-        "prediction",
-        "predictions",
-        "pred",
-        "p",
-        "p_hat",
-        "prob",
-        "probability",
-        "forecast",
-        "score",
-        "y_prob",
-        "y_score",
+USUAL_NAMES = {
+    "outcome": re.compile("outcomes?|y|y_true|label|target|event|observed|actual|happened"),
+    "prediction": re.compile(
+        "predictions?|pred|p|p_hat|prob|probability|forecast|score|y_prob|y_score"
     ),
 }
 
@@ -126,27 +105,19 @@ class Table:
         """
         check_choice("part", part, tuple(USUAL_NAMES))
         name, note = find_column(list(self.columns), part, name, self.source)
-        with self.naming_rows():
-            return Column(name, self.cells(name).probabilities(), note)
+        return Column(name, self.cells(name).probabilities(), note)
 
     def cells(self, name: str, *, text: bool = True) -> Cells:
         """Return the cells of a column, to be read as numbers, values or a clock."""
-        return Cells(name, self.columns[name], text)
-
-    @contextmanager
-    def naming_rows(self) -> Iterator[None]:
-        """Add to an error what only the table knows: the file, and what the row is called there."""
-        try:
-            yield
-        except InputError as error:
-            if error.row is not None and error.unit == "position":
-                unit, number = self.row_name(error.row)
-                error.at(row=number, unit=unit)
-            raise error.at(source=self.source) from None
+        return Cells(name, self.columns[name], text, self.source, self.row_name)
 
     def row_name(self, position: int) -> tuple[str, int]:
         """Return what a row is called: a line of its file, or a row counted from 1."""
         return ("row", position + 1) if self.lines is None else ("line", self.lines[position])
+
+    def row_called(self, position: int) -> str:
+        """Return the name of a row as a sentence says it."""
+        return "{} {}".format(*self.row_name(position))
 
     def with_column(self, name: str, values: npt.ArrayLike) -> Table:
         """Return the table with one more column of numbers at its end."""
@@ -163,16 +134,7 @@ def find_column(
 ) -> tuple[str, str | None]:
     """Return the column that plays a part, and a line for the user when it was guessed.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The columns there are.
-    part : str
-        What is looked for; one of `USUAL_NAMES` if it is to be guessed.
-    given : str or None
-        The name that the user gave, which must be there; None to guess.
-    source : str
-        The file, for messages.
+    A name that is given must be there; with None, the part's usual names are looked for.
     """
     if given is not None:
         if given not in names:
@@ -180,8 +142,7 @@ def find_column(
                 f"there is no column {given!r}; the columns are {listed(names)}", source=source
             )
         return given, None
-    known = USUAL_NAMES[part]
-    found = [name for name in names if name.strip().lower() in known]
+    found = [name for name in names if USUAL_NAMES[part].fullmatch(name.strip().lower())]
     own = [name for name in found if name.strip().lower() == part]
     if len(own) == 1:
         found = own

@@ -39,7 +39,7 @@ def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None
     table : Table
         What to write.
     kind : {"csv", "jsonl", "parquet"}, optional
-        What to write it as, where the name does not tell.
+        What to write it as, if the name does not say.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None
 
 
 def kind_to_write(name: str) -> str:
-    """Return what a file of this name is to be written as; refuse a name that does not tell."""
+    """Return what a file of this name is to be written as; refuse a name that does not say."""
     kind = kind_of(name)
     if kind is None:
         raise InputError(
@@ -89,7 +89,10 @@ def _write_jsonl(file: BinaryIO, table: Table) -> None:
     columns = [_typed(table.cells(name).values()) for name in table.columns]
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
     for row in zip(*columns, strict=True):
-        record = dict(zip(table.columns, map(_as_json, row), strict=True))
+        record = dict(zip(table.columns, row, strict=True))
+        for name, cell in record.items():
+            if isinstance(cell, float) and not math.isfinite(cell):
+                record[name] = None  # JSON has no NaN and no infinity
         file.write(encoder.encode(record).encode() + b"\n")
 
 
@@ -126,8 +129,3 @@ def _as_text(cell: Any) -> Any:
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict | list) else cell
-
-
-def _as_json(cell: Any) -> Any:
-    # JSON has no NaN and no infinity.
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

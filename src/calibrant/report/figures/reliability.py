@@ -11,7 +11,6 @@ import numpy.typing as npt
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.measures.rounds import as_rounds
 from calibrant.report.style import (
-    INK,
     MUTED,
     PAPER,
     SERIES,
@@ -119,10 +118,30 @@ class ReliabilityDiagram:
 
             ax = ax or new_axes(4.8, 5.4)
             ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
-            # The strip's place is below the axes, with room for nothing between the two.
+            # Below the axes, close enough to share their scale of predictions.
             strip = ax.inset_axes((0.0, -0.27, 1.0, 0.22))
             for position, (name, table) in enumerate(self.tables.items()):
-                self._draw(ax, strip, position, name, table)
+                look = SERIES[position % len(SERIES)]
+                # The first is filled and the others are hollow: in grey, that is seen first.
+                fill = look.color if position == 0 else PAPER
+                often = table.count >= RARE * table.count.sum()
+                rare = ~often & (table.count > 0)
+                for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
+                    said, happened = table.mean_prediction[some], table.mean_outcome[some]
+                    low, high = table.interval_low[some], table.interval_high[some]
+                    ax.vlines(
+                        said, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2
+                    )
+                    ax.plot(
+                        said, happened, color=look.color, marker=look.marker, alpha=alpha, zorder=3,
+                        markerfacecolor=fill, linestyle=look.dashes if some is often else "none",
+                        label=name if some is often else None,
+                    )  # fmt: skip
+                width = (table.upper - table.lower) / len(self.tables)
+                strip.bar(
+                    table.lower + position * width, table.count, width * 0.92, align="edge",
+                    color=fill, edgecolor=look.color, linewidth=0.8,
+                )  # fmt: skip
             ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
             ax.set_ylabel("happened: share of rounds")
             ax.tick_params(labelbottom=False)
@@ -132,26 +151,3 @@ class ReliabilityDiagram:
             strip.grid(visible=False, axis="x")
             legend_above(ax)
         return ax
-
-    def _draw(
-        self, ax: Axes, strip: Axes, position: int, name: str, table: ReliabilityTable
-    ) -> None:
-        look, often = SERIES[position % len(SERIES)], table.count >= RARE * table.count.sum()
-        rare = ~often & (table.count > 0)
-        for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
-            said, happened = table.mean_prediction[some], table.mean_outcome[some]
-            low, high = table.interval_low[some], table.interval_high[some]
-            ax.vlines(said, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2)
-            ax.plot(
-                said, happened, color=look.color, marker=look.marker, alpha=alpha, zorder=3,
-                # The first is filled and the others are hollow: in grey, that is seen first.
-                markerfacecolor=look.color if position == 0 else PAPER,
-                linestyle=look.dashes if some is often else "none",
-                label=name if some is often else None,
-            )  # fmt: skip
-        width = (table.upper - table.lower) / len(self.tables)
-        strip.bar(
-            table.lower + position * width, table.count, width * 0.92, align="edge",
-            color=look.color if position == 0 else PAPER, edgecolor=look.color or INK,
-            linewidth=0.8,
-        )  # fmt: skip
