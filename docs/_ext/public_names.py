@@ -113,6 +113,9 @@ def write_reference(app: Sphinx) -> None:
         raise ExtensionError("public names without documentation:\n  " + "\n  ".join(missing))
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
+    for page in folder.glob("*.md"):
+        if page.stem not in MODULES:
+            page.unlink()  # of a module that is gone
     described: set[int] = set()
     for module, title in MODULES.items():
         lines = [f"# {module}: {title.lower()}", "", "```{eval-rst}"]
