@@ -16,8 +16,6 @@ from calibrant.tables.atomic import replacing
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import import_pyarrow
 
-__all__ = ["COLUMNS", "read_results", "write_results"]
-
 #: The name of the file in its folder.
 NAME = "results.parquet"
 #: The columns and their types, as pyarrow calls them.
@@ -41,19 +39,7 @@ OPTIONAL = ("deviation", "segments")  # where the means of the outcomes are not 
 
 
 def write_results(folder: Path, results: Iterable[Result]) -> None:
-    """Write the results of a sweep: sorted, so that equal numbers give equal bytes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from calibrant.experiments import Result, Task, read_results
-    >>> from calibrant.experiments.parquet import write_results
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_results(Path(folder), [Result.of(Task("zoom", "drift", 100), {"cal2": 3.0})])
-    ...     read_results(folder).errors("cal2")
-    {'drift': {'zoom': 3.0}}
-    """
+    """Write the results of a sweep: sorted, so that equal numbers give equal bytes."""
     arrow, parquet = import_pyarrow()
     rows = [
         result.identity._asdict()
@@ -65,9 +51,9 @@ def write_results(folder: Path, results: Iterable[Result]) -> None:
     columns = {name: [row[name] for row in rows] for name in COLUMNS}
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     for part in folder.glob(f".{NAME}.*.part"):
-        part.unlink()  # of a sweep that was killed while it wrote
+        part.unlink()  # left by a sweep that was killed while it wrote
     with replacing(folder / NAME) as file:
-        # With checksums: what a disk has changed is refused, not used.
+        # With checksums, so that a file that a disk has damaged is refused.
         parquet.write_table(arrow.table(columns, schema), file, write_page_checksum=True)
         file.flush()
         os.fsync(file.fileno())
@@ -116,7 +102,7 @@ def finished_in(folder: Path) -> dict[Identity, Result]:
 
 
 def _check_columns(table: Any, arrow: Any, source: str) -> None:
-    """Refuse a table that lacks a column, or rows, or has something else in a column."""
+    """Refuse a table that lacks columns or rows, or has a column of the wrong type."""
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise InputError(

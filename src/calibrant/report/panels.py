@@ -36,13 +36,6 @@ def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = 
 
     They must have the same series in the same order, since one legend names them all; without
     a legend, the titles must say what there is to know.
-
-    Examples
-    --------
-    >>> from calibrant.report.figures import ErrorGrowth
-    >>> growth = ErrorGrowth.from_errors({"zoom": {100: [1.0, 3.0], 1000: [4.0, 4.0]}})
-    >>> len(panels({"iid": growth, "drift": growth}).axes)
-    2
     """
     with styled():
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -76,23 +69,7 @@ def growth_figures(
     axis: str,
     name: str,
 ) -> dict[str, ErrorGrowth]:
-    """Return a figure for each title that has something to draw.
-
-    Parameters
-    ----------
-    errors : mapping
-        ``errors[title][forecaster][size]`` holds the error of each seed.
-    measure, name : str
-        Which error, and what readers call it.
-    axis : {"T", "C", "K"}
-        What the sizes are.
-
-    Examples
-    --------
-    >>> errors = {"iid": {"zoom": {100: [2.0]}}, "drift": {"zoom": {100: [float("inf")]}}}
-    >>> list(growth_figures(errors, "klcal", "T", "KLCal"))
-    ['iid']
-    """
+    """Return a figure for each title that has something to draw."""
     slopes = [SLOPES[measure, axis]] if (measure, axis) in SLOPES else []
     figures = {
         title: ErrorGrowth.from_errors(curves, axis=axis, measure=name, slopes=slopes)
@@ -106,13 +83,7 @@ def growth_figures(
 
 
 def what_is_missing(figures: Mapping[str, ErrorGrowth]) -> str:
-    """Say what the figures leave out, if they do.
-
-    Examples
-    --------
-    >>> what_is_missing({"iid": ErrorGrowth.from_errors({"k29": {9: [float("inf")], 99: [1.0]}})})
-    ' What is 0 or infinite is not drawn.'
-    """
+    """Say what the figures leave out, if they do."""
     curves = [curve for figure in figures.values() for curve in figure.curves.values()]
     whole = all(curve.drawable.all() for curve in curves)
     return "" if whole else " What is 0 or infinite is not drawn."
@@ -123,16 +94,6 @@ def claim_panels(claims: Sequence[Claim], axis: str) -> dict[str, ErrorGrowth]:
 
     Forecasters with the printed constants are left out where there are others: their errors are
     so much larger that they would hide the rest.
-
-    Examples
-    --------
-    >>> row = Claim(
-    ...     error="Cal2", world="i.i.d. (mean 0.5)", claim="log T", theorem="stationary",
-    ...     forecaster="refined:measure=pseudo_l2,deviation=C", axis="T", claimed_exponent=0.0,
-    ...     log_power=1.0, fitted=0.03, low=-0.02, high=0.06, x=[1e3, 1e4], mean=[3.1, 4.2],
-    ...     spread=[0.5, 0.5], verdict="passes", reason="...")
-    >>> {title: list(figure.curves) for title, figure in claim_panels([row], "T").items()}
-    {'Cal2, i.i.d.': ['refined, pseudo_l2']}
     """
     chosen = [claim for claim in claims if claim.axis == axis]
     chosen = [each for each in chosen if each.parameters.get("constants") != "paper"] or chosen

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from calibrant.experiments.tasks import Identity, Result, Task, run_task
 
-# Handing a batch over takes about a millisecond; a crash loses what its batches had done.
+# Handing a batch over takes about a millisecond; a crash loses the batches that were running.
 ROUNDS_A_BATCH = 100_000
 # Making a stream and a forecaster takes about as long as so many rounds.
 ROUNDS_A_TASK = 1_000
@@ -48,13 +48,13 @@ def run_job(job: Job) -> Finished:
         if found != job.identity:
             raise ValueError(difference(job, found))
         result = run_task(job.task, found)
-    except Exception as error:  # whatever it is, the others go on
+    except Exception as error:  # of any kind: the other jobs go on
         return failed(job, f"{type(error).__name__}: {error}", time.perf_counter() - started)
     return Finished(job, result, None, time.perf_counter() - started)
 
 
 def difference(job: Job, found: Identity) -> str:
-    """Say why this worker cannot give the result that was asked for."""
+    """Say why this worker would give another result than the sweep expects."""
     wanted = job.identity
     if wanted.stream_parameters != found.stream_parameters:
         return f"{job.task.stream} changed while the sweep was running"
