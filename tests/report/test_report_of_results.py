@@ -236,8 +236,8 @@ def test_reasons_are_given_for_what_does_not_pass_and_once_each():
         claim(verdict="not visible", axis="C", reason="Too short."),
     ]
     assert findings.reasons(claims) == [
-        "Cal2 of epoch, in T: Too steep.",
-        "Cal2 of epoch, in K; Cal2 of epoch, in C: Too short.",
+        "fails: Cal2 of epoch in T. Too steep.",
+        "not visible: Cal2 of epoch in K; Cal2 of epoch in C. Too short.",
     ]
 
 

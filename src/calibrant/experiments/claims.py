@@ -107,15 +107,6 @@ class Claim:
         return _specs.parse("forecaster", self.forecaster).parameters
 
 
-def by_reason(claims: Sequence[Claim]) -> dict[tuple[str, str], list[Claim]]:
-    """Return the claims that do not pass by verdict and reason."""
-    groups: dict[tuple[str, str], list[Claim]] = {}
-    for claim in claims:
-        if claim.verdict != PASSES:
-            groups.setdefault((claim.verdict, claim.reason), []).append(claim)
-    return groups
-
-
 def write_claims(folder: str | os.PathLike[str], claims: Sequence[Claim]) -> None:
     """Write ``table1.json``."""
     text = json.dumps([asdict(claim) for claim in claims], indent=1, ensure_ascii=False)

@@ -232,7 +232,7 @@ class SweepReport:
             title: {self.names[n]: row[n] for n in self.order[:MOST_LINES] if n in row}
             for title, row in errors.items()
         }
-        figures = growth_figures(best, self.measure, axis, self.error)
+        figures = growth_figures(best, self.measure, axis)
         if not figures:
             return
         shown = {title: figures[title] for title in spread_out(list(figures), MOST_PANELS)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calibrant.experiments.claims import VERDICTS, Claim, by_reason
+from calibrant.experiments.claims import FAILS, PASSES, VERDICTS, Claim
 from calibrant.experiments.results import HOPELESS, rank, ratios
 from calibrant.report.style import show_number
 
@@ -94,7 +94,7 @@ def verdicts(claims: Sequence[Claim]) -> str:
         return ""
     counts = Counter(claim.verdict for claim in claims)
     parts = [f"{counts[verdict]} {_verb(verdict, counts[verdict])}" for verdict in VERDICTS]
-    failed = [f"{c.error} of {c.forecaster} in {c.axis}" for c in claims if c.verdict == "fails"]
+    failed = [name_claim(claim) for claim in claims if claim.verdict == FAILS]
     return (
         f"Of {count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
         f"at these sizes." + (f" What fails: {'; '.join(failed)}." if failed else "")
@@ -102,11 +102,26 @@ def verdicts(claims: Sequence[Claim]) -> str:
 
 
 def reasons(claims: Sequence[Claim]) -> list[str]:
-    """Say why claims do not pass, a sentence for each reason."""
+    """Say why claims do not pass, those with one reason together."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for claim in claims:
+        if claim.verdict != PASSES:
+            groups.setdefault((claim.verdict, claim.reason), []).append(name_claim(claim))
     return [
-        f"{'; '.join(f'{c.error} of {c.forecaster}, in {c.axis}' for c in group)}: {reason}"
-        for (_, reason), group in by_reason(claims).items()
+        f"{verdict}: {'; '.join(names)}. {reason}" for (verdict, reason), names in groups.items()
     ]
+
+
+def name_claim(claim: Claim) -> str:
+    """Return which error of which forecaster a claim bounds, and in what."""
+    return f"{claim.error} of {name_forecaster(claim)} in {claim.axis}"
+
+
+def name_forecaster(claim: Claim) -> str:
+    """Return the forecaster of a claim in a few words; (C) is one that is told the deviation."""
+    given = claim.parameters
+    words = [claim.kind, given.get("measure", ""), "(C)" if "deviation" in given else ""]
+    return " ".join(filter(None, words)) + (", paper" if given.get("constants") == "paper" else "")
 
 
 def interval(low: float, high: float) -> str:

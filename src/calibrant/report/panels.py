@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.experiments import Claim
+from calibrant.experiments.results import ERRORS
 from calibrant.report.figures import ErrorGrowth, GrowthCurve, Slope
 from calibrant.report.style import Drawable, styled
 
@@ -25,17 +26,16 @@ SLOPES = {
     ("cal1", "K"): Slope("K^(1/2)", 1 / 2),
     ("cal2", "K"): Slope("K", 1.0),
 }
-#: The parameter `measure` that goes without saying, where the error is known.
+#: The value of `measure` that a name leaves out, by the error that is shown.
 OWN_MEASURE = {"Cal1": "l1", "Cal2": "l2", "PCal2": "pseudo_l2", "PKLCal": "pseudo_kl"}
-#: Parameters that tell a forecaster what the claim assumes; every one of them is told.
+#: Parameters that names leave out, since they only say what the claim assumes.
 TOLD = ("deviation", "horizon")
 
 
 def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = True) -> Figure:
     """Draw figures beside each other, each below its title, with the legend they share on top.
 
-    They must have the same series in the same order, since one legend names them all; without
-    a legend, the titles must say what there is to know.
+    They must have the same series in the same order, since one legend names them all.
     """
     with styled():
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -64,15 +64,12 @@ def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = 
 
 
 def growth_figures(
-    errors: Mapping[str, Mapping[str, Mapping[float, list[float]]]],
-    measure: str,
-    axis: str,
-    name: str,
+    errors: Mapping[str, Mapping[str, Mapping[float, list[float]]]], measure: str, axis: str
 ) -> dict[str, ErrorGrowth]:
-    """Return a figure for each title that has something to draw."""
+    """Return a figure of ``errors[title][forecaster][size]`` for each title with any to draw."""
     slopes = [SLOPES[measure, axis]] if (measure, axis) in SLOPES else []
     figures = {
-        title: ErrorGrowth.from_errors(curves, axis=axis, measure=name, slopes=slopes)
+        title: ErrorGrowth.from_errors(curves, axis=axis, measure=ERRORS[measure], slopes=slopes)
         for title, curves in errors.items()
     }
     return {
@@ -105,7 +102,7 @@ def claim_panels(claims: Sequence[Claim], axis: str) -> dict[str, ErrorGrowth]:
 
 
 def claim_name(claim: Claim) -> str:
-    """Return what a line of a claim's figure is called, where the error is known."""
+    """Return the name of a claim's line in a figure whose title names the error."""
     words = [
         "as printed" if value == "paper" else value
         for key, value in claim.parameters.items()

@@ -32,7 +32,7 @@ class TimeCurve:
     Attributes
     ----------
     rounds : array of int
-        Rounds played at each moment.
+        Rounds so far at each moment.
     error : array of float
         The error there.
     restarts : array of int
@@ -166,11 +166,11 @@ class ErrorThroughTime:
         moments: int = 1_000,
         name: str = "Restarting",
     ) -> ErrorThroughTime:
-        """Play a fresh `Restarting` and compute its error since its last restart.
+        """Run a new `Restarting` and compute its error since its last restart.
 
-        The error is the one that it tests, the sum over the epochs of its current stretch;
-        the certificate is what an unchanged world explains. It restarts when the one passes the
-        other. The forecaster given is stepped: it ends as `run` would leave it.
+        The error is the one that it tests, the sum over the epochs of its current stretch; the
+        certificate is what an unchanged world explains. It restarts when the error passes the
+        certificate. The forecaster itself is run.
 
         Examples
         --------
