@@ -65,7 +65,7 @@ def reproduce(
         console.out.print(shown(table))
         for text in findings.reasons(table):
             console.say(f"\n{text}", fold=True)
-        console.say(f"\n{verdicts(table)}")
+        console.say(f"\n{findings.verdicts(table)}", fold=True)
         if size == "quick":
             console.say(
                 "This is the quick size: T ends at 10^5, and intervals are wide. Without --quick "
@@ -120,19 +120,13 @@ def shown(table: Sequence[Claim]) -> Table:
     return drawn
 
 
-def verdicts(table: Sequence[Claim]) -> str:
-    """Return how many rows have which verdict."""
-    counts = {name: sum(row.verdict == name for row in table) for name in COLOURS}
-    return f"{len(table)} claims: " + ", ".join(f"{n} {name}" for name, n in counts.items())
-
-
 def as_markdown(table: Sequence[Claim], size: str) -> str:
     """Return the table as a page of its own."""
     option = "" if size == "default" else f" --{size}"
     lines = [
         "# Table 1, measured",
         "",
-        f"Written by `calibrant reproduce{option} --markdown`. {verdicts(table)}.",
+        f"Written by `calibrant reproduce{option} --markdown`. {findings.verdicts(table)}",
         "",
         f"| {' | '.join(HEAD)} |",
         f"|{'---|' * len(HEAD)}",

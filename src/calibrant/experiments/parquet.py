@@ -33,8 +33,6 @@ COLUMNS = {
     "calibrant": "string",
     "numpy": "string",
 }
-#: What a column may hold, by the type that it is written as.
-CONTENTS = {"string": "words", "int64": "whole numbers", "float64": "numbers"}
 OPTIONAL = ("deviation", "segments")  # where the means of the outcomes are not known
 
 
@@ -111,15 +109,16 @@ def _check_columns(table: Any, arrow: Any, source: str) -> None:
         )
     if table.num_rows == 0:
         raise InputError("has no rows", source=source)
-    fits = {
-        "words": lambda kind: arrow.types.is_string(kind) or arrow.types.is_large_string(kind),
-        "whole numbers": arrow.types.is_integer,
-        "numbers": lambda kind: arrow.types.is_floating(kind) or arrow.types.is_integer(kind),
+    types = arrow.types
+    allowed = {
+        "string": ("words", (types.is_string, types.is_large_string)),
+        "int64": ("whole numbers", (types.is_integer,)),
+        "float64": ("numbers", (types.is_floating, types.is_integer)),
     }
     for name, kind in COLUMNS.items():
-        column, content = table.column(name), CONTENTS[kind]
-        empty = name in OPTIONAL and arrow.types.is_null(column.type)
-        if not (fits[content](column.type) or empty):
+        column, (content, fits) = table.column(name), allowed[kind]
+        empty = name in OPTIONAL and types.is_null(column.type)
+        if not (empty or any(fit(column.type) for fit in fits)):
             raise InputError(
                 f"column {name!r} must hold {content}, holds {column.type}", source=source
             )

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from calibrant._checks import check_choice
 from calibrant.experiments import journal
-from calibrant.experiments.engines.batches import Finished, Job
+from calibrant.experiments.engines.batches import Job
 from calibrant.experiments.engines.local import LocalEngine
 from calibrant.experiments.engines.ray import RayEngine
 from calibrant.experiments.parquet import finished_in, write_results
@@ -35,15 +35,7 @@ from calibrant.tables.frames import import_pyarrow
 MOST_NAMED = 10
 
 
-class Engine(Protocol):
-    """Where tasks run."""
-
-    workers: int
-
-    def run(self, jobs: Sequence[Job]) -> Generator[list[Finished]]:
-        """Run jobs; yield what became of them, some at a time and in any order."""
-
-
+Engine = LocalEngine | RayEngine
 #: Where tasks can run.
 ENGINES: dict[str, Callable[[int | None], Engine]] = {"local": LocalEngine, "ray": RayEngine}
 

@@ -78,7 +78,7 @@ class Task:
         return f"{self.forecaster} on {self.stream}, {self.rounds:,} rounds, seed {self.seed}"
 
     def source(self) -> Source:
-        """Return the outcomes, or the adversary who will choose them."""
+        """Return the outcomes, or the adversary that will choose them."""
         return find(self.stream, rounds=self.rounds, seed=self.seed)
 
     def make_forecaster(self, deviation: float | None) -> Forecaster:
@@ -180,7 +180,7 @@ class Result:
 
     @cached_property
     def task(self) -> Task:
-        """The task, with specs from which everything can be made again."""
+        """The task, with specs that make the same forecaster and stream again."""
         name, parameters, stream, stream_parameters, rounds, seed, *_ = self.identity
         return Task(spec_of(name, parameters), spec_of(stream, stream_parameters), rounds, seed)
 

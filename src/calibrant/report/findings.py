@@ -90,8 +90,6 @@ def _winners(row: Mapping[str, float]) -> str:
 
 def verdicts(claims: Sequence[Claim]) -> str:
     """Say how many of the paper's claims the measurements bear out."""
-    if not claims:
-        return ""
     counts = Counter(claim.verdict for claim in claims)
     parts = [f"{counts[verdict]} {_verb(verdict, counts[verdict])}" for verdict in VERDICTS]
     failed = [name_claim(claim) for claim in claims if claim.verdict == FAILS]

@@ -87,7 +87,7 @@ def examples(results: Results, measure: str, stream: str) -> dict[str, Result]:
 
 
 class Shown(NamedTuple):
-    """A figure, the name of its file, its caption, and its description for who cannot see it."""
+    """A figure, the name of its file, its caption, and its text for readers who cannot see it."""
 
     name: str
     figure: Drawable

@@ -12,7 +12,7 @@ from calibrant._specs import name_of, parse, write
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
-    """Return what to call each forecaster: its name, and of its parameters what tells two apart.
+    """Return a short name of each forecaster: without the parameters that its namesakes share.
 
     Examples
     --------

@@ -27,9 +27,9 @@ class Finished(NamedTuple):
     """What became of a job: its result, or the error that ended it."""
 
     job: Job
-    result: Result | None
-    error: str | None
-    seconds: float
+    result: Result | None = None
+    error: str | None = None
+    seconds: float = 0.0
 
 
 Batch = tuple[Job, ...]
@@ -49,8 +49,9 @@ def run_job(job: Job) -> Finished:
             raise ValueError(difference(job, found))
         result = run_task(job.task, found)
     except Exception as error:  # of any kind: the other jobs go on
-        return failed(job, f"{type(error).__name__}: {error}", time.perf_counter() - started)
-    return Finished(job, result, None, time.perf_counter() - started)
+        reason = f"{type(error).__name__}: {error}"
+        return Finished(job, error=reason, seconds=time.perf_counter() - started)
+    return Finished(job, result, seconds=time.perf_counter() - started)
 
 
 def difference(job: Job, found: Identity) -> str:
@@ -62,11 +63,6 @@ def difference(job: Job, found: Identity) -> str:
         f"the worker has calibrant {found.calibrant} and NumPy {found.numpy}, "
         f"the sweep has {wanted.calibrant} and {wanted.numpy}"
     )
-
-
-def failed(job: Job, error: str, seconds: float = 0.0) -> Finished:
-    """Return a job as ended by an error."""
-    return Finished(job, None, error, seconds)
 
 
 def batches_of(jobs: Sequence[Job], workers: int) -> list[Batch]:

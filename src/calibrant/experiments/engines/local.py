@@ -13,14 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import cast
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import (
-    Batch,
-    Finished,
-    Job,
-    batches_of,
-    failed,
-    run_batch,
-)
+from calibrant.experiments.engines.batches import Batch, Finished, Job, batches_of, run_batch
 
 # A worker that dies is replaced. A job is given up after so many workers died while they had it.
 DEATHS = 3
@@ -72,7 +65,8 @@ class LocalEngine:
                             if deaths[job] < DEATHS:
                                 waiting.appendleft((job,))
                             else:
-                                yield [failed(job, f"the process died of it (exit code {code})")]
+                                reason = f"the process died of it (exit code {code})"
+                                yield [Finished(job, error=reason)]
                         continue
                     if not worker.begun:
                         worker.begun, false_starts = True, 0

@@ -11,14 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import (
-    Batch,
-    Finished,
-    Job,
-    batches_of,
-    failed,
-    run_batch,
-)
+from calibrant.experiments.engines.batches import Batch, Finished, Job, batches_of, run_batch
 
 # Ray runs a batch again when its worker or its machine dies, so many times.
 RETRIES = 5
@@ -60,10 +53,8 @@ class RayEngine:
                     try:
                         finished: list[Finished] = ray.get(reference)
                     except ray.exceptions.RayError as error:
-                        reason = str(error).splitlines()[0]
-                        finished = [
-                            failed(job, f"the worker died of it ({reason})") for job in batch
-                        ]
+                        reason = f"the worker died of it ({str(error).splitlines()[0]})"
+                        finished = [Finished(job, error=reason) for job in batch]
                     yield finished
         finally:
             for reference in running:
