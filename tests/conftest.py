@@ -1,6 +1,7 @@
-"""How the tests are shared out among processes, when there are several."""
+"""How the tests are shared out among processes, when there are several; and Ctrl-C in them."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,12 @@ for name in ("COLUMNS", "LINES"):
 
 #: Fixtures that take seconds: the tests that use one stay in one process, so it is made once.
 SHARED = ("swept", "wheel", "cluster", "undisturbed")
+
+
+def pytest_configure():
+    # A shell lets what it starts in the background ignore Ctrl-C, and children inherit that: the
+    # programs that tests interrupt would run on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):

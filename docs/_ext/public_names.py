@@ -28,15 +28,6 @@ MODULES = {
     "calibrant.forecasters.named": "Forecasters by name",
     "calibrant.streams.named": "Streams by name",
     "calibrant.experiments": "Sweeps and the paper's table",
-    "calibrant.experiments.tasks": "One forecaster on one stream",
-    "calibrant.experiments.sweeps": "Many tasks, crash-safe",
-    "calibrant.experiments.results": "Results summarised and ranked",
-    "calibrant.experiments.parquet": "Results on disk",
-    "calibrant.experiments.reproduction": "The paper's Table 1, measured",
-    "calibrant.experiments.claims": "Claims beside what was measured",
-    "calibrant.experiments.table1": "What is claimed",
-    "calibrant.experiments.fits": "How an error grows",
-    "calibrant.experiments.visibility": "Where a claim can show",
     "calibrant.testing": "The contract as checks",
 }
 

@@ -34,20 +34,18 @@ class Formula:
     """A number that follows from T or C: [FACTOR*]T[^POWER][/DIVISOR]."""
 
     text: str
-    factor: float
-    symbol: str
-    power: float
-    divisor: float
 
     def value(self, known: Mapping[str, float | None]) -> float:
         """Return the number, or say that its symbol is not known here."""
-        base = known.get(self.symbol)
+        match = FORMULA.fullmatch(self.text)
+        assert match is not None
+        factor, symbol, power, divisor = match.groups()
+        base = known.get(symbol)
         if base is None:
             raise ValueError(
-                f"{self.text!r} needs {self.symbol}, {MEANINGS[self.symbol]}, "
-                "which is not known here"
+                f"{self.text!r} needs {symbol}, {MEANINGS[symbol]}, which is not known here"
             )
-        return float(self.factor * base**self.power / self.divisor)
+        return float(float(factor or 1) * base ** float(power or 1) / float(divisor or 1))
 
 
 Value = int | float | str | bool | list[float] | Formula
@@ -55,7 +53,7 @@ Made = TypeVar("Made")
 
 
 def parse(what: str, text: object) -> Spec:
-    """Return the parts of a spec, or say how one is written."""
+    """Split a spec into name and parameters, or say how one is written."""
     if not isinstance(text, str) or not text.strip():
         raise ValueError(
             f"{what} must be a name, or name:key=value,key=value, got {describe(text)}"
@@ -79,7 +77,7 @@ def name_of(spec: str) -> str:
 
 def write(name: str, values: Mapping[str, Any]) -> str:
     """Return the spec of a name with values, as `plain` gives them."""
-    if name == "file":  # its parameters are not written as key=value: a path may hold any sign
+    if name == "file":  # written file:PATH#COLUMN, since a path may hold any character
         return f"file:{values['path']}" + (f"#{values['column']}" if values["column"] else "")
     pairs = ",".join(f"{key}={_written(value)}" for key, value in values.items())
     return f"{name}:{pairs}" if pairs else name
@@ -128,7 +126,7 @@ def offered(maker: Callable[..., Any], without: tuple[str, ...]) -> dict[str, ty
 
 
 def kind_of(hint: Any) -> type | None:
-    """Return the type that a value is read as, or None for what cannot be written in a word."""
+    """Return the type that a value is read as, or None if a spec cannot hold such a value."""
     if get_origin(hint) in (Union, UnionType):
         rest = [each for each in get_args(hint) if each is not NoneType]
         return kind_of(rest[0]) if len(rest) == 1 else None
@@ -146,10 +144,8 @@ def read_value(name: str, text: str, kind: type) -> Value:
             return {"true": True, "false": False}[text.lower()]
         if kind is list:
             return [float(part) for part in text.split("/")]
-        match = FORMULA.fullmatch(text)
-        if match:
-            factor, symbol, power, divisor = match.groups()
-            return Formula(text, float(factor or 1), symbol, float(power or 1), float(divisor or 1))
+        if FORMULA.fullmatch(text):
+            return Formula(text)
         return int(float(text)) if kind is int and float(text).is_integer() else kind(text)
     except (ValueError, KeyError, OverflowError):
         allowed = {
@@ -164,17 +160,13 @@ def read_value(name: str, text: str, kind: type) -> Value:
 def settle(
     maker: Callable[..., Any], values: Mapping[str, Value], known: Mapping[str, float | None]
 ) -> dict[str, Any]:
-    """Return the values with every formula worked out; rounded where an integer is wanted."""
-    kinds = offered(maker, ())
-    return {
-        key: number_of(value.value(known), kinds[key]) if isinstance(value, Formula) else value
-        for key, value in values.items()
-    }
-
-
-def number_of(value: float, kind: type) -> int | float:
-    """Return a number that a formula gave as the type that is wanted."""
-    return round(value) if kind is int else value
+    """Return the values with every formula evaluated, rounded where an integer is wanted."""
+    kinds, settled = offered(maker, ()), dict[str, Any](values)
+    for key, value in values.items():
+        if isinstance(value, Formula):
+            number = value.value(known)
+            settled[key] = round(number) if kinds[key] is int else number
+    return settled
 
 
 def plain(values: Mapping[str, Value]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def test_a_comparison(calibrant, tmp_path):
     results = read_results(out)
     assert sum(len(result.values) for result in results.all) == 3 * 3 * 2 * 2 * 7
     assert results.streams == ["drift", "iid:mean=0.3", "chaser"]
-    # Once more: nothing is played, the same table is shown.
+    # Once more: nothing is run, the same table is shown.
     again = calibrant(
         *SMALL, "--forecasters", "epoch,zoom,foster-hart:horizon=T",
         "--streams", "chaser,drift,iid:mean=.3", "--out", out,
@@ -89,17 +89,17 @@ def test_a_narrow_terminal_names_the_best(calibrant, tmp_path, monkeypatch):
         assert re.search(rf"^{stream}, {rounds} +{re.escape(best)}( |$)", narrow, re.M)
 
 
-def test_a_long_table_shows_the_longest_games(calibrant, tmp_path):
+def test_a_long_table_shows_the_most_rounds(calibrant, tmp_path):
     result = calibrant(
         "compare", "--forecasters", "zoom", "--streams", "families", "--seeds", 1, "--workers", 1,
         "--horizons", "100,200,300,400,500", "--out", tmp_path,
     )  # fmt: skip
-    assert "the longest games only" in result.stdout
+    assert "the most rounds of each stream only" in result.stdout
     assert len(re.findall(r", 500 ", result.stdout)) == len(FAMILIES)
     assert not re.search(r", [1-4]00 ", result.stdout)
 
 
-def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):
+def test_a_stream_that_is_too_short_is_used_whole(calibrant, tmp_path):
     path = tmp_path / "a,b.csv"
     path.write_text("y\n" + "1\n0\n0\n" * 50)
     spec = f"file:{path}#y"
@@ -107,7 +107,7 @@ def test_a_stream_that_is_too_short_is_played_whole(calibrant, tmp_path):
         *SMALL, "--forecasters", "zoom", "--streams", spec, "--out", tmp_path / "out"
     )
     assert result.exit_code == 0, result.stderr
-    assert f"shorter than 300 rounds and played whole: {spec} (150)" in result.stderr
+    assert f"shorter than 300 rounds and used whole: {spec} (150)" in result.stderr
     results = read_results(tmp_path / "out")
     assert {result.task.rounds for result in results.all} == {100, 150}
     assert results.streams == [spec]

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from functools import cache
 
 import pytest
 
@@ -19,6 +20,15 @@ def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("local")
     sweep(TASKS, folder, workers=1)
     return (folder / parquet.NAME).read_bytes()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_else_runs():
+    """Hide the Ray instances of other users and test runs: Ray joins any that it finds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RAY_ADDRESS", raising=False)
+        patch.setattr("ray._private.services.find_gcs_addresses", cache(set))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +88,9 @@ def test_a_task_that_kills_every_worker_fails_and_the_rest_is_kept(
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
 
 
-def test_an_instance_of_its_own_is_ended(undisturbed, tmp_path, monkeypatch):
+def test_an_instance_of_its_own_is_ended(undisturbed, tmp_path):
     ray = engine.import_ray()
     ray.shutdown()
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
     with pytest.raises(KeyboardInterrupt):
         sweep(TASKS, tmp_path, engine="ray", workers=1, advance=interrupt)
     assert not ray.is_initialized()

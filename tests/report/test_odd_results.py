@@ -11,7 +11,7 @@ from calibrant.experiments import plan, sweep
 from calibrant.report import findings
 from calibrant.report.comparison import write_report
 from calibrant.report.figures import ErrorGrowth, ErrorThroughTime, Slope, WinnerMap
-from calibrant.report.naming import show_stream
+from calibrant.report.naming import show_seeds, show_stream, show_streams, spread_out
 
 INF = math.inf
 
@@ -23,16 +23,16 @@ def page_of(folder, forecasters, streams, horizons, seeds, measures):
     text = re.sub(r"<svg.*?</svg>|<style.*?</style>", "", text, flags=re.DOTALL)
     words = re.sub(r"<[^>]*>", " ", text)
     assert not re.search(r"\b(nan|None)\b", words)
-    assert not re.search(r"\b1 (streams|seeds|forecasters|games|points)\b", words)
+    assert not re.search(r"\b1 (streams|seeds|forecasters|tasks|points)\b", words)
     return words, {path.stem for path in (folder / "figures").iterdir()}
 
 
 def test_one_forecaster_wins_nothing(tmp_path):
     words, figures = page_of(tmp_path, ["zoom"], ["drift"], [100], 1, ["cal1", "cal2"])
-    assert "zoom was played alone" in words
+    assert "zoom was run alone" in words
     assert "smallest" not in words
     assert "Numbers are those of one seed, after 100 rounds." in words
-    assert "1 game: 1 forecaster on 1 stream, seed 0." in words
+    assert "1 task: 1 forecaster on 1 stream, seed 0." in words
     assert "number of rounds stay flat" not in words  # there is one number of rounds
     assert "Mean errors of zoom." in words
     assert figures == {"reliability", "error-through-time", "points"}
@@ -126,3 +126,17 @@ def test_the_scale_of_a_narrow_map_has_room():
 )
 def test_files_with_unusual_names(spec, shown):
     assert show_stream(spec) == shown
+
+
+def test_streams_that_would_be_called_the_same_keep_their_specs():
+    twins = ["drift:share=0.12341", "drift:share=0.12342"]
+    shown = show_streams([*twins, "iid:mean=0.5"])
+    assert shown == {spec: spec for spec in twins} | {"iid:mean=0.5": "iid, mean=0.5"}
+
+
+def test_what_is_many_in_few_words():
+    assert [show_seeds(seeds) for seeds in ([0], [3, 7], [0, 1, 2, 3])] == [
+        "seed 0", "seeds 3, 7", "seeds 0 to 3",
+    ]  # fmt: skip
+    assert spread_out(["a", "b", "c", "d", "e"], 3) == ["a", "c", "e"]
+    assert findings.interval(-0.004, 0.251).split() == ["0.00", "to", "0.25"]

@@ -14,8 +14,8 @@ from calibrant.cli import app
 from calibrant.experiments import Claim, Result, Results, Task, read_claims, read_results
 from calibrant.experiments.results import rank
 from calibrant.report import findings
-from calibrant.report.comparison import Report
-from calibrant.report.gallery import games, moving_stream, real_stream, replay
+from calibrant.report.comparison import SweepReport
+from calibrant.report.gallery import examples, moving_stream, real_stream, replay
 from calibrant.report.panels import claim_panels
 from calibrant.tables import InputError
 from report.report_cases import CLAIM
@@ -236,8 +236,8 @@ def test_reasons_are_given_for_what_does_not_pass_and_once_each():
         claim(verdict="not visible", axis="C", reason="Too short."),
     ]
     assert findings.reasons(claims) == [
-        "Cal2 of epoch, in T: Too steep.",
-        "Cal2 of epoch, in K; Cal2 of epoch, in C: Too short.",
+        "fails: Cal2 of epoch in T. Too steep.",
+        "not visible: Cal2 of epoch in K; Cal2 of epoch in C. Too short.",
     ]
 
 
@@ -275,7 +275,7 @@ def test_verdicts_are_counted(swept):
     )
 
 
-# -- games played again ------------------------------------------------------------------------
+# -- tasks run again ---------------------------------------------------------------------------
 
 
 def test_replays_give_the_very_numbers_of_the_results(swept):
@@ -283,11 +283,11 @@ def test_replays_give_the_very_numbers_of_the_results(swept):
     assert moving_stream(results, "cal2") == "piecewise:segments=2"
     assert real_stream(results, "cal2") == "seattle_rain"
     for stream in results.streams:
-        for result in games(results, "cal2", stream).values():
-            game = replay(result)
-            assert len(game.outcomes) == 900
-            assert game.agrees("cal2")
-            assert (game.means is None) == (stream in ("contrarian", "seattle_rain"))
+        for result in examples(results, "cal2", stream).values():
+            run = replay(result)
+            assert len(run.outcomes) == 900
+            assert run.agrees("cal2")
+            assert (run.means is None) == (stream in ("contrarian", "seattle_rain"))
 
 
 # -- the page ----------------------------------------------------------------------------------
@@ -304,13 +304,13 @@ def test_the_report_says_at_the_top_what_the_numbers_say(reported):
     assert "Of 2 claims of the paper" in lead
     for section in ("Who wins where", "Error against the number of rounds",
                     "Error against the number of segments", "The paper&#x27;s claims, measured",
-                    "Examples, played again", "What was run"):  # fmt: skip
+                    "Examples, run again", "What was run"):  # fmt: skip
         assert f">{section}</h2>" in text
     assert "to the last digit" in text
 
 
 def test_a_check_of_claims_is_no_contest(folder, swept):
-    """Where forecasters play on different streams, nobody is said to win."""
+    """Where forecasters ran on different streams, none is said to win."""
     rewrite(
         folder,
         lambda t: pa.Table.from_pylist(
@@ -319,12 +319,12 @@ def test_a_check_of_claims_is_no_contest(folder, swept):
         ),
     )  # fmt: skip
     results, claims = read_results(folder), read_claims(folder)
-    check = Report(results, claims, folder, print)
+    check = SweepReport(results, claims, folder, print)
     assert not check.compares
     assert "<h1>The paper&#x27;s claims, measured</h1>" in check.page.html()
     assert "smallest" not in "".join(check.lead())
-    assert Report(results, [], folder, print).compares
-    assert Report(read_results(swept), claims, folder, print).compares
+    assert SweepReport(results, [], folder, print).compares
+    assert SweepReport(read_results(swept), claims, folder, print).compares
 
 
 def test_every_figure_is_a_file_too(reported):
@@ -356,8 +356,8 @@ def test_a_stream_that_is_gone_is_said_and_the_rest_is_shown(tmp_path):
     result = CliRunner().invoke(app, ["report", str(tmp_path)], catch_exceptions=False)
     assert result.exit_code == 0
     text = (tmp_path / "report.html").read_text("utf-8")
-    assert "A game could not be played again: gone.csv" in text
-    assert "zoom was played alone" in text
+    assert "A task could not be run again: gone.csv" in text
+    assert "zoom was run alone" in text
 
 
 def test_results_without_an_error_to_rank_by_are_refused(folder):

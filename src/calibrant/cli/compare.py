@@ -36,6 +36,12 @@ SPECS = "Several with commas between them, or the option repeated."
 FAILED = 1
 MOST_LINES = 30
 MOST_ROUNDS = 10**12
+EngineOption = Annotated[
+    str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option(metavar="N", help="Tasks at a time; all cores if not given.")
+]
 
 
 def compare(
@@ -67,12 +73,8 @@ def compare(
     show: Annotated[
         str | None, typer.Option(metavar="NAME", help="The measure of the table at the end.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
-    ] = "local",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Tasks at a time; all cores if not given.")
-    ] = None,
+    engine: EngineOption = "local",
+    workers: WorkersOption = None,
 ) -> None:
     """Compare forecasters on streams: every pair, for every horizon, with every seed.
 
@@ -114,7 +116,7 @@ def say_what_is_short(streams: list[str], longest: int) -> None:
         f"{name} ({most:,})" for name in streams if (most := length(name) or longest) < longest
     ]
     if short:
-        console.note(f"shorter than {longest:,} rounds and played whole: {', '.join(short)}")
+        console.note(f"shorter than {longest:,} rounds and used whole: {', '.join(short)}")
 
 
 @contextmanager
@@ -151,7 +153,7 @@ def watched(folder: Path, doing: str) -> Iterator[tuple[Bar, Callable[[Progress]
 
 
 def left(seconds: float | None) -> str:
-    """Return how long something still takes, as people say it."""
+    """Return the time that is left, in words; nothing if it is unknown or almost over."""
     if seconds is None or seconds < 0.5:
         return ""
     if seconds < 90:
@@ -162,36 +164,36 @@ def left(seconds: float | None) -> str:
 def summary(folder: Path, measure: str, seeds: int) -> Group:
     """Return a measure by stream and forecaster, below a title.
 
-    Where the terminal is too narrow for all, the best of each line is named, and as many
-    forecasters follow as fit, from the best over all streams on.
+    If the terminal is too narrow, each line names its best forecaster, and only the best over all
+    streams have a column, as many as fit.
     """
     results = read_results(folder)
     rows = results.summary(measure)
     of = "one seed" if seeds == 1 else f"mean and spread over {seeds} seeds"
     title = f"{measure}, {of}; * is the best of a line"
     if len(rows) > MOST_LINES:
-        rows = {game: rows[game] for game in results.longest(measure).items()}
-        title += "\n(the longest games only; all are in the results)"
+        rows = {longest: rows[longest] for longest in results.longest(measure).items()}
+        title += "\n(the most rounds of each stream only; all are in the results)"
     names = list(next(iter(rows.values())))
     first = ["stream, rounds", *(f"{stream}, {rounds:,}" for stream, rounds in rows)]
     columns = [[name, *(in_words(row[name]) for row in rows.values())] for name in names]
     if width([first, *columns]) > console.out.width:
-        best = [first_of([name for name in row if row[name].best]) for row in rows.values()]
-        shown = [["best", *best]]
+        shown = [["best", *map(best_of, rows.values())]]
         while width([first, *shown, columns[0]]) <= console.out.width:
             shown.append(columns.pop(0))
         columns = shown
         title += f"\n({len(shown) - 1} of {len(names)} forecasters; a wider terminal shows more)"
     head, *lines = zip(first, *columns, strict=True)
-    # The name of a file is the user's: brackets in it are no markup.
+    # As text, since brackets in a file's name are not markup.
     table = console.table("", head, [(Text(stream), *rest) for stream, *rest in lines])
-    # Not the table's own title, which would be folded where the table ends.
+    # Above the table, not as its title, which would be folded to its width.
     return Group(Text(title, style="bold"), table)
 
 
-def first_of(names: list[str]) -> str:
-    """Return the first of some names, and how many more there are."""
-    return names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}"
+def best_of(row: dict[str, MeanAndSpread]) -> str:
+    """Return the best forecaster of a line, and how many are as good."""
+    first, *others = (name for name, summary in row.items() if summary.best)
+    return f"{first} +{len(others)}" if others else first
 
 
 def width(columns: list[list[str]]) -> int:

@@ -11,9 +11,10 @@ from rich.table import Table
 
 from calibrant import experiments
 from calibrant.cli import console
-from calibrant.cli.compare import FAILED, watched, width
-from calibrant.experiments import ENGINES, Claim
-from calibrant.experiments.claims import FAILS, NAME, NOT_VISIBLE, PASSES, by_reason
+from calibrant.cli.compare import FAILED, EngineOption, WorkersOption, watched, width
+from calibrant.experiments import Claim
+from calibrant.experiments.claims import FAILS, NAME, NOT_VISIBLE, PASSES
+from calibrant.report import findings
 from calibrant.tables.atomic import replacing
 
 COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow"}
@@ -39,12 +40,8 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full", help="T up to 10^7, 40 seeds: for a cluster.")
     ] = False,
-    engine: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Where to run: {' or '.join(ENGINES)}.")
-    ] = "local",
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Tasks at a time; all cores if not given.")
-    ] = None,
+    engine: EngineOption = "local",
+    workers: WorkersOption = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the table here too, as Markdown.")
     ] = None,
@@ -66,9 +63,9 @@ def reproduce(
                 timed=lambda done, of: bar.update(timing, completed=done, total=of, visible=True),
             )  # fmt: skip
         console.out.print(shown(table))
-        for text in reasons(table):
-            console.say(text, fold=True)
-        console.say(f"\n{verdicts(table)}")
+        for text in findings.reasons(table):
+            console.say(f"\n{text}", fold=True)
+        console.say(f"\n{findings.verdicts(table)}", fold=True)
         if size == "quick":
             console.say(
                 "This is the quick size: T ends at 10^5, and intervals are wide. Without --quick "
@@ -85,11 +82,11 @@ def reproduce(
 
 
 def cells(row: Claim) -> list[str]:
-    """Return what the table says of a row."""
+    """Return the cells of a row, in the order of `HEAD`."""
     ns, growth, bound = row.ns_per_round, row.cost_exponent, row.over_lower_bound
     return [
         row.error,
-        forecaster(row),
+        findings.name_forecaster(row),
         row.situation.replace("C of order T", "C ~ T"),
         claimed(row),
         f"{row.fitted:.2f}",
@@ -100,15 +97,6 @@ def cells(row: Claim) -> list[str]:
         "" if growth is None else f"{growth:.2f}",
         "" if row.claimed_cost_exponent is None else f"{row.claimed_cost_exponent:.2f}",
     ]
-
-
-def forecaster(row: Claim) -> str:
-    """Return a forecaster in a few words; (C) is one that is told the deviation."""
-    parameters = row.parameters
-    words = [row.kind, parameters.get("measure", ""), "(C)" if "deviation" in parameters else ""]
-    return " ".join(filter(None, words)) + (
-        ", paper" if parameters.get("constants") == "paper" else ""
-    )
 
 
 def claimed(row: Claim) -> str:
@@ -132,33 +120,18 @@ def shown(table: Sequence[Claim]) -> Table:
     return drawn
 
 
-def reasons(table: Sequence[Claim]) -> list[str]:
-    """Return a line for each row that does not pass, the same reasons together."""
-    lines = []
-    for (verdict, reason), rows in by_reason(table).items():
-        which = "; ".join(f"{row.error} of {forecaster(row)} in {row.axis}" for row in rows)
-        lines.append(f"\n{verdict}: {which}. {reason}")
-    return lines
-
-
-def verdicts(table: Sequence[Claim]) -> str:
-    """Return how many rows have which verdict."""
-    counts = {name: sum(row.verdict == name for row in table) for name in COLOURS}
-    return f"{len(table)} claims: " + ", ".join(f"{n} {name}" for name, n in counts.items())
-
-
 def as_markdown(table: Sequence[Claim], size: str) -> str:
     """Return the table as a page of its own."""
     option = "" if size == "default" else f" --{size}"
     lines = [
         "# Table 1, measured",
         "",
-        f"Written by `calibrant reproduce{option} --markdown`. {verdicts(table)}.",
+        f"Written by `calibrant reproduce{option} --markdown`. {findings.verdicts(table)}",
         "",
         f"| {' | '.join(HEAD)} |",
         f"|{'---|' * len(HEAD)}",
         *(f"| {' | '.join(cells(row))} |" for row in table),
-        *reasons(table),
+        *(f"\n{reason}" for reason in findings.reasons(table)),
         "",
     ]
     return "\n".join(lines)

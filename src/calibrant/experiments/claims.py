@@ -13,8 +13,6 @@ from calibrant import _specs
 from calibrant.tables.atomic import replacing
 from calibrant.tables.errors import InputError
 
-__all__ = ["Claim", "read_claims", "write_claims"]
-
 #: The name of the file in its folder.
 NAME = "table1.json"
 PASSES, FAILS, NOT_VISIBLE = VERDICTS = ("passes", "fails", "not visible")
@@ -29,7 +27,7 @@ class Claim:
     error, claim, theorem : str
         What is claimed: which error, how large it is, and where that is proved.
     world : str
-        The situation, and the worlds played in it.
+        The situation, and the worlds that stand for it.
     forecaster : str
         The spec of the forecaster.
     axis : {"T", "C", "K"}
@@ -49,7 +47,7 @@ class Claim:
     over_lower_bound : float or None
         The last mean, over a mean drawn uniformly, divided by the lower bound.
     ns_per_round : list or None
-        Of `run`, by T.
+        What a round of `run` takes, by T.
     cost_exponent, claimed_cost_exponent : float or None
         How ns_per_round grows with T, and how the paper says it does.
     verdict : {"passes", "fails", "not visible"}
@@ -109,27 +107,8 @@ class Claim:
         return _specs.parse("forecaster", self.forecaster).parameters
 
 
-def by_reason(claims: Sequence[Claim]) -> dict[tuple[str, str], list[Claim]]:
-    """Return the claims that do not pass by verdict and reason."""
-    groups: dict[tuple[str, str], list[Claim]] = {}
-    for claim in claims:
-        if claim.verdict != PASSES:
-            groups.setdefault((claim.verdict, claim.reason), []).append(claim)
-    return groups
-
-
 def write_claims(folder: str | os.PathLike[str], claims: Sequence[Claim]) -> None:
-    """Write ``table1.json``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from calibrant.experiments.claims import read_claims, write_claims
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_claims(folder, [])
-    ...     read_claims(folder)
-    []
-    """
+    """Write ``table1.json``."""
     text = json.dumps([asdict(claim) for claim in claims], indent=1, ensure_ascii=False)
     with replacing(Path(folder) / NAME) as file:
         file.write(text.encode() + b"\n")

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 
 from calibrant._checks import Floats
 
-__all__ = ["Fit", "fit_growth"]
-
 RESAMPLES = 2000
 SEED = 1
 #: The interval leaves out as much on each side.
@@ -20,14 +18,7 @@ OUTSIDE = 0.025
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted exponent a, its bootstrap interval of 95 %, and the constant c.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.fits import Fit
-    >>> Fit(exponent=0.5, low=0.4, high=0.6, constant=2.0).exponent
-    0.5
-    """
+    """A fitted exponent a, its bootstrap interval of 95 %, and the constant c."""
 
     exponent: float
     low: float
@@ -38,27 +29,9 @@ class Fit:
 def fit_growth(x: Sequence[float], errors: ArrayLike, *, log_power: float = 0.0) -> Fit:
     """Fit c x^a log(x)^b to errors, by least squares on the logarithms of their means.
 
-    Of several worlds the one with the largest mean counts, at each size anew: a bound must hold in
-    all of them. For the interval whole seeds are resampled, since the runs of one seed at
-    several sizes share their outcomes.
-
-    Parameters
-    ----------
-    x : sequence of float
-        The sizes, at least two different ones; above 1 if `log_power` is not 0.
-    errors : array_like
-        By size and seed, or by world, size and seed; above 0 on average.
-    log_power : float
-        The power b of the logarithm, which is not fitted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from calibrant.experiments.fits import fit_growth
-    >>> x = np.array([1e3, 1e4, 1e5])
-    >>> fit = fit_growth(x, 3 * x[:, None] ** 0.5 * np.log(x[:, None]) * np.ones(4), log_power=1)
-    >>> round(fit.exponent, 6), round(fit.low, 6), round(fit.high, 6), round(fit.constant, 6)
-    (0.5, 0.5, 0.5, 3.0)
+    The errors are by size and seed, or by world, size and seed. At each size the world with the
+    largest mean counts, since a bound must hold in all of them. For the interval whole seeds are
+    resampled, since the runs of one seed at several sizes share their outcomes.
     """
     sizes, values = np.asarray(x, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if values.ndim == 2:

@@ -1,4 +1,4 @@
-"""What a comparison takes when nobody says otherwise, and short names for groups of it."""
+"""The forecasters and streams of a comparison by default, and names for groups of them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from calibrant.forecasters.named import FORECASTERS, RIVALS
 from calibrant.streams import names
 
-__all__ = ["FORECASTER_GROUPS", "STREAM_GROUPS", "expand", "split"]
-
 DEFAULT = "zoom"  # neither of the paper nor a rival
-# With the constants that they take by default, these make nothing of the number of rounds.
-NOT_TOLD = ("refined", "restarting")
+# Their default constants do not depend on the number of rounds.
+WITHOUT_HORIZON = ("refined", "restarting")
 
 
 def _spec(name: str) -> str:
-    """Return how a forecaster is compared: told the number of rounds if that is enough to make it.
-
-    Whoever can use that number is told it, because that is how their bounds are stated.
-    """
+    """Return the spec that is compared: with the number of rounds, where the bounds assume it."""
     for maker in FORECASTERS[name]:
         given = inspect.signature(maker).parameters
         needed = {each.name for each in given.values() if each.default is each.empty}
-        if "horizon" in given and needed <= {"horizon"} and name not in NOT_TOLD:
+        if "horizon" in given and needed <= {"horizon"} and name not in WITHOUT_HORIZON:
             return f"{name}:horizon=T"
     return name
 
@@ -55,7 +50,7 @@ STREAM_GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def split(values: Iterable[str]) -> list[str]:
-    """Return the specs in lists that commas separate, though specs hold commas too.
+    """Split lists of specs at their commas, but not at those between parameters.
 
     A piece with an equals sign and no name of its own continues the spec before it. A file's name
     may hold commas: what starts with ``file:`` is taken whole.
@@ -83,13 +78,6 @@ def split(values: Iterable[str]) -> list[str]:
 
 
 def expand(specs: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return specs with each group replaced by its members; none twice.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.groups import STREAM_GROUPS, expand
-    >>> expand(["chaser", "adversaries"], STREAM_GROUPS)
-    ['chaser', 'greedy:norm=l2', 'contrarian']
-    """
+    """Return specs with each group replaced by its members; none twice."""
     members = (each for spec in specs for each in groups.get(spec, (spec,)))
     return list(dict.fromkeys(members))

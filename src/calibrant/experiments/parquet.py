@@ -16,8 +16,6 @@ from calibrant.tables.atomic import replacing
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import import_pyarrow
 
-__all__ = ["COLUMNS", "read_results", "write_results"]
-
 #: The name of the file in its folder.
 NAME = "results.parquet"
 #: The columns and their types, as pyarrow calls them.
@@ -35,25 +33,11 @@ COLUMNS = {
     "calibrant": "string",
     "numpy": "string",
 }
-#: What a column may hold, by the type that it is written as.
-CONTENTS = {"string": "words", "int64": "whole numbers", "float64": "numbers"}
 OPTIONAL = ("deviation", "segments")  # where the means of the outcomes are not known
 
 
 def write_results(folder: Path, results: Iterable[Result]) -> None:
-    """Write the results of a sweep: sorted, so that equal numbers give equal bytes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from calibrant.experiments import Result, Task, read_results
-    >>> from calibrant.experiments.parquet import write_results
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_results(Path(folder), [Result.of(Task("zoom", "drift", 100), {"cal2": 3.0})])
-    ...     read_results(folder).errors("cal2")
-    {'drift': {'zoom': 3.0}}
-    """
+    """Write the results of a sweep: sorted, so that equal numbers give equal bytes."""
     arrow, parquet = import_pyarrow()
     rows = [
         result.identity._asdict()
@@ -65,9 +49,9 @@ def write_results(folder: Path, results: Iterable[Result]) -> None:
     columns = {name: [row[name] for row in rows] for name in COLUMNS}
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
     for part in folder.glob(f".{NAME}.*.part"):
-        part.unlink()  # of a sweep that was killed while it wrote
+        part.unlink()  # left by a sweep that was killed while it wrote
     with replacing(folder / NAME) as file:
-        # With checksums: what a disk has changed is refused, not used.
+        # With checksums, so that a file that a disk has damaged is refused.
         parquet.write_table(arrow.table(columns, schema), file, write_page_checksum=True)
         file.flush()
         os.fsync(file.fileno())
@@ -116,7 +100,7 @@ def finished_in(folder: Path) -> dict[Identity, Result]:
 
 
 def _check_columns(table: Any, arrow: Any, source: str) -> None:
-    """Refuse a table that lacks a column, or rows, or has something else in a column."""
+    """Refuse a table that lacks columns or rows, or has a column of the wrong type."""
     missing = [name for name in COLUMNS if name not in table.column_names]
     if missing:
         raise InputError(
@@ -125,15 +109,16 @@ def _check_columns(table: Any, arrow: Any, source: str) -> None:
         )
     if table.num_rows == 0:
         raise InputError("has no rows", source=source)
-    fits = {
-        "words": lambda kind: arrow.types.is_string(kind) or arrow.types.is_large_string(kind),
-        "whole numbers": arrow.types.is_integer,
-        "numbers": lambda kind: arrow.types.is_floating(kind) or arrow.types.is_integer(kind),
+    types = arrow.types
+    allowed = {
+        "string": ("words", (types.is_string, types.is_large_string)),
+        "int64": ("whole numbers", (types.is_integer,)),
+        "float64": ("numbers", (types.is_floating, types.is_integer)),
     }
     for name, kind in COLUMNS.items():
-        column, content = table.column(name), CONTENTS[kind]
-        empty = name in OPTIONAL and arrow.types.is_null(column.type)
-        if not (fits[content](column.type) or empty):
+        column, (content, fits) = table.column(name), allowed[kind]
+        empty = name in OPTIONAL and types.is_null(column.type)
+        if not (empty or any(fit(column.type) for fit in fits)):
             raise InputError(
                 f"column {name!r} must hold {content}, holds {column.type}", source=source
             )

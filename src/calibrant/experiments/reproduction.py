@@ -22,28 +22,28 @@ from calibrant.experiments.fits import envelope, fit_growth, slope
 from calibrant.experiments.parquet import finished_in
 from calibrant.experiments.sweeps import Progress, sweep
 from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
-from calibrant.experiments.tasks import Identity, Task
+from calibrant.experiments.tasks import Identity, Result, Task
 from calibrant.experiments.visibility import visible_sizes
 from calibrant.tables.atomic import replacing
 from calibrant.tables.frames import import_pyarrow
-
-__all__ = ["SIZES", "Size", "reproduce", "time_rounds"]
 
 #: How far above the claimed exponent a fitted one may be.
 MARGIN = 0.08
 #: The name of the file with what a round costs.
 COSTS = "costs.parquet"
-# How often each is timed.
+# What identifies a row of that file.
+TIMED = ("forecaster", "stream", "rounds")
+# How often each task is timed.
 REPEATS = 5
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much is played.
+    """How much is run: the sizes along T, C and K, and the seeds.
 
     Examples
     --------
-    >>> from calibrant.experiments.reproduction import SIZES
+    >>> from calibrant.experiments import SIZES
     >>> SIZES["default"].horizons[-1], SIZES["default"].seeds
     (1000000, 8)
     """
@@ -63,7 +63,7 @@ class Size:
 _SHORT = (1_000, 3_162, 10_000, 31_623, 100_000)
 _MEDIUM = (*_SHORT, 316_228, 1_000_000)
 _LONG = (*_MEDIUM, 3_162_278, 10_000_000)
-#: What `reproduce` can play, by name.
+#: How much `reproduce` can run, by name.
 SIZES = {
     "quick": Size(
         _SHORT, 100_000, (10, 100, 1_000, 3_162, 10_000, 20_000), (2, 4, 8, 16, 32, 64), 4
@@ -106,7 +106,7 @@ def reproduce(
     folder : path
         Where the results go.
     size : {"default", "quick", "full"} or Size
-        How much to play.
+        How much to run.
     rows : sequence of Row
         Which claims.
     engine, workers, advance
@@ -117,8 +117,7 @@ def reproduce(
     Examples
     --------
     >>> import tempfile
-    >>> from calibrant.experiments import Size, reproduce
-    >>> from calibrant.experiments.table1 import ROWS
+    >>> from calibrant.experiments import ROWS, Size, reproduce
     >>> tiny = Size((100, 200, 400), 400, (5, 10, 20), (2, 4, 8), 2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     row = reproduce(folder, size=tiny, rows=ROWS[:1], workers=1)[0]
@@ -136,8 +135,11 @@ def reproduce(
     along_t = [row for row in rows if row.cost_exponent is not None]
     timings = [task for row in along_t for task in timings_of(row, size)]
     costs = time_rounds(timings, folder, timed=timed)
-    errors = errors_of(rows, size, Path(folder))
-    table = [measured(row, size, errors[row], costs) for row in rows]
+    finished = finished_in(Path(folder))
+    table = []
+    for row in rows:
+        errors = errors_of(row, size, finished, wanted[row.forecaster])
+        table.append(measured(row, size, errors, costs))
     write_claims(folder, table)
     return table
 
@@ -159,34 +161,28 @@ def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
     return {forecaster: tuple(sorted(names)) for forecaster, names in wanted.items()}
 
 
-def errors_of(rows: Sequence[Row], size: Size, folder: Path) -> dict[Row, Floats]:
-    """Return the errors of each row, by world, size and seed, from a finished sweep."""
-    finished, wanted = finished_in(folder), measures_by_forecaster(rows)
-    errors = {}
-    for row in rows:
-        values = [
-            finished[Identity.of(task, wanted[task.forecaster])].values[row.measure]
-            for task in tasks_of(row, size)
-        ]
-        shape = (len(row.worlds), len(size.along(row.axis)), size.seeds)
-        errors[row] = np.array(values).reshape(shape)
-    return errors
+def errors_of(
+    row: Row, size: Size, finished: dict[Identity, Result], measures: tuple[str, ...]
+) -> Floats:
+    """Return the errors of a row, by world, size and seed, from a finished sweep."""
+    results = (finished[Identity.of(task, measures)] for task in tasks_of(row, size))
+    values = np.array([result.values[row.measure] for result in results])
+    return values.reshape(len(row.worlds), len(size.along(row.axis)), size.seeds)
 
 
 def measured(row: Row, size: Size, errors: Floats, costs: dict[Task, float]) -> Claim:
     """Return a row with its fit, its cost and its verdict."""
     x, means = size.along(row.axis), envelope(errors)
     visible = visible_sizes(row, x, means.tolist(), rounds=size.rounds, seeds=size.seeds)
-    # Too few sizes for a verdict still give an exponent to look at, over all of them.
+    # With too few sizes for a verdict, the exponent is fitted to all, to be looked at.
     counted = np.array(visible.sizes if visible.enough else [True] * len(x))
     chosen = np.array(x, dtype=np.float64)[counted]
     fit = fit_growth(chosen.tolist(), errors[:, counted], log_power=row.log_power)
     worst = errors.mean(axis=2).argmax(axis=0)
     spread = errors.std(axis=2)[worst, np.arange(len(x))]
     verdict, reason = judge(fit.exponent, row.exponent, visible.why, visible.enough)
-    ns = None
-    if row.cost_exponent is not None:
-        ns = [costs[task] for task in timings_of(row, size)]
+    timed = row.cost_exponent is not None
+    ns = [costs[task] for task in timings_of(row, size)] if timed else None
     names = ", ".join(world.name for world in row.worlds)
     return Claim(
         error=row.error,
@@ -218,18 +214,7 @@ def measured(row: Row, size: Size, errors: Floats, costs: dict[Task, float]) -> 
 
 
 def judge(fitted: float, claimed: float, why: str | None, enough: bool) -> tuple[str, str]:
-    """Return the verdict and a sentence for it; `why` says which sizes do not count.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.reproduction import judge
-    >>> judge(0.55, 0.5, None, True)
-    ('passes', '0.55 is at most 0.50 + 0.08.')
-    >>> judge(0.6, 0.5, None, True)
-    ('fails', '0.60 is above 0.50 + 0.08.')
-    >>> judge(0.6, 0.5, "The first block lasts until then.", False)[0]
-    'not visible'
-    """
+    """Return the verdict and the reason for it; `why` says which sizes do not count."""
     if not enough:
         return NOT_VISIBLE, f"{why} Fewer than three sizes lie beyond; the exponent is of all."
     limit = f"{claimed:.2f} + {MARGIN}"
@@ -266,29 +251,10 @@ def time_rounds(
     *,
     timed: Callable[[int, int], None] | None = None,
 ) -> dict[Task, float]:
-    """Return ns a round of each, the median of five runs; keep them in ``folder/costs.parquet``.
+    """Return ns a round of each task, the median of five runs; keep them in ``costs.parquet``.
 
-    What the file already has is not timed again. Adversaries cannot be timed apart from the
+    What the file already has is not timed again. An adversary cannot be timed apart from the
     forecaster, so a stream must be one that is drawn beforehand.
-
-    Parameters
-    ----------
-    tasks : iterable of Task
-        What to time, each with seed 0; the runs of a forecaster have seeds of their own.
-    folder : path
-        Where the file is, an existing folder.
-    timed : callable, optional
-        Called with the number of rounds that were timed and of all that will be.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from calibrant.experiments import Task
-    >>> from calibrant.experiments.reproduction import time_rounds
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     costs = time_rounds([Task("zoom", "iid:mean=0.5", 1000)], folder)
-    >>> [cost > 1 for cost in costs.values()]
-    [True]
     """
     path = Path(folder) / COSTS
     costs, wanted, done = _read_costs(path), dict.fromkeys(tasks), 0
@@ -320,21 +286,14 @@ def _read_costs(path: Path) -> dict[Task, float]:
         return {}
     _, parquet = import_pyarrow()
     rows = parquet.read_table(path).to_pylist()
-    return {
-        Task(row["forecaster"], row["stream"], row["rounds"]): row["ns_per_round"] for row in rows
-    }
+    return {Task(*(row[name] for name in TIMED)): row["ns_per_round"] for row in rows}
 
 
 def _write_costs(path: Path, costs: dict[Task, float]) -> None:
     arrow, parquet = import_pyarrow()
     rows = [
-        {
-            "forecaster": t.forecaster,
-            "stream": t.stream,
-            "rounds": t.rounds,
-            "ns_per_round": costs[t],
-        }
-        for t in sorted(costs)
+        {name: getattr(task, name) for name in TIMED} | {"ns_per_round": ns}
+        for task, ns in sorted(costs.items())
     ]
     with replacing(path) as file:
         parquet.write_table(arrow.Table.from_pylist(rows), file)

@@ -1,4 +1,4 @@
-"""The results of a sweep, summarised: who did how well where, and in what order.
+"""The results of a sweep: means and spreads over seeds, and the ranking.
 
 `calibrant compare` and the report take their numbers from `Results`, and rank by the same rule.
 """
@@ -16,15 +16,13 @@ import numpy as np
 from calibrant import _specs
 from calibrant.experiments.tasks import Result
 
-__all__ = ["ERRORS", "MeanAndSpread", "Results", "rank", "ratios"]
-
 #: The measures that forecasters can be ranked by, the best known first, and what readers call them.
 ERRORS = {
     "cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "pcal2": "PCal2", "pklcal": "PKLCal",
     "ece": "ECE", "smece": "smooth ECE", "smooth_calibration": "smooth calibration",
     "brier": "Brier score", "log_loss": "log loss",
 }  # fmt: skip
-# A mean error below this is 0, and what rounding added to it.
+# A mean error below this is rounding noise around 0.
 NOISE = 1e-9
 # Beyond a hundred times the smallest error, how much larger an error is no longer matters.
 HOPELESS = 100.0
@@ -115,21 +113,21 @@ class Results:
             task = result.task
             row = values.setdefault((task.stream, task.rounds), {})
             row.setdefault(task.forecaster, []).append(result.values[measure])
-        means = {game: {name: mean(row[name]) for name in row} for game, row in values.items()}
+        means = {key: {name: mean(row[name]) for name in row} for key, row in values.items()}
         order = rank({stream: means[stream, T] for stream, T in self.longest(measure).items()})
         order += [name for name in self.forecasters if name not in order]
-        # What only rounding tells apart is equally good.
-        limits = {game: min(row.values()) * (1 + 1e-9) + 1e-12 for game, row in means.items()}
-        return {
-            game: {
+        summary = {}
+        for key, by_name in means.items():
+            # Errors that differ by rounding alone are equally good.
+            limit = min(by_name.values()) * (1 + 1e-9) + 1e-12
+            summary[key] = {
                 name: MeanAndSpread(
-                    row[name], spread(values[game][name]), row[name] <= limits[game]
+                    by_name[name], spread(values[key][name]), by_name[name] <= limit
                 )
                 for name in order
-                if name in row
+                if name in by_name
             }
-            for game, row in means.items()
-        }
+        return summary
 
     def errors(self, measure: str) -> dict[str, dict[str, float]]:
         """Return the mean over seeds, ``[stream][forecaster]``, at the most rounds of each stream.
@@ -161,7 +159,7 @@ class Results:
         longest = dict(sorted(families))  # the last of each family has the most rounds
         found = {}
         for (family, rounds), members in families.items():
-            # Segments that were asked for; where means move, their number says nothing.
+            # K is an axis only where specs set it: where means move, every round is a segment.
             asked = all("segments" in _specs.parse("stream", spec).parameters for spec in members)
             axis, what = ("K", "segments") if asked else ("C", "deviation")
             sized = [
@@ -184,16 +182,16 @@ def _by_size(results: Iterable[tuple[Result, float]], measure: str) -> BySize:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean; 0 for what rounding left of 0."""
+    """Return the mean; one below `NOISE` is 0."""
     value = float(np.mean(values))
     return value if value > NOISE else 0.0
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample; nothing is known of the spread of one value."""
+    """Return the standard deviation of a sample; NaN for one value, and where any is infinite."""
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
-    # Of values that are all the same it is 0, not what rounding leaves.
+    # Exactly 0 for equal values, where rounding would leave a little.
     return float(np.std(values, ddof=1)) if min(values) < max(values) else 0.0
 
 
@@ -201,12 +199,6 @@ def rank(means: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Return the forecasters from the best to the worst over all streams.
 
     By the geometric mean of each error over the smallest on its stream, at most 100 of each.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.results import rank
-    >>> rank({"iid": {"a": 2.0, "b": 1.0}, "drift": {"a": 1.0, "b": 50.0}})
-    ['a', 'b']
     """
     logs: dict[str, list[float]] = {}
     for row in means.values():
@@ -216,14 +208,7 @@ def rank(means: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def ratios(row: Mapping[str, float]) -> dict[str, float]:
-    """Return each error over the smallest; 1 for a 0 that is the smallest, never for infinity.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.results import ratios
-    >>> ratios({"a": 2.0, "b": 1.0}), ratios({"a": 2.0, "b": 0.0})
-    ({'a': 2.0, 'b': 1.0}, {'a': inf, 'b': 1.0})
-    """
+    """Return each error over the smallest; 1 for a smallest of 0, but infinity stays infinite."""
     best = min(row.values())
 
     def over_best(error: float) -> float:

@@ -1,4 +1,4 @@
-"""Run many tasks in parallel; survive a crash; write the same results whoever ran them.
+"""Run many tasks in parallel; survive a crash; write the same bytes on any engine.
 
 A folder holds one plan. Every result goes at once into its journal, so that a sweep which was
 interrupted, or killed, continues where it stopped. Once all are there, the results are written in
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from calibrant._checks import check_choice
 from calibrant.experiments import journal
-from calibrant.experiments.engines.batches import Finished, Job
+from calibrant.experiments.engines.batches import Job
 from calibrant.experiments.engines.local import LocalEngine
 from calibrant.experiments.engines.ray import RayEngine
 from calibrant.experiments.parquet import finished_in, write_results
@@ -31,21 +31,11 @@ from calibrant.forecasters.named import make
 from calibrant.streams.named import find, length
 from calibrant.tables.frames import import_pyarrow
 
-__all__ = ["ENGINES", "Progress", "SweepError", "count_kept", "sweep"]
-
 # Tasks that failed and are named in a message.
 MOST_NAMED = 10
 
 
-class Engine(Protocol):
-    """Where tasks run."""
-
-    workers: int
-
-    def run(self, jobs: Sequence[Job]) -> Generator[list[Finished]]:
-        """Run jobs; yield what became of them, some at a time and in any order."""
-
-
+Engine = LocalEngine | RayEngine
 #: Where tasks can run.
 ENGINES: dict[str, Callable[[int | None], Engine]] = {"local": LocalEngine, "ray": RayEngine}
 
@@ -78,9 +68,9 @@ class Progress(NamedTuple):
 
 
 class Pace:
-    """The time that is left, by the rounds that are left and what a round has taken so far.
+    """The time that is left: the rounds that are left, at the pace of each forecaster so far.
 
-    Each forecaster has its own pace; one that has finished nothing yet counts with that of all.
+    A forecaster that has finished nothing yet counts with the pace of all.
     """
 
     def __init__(self, tasks: Iterable[Task]) -> None:
@@ -173,7 +163,7 @@ def sweep(
         show(Progress(len(wanted), len(wanted), 1.0, 0.0))
         return
     with journal.opened(folder) as unfinished:
-        # Again, now that nobody else can change it.
+        # Again, now that no other sweep can change it.
         kept = finished_in(folder)
         check_same_plan(kept | unfinished.finished, wanted, folder)
         todo = [
@@ -189,23 +179,14 @@ def sweep(
 
 
 def count_kept(folder: str | os.PathLike[str]) -> int:
-    """Return how many tasks are finished in a folder, whether or not its sweep is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from calibrant.experiments.sweeps import count_kept
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     count_kept(folder)
-    0
-    """
+    """Return how many tasks are finished in a folder, whether or not its sweep is."""
     return len(finished_in(Path(folder)).keys() | journal.read(Path(folder)).keys())
 
 
 def identified(
     tasks: Iterable[Task], measures: Sequence[str] | Callable[[Task], Sequence[str]]
 ) -> dict[Identity, Task]:
-    """Return the tasks by what they are, each once; refuse specs that mean nothing."""
+    """Return the tasks by identity, each once; refuse specs that cannot be read."""
     wanted: dict[Identity, Task] = {}
     streams: dict[str, tuple[str, str]] = {}  # a file is read once, not for every task
     if not callable(measures):
@@ -223,7 +204,7 @@ def identified(
 
 
 def check_measures(measures: Sequence[str]) -> Sequence[str]:
-    """Return the names of measures, or say which is none."""
+    """Return the names of measures, or say which is unknown."""
     for name in measures:
         check_choice("measures", name, TASK_MEASURES)
     if not measures:
@@ -244,7 +225,7 @@ def check_makeable(tasks: Iterable[Task]) -> None:
         most = length(stream)
         if most is not None and max(rounds) > most:
             raise ValueError(f"stream {stream!r} has {most} rounds, not {max(rounds)}")
-    # Seeds are no reason to refuse a forecaster, nor are streams but for their deviation.
+    # Whether a forecaster can be made depends on T and C alone, not on the seed or the stream.
     for forecaster, T, C in {(t.forecaster, t.rounds, deviations[t.stream]): None for t in tasks}:
         make(forecaster, rounds=T, deviation=C)
 
@@ -266,7 +247,7 @@ def check_same_plan(
 
 
 def difference(identity: Identity, wanted: Iterable[Identity]) -> str:
-    """Say why a task is not in a plan, where only one thing differs."""
+    """Say why a task is not in a plan, if one of the plan differs from it in one column only."""
     for other in wanted:
         names = [
             name for name in Identity._fields if getattr(identity, name) != getattr(other, name)
@@ -286,12 +267,12 @@ def run_jobs(
     unfinished: journal.Journal,
     advance: Callable[[Progress], None],
 ) -> list[str]:
-    """Run jobs, keep each result in the journal as it comes; return what went wrong."""
+    """Run jobs, keep each result in the journal as it comes; return the errors."""
     pace = Pace(job.task for job in jobs)
     problems: list[str] = []
     done = of - len(jobs)
     advance(pace.progress(done, of, engine.workers))
-    # Closed at once, whatever happens here: then no worker goes on.
+    # Closed whatever happens here, which stops the workers.
     with closing(engine.run(jobs)) as parts:
         for finished in parts:
             results = [each.result for each in finished if each.result is not None]
@@ -306,7 +287,7 @@ def run_jobs(
 
 
 def complaint(problems: Sequence[str], of: int, folder: Path) -> str:
-    """Return what is said of tasks that failed: how many, which, and what to do."""
+    """Return the message about failed tasks: how many, which, and what to do."""
     more = f"\nand {len(problems) - MOST_NAMED} more" if len(problems) > MOST_NAMED else ""
     return (
         f"{len(problems)} of {of} tasks failed; the others are kept in {folder}, "

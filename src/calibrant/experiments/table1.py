@@ -15,8 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 from calibrant import _specs
 
-__all__ = ["Row", "World"]
-
 Axis = Literal["T", "C", "K"]
 
 #: The height of a drift that is as hostile as it can be.
@@ -26,14 +24,7 @@ A_ROUND = HEIGHT * ON_AVERAGE  # the deviation that a round of such a drift adds
 
 
 class World(NamedTuple):
-    """Streams of one kind, for every size on an axis.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.table1 import DEVIATING
-    >>> [world.stream(1000, rounds=10_000) for world in DEVIATING[1:]]
-    ['drift:amplitude=0.157079633,periods=2', 'corrupted:budget=1000,shape=burst']
-    """
+    """Streams of one kind, for every size on an axis."""
 
     name: str
     template: str  # of a spec
@@ -51,7 +42,7 @@ class Row:
 
     Examples
     --------
-    >>> from calibrant.experiments.table1 import ROWS
+    >>> from calibrant.experiments import ROWS
     >>> row = ROWS[0]
     >>> row.error, row.theorem, row.axis, row.exponent
     ('Cal1', 'simple_block_Cal1', 'T', 0.5)
@@ -66,7 +57,7 @@ class Row:
     log_power: float  # claimed, in the axis
     situation: str  # in words
     worlds: tuple[World, ...]
-    #: Growth with T of the time a round takes, as the paper counts it; None where T is fixed.
+    #: How the time of a round grows with T, as the paper counts it; None where T is fixed.
     cost_exponent: float | None = None
 
     @property
@@ -164,26 +155,23 @@ UNKNOWN = (
 )  # fmt: skip
 
 
-def _stationary() -> Iterator[Row]:
-    for error, label, claim, spec, exponent, logs in (
-        ("Cal1", "simple_block_Cal1", "sqrt(T)", "epoch", 0.5, 0.5),
-        ("Cal2", "simple_block_Cal2", "log^2 T", "epoch", 0.0, 2.0),
-        ("PKLCal", "simple_block_PKL", "log^2 T", "epoch-kl", 0.0, 2.0),
-    ):
-        yield Row(error, label, claim, spec, "T", exponent, logs, IID, STEADY, 0.0)
+STATIONARY = (
+    Row("Cal1", "simple_block_Cal1", "sqrt(T)", "epoch", "T", 0.5, 0.5, IID, STEADY, 0.0),
+    Row("Cal2", "simple_block_Cal2", "log^2 T", "epoch", "T", 0.0, 2.0, IID, STEADY, 0.0),
+    Row("PKLCal", "simple_block_PKL", "log^2 T", "epoch-kl", "T", 0.0, 2.0, IID, STEADY, 0.0),
+)
 
 
 def _any_outcomes(theorem: _Theorem, constants: str) -> Iterator[Row]:
-    """Return the rows of one theorem: steady, hostile, in C and, where nothing is known, in K."""
+    """Return the rows of one theorem: steady, hostile, in C and, where C is not known, in K."""
     error, label, claim, base, steady_logs, hostile_logs, steady_time, hostile_time = theorem
-    told = _specs.name_of(base) == "refined"
-    spec = f"{base}{',deviation=C' if told else ''},horizon=T"
+    spec = base + (",deviation=C" if _specs.name_of(base) == "refined" else "") + ",horizon=T"
     if constants == "paper":
         spec += ",constants=paper"
     l1 = error == "Cal1"
-    blind = theorem in UNKNOWN
-    # Printed constants move so slowly that one hostile world shows it; no need to play them all.
-    hostile = HOSTILE + (ADVERSARIES if blind and constants == "tuned" else ())
+    unknown = theorem in UNKNOWN
+    # With printed constants the error moves so slowly that one hostile world shows it.
+    hostile = HOSTILE + (ADVERSARIES if unknown and constants == "tuned" else ())
     deviating = DEVIATING if constants == "tuned" else DEVIATING[:1]
 
     def row(axis: Axis, exponent: float, *rest: Any) -> Row:
@@ -192,13 +180,13 @@ def _any_outcomes(theorem: _Theorem, constants: str) -> Iterator[Row]:
     yield row("T", 0.5 if l1 else 0.0, steady_logs, IID, STEADY, steady_time)
     yield row("T", 2 / 3 if l1 else THIRD, hostile_logs, WORST, hostile, hostile_time)
     yield row("C", THIRD, 0.0, "T fixed", deviating)
-    if blind:
+    if unknown:
         yield row("K", 0.5 if l1 else 1.0, 0.0, "T fixed", SEGMENTED)
 
 
 #: Every claim that is measured.
 ROWS: tuple[Row, ...] = (
-    *_stationary(),
+    *STATIONARY,
     *(
         row
         for constants in ("tuned", "paper")

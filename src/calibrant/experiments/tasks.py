@@ -27,16 +27,6 @@ from calibrant.streams import play
 from calibrant.streams.named import Source, find, length
 from calibrant.streams.named import parameters as stream_parameters
 
-__all__ = [
-    "DEFAULT_MEASURES",
-    "TASK_MEASURES",
-    "Identity",
-    "Result",
-    "Task",
-    "measure_task",
-    "plan",
-]
-
 # All from one scorecard, which is cheap; `points` is the number of distinct predictions.
 FROM_SCORECARD = ("cal1", "cal2", "klcal", "ece", "brier", "log_loss")
 #: What a task is measured by unless something else is asked for.
@@ -63,7 +53,7 @@ class Task:
     stream : str
         A spec, see `calibrant.streams.named`.
     rounds : int
-        How many rounds are played; T in the specs.
+        How many rounds; T in the specs.
     seed : int
         Seed of the stream's draws and of the forecaster's. The two use different generators, and
         two forecasters with the same stream, rounds and seed see the same outcomes.
@@ -88,7 +78,7 @@ class Task:
         return f"{self.forecaster} on {self.stream}, {self.rounds:,} rounds, seed {self.seed}"
 
     def source(self) -> Source:
-        """Return the outcomes, or the adversary who will choose them."""
+        """Return the outcomes, or the adversary that will choose them."""
         return find(self.stream, rounds=self.rounds, seed=self.seed)
 
     def make_forecaster(self, deviation: float | None) -> Forecaster:
@@ -97,17 +87,10 @@ class Task:
 
 
 class Identity(NamedTuple):
-    """What a task is, however its specs were written, and who measured it.
+    """What a task is, however its specs were written, and the versions that measured it.
 
-    Two tasks with the same identity have the same values. Parameters are JSON with sorted keys;
-    those of a file hold the SHA-256 of its content.
-
-    Examples
-    --------
-    >>> from calibrant.experiments import Task
-    >>> from calibrant.experiments.tasks import Identity
-    >>> Identity.of(Task("zoom", "iid:mean=.50", 1000), ["cal2"]).stream_parameters
-    '{"mean": 0.5}'
+    The same identity gives the same values. Parameters are JSON with sorted keys; those of a file
+    hold the SHA-256 of its content.
     """
 
     forecaster: str
@@ -124,7 +107,7 @@ class Identity(NamedTuple):
     def of(
         cls, task: Task, measures: Iterable[str], stream: tuple[str, str] | None = None
     ) -> Identity:
-        """Return the identity of a task; `stream` is its `stream_columns`, where they are known."""
+        """Return the identity of a task; `stream` is its `stream_columns`, if already known."""
         return cls(
             *forecaster_columns(task.forecaster),
             *(stream or stream_columns(task.stream)),
@@ -153,13 +136,7 @@ def _columns(name: str, parameters: Mapping[str, Any]) -> tuple[str, str]:
 
 @cache
 def spec_of(name: str, parameters: str) -> str:
-    """Return the spec of a forecaster or a stream from two columns of the results.
-
-    Examples
-    --------
-    >>> spec_of("iid", '{"mean": 0.5}'), spec_of("zoom", "{}")
-    ('iid:mean=0.5', 'zoom')
-    """
+    """Return the spec of a forecaster or a stream from two columns of the results."""
     return _specs.write(name, json.loads(parameters))
 
 
@@ -170,7 +147,7 @@ class Result:
     Parameters
     ----------
     identity : Identity
-        What was measured, and by whom.
+        The task and its measures, in one canonical form, and the versions that ran it.
     values : mapping
         The measures by name.
     deviation, segments : number or None
@@ -203,7 +180,7 @@ class Result:
 
     @cached_property
     def task(self) -> Task:
-        """The task, with specs from which everything can be made again."""
+        """The task, with specs that make the same forecaster and stream again."""
         name, parameters, stream, stream_parameters, rounds, seed, *_ = self.identity
         return Task(spec_of(name, parameters), spec_of(stream, stream_parameters), rounds, seed)
 
@@ -236,14 +213,14 @@ def measure_task(task: Task, measures: Sequence[str] = DEFAULT_MEASURES) -> Resu
 def run_task(task: Task, identity: Identity) -> Result:
     """Run a task whose identity is known, and measure what that names."""
     measures, source = identity.measures, task.source()
-    predictions, outcomes = play_task(task.make_forecaster(source.deviation), source, task.rounds)
+    predictions, outcomes = run_rounds(task.make_forecaster(source.deviation), source, task.rounds)
     card = Scorecard()
     card.extend(predictions, outcomes)
     values = {name: float(getattr(card, name)) for name in FROM_SCORECARD}
     values["points"] = float(len(card.distinct()))
     if any(name in PSEUDO for name in measures):
-        # A second forecaster, with the same draws: the first has played already, and against an
-        # adversary the outcomes to trace it on are known only now.
+        # A second forecaster with the same draws: the first has had its rounds, and what an
+        # adversary answers is known only afterwards.
         again = task.make_forecaster(source.deviation)
         values["pcal2"], values["pklcal"] = pseudo_errors(again, outcomes)
     for name, measure in SMOOTH.items():
@@ -256,7 +233,7 @@ def run_task(task: Task, identity: Identity) -> Result:
     return Result(identity, values, source.deviation, source.segments)
 
 
-def play_task(forecaster: Forecaster, source: Source, rounds: int) -> tuple[Floats, Floats]:
+def run_rounds(forecaster: Forecaster, source: Source, rounds: int) -> tuple[Floats, Floats]:
     """Return the predictions of a forecaster on a stream, and the outcomes."""
     if source.adversary is not None:
         game = play(forecaster, source.adversary, rounds)
@@ -266,7 +243,7 @@ def play_task(forecaster: Forecaster, source: Source, rounds: int) -> tuple[Floa
 
 
 def pseudo_errors(forecaster: Forecaster, outcomes: Floats) -> tuple[float, float]:
-    """Return PCal2 and PKLCal, with the distributions of some rounds at a time in memory."""
+    """Return PCal2 and PKLCal; only `CHUNK` distributions are in memory at a time."""
     tally = TallyKernel()
     for start in range(0, len(outcomes), CHUNK):
         part = outcomes[start : start + CHUNK]
@@ -283,7 +260,7 @@ def plan(
 ) -> list[Task]:
     """Return every forecaster on every stream, for every horizon, with seeds 0, 1, ...
 
-    A real stream that is shorter than a horizon is played whole, and once.
+    A real stream that is shorter than a horizon is used whole, and once.
 
     Parameters
     ----------

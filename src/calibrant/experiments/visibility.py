@@ -1,4 +1,4 @@
-"""From where on a claim can be seen at all: sizes below do not count for or against it.
+"""The sizes from which on a claim can show: smaller ones count neither for nor against it.
 
 Each criterion is a number that follows from the algorithm: a T from which on it can act as the
 proof has it, or an error that it must have made before it does. A theorem of orders of growth
@@ -17,23 +17,14 @@ from calibrant.forecasters import named
 from calibrant.forecasters.interval import CONSTANTS, Interval
 from calibrant.streams import piecewise
 
-__all__ = ["Visible", "visible_sizes"]
-
 DELTA = 0.05  # the default of every forecaster
-FIRST_HORIZON = 64  # of `Restarting` when no round has been played
+FIRST_HORIZON = 64  # of a new `Restarting`
 #: An exponent is judged by no fewer sizes than these.
 FEWEST_SIZES = 3
 
 
 class Visible(NamedTuple):
-    """At which sizes a claim can show, and why not at the others.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.visibility import Visible
-    >>> Visible((False, True, True), "It starts late.").enough
-    False
-    """
+    """At which sizes a claim can show, and why not at the others."""
 
     sizes: tuple[bool, ...]
     why: str | None = None  # None if it can show everywhere
@@ -47,34 +38,16 @@ class Visible(NamedTuple):
 def visible_sizes(
     row: Row, x: Sequence[int], means: Sequence[float], *, rounds: int, seeds: int
 ) -> Visible:
-    """Return at which sizes a claim can show.
+    """Return at which sizes `x`, with errors of these means, a claim can show.
 
-    Parameters
-    ----------
-    row : Row
-        The claim.
-    x, means : sequence of number
-        The sizes on its axis and the errors there.
-    rounds : int
-        How many rounds are played where the axis is not T.
-    seeds : int
-        How many seeds are played.
-
-    Examples
-    --------
-    >>> from calibrant.experiments.table1 import ROWS
-    >>> from calibrant.experiments.visibility import visible_sizes
-    >>> kl = next(row for row in ROWS if row.forecaster == "epoch-kl")
-    >>> visible_sizes(kl, [1_000, 10_000, 100_000], [10, 90, 210], rounds=0, seeds=1).sizes
-    (False, False, True)
+    Where the axis is not T, each size has so many `rounds`.
     """
-    everywhere = Visible((True,) * len(x))
     if row.kind == "epoch-kl":
         least = least_mean(seeds)
         start = clip_start(least)
         why = (
             f"The printed clip keeps every prediction {least:.3f} away from 0 and 1 until "
-            f"T = {start:,}, and a mean as near as that is played."
+            f"T = {start:,}, and one of the means is as near as that."
         )
         return Visible(tuple(start <= T for T in x), why)
     if row.kind == "restarting" and row.constants == "paper" and row.situation != IID:
@@ -94,14 +67,16 @@ def visible_sizes(
             "costs the same whatever C is; the guess of C grows only beyond."
         )
         return Visible(tuple(mean >= least for mean in means), why)
-    if row.situation == WORST and row.constants == "paper" and learns_by_msmwc(row):
+    # With pseudo errors the base forecaster is not `Interval`, whose experts learn by MsMwC.
+    by_msmwc = row.kind != "epoch" and "pseudo" not in row.forecaster
+    if row.situation == WORST and row.constants == "paper" and by_msmwc:
         start = cap_end(row)
         why = (
             "MsMwC's rate stays at its cap of 1/64 in an interval until 4096 ln(dT) rounds "
             f"fell there, which the average interval sees only from T = {start:,} on."
         )
         return Visible(tuple(start <= T for T in x), why)
-    return everywhere
+    return Visible((True,) * len(x))
 
 
 def least_mean(seeds: int) -> float:
@@ -119,16 +94,11 @@ def clip_start(mean: float) -> int:
     return T
 
 
-def measure_of(row: Row) -> str:
-    """Return the error that a `Restarting` tests, which need not be the one that is measured."""
-    return str(named.parameters(row.forecaster)[1]["measure"])
-
-
 def threshold(row: Row, T: int, deviation: float = 0.0) -> float:
     """Return the error U(T, C) that ends a sub-block of `Restarting`."""
     printed = row.constants == "paper"
     return certificate(
-        measure_of(row),
+        named.parameters(row.forecaster)[1]["measure"],  # tested; another may be measured
         T,
         deviation=deviation,
         delta=restart_delta(DELTA, T) if printed else DELTA,
@@ -146,11 +116,6 @@ def first_block(row: Row, T: int) -> float:
     ratio = threshold(row, FIRST_HORIZON, 8.0) / threshold(row, FIRST_HORIZON)
     parts = math.sqrt(math.ceil(ratio**2)) if row.error == "Cal1" else math.ceil(ratio)
     return parts * threshold(row, T) + threshold(row, T, 8.0)
-
-
-def learns_by_msmwc(row: Row) -> bool:
-    """Whether the base forecaster is `Interval`, whose experts learn by MsMwC."""
-    return row.kind != "epoch" and "pseudo" not in row.forecaster
 
 
 def cap_end(row: Row) -> int:

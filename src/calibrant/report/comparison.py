@@ -26,7 +26,7 @@ from calibrant.tables import replacing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: More lines than this cannot be told apart in one figure, nor more panels taken in.
+#: More lines in a figure, or more panels, would be too many to read.
 MOST_LINES, MOST_PANELS = 6, 6
 #: Measures that a forecaster improves also by saying more.
 SHARPNESS_TOO = ("brier", "log_loss")
@@ -45,7 +45,7 @@ def write_report(
     folder : path
         Where `calibrant compare` or `calibrant reproduce` left its results.
     advance : callable, optional
-        Told what is being drawn.
+        Called with what is being drawn.
 
     Examples
     --------
@@ -57,25 +57,11 @@ def write_report(
     ...     write_report(folder).name
     'report.html'
     """
-    results, claims = read_results(folder), read_claims(folder)
-    report = Report(results, claims, Path(folder), advance)
-    return report.write()
+    return SweepReport(read_results(folder), read_claims(folder), Path(folder), advance).write()
 
 
-class Report:
-    """A report while it is being written.
-
-    Parameters
-    ----------
-    results : Results
-        What was measured.
-    claims : sequence of Claim
-        The paper's claims beside it, if they were checked.
-    folder : Path
-        Where figures and page go.
-    advance : callable
-        Told what is being drawn.
-    """
+class SweepReport:
+    """The report of a sweep while it is being written."""
 
     def __init__(
         self,
@@ -93,7 +79,7 @@ class Report:
         self.order = rank(self.means)
         self.names = short_names(self.order)
         self.streams = show_streams(results.streams)
-        # A check of claims runs each forecaster only on the streams of its claims: nobody wins.
+        # A check of claims runs each forecaster on the streams of its claims alone: no winners.
         self.compares = not claims or all(
             len(row) == len(self.order) for row in self.means.values()
         )
@@ -101,11 +87,11 @@ class Report:
         self.page = Page(title, self.lead())
 
     def write(self) -> Path:
-        """Write everything."""
+        """Write page and figures, and return the path of the page."""
         (self.folder / "figures").mkdir(exist_ok=True)
         if self.compares:
             if len(self.order) > 1:
-                self.who_wins_where()
+                self.winners()
             else:
                 self.errors_of_one()
             self.over_rounds()
@@ -125,38 +111,34 @@ class Report:
         sizes = f"{rounds[-1]:,} rounds" if len(rounds) == 1 else f"up to {rounds[-1]:,} rounds"
         over = "those of one seed" if seeds == 1 else f"means over {seeds} seeds"
         numbers = f"Numbers are {over}, after {sizes}."
-        made_of = (
-            "lower is better, and 0 means that everything happened exactly as often as was said. "
-            f"{numbers}"
-        )
+        zero = "lower is better, and 0 means that everything happened exactly as often as was said."
+        meaning = f"is a calibration error: {zero}"
         if self.measure in SHARPNESS_TOO:
             meaning = (
                 "rewards calibration and sharpness together: lower is better, and 0 means that "
-                f"every outcome was foreseen with certainty. {numbers}"
+                "every outcome was foreseen with certainty."
             )
-        else:
-            meaning = f"is a calibration error: {made_of}"
         verdict = [findings.verdicts(self.claims)] if self.claims else []
         if not self.compares:
             return [
                 *verdict,
                 "Look first at the figures: where a line is no steeper than the grey one beside "
                 "it, the claim holds. The table has the fitted exponents and the verdicts.",
-                f"Cal1, Cal2, PCal2 and PKLCal are calibration errors: {made_of}",
+                f"Cal1, Cal2, PCal2 and PKLCal are calibration errors: {zero} {numbers}",
             ]
         several = len({result.task.rounds for result in self.results.measured(self.measure)}) > 1
         then = " Then see whether the lines against the number of rounds stay flat."
         return [
             *findings.headline(self.renamed(self.means), self.error),
             *verdict,
-            f"{self.error[0].upper()}{self.error[1:]} {meaning}",
-            "Look first at who wins where: bright cells are good, and a frame marks the best of "
+            f"{self.error[0].upper()}{self.error[1:]} {meaning} {numbers}",
+            "Look first at who wins where: bright boxes are good, and a frame marks the best of "
             f"each stream.{then if several else ''}"
             if len(self.order) > 1
             else "Look first at its errors, stream by stream.",
         ]
 
-    def who_wins_where(self) -> None:
+    def winners(self) -> None:
         """Show every forecaster on every stream."""
         means, best = self.renamed(self.means), self.names[self.order[0]]
         self.page.section(
@@ -184,7 +166,7 @@ class Report:
             self.by_measure()
 
     def errors_of_one(self) -> None:
-        """Show how a forecaster does that has nobody beside it."""
+        """Show the errors of a forecaster that was run alone."""
         self.page.section("The errors", "One row a stream, one column a measure.")
         measured = [self.results.errors(measure) for measure in self.results.measures]
         (name,) = self.order
@@ -200,21 +182,12 @@ class Report:
     def by_measure(self) -> None:
         """Show how each forecaster does by every measure."""
         measured = {m: self.results.errors(m) for m in self.results.measures}
-        rows: list[list[str | float]] = [
-            [
-                self.names[name],
-                *(
-                    findings.typical(means, name)
-                    if any(name in row for row in means.values())
-                    else float("nan")
-                    for means in measured.values()
-                ),
-            ]
-            for name in self.order
-        ]
         self.page.table(
             ["forecaster", *(ERRORS[measure] for measure in measured)],
-            rows,
+            [
+                [self.names[name], *(findings.typical(m, name) for m in measured.values())]
+                for name in self.order
+            ],
             "By every measure: the geometric mean over streams of the mean error over the "
             "smallest, a hundred times at most. 1 is the best on every stream. Brier score and "
             "log loss also reward sharpness, the others calibration alone.",
@@ -222,17 +195,13 @@ class Report:
 
     def over_rounds(self) -> None:
         """Show how the error grows with the number of rounds."""
-        errors = {
-            self.streams[stream]: self.results.over_rounds(stream, self.measure)
-            for stream in self.results.longest(self.measure)
-        }
+        errors = {}
+        for stream in self.results.longest(self.measure):
+            by_size = self.results.over_rounds(stream, self.measure)
+            if min(map(len, by_size.values())) >= 2:
+                errors[self.streams[stream]] = by_size
         self.growth(
-            "T", "number of rounds",
-            {
-                stream: row
-                for stream, row in errors.items()
-                if min(len(sizes) for sizes in row.values()) >= 2
-            },
+            "T", "number of rounds", errors,
             f"Mean {self.error} on logarithmic axes: a straight line is a power of T, and a flat "
             "one does not grow at all. Bands are one standard deviation over the seeds. The grey "
             "line, where there is one, shows how steep the rate of a uniform grid is; its height "
@@ -259,7 +228,7 @@ class Report:
             title: {self.names[n]: row[n] for n in self.order[:MOST_LINES] if n in row}
             for title, row in errors.items()
         }
-        figures = growth_figures(best, self.measure, axis, self.error)
+        figures = growth_figures(best, self.measure, axis)
         if not figures:
             return
         shown = {title: figures[title] for title in spread_out(list(figures), MOST_PANELS)}
@@ -284,7 +253,8 @@ class Report:
             "Each row is a rate that the paper proves, and the exponent that was fitted to the "
             "measured errors with the claimed power of the logarithm held fixed. A claim passes "
             "when the fitted exponent is at most 0.08 above the claimed one. "
-            + findings.verdicts(self.claims),
+            + findings.verdicts(self.claims)
+            + " (C) is told the deviation; paper has the constants as printed.",
         )
         for axis in ("T", "C", "K"):
             figures = claim_panels(self.claims, axis)
@@ -316,28 +286,37 @@ class Report:
             self.page.text(["Why some do not pass:", *reasons])
 
     def replayed(self) -> None:
-        """Show games of the results, played again."""
+        """Show single tasks of the results, run again."""
+        real = gallery.real_stream(self.results, self.measure)
+        moving = gallery.moving_stream(self.results, self.measure)
+        if real is None or moving is None:
+            return  # all tasks have too many rounds
         self.page.section(
-            "Examples, played again",
-            "Single games, played again from the parameters and seeds in the results.",
+            "Examples, run again",
+            "Single tasks, run again from the parameters and seeds in the results.",
         )
-        for show in (gallery.reliability, gallery.through_time, gallery.restarts, gallery.points):
-            self.advance(f"playing again: {show.__name__.replace('_', ' ')}")
+        for show, stream in (
+            (gallery.reliability, real),
+            (gallery.through_time, moving),
+            (gallery.restarts, moving),
+            (gallery.points, moving),
+        ):
+            self.advance(f"running again: {show.__name__.replace('_', ' ')}")
             try:
-                shown = show(self.results, self.measure)
+                shown = show(self.results, self.measure, stream)
             except (ValueError, OSError) as error:
                 # A file may have moved, or a parameter be gone, since the results were made.
-                self.page.text(f"A game could not be played again: {error}.")
+                self.page.text(f"A task could not be run again: {error}.")
             else:
                 if shown is not None:
                     self.figure(*shown)
 
     def what_was_run(self) -> None:
-        """Say what the numbers are made of."""
+        """Say which tasks the numbers come from."""
         self.page.section(
             "What was run",
             [
-                f"{findings.count(len(self.results.all), 'game')}: "
+                f"{findings.count(len(self.results.all), 'task')}: "
                 f"{findings.count(len(self.results.forecasters), 'forecaster')} on "
                 f"{findings.count(len(self.results.streams), 'stream')}, "
                 f"{show_seeds(self.results.seeds)}.",

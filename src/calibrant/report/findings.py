@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from calibrant.experiments.claims import VERDICTS, Claim, by_reason
+from calibrant.experiments.claims import FAILS, PASSES, VERDICTS, Claim
 from calibrant.experiments.results import HOPELESS, rank, ratios
 from calibrant.report.style import show_number
 
@@ -15,27 +15,17 @@ Means = Mapping[str, Mapping[str, float]]
 
 
 def headline(means: Means, measure: str) -> list[str]:
-    """Say who has the smallest error on most streams, and how it does on the others.
-
-    Examples
-    --------
-    >>> means = {"iid": {"zoom": 10.0, "epoch": 8.0}, "drift": {"zoom": 16.0, "epoch": 4483.0}}
-    >>> for sentence in headline(means, "Cal2"):
-    ...     print(sentence)
-    Over all streams, zoom does best: it has the smallest mean Cal2 on 1 of 2 streams.
-    Where it has not, it is at most 1.25 times the smallest: 10 against 8 of epoch, on iid.
-    Next over all streams is epoch: typically 10 times the smallest.
-    """
+    """Say who has the smallest error on most streams, and how it does on the others."""
     order = rank(means)
     best = order[0]
     if len(order) == 1:
-        return [f"{best} was played alone: the numbers say how it did, and of nobody else."]
+        return [f"{best} was run alone: the numbers say how it did, and compare it with none."]
     decided = {stream: row for stream, row in means.items() if np.isfinite(min(row.values()))}
-    played = {stream: row for stream, row in decided.items() if best in row}
-    if not played:
+    its = {stream: row for stream, row in decided.items() if best in row}
+    if not its:
         return [f"Mean {measure} is infinite for all, on every stream: nobody wins."]
-    lost = {stream: row for stream, row in played.items() if row[best] > min(row.values())}
-    won = f"{len(played) - len(lost)} of {count(len(played), 'stream')}"
+    lost = {stream: row for stream, row in its.items() if row[best] > min(row.values())}
+    won = f"{len(its) - len(lost)} of {count(len(its), 'stream')}"
     if not lost:
         sentences = [f"{best} has the smallest mean {measure} on {won}."]
     else:
@@ -56,15 +46,9 @@ def headline(means: Means, measure: str) -> list[str]:
 
 
 def typical(means: Means, name: str) -> float:
-    """Return the geometric mean of a forecaster's errors over the smallest on each stream.
-
-    Examples
-    --------
-    >>> round(typical({"iid": {"a": 4.0, "b": 1.0}, "drift": {"a": 1.0, "b": 2.0}}, "a"), 6)
-    2.0
-    """
+    """Return the geometric mean of a forecaster's errors over the smallest; NaN if it has none."""
     over = [min(ratios(row)[name], HOPELESS) for row in means.values() if name in row]
-    return float(np.exp(np.mean(np.log(over))))
+    return float(np.exp(np.mean(np.log(over)))) if over else float("nan")
 
 
 def _where_lost(best: str, lost: Means) -> str:
@@ -89,11 +73,6 @@ def losses(means: Means, best: str) -> list[list[str | float]]:
     """Return a row for each stream that the best forecaster does not win.
 
     Stream, its error, the smallest, whose it is, and the first over the second.
-
-    Examples
-    --------
-    >>> losses({"iid": {"zoom": 10.0, "epoch": 8.0}}, "zoom")
-    [['iid', 10.0, 8.0, 'epoch', 1.25]]
     """
     rows: list[list[str | float]] = []
     for stream, row in means.items():
@@ -110,18 +89,10 @@ def _winners(row: Mapping[str, float]) -> str:
 
 
 def verdicts(claims: Sequence[Claim]) -> str:
-    """Say how many of the paper's claims the measurements bear out.
-
-    Examples
-    --------
-    >>> verdicts([])
-    ''
-    """
-    if not claims:
-        return ""
+    """Say how many of the paper's claims the measurements bear out."""
     counts = Counter(claim.verdict for claim in claims)
     parts = [f"{counts[verdict]} {_verb(verdict, counts[verdict])}" for verdict in VERDICTS]
-    failed = [f"{c.error} of {c.forecaster} in {c.axis}" for c in claims if c.verdict == "fails"]
+    failed = [name_claim(claim) for claim in claims if claim.verdict == FAILS]
     return (
         f"Of {count(len(claims), 'claim')} of the paper, {parts[0]}, {parts[1]} and {parts[2]} "
         f"at these sizes." + (f" What fails: {'; '.join(failed)}." if failed else "")
@@ -129,27 +100,30 @@ def verdicts(claims: Sequence[Claim]) -> str:
 
 
 def reasons(claims: Sequence[Claim]) -> list[str]:
-    """Say why each claim that does not pass does not; claims with the same reason are one point.
-
-    Examples
-    --------
-    >>> reasons([])
-    []
-    """
+    """Say why claims do not pass, those with one reason together."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for claim in claims:
+        if claim.verdict != PASSES:
+            groups.setdefault((claim.verdict, claim.reason), []).append(name_claim(claim))
     return [
-        f"{'; '.join(f'{c.error} of {c.forecaster}, in {c.axis}' for c in group)}: {reason}"
-        for (_, reason), group in by_reason(claims).items()
+        f"{verdict}: {'; '.join(names)}. {reason}" for (verdict, reason), names in groups.items()
     ]
 
 
-def interval(low: float, high: float) -> str:
-    """Return an interval as words that stay on one line.
+def name_claim(claim: Claim) -> str:
+    """Return which error of which forecaster a claim bounds, and in what."""
+    return f"{claim.error} of {name_forecaster(claim)} in {claim.axis}"
 
-    Examples
-    --------
-    >>> interval(-0.004, 0.251).split()
-    ['0.00', 'to', '0.25']
-    """
+
+def name_forecaster(claim: Claim) -> str:
+    """Return the forecaster of a claim in a few words; (C) is one that is told the deviation."""
+    given = claim.parameters
+    words = [claim.kind, given.get("measure", ""), "(C)" if "deviation" in given else ""]
+    return " ".join(filter(None, words)) + (", paper" if given.get("constants") == "paper" else "")
+
+
+def interval(low: float, high: float) -> str:
+    """Return an interval as text that is not broken over two lines."""
     # Adding 0 turns a -0 that rounding left into 0.
     return f"{round(low, 2) + 0.0:.2f}\u00a0to\u00a0{round(high, 2) + 0.0:.2f}"
 
@@ -161,11 +135,5 @@ def _verb(verdict: str, number: int) -> str:
 
 
 def count(number: int, word: str) -> str:
-    """Return a number of things.
-
-    Examples
-    --------
-    >>> count(1, "stream"), count(1000, "game")
-    ('1 stream', '1,000 games')
-    """
+    """Return a number of things."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

@@ -1,4 +1,4 @@
-"""The games that a report plays again from the results, each as a figure with its words."""
+"""Tasks of a sweep that its report runs again, each as a figure with its words."""
 
 from __future__ import annotations
 
@@ -11,36 +11,24 @@ from calibrant._checks import Floats
 from calibrant._specs import name_of
 from calibrant.experiments import Result, Results
 from calibrant.experiments.results import ERRORS, rank
-from calibrant.experiments.tasks import play_task
+from calibrant.experiments.tasks import run_rounds
 from calibrant.forecasters import Forecaster, Restarting
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.figures import ErrorThroughTime, PointSpread, ReliabilityDiagram
-from calibrant.report.figures.error_through_time import MEASURES_THROUGH_TIME
+from calibrant.report.figures.error_through_time import MEASURES_THROUGH_TIME, restarts_of
 from calibrant.report.naming import short_names, show_stream
 from calibrant.report.style import Drawable
 from calibrant.streams import names as real_streams
 
 #: Streams that show best how a forecaster follows a changing world, the first that is there.
 MOVING = ("piecewise", "drift", "random_walk", "seasonal", "corrupted", "chaser")
-#: A game of more rounds is not played again for a picture.
+#: A task of more rounds is not run again for a figure.
 MOST_ROUNDS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A game played again.
-
-    Attributes
-    ----------
-    result : Result
-        What the results say of it.
-    forecaster : Forecaster
-        Who played it, after the last round.
-    predictions, outcomes : array of float
-        What was said, and what happened.
-    means : array of float or None
-        The probability with which each outcome was drawn, where it is known.
-    """
+    """A task that was run again: the forecaster after the last round, and all rounds."""
 
     result: Result
     forecaster: Forecaster
@@ -49,40 +37,22 @@ class Replay:
     means: Floats | None
 
     def agrees(self, measure: str) -> bool:
-        """Whether the game gave the very number that the results hold."""
+        """Whether the measure is the same number as in the results."""
         card = Scorecard()
         card.extend(self.predictions, self.outcomes)
         return bool(getattr(card, measure) == self.result.values[measure])
 
 
 def replay(result: Result) -> Replay:
-    """Play a game of the results again.
-
-    Examples
-    --------
-    >>> from calibrant.experiments import Task
-    >>> game = replay(Result.of(Task("epoch", "contrarian", 50), {}))
-    >>> len(game.outcomes), game.means is None
-    (50, True)
-    """
+    """Run a task of the results again."""
     task = result.task
     source = task.source()
     forecaster = task.make_forecaster(result.deviation)
-    predictions, outcomes = play_task(forecaster, source, task.rounds)
-    return Replay(result, forecaster, predictions, outcomes, source.means)
+    return Replay(result, forecaster, *run_rounds(forecaster, source, task.rounds), source.means)
 
 
 def moving_stream(results: Results, measure: str) -> str | None:
-    """Return the stream that shows best how a forecaster follows a changing world.
-
-    Examples
-    --------
-    >>> from calibrant.experiments import Task
-    >>> results = Results([Result.of(Task("zoom", stream, 100), {"cal2": 1.0})
-    ...                    for stream in ("iid:mean=0.5", "drift")])
-    >>> moving_stream(results, "cal2")
-    'drift'
-    """
+    """Return the stream that shows best how a forecaster follows a changing world."""
     streams = _short_enough(results, measure)
     for family in MOVING:
         for stream in streams:
@@ -92,16 +62,7 @@ def moving_stream(results: Results, measure: str) -> str | None:
 
 
 def real_stream(results: Results, measure: str) -> str | None:
-    """Return the real stream with the most rounds, or else a moving one.
-
-    Examples
-    --------
-    >>> from calibrant.experiments import Task
-    >>> results = Results([Result.of(Task("zoom", stream, 100), {"cal2": 1.0})
-    ...                    for stream in ("drift", "seattle_rain")])
-    >>> real_stream(results, "cal2")
-    'seattle_rain'
-    """
+    """Return the real stream with the most rounds, or else a moving one."""
     rounds = results.longest(measure)
     real = [stream for stream in _short_enough(results, measure) if stream in real_streams()]
     # Of those with as many rounds, the flights: their rate drifts most.
@@ -111,17 +72,12 @@ def real_stream(results: Results, measure: str) -> str | None:
     )  # fmt: skip
 
 
-def games(results: Results, measure: str, stream: str) -> dict[str, Result]:
-    """Return the longest game of each forecaster on a stream, with the first seed, the best first.
+def _short_enough(results: Results, measure: str) -> list[str]:
+    return [stream for stream, rounds in results.longest(measure).items() if rounds <= MOST_ROUNDS]
 
-    Examples
-    --------
-    >>> from calibrant.experiments import Task
-    >>> results = Results([Result.of(Task("zoom", "drift", T), {"cal2": 1.0})
-    ...                    for T in (100, 1000)])
-    >>> games(results, "cal2", "drift")["zoom"].task.rounds
-    1000
-    """
+
+def examples(results: Results, measure: str, stream: str) -> dict[str, Result]:
+    """Return each forecaster's longest task on a stream, of its first seed; the best first."""
     rounds = results.longest(measure)[stream]
     found: dict[str, Result] = {}
     for result in sorted(results.measured(measure), key=lambda result: result.task.seed):
@@ -130,12 +86,8 @@ def games(results: Results, measure: str, stream: str) -> dict[str, Result]:
     return {name: found[name] for name in results.errors(measure)[stream]}
 
 
-def _short_enough(results: Results, measure: str) -> list[str]:
-    return [stream for stream, rounds in results.longest(measure).items() if rounds <= MOST_ROUNDS]
-
-
 class Shown(NamedTuple):
-    """A figure, the name of its file, and what is said of it to those who see it or cannot."""
+    """A figure, the name of its file, its caption, and its text for readers who cannot see it."""
 
     name: str
     figure: Drawable
@@ -143,54 +95,55 @@ class Shown(NamedTuple):
     alt: str
 
 
-def reliability(results: Results, measure: str) -> Shown | None:
-    """Show what the best three said against what happened, on a real stream."""
-    stream = real_stream(results, measure)
-    if stream is None:
-        return None
-    played = games(results, measure, stream)
+def reliability(results: Results, measure: str, stream: str) -> Shown:
+    """Show what the best three said against what happened."""
     names = short_names(rank(results.errors(measure)))
     tables: dict[str, ReliabilityTable] = {}
-    for name, result in list(played.items())[:3]:
-        game = replay(result)
-        tables |= ReliabilityDiagram.from_predictions(
-            game.predictions, game.outcomes, name=names[name]
-        ).tables
+    for name, result in list(examples(results, measure, stream).items())[:3]:
+        run = replay(result)
+        diagram = ReliabilityDiagram.from_predictions(
+            run.predictions, run.outcomes, name=names[name]
+        )
+        tables |= diagram.tables
     return Shown(
         "reliability",
         ReliabilityDiagram(tables),
         f"What was said against what happened on {show_stream(stream)}, "
-        f"{len(game.outcomes):,} rounds. Calibrated forecasts lie on the diagonal; the vertical "
+        f"{len(run.outcomes):,} rounds. Calibrated forecasts lie on the diagonal; the vertical "
         "lines are intervals of 95 %, the strip below counts the rounds, and a faint point stands "
         "for less than 1 round in 200.",
         f"Reliability diagram of {', '.join(tables)} on {show_stream(stream)}.",
     )
 
 
-def through_time(results: Results, measure: str) -> Shown | None:
-    """Show the error of the best four and of Restarting through time, on a moving stream."""
-    stream = moving_stream(results, measure)
-    if stream is None or measure not in MEASURES_THROUGH_TIME:
+def through_time(results: Results, measure: str, stream: str) -> Shown | None:
+    """Show the error of the best four and of Restarting through time."""
+    if measure not in MEASURES_THROUGH_TIME:
         return None
-    played = games(results, measure, stream)
     names = short_names(rank(results.errors(measure)))
-    best = list(played)
-    chosen = best[:4] + [name for name in best[4:] if name_of(name) == "restarting"]
-    replays = {name: replay(played[name]) for name in chosen}
-    same = all(game.agrees(measure) for game in replays.values())
+    found = examples(results, measure, stream)
+    chosen = [
+        name for place, name in enumerate(found) if place < 4 or name_of(name) == "restarting"
+    ]
+    runs = {names[name]: replay(found[name]) for name in chosen}
     figure = ErrorThroughTime.from_several(
-        {names[name]: game.predictions for name, game in replays.items()},
-        {names[name]: game.outcomes for name, game in replays.items()},
+        {name: run.predictions for name, run in runs.items()},
+        {name: run.outcomes for name, run in runs.items()},
         measure=measure,
-        restarts={names[name]: restarts_of(game.forecaster) for name, game in replays.items()},
+        restarts={
+            name: restarts_of(run.forecaster)
+            for name, run in runs.items()
+            if isinstance(run.forecaster, Restarting)
+        },
     )
     if not any(np.isfinite(curve.error).any() for curve in figure.curves.values()):
         return None
+    same = all(run.agrees(measure) for run in runs.values())
     return Shown(
         "error-through-time",
         figure,
         f"{ERRORS[measure]} of all rounds so far on {show_stream(stream)}, seed "
-        f"{played[best[0]].task.seed}. "
+        f"{found[chosen[0]].task.seed}. "
         + (
             "The last values are those of the results, to the last digit."
             if same
@@ -201,18 +154,15 @@ def through_time(results: Results, measure: str) -> Shown | None:
     )
 
 
-def restarts(results: Results, measure: str) -> Shown | None:
-    """Show how Restarting decides, on a moving stream."""
-    stream = moving_stream(results, measure)
-    if stream is None:
-        return None
-    for name, result in games(results, measure, stream).items():
+def restarts(results: Results, measure: str, stream: str) -> Shown | None:
+    """Show how Restarting decides."""
+    for name, result in examples(results, measure, stream).items():
         if name_of(name) == "restarting":
+            # A new forecaster: the figure looks at it between the rounds.
+            forecaster = result.task.make_forecaster(result.deviation)
+            assert isinstance(forecaster, Restarting)
             outcomes = replay(result).outcomes
-            # A fresh one: the figure looks at it between the rounds.
-            fresh = result.task.make_forecaster(result.deviation)
-            assert isinstance(fresh, Restarting)
-            figure = ErrorThroughTime.from_restarting(fresh, outcomes, name=name)
+            figure = ErrorThroughTime.from_restarting(forecaster, outcomes, name=name)
             return Shown(
                 "restarts",
                 figure,
@@ -226,14 +176,13 @@ def restarts(results: Results, measure: str) -> Shown | None:
     return None
 
 
-def points(results: Results, measure: str) -> Shown | None:
-    """Show how Zoom's points spread, on a moving stream."""
-    stream = moving_stream(results, measure)
-    played = {} if stream is None else games(results, measure, stream)
-    if stream is None or "zoom" not in played:
+def points(results: Results, measure: str, stream: str) -> Shown | None:
+    """Show how Zoom's points spread."""
+    found = examples(results, measure, stream)
+    if "zoom" not in found:
         return None
-    game = replay(played["zoom"])
-    figure = PointSpread.from_predictions(game.predictions, means=game.means)
+    run = replay(found["zoom"])
+    figure = PointSpread.from_predictions(run.predictions, means=run.means)
     return Shown(
         "points",
         figure,
@@ -242,10 +191,3 @@ def points(results: Results, measure: str) -> Shown | None:
         "outcomes lead.",
         f"Predictions of zoom through time on {show_stream(stream)}, beside the true mean.",
     )
-
-
-def restarts_of(forecaster: Forecaster) -> list[int]:
-    """Return the rounds in which a forecaster restarted; none for one that never does."""
-    if not isinstance(forecaster, Restarting):
-        return []
-    return [stretch.start for stretch in forecaster.history if stretch.start > 0]

@@ -12,7 +12,7 @@ from calibrant._specs import name_of, parse, write
 
 
 def short_names(specs: Sequence[str]) -> dict[str, str]:
-    """Return what to call each forecaster: its name, and of its parameters what tells two apart.
+    """Return a short name of each forecaster: without the parameters that its namesakes share.
 
     Examples
     --------
@@ -53,14 +53,7 @@ def show_stream(spec: str) -> str:
 
 
 def show_streams(specs: Sequence[str]) -> dict[str, str]:
-    """Return what to call each stream; where two would be called the same, their specs.
-
-    Examples
-    --------
-    >>> show_streams(["drift:share=0.12341", "drift:share=0.12342", "iid:mean=0.5"])
-    {'drift:share=0.12341': 'drift:share=0.12341', 'drift:share=0.12342': 'drift:share=0.12342',
-     'iid:mean=0.5': 'iid, mean=0.5'}
-    """
+    """Return what to call each stream; where two would be called the same, their specs."""
     shown = [show_stream(spec) for spec in specs]
     return {
         spec: words if shown.count(words) == 1 else spec
@@ -69,26 +62,14 @@ def show_streams(specs: Sequence[str]) -> dict[str, str]:
 
 
 def show_seeds(seeds: Sequence[int]) -> str:
-    """Return seeds, which ascend, in words; a run of them by its ends.
-
-    Examples
-    --------
-    >>> show_seeds([0]), show_seeds([3, 7]), show_seeds([0, 1, 2, 3])
-    ('seed 0', 'seeds 3, 7', 'seeds 0 to 3')
-    """
+    """Return seeds, which ascend, in words; a run of them by its ends."""
     if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
         return f"seeds {seeds[0]} to {seeds[-1]}"
     return f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(map(str, seeds))}"
 
 
 def spread_out(items: Sequence[str], many: int) -> list[str]:
-    """Return at most so many items, evenly chosen, the first and the last among them.
-
-    Examples
-    --------
-    >>> spread_out(["a", "b", "c", "d", "e"], 3)
-    ['a', 'c', 'e']
-    """
+    """Return at most so many items, evenly chosen, the first and the last among them."""
     if len(items) <= many:
         return list(items)
     return [items[at] for at in np.linspace(0, len(items) - 1, many).round().astype(int)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.experiments import Claim
+from calibrant.experiments.results import ERRORS
 from calibrant.report.figures import ErrorGrowth, GrowthCurve, Slope
 from calibrant.report.style import Drawable, styled
 
@@ -25,24 +26,16 @@ SLOPES = {
     ("cal1", "K"): Slope("K^(1/2)", 1 / 2),
     ("cal2", "K"): Slope("K", 1.0),
 }
-#: The parameter `measure` that goes without saying, where the error is known.
+#: The value of `measure` that a name leaves out, by the error that is shown.
 OWN_MEASURE = {"Cal1": "l1", "Cal2": "l2", "PCal2": "pseudo_l2", "PKLCal": "pseudo_kl"}
-#: Parameters that tell a forecaster what the claim assumes; every one of them is told.
+#: Parameters that names leave out, since they only say what the claim assumes.
 TOLD = ("deviation", "horizon")
 
 
 def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = True) -> Figure:
     """Draw figures beside each other, each below its title, with the legend they share on top.
 
-    They must have the same series in the same order, since one legend names them all; without
-    a legend, the titles must say what there is to know.
-
-    Examples
-    --------
-    >>> from calibrant.report.figures import ErrorGrowth
-    >>> growth = ErrorGrowth.from_errors({"zoom": {100: [1.0, 3.0], 1000: [4.0, 4.0]}})
-    >>> len(panels({"iid": growth, "drift": growth}).axes)
-    2
+    They must have the same series in the same order, since one legend names them all.
     """
     with styled():
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -71,31 +64,12 @@ def panels(figures: Mapping[str, Drawable], *, columns: int = 2, legend: bool = 
 
 
 def growth_figures(
-    errors: Mapping[str, Mapping[str, Mapping[float, list[float]]]],
-    measure: str,
-    axis: str,
-    name: str,
+    errors: Mapping[str, Mapping[str, Mapping[float, list[float]]]], measure: str, axis: str
 ) -> dict[str, ErrorGrowth]:
-    """Return a figure for each title that has something to draw.
-
-    Parameters
-    ----------
-    errors : mapping
-        ``errors[title][forecaster][size]`` holds the error of each seed.
-    measure, name : str
-        Which error, and what readers call it.
-    axis : {"T", "C", "K"}
-        What the sizes are.
-
-    Examples
-    --------
-    >>> errors = {"iid": {"zoom": {100: [2.0]}}, "drift": {"zoom": {100: [float("inf")]}}}
-    >>> list(growth_figures(errors, "klcal", "T", "KLCal"))
-    ['iid']
-    """
+    """Return a figure of ``errors[title][forecaster][size]`` for each title with any to draw."""
     slopes = [SLOPES[measure, axis]] if (measure, axis) in SLOPES else []
     figures = {
-        title: ErrorGrowth.from_errors(curves, axis=axis, measure=name, slopes=slopes)
+        title: ErrorGrowth.from_errors(curves, axis=axis, measure=ERRORS[measure], slopes=slopes)
         for title, curves in errors.items()
     }
     return {
@@ -106,13 +80,7 @@ def growth_figures(
 
 
 def what_is_missing(figures: Mapping[str, ErrorGrowth]) -> str:
-    """Say what the figures leave out, if they do.
-
-    Examples
-    --------
-    >>> what_is_missing({"iid": ErrorGrowth.from_errors({"k29": {9: [float("inf")], 99: [1.0]}})})
-    ' What is 0 or infinite is not drawn.'
-    """
+    """Say what the figures leave out, if they do."""
     curves = [curve for figure in figures.values() for curve in figure.curves.values()]
     whole = all(curve.drawable.all() for curve in curves)
     return "" if whole else " What is 0 or infinite is not drawn."
@@ -123,16 +91,6 @@ def claim_panels(claims: Sequence[Claim], axis: str) -> dict[str, ErrorGrowth]:
 
     Forecasters with the printed constants are left out where there are others: their errors are
     so much larger that they would hide the rest.
-
-    Examples
-    --------
-    >>> row = Claim(
-    ...     error="Cal2", world="i.i.d. (mean 0.5)", claim="log T", theorem="stationary",
-    ...     forecaster="refined:measure=pseudo_l2,deviation=C", axis="T", claimed_exponent=0.0,
-    ...     log_power=1.0, fitted=0.03, low=-0.02, high=0.06, x=[1e3, 1e4], mean=[3.1, 4.2],
-    ...     spread=[0.5, 0.5], verdict="passes", reason="...")
-    >>> {title: list(figure.curves) for title, figure in claim_panels([row], "T").items()}
-    {'Cal2, i.i.d.': ['refined, pseudo_l2']}
     """
     chosen = [claim for claim in claims if claim.axis == axis]
     chosen = [each for each in chosen if each.parameters.get("constants") != "paper"] or chosen
@@ -144,7 +102,7 @@ def claim_panels(claims: Sequence[Claim], axis: str) -> dict[str, ErrorGrowth]:
 
 
 def claim_name(claim: Claim) -> str:
-    """Return what a line of a claim's figure is called, where the error is known."""
+    """Return the name of a claim's line in a figure whose title names the error."""
     words = [
         "as printed" if value == "paper" else value
         for key, value in claim.parameters.items()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from calibrant.experiments.tasks import Identity, Result, Task, run_task
 
-# Handing a batch over takes about a millisecond; a crash loses what its batches had done.
+# Handing a batch over takes about a millisecond; a crash loses the batches that were running.
 ROUNDS_A_BATCH = 100_000
 # Making a stream and a forecaster takes about as long as so many rounds.
 ROUNDS_A_TASK = 1_000
@@ -27,9 +27,9 @@ class Finished(NamedTuple):
     """What became of a job: its result, or the error that ended it."""
 
     job: Job
-    result: Result | None
-    error: str | None
-    seconds: float
+    result: Result | None = None
+    error: str | None = None
+    seconds: float = 0.0
 
 
 Batch = tuple[Job, ...]
@@ -48,13 +48,14 @@ def run_job(job: Job) -> Finished:
         if found != job.identity:
             raise ValueError(difference(job, found))
         result = run_task(job.task, found)
-    except Exception as error:  # whatever it is, the others go on
-        return failed(job, f"{type(error).__name__}: {error}", time.perf_counter() - started)
-    return Finished(job, result, None, time.perf_counter() - started)
+    except Exception as error:  # of any kind: the other jobs go on
+        reason = f"{type(error).__name__}: {error}"
+        return Finished(job, error=reason, seconds=time.perf_counter() - started)
+    return Finished(job, result, seconds=time.perf_counter() - started)
 
 
 def difference(job: Job, found: Identity) -> str:
-    """Say why this worker cannot give the result that was asked for."""
+    """Say why this worker would give another result than the sweep expects."""
     wanted = job.identity
     if wanted.stream_parameters != found.stream_parameters:
         return f"{job.task.stream} changed while the sweep was running"
@@ -62,11 +63,6 @@ def difference(job: Job, found: Identity) -> str:
         f"the worker has calibrant {found.calibrant} and NumPy {found.numpy}, "
         f"the sweep has {wanted.calibrant} and {wanted.numpy}"
     )
-
-
-def failed(job: Job, error: str, seconds: float = 0.0) -> Finished:
-    """Return a job as ended by an error."""
-    return Finished(job, None, error, seconds)
 
 
 def batches_of(jobs: Sequence[Job], workers: int) -> list[Batch]:

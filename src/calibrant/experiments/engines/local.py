@@ -13,14 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import cast
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import (
-    Batch,
-    Finished,
-    Job,
-    batches_of,
-    failed,
-    run_batch,
-)
+from calibrant.experiments.engines.batches import Batch, Finished, Job, batches_of, run_batch
 
 # A worker that dies is replaced. A job is given up after so many workers died while they had it.
 DEATHS = 3
@@ -34,7 +27,7 @@ SPAWN = get_context("spawn")
 
 
 class LocalEngine:
-    """As many processes as there are cores, or as were asked for; none besides this if it is 1."""
+    """So many worker processes, one a core by default; with one worker, this process itself."""
 
     def __init__(self, workers: int | None = None) -> None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -72,7 +65,8 @@ class LocalEngine:
                             if deaths[job] < DEATHS:
                                 waiting.appendleft((job,))
                             else:
-                                yield [failed(job, f"the process died of it (exit code {code})")]
+                                reason = f"the process died of it (exit code {code})"
+                                yield [Finished(job, error=reason)]
                         continue
                     if not worker.begun:
                         worker.begun, false_starts = True, 0
@@ -101,7 +95,7 @@ class Worker:
         other.close()
 
     def give(self, batch: Batch) -> None:
-        """Hand over a batch; `take` tells if the worker is dead already."""
+        """Hand over a batch; if the worker is dead already, `take` notices."""
         self.batch = batch
         with suppress(OSError):
             self.pipe.send(batch)
@@ -117,7 +111,7 @@ class Worker:
     def stop(self) -> int | None:
         """End the process at once; return its exit code."""
         self.pipe.close()
-        self._process.join(0.05)  # if it died or is idle, it ends by itself, with its own exit code
+        self._process.join(0.05)  # one that is dead or idle ends with its own exit code
         self._process.terminate()
         self._process.join()
         return self._process.exitcode

@@ -1,4 +1,4 @@
-"""A Ray cluster: the one that runs, or one on this machine for the time of the sweep."""
+"""A Ray cluster: a running one, or one on this machine for the time of the sweep."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from calibrant._checks import check_integer
-from calibrant.experiments.engines.batches import (
-    Batch,
-    Finished,
-    Job,
-    batches_of,
-    failed,
-    run_batch,
-)
+from calibrant.experiments.engines.batches import Batch, Finished, Job, batches_of, run_batch
 
 # Ray runs a batch again when its worker or its machine dies, so many times.
 RETRIES = 5
@@ -46,7 +39,7 @@ class RayEngine:
         running: dict[Any, Batch] = {}
         try:
             self.workers = self._asked or max(1, int(ray.cluster_resources().get("CPU", 1)))
-            # If no number was asked for, twice as many as can run: no CPU waits for this process.
+            # By default twice as many as can run, so that no CPU waits for this process.
             most = self._asked or 2 * self.workers
             waiting = deque(batches_of(jobs, self.workers))
             remote = ray.remote(num_cpus=1, max_retries=RETRIES)(run_batch)
@@ -60,10 +53,8 @@ class RayEngine:
                     try:
                         finished: list[Finished] = ray.get(reference)
                     except ray.exceptions.RayError as error:
-                        reason = str(error).splitlines()[0]
-                        finished = [
-                            failed(job, f"the worker died of it ({reason})") for job in batch
-                        ]
+                        reason = f"the worker died of it ({str(error).splitlines()[0]})"
+                        finished = [Finished(job, error=reason) for job in batch]
                     yield finished
         finally:
             for reference in running:
@@ -78,7 +69,7 @@ def connect(ray: ModuleType, workers: int | None) -> None:
     address = os.environ.get("RAY_ADDRESS")
     try:
         if address:
-            check_that_somebody_listens(address)
+            check_reachable(address)
         ray.init(address=address or "auto", **quiet)
     except ConnectionError:
         if address:
@@ -86,8 +77,8 @@ def connect(ray: ModuleType, workers: int | None) -> None:
         ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
 
 
-def check_that_somebody_listens(address: str) -> None:
-    """Raise ConnectionError if nobody does; Ray would find out only after minutes."""
+def check_reachable(address: str) -> None:
+    """Raise ConnectionError if nothing listens there; Ray would notice only after minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdigit():
         try:
@@ -98,7 +89,7 @@ def check_that_somebody_listens(address: str) -> None:
 
 def import_ray() -> ModuleType:
     """Return ray, or say how to install it."""
-    # Without these Ray warns of a default that will change, and reports that it is used.
+    # Against a warning about a default that will change, and against usage reports.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

@@ -122,19 +122,7 @@ class ErrorGrowth:
         measure: str = "Cal2",
         slopes: Sequence[Slope] = (),
     ) -> ErrorGrowth:
-        """Compute the curves from the errors of each forecaster, size by size and seed by seed.
-
-        Parameters
-        ----------
-        errors : mapping
-            ``errors[name][size]`` holds the error of each seed.
-        axis : {"T", "C", "K"}, default "T"
-            What the sizes are.
-        measure : str, default "Cal2"
-            What the errors are called.
-        slopes : sequence of Slope, optional
-            Claimed growths to draw beside them.
-        """
+        """Compute the curves; ``errors[name][size]`` holds the error of each seed."""
         check_choice("axis", axis, tuple(AXES))
         if not errors:
             raise ValueError("errors must name at least one forecaster, got none")

@@ -32,7 +32,7 @@ class TimeCurve:
     Attributes
     ----------
     rounds : array of int
-        Rounds played at each moment.
+        Rounds so far at each moment.
     error : array of float
         The error there.
     restarts : array of int
@@ -166,11 +166,11 @@ class ErrorThroughTime:
         moments: int = 1_000,
         name: str = "Restarting",
     ) -> ErrorThroughTime:
-        """Play a fresh `Restarting` and compute its error since its last restart.
+        """Run a new `Restarting` and compute its error since its last restart.
 
-        The error is the one that it tests, the sum over the epochs of its current stretch;
-        the certificate is what an unchanged world explains. It restarts when the one passes the
-        other. The forecaster given is stepped: it ends as `run` would leave it.
+        The error is the one that it tests, the sum over the epochs of its current stretch; the
+        certificate is what an unchanged world explains. It restarts when the error passes the
+        certificate. The forecaster itself is run.
 
         Examples
         --------
@@ -193,7 +193,7 @@ class ErrorThroughTime:
             forecaster.run(part)
             current = forecaster.history[-1]
             tested[:, at] = current.error, current.threshold
-        starts = [stretch.start for stretch in forecaster.history if stretch.start > 0]
+        starts = restarts_of(forecaster)
         error = {"l1": "cal1", "l2": "cal2"}.get(forecaster.measure, forecaster.measure)
         curve = TimeCurve(stops, tested[0], np.array(starts, dtype=np.intp), tested[1])
         return cls({name: curve}, error)
@@ -250,6 +250,11 @@ class ErrorThroughTime:
         if any(curve.certificate is not None for curve in self.curves.values()):
             return "since the last restart"
         return "of all rounds so far"
+
+
+def restarts_of(forecaster: Restarting) -> list[int]:
+    """Return the rounds in which a forecaster restarted."""
+    return [stretch.start for stretch in forecaster.history if stretch.start > 0]
 
 
 def _lowest(curves: Iterable[TimeCurve]) -> float:
