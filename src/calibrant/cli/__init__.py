@@ -2,15 +2,14 @@
 
 Each command has a file of its own. `run` recalibrates scores, hands a pipe to `recalibrate_pipe`,
 and files or pipes without scores to `forecast`. `arguments` holds what several commands take,
-`console` what they show.
+`console` what all of them do: read rows, show, end cleanly.
 """
 
 from __future__ import annotations
 
 import typer
 
-from calibrant.cli import simulate
-from calibrant.cli.arguments import options
+from calibrant.cli import console, simulate
 from calibrant.cli.compare import compare
 from calibrant.cli.measure import measure
 from calibrant.cli.report import report
@@ -24,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.callback(invoke_without_command=True)(options)
+app.callback(invoke_without_command=True)(console.options)
 for command in (run, measure, compare, report, reproduce):
     app.command()(command)
 app.add_typer(simulate.app, name="simulate")

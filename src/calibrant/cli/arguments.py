@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what they stand for."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from typing import Annotated
 
 import typer
 
-from calibrant import __version__
 from calibrant.forecasters.named import FORECASTERS
-from calibrant.streams.bundled import CATALOGUE, bundled_table
-from calibrant.tables import InputError, Table, read
-from calibrant.tables.writing import kind_to_write
 
 Source = Annotated[
     str,
@@ -34,15 +30,6 @@ ForecasterName = Annotated[str, typer.Option(metavar="SPEC", help=FORECASTER)]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]
 
 
-def options(
-    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
-) -> None:
-    """Probability forecasts that stay calibrated while the world changes."""
-    if version:
-        typer.echo(f"calibrant {__version__}")
-        raise typer.Exit
-
-
 @dataclass(frozen=True)
 class Job:
     """The arguments of ``calibrant run --score``, by the names of their options."""
@@ -59,20 +46,3 @@ class Job:
     column: str = "calibrated"
     out: Path | None = None
     report: Path | None = None
-
-
-def read_source(source: str, out: Path | None = None, column: str = "") -> Table:
-    """Return the rows of a file, of standard input, or of a stream that comes with the package.
-
-    If they are to be written to `out` with a new column, refuse what cannot be: before the work,
-    not after it.
-    """
-    if out is not None:
-        kind_to_write(str(out))
-        if out.exists() and Path(source).exists() and out.samefile(source):
-            raise InputError("is the file that is read; give --out another name", source=str(out))
-    is_bundled = source in CATALOGUE and not Path(source).exists()
-    table = bundled_table(source) if is_bundled else read(source)
-    if out is not None and column in table.columns:
-        raise ValueError(f"{source} has a column {column!r} already; name another with --column")
-    return table

@@ -1,4 +1,4 @@
-"""What the command line shows: messages, tables, progress, and a clean end."""
+"""What every command does: read its rows, show messages, tables and progress, and end cleanly."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,8 +17,13 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from calibrant import __version__
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.style import show_number
+from calibrant.streams.bundled import CATALOGUE, bundled_table
+from calibrant.tables import InputError, read
+from calibrant.tables import Table as Rows
+from calibrant.tables.writing import kind_to_write
 
 #: Results go to standard output; everything said about them goes to standard error.
 out = Console(highlight=False)
@@ -26,6 +33,15 @@ MEANING = "what it is"
 
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    """Probability forecasts that stay calibrated while the world changes."""
+    if version:
+        typer.echo(f"calibrant {__version__}")
+        raise typer.Exit
 
 
 @contextmanager
@@ -45,6 +61,23 @@ def clean_end() -> Iterator[None]:
         what = "not enough memory: " if isinstance(error, MemoryError) else ""
         err.print(f"[bold red]calibrant: error:[/] {what}{escape(str(error))}", soft_wrap=True)
         raise typer.Exit(BAD_INPUT) from None
+
+
+def read_source(source: str, out: Path | None = None, column: str = "") -> Rows:
+    """Return the rows of a file, of standard input, or of a stream that comes with the package.
+
+    If they are to be written to `out` with a new column, refuse what cannot be: before the work,
+    not after it.
+    """
+    if out is not None:
+        kind_to_write(str(out))
+        if out.exists() and Path(source).exists() and out.samefile(source):
+            raise InputError("is the file that is read; give --out another name", source=str(out))
+    is_bundled = source in CATALOGUE and not Path(source).exists()
+    table = bundled_table(source) if is_bundled else read(source)
+    if out is not None and column in table.columns:
+        raise ValueError(f"{source} has a column {column!r} already; name another with --column")
+    return table
 
 
 def note(text: str | None) -> None:

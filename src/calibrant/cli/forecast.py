@@ -9,7 +9,6 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.cli import console
-from calibrant.cli.arguments import read_source
 from calibrant.forecasters import Forecaster
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
@@ -51,7 +50,7 @@ def forecast_file(
 ) -> None:
     """Forecast a whole file, beside the baselines; write the predictions if asked to."""
     with console.busy(f"reading {source}"):
-        rows = read_source(source, out, column)
+        rows = console.read_source(source, out, column)
         outcomes = rows.take("outcome", outcome)
     console.note(outcomes.note)
     names = list(dict.fromkeys([name, *BASELINES]))  # the one asked for first, none twice

@@ -13,7 +13,7 @@ import typer
 from calibrant import measures
 from calibrant._checks import Floats, check_integer
 from calibrant.cli import console
-from calibrant.cli.arguments import OutcomeColumn, Source, read_source
+from calibrant.cli.arguments import OutcomeColumn, Source
 from calibrant.report.style import show_number
 
 #: Sums over the rounds: the function of `calibrant.measures`, a title, what it is.
@@ -57,7 +57,7 @@ def measure(
     with console.clean_end():
         check_integer("--bins", bins, 1)
         with console.busy(f"reading {source}"):
-            rows = read_source(source)
+            rows = console.read_source(source)
             said = rows.take("prediction", prediction)
             happened = rows.take("outcome", outcome)
         console.note(said.note)

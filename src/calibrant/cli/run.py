@@ -22,7 +22,7 @@ from calibrant import Recalibrator
 from calibrant._checks import check_choice, check_seed
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.cli import console
-from calibrant.cli.arguments import FORECASTER, Job, OutcomeColumn, Seed, Source, read_source
+from calibrant.cli.arguments import FORECASTER, Job, OutcomeColumn, Seed, Source
 from calibrant.cli.forecast import answer_lines, forecast_file
 from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters.named import make, parameters
@@ -155,7 +155,7 @@ def recalibrate_file(job: Job) -> None:
         with styled():
             pass  # or learn now, not after the work, that matplotlib is missing
     with console.busy(f"reading {job.source}"):
-        table = read_source(job.source, job.out, job.column)
+        table = console.read_source(job.source, job.out, job.column)
         rows = take_scored(
             table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
             available=job.available, by=job.by, kind=job.kind,
