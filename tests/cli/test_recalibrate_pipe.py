@@ -35,7 +35,7 @@ def test_late_outcomes_come_by_id(calibrant):
         {"id": "a", "s": 0.3},
         {"id": 7, "s": 0.8},
         {"id": 7, "y": 1},
-        {"id": 7, "y": 1},  # told twice, counted once
+        {"id": 7, "y": 1},  # comes twice, counted once
         {"id": "b", "s": 0.3, "y": 0},
         {"id": "a", "y": True},
         {"id": "c", "s": 0.5},
@@ -131,14 +131,14 @@ def test_old_predictions_are_given_up_when_too_many_wait():
         pipe.predict(0.5, name, None)
     assert pipe.recalibrator.pending == 3
     assert list(pipe.said) == ["c", "d", "e"]
-    for name in "bbc":  # the outcome of b, also when told again, is too late but no error
-        pipe.told = (name, 1.0)
+    for name in "bbc":  # the outcome of b, also a second time, is too late but no error
+        pipe.arrived = (name, 1.0)
         pipe.learn()
     assert (pipe.expired, pipe.recalibrator.learned) == (2, 1)
     for name in "fgh":
         pipe.predict(0.5, name, None)
     assert list(pipe.given_up) == ["b", "d", "e"]  # as many as may wait are remembered
     pipe.predict(0.5, "e", None)  # and such a name may come again
-    pipe.told = ("e", 1.0)
+    pipe.arrived = ("e", 1.0)
     pipe.learn()
     assert pipe.recalibrator.learned == 2

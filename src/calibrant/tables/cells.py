@@ -78,6 +78,11 @@ def _has_numbers(series: nw.Series[Any]) -> bool:
     return not series.null_count() and (series.dtype.is_numeric() or series.dtype == nw.Boolean)
 
 
+def _position(row: int) -> tuple[str, int]:
+    """Return what messages call a row of a column that belongs to no table."""
+    return "position", row
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The cells of one column.
@@ -111,7 +116,7 @@ class Cells:
     raw: Raw
     text: bool = True
     source: str | None = None
-    row_name: Callable[[int], tuple[str, int]] = lambda row: ("position", row)
+    row_name: Callable[[int], tuple[str, int]] = _position
 
     def refusal(self, row: int, problem: str) -> InputError:
         """Return the error that refuses one cell."""
