@@ -23,11 +23,16 @@ def test_the_whole_table(calibrant, tmp_path):
     assert verdicts <= {"passes", "fails", "not visible"}
     assert "not visible" in verdicts
     assert result.exit_code == (1 if "fails" in verdicts else 0)
-    for word in ("Table 1, measured", "restarting pseudo_kl", "quick size", "claims: "):
+    for word in (
+        "Table 1, measured",
+        "restarting pseudo_kl",
+        "quick size",
+        "claims of the paper, ",
+    ):
         assert word in result.stdout
     assert page.read_text().count("\n| ") == len(table) + 1
     assert "its growth" in result.stdout
-    # Everything is there: the second time nothing is played.
+    # Everything is there: the second time nothing is run.
     again = calibrant(*arguments)
     assert again.exit_code == result.exit_code
     assert again.stdout == result.stdout
@@ -72,7 +77,8 @@ def test_the_exit_code_is_that_of_the_verdicts(calibrant, tmp_path, monkeypatch)
     result = calibrant("reproduce")
     assert result.exit_code == 1
     assert "fails: Cal2 of epoch in T. Too steep." in result.stdout
-    assert "2 claims: 1 passes, 1 fails, 0 not visible" in result.stdout
+    assert "Of 2 claims of the paper, 1 passes, 1 fails and 0 are not visible" in result.stdout
+    assert "What fails: Cal2 of epoch in T." in result.stdout
 
 
 @pytest.mark.parametrize(
