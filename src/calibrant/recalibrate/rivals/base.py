@@ -135,8 +135,3 @@ class Raw(Rival):
 
     def _learn(self, outcome: float) -> None:
         pass
-
-
-def bin_of(p: float, bins: int) -> int:
-    """Return which of the bins [i/N, (i+1)/N), the last one closed, holds p."""
-    return min(int(p * bins), bins - 1)
