@@ -83,9 +83,9 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     recalibrators_ : list of Recalibrator
         One for the second of two classes; one a class, against the rest, for three or more.
     n_features_in_ : int
-        Number of features, if the estimator tells.
+        Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the estimator tells.
+        Names of the features, if the estimator has them.
 
     Examples
     --------

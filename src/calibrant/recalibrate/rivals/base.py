@@ -1,4 +1,4 @@
-"""The round that every rival shares: check, forecast, learn; and the rival that does nothing."""
+"""The round that every rival shares, and the rival that leaves the scores alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, as_unit_series, check_real, check_same_length
 from calibrant.recalibrate.waiting import RoundsById, Waiting
 
-#: As many as wait in a Recalibrator unless it is told otherwise.
+#: The default of a Recalibrator.
 CAPACITY = 100_000
 
 
