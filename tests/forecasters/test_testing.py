@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from calibrant import Zoom
-from calibrant.forecasters.rivals import RunningMean
+from calibrant.forecasters.rivals import FosterHart, RunningMean
 from calibrant.testing import check_forecaster
 from calibrant.testing.forecasters import CHECKS
+from calibrant.testing.inputs import outcomes_alone
+from calibrant.testing.playing import Subject
 
 
 class PredictsOutside(RunningMean):
@@ -104,13 +106,26 @@ class RemembersEverything(RunningMean):
         return super().from_bytes(blob)
 
 
+class TracesOtherwise(Zoom):
+    def trace(self, outcomes):
+        predictions, distributions = super().trace(outcomes)
+        predictions[600] = np.nextafter(predictions[600], 2)
+        return predictions, distributions
+
+
+class ShowsAnotherArgument(FosterHart):
+    @property
+    def gaps(self):
+        return 7
+
+
 class AnySeed(RunningMean):
     def __init__(self, seed=0):
         super().__init__(seed if isinstance(seed, int) and 0 <= seed < 2**64 else 0)
 
 
 BROKEN = [
-    (PredictsOutside, "check_first_round"),
+    (PredictsOutside, "check_bounds"),
     (ChangesItsMind, "check_purity"),
     (WrongMean, "check_distribution"),
     (RunsOtherwise, "check_run_equals_steps"),
@@ -119,9 +134,11 @@ BROKEN = [
     (ForgetsRounds, "check_saving"),
     (BelievesDamage, "check_damaged_bytes"),
     (AcceptsAnything, "check_bad_outcomes"),
-    (ChangesBeforeItChecks, "check_bad_outcomes"),
-    (OnlyFloats, "check_outcomes_as_people_have_them"),
-    (AnySeed, "check_arguments"),
+    (ChangesBeforeItChecks, "check_bad_batches"),
+    (OnlyFloats, "check_input_as_people_have_it"),
+    (AnySeed, "check_seeding"),
+    (TracesOtherwise, "check_trace"),
+    (ShowsAnotherArgument, "check_arguments"),
 ]
 
 
@@ -136,9 +153,9 @@ def test_a_broken_forecaster_is_found(cls, check):
 def test_unbounded_memory_is_found():
     """Saved bytes that grow with the rounds break saving as well, so the check is called alone."""
     check = next(check for check in CHECKS if check.__name__ == "check_bounded_memory")
-    check(RunningMean)
+    check(Subject(RunningMean, outcomes_alone(), {}))
     with pytest.raises(AssertionError, match="saved bytes grow"):
-        check(RemembersEverything)
+        check(Subject(RemembersEverything, outcomes_alone(), {}))
 
 
 def test_every_check_has_a_forecaster_that_it_finds():

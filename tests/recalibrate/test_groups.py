@@ -239,16 +239,16 @@ def losses(name, groups, size, seed):
 
 
 @pytest.mark.parametrize("name", ["shared", "opposite"])
-def test_what_is_proved_of_a_groups_words(name):
-    """The last word is little above the whole's, and not far above the group's own."""
+def test_what_is_proved_of_a_groups_means(name):
+    """The loss of the last mean is little above the whole's, and not far above the group's own."""
     scores, outcomes, by, _ = grouped_case(name, 3, 700, seed=1)
     recalibrator = Recalibrator(seed=1)
-    words = np.empty((len(scores), 3))  # of the whole, the group's own mixture and the last one
+    means = np.empty((len(scores), 3))  # of the whole, the group's own mixture and the last one
     for t, (score, outcome, group) in enumerate(zip(scores, outcomes, by.tolist(), strict=True)):
         recalibrator.predict(score, by=group)
-        words[t] = [begun.word for begun in recalibrator._waiting.unnamed.rounds]
+        means[t] = [begun.mean for begun in recalibrator._waiting.unnamed.rounds]
         recalibrator.update(outcome)
-    losses = -np.log(np.where(outcomes[:, None] == 1, words, 1 - words))
+    losses = -np.log(np.where(outcomes[:, None] == 1, means, 1 - means))
     for group in range(3):
         whole, own, last = losses[by == group].sum(axis=0)
         sharing = -2 * 700 * np.log(1 - 1e-4)
@@ -256,7 +256,7 @@ def test_what_is_proved_of_a_groups_words(name):
         assert last <= own - np.log(0.1) - np.log(0.9) + sharing
 
 
-# As above, of the words: at most 2 log(1 / 0.9) = 0.21 nats a group and 0.0002 a round above one
+# As above, of the means: at most 2 log(1 / 0.9) = 0.21 nats a group and 0.0002 a round above one
 # recalibrator for all. Rounding costs some more while a grid is coarse: where gaps are w in the
 # angle theta, theta^2 / 2 to first order, so w^2 / 24 a round in the mean, 0.0016 for w = 0.2. The
 # rest of a nat is for wider gaps in the first rounds.
@@ -295,6 +295,6 @@ def test_a_group_that_no_one_saw_starts_from_the_whole():
     recalibrator = Recalibrator(seed=2)
     recalibrator.run(scores, outcomes, by=by)
     for score in (0.1, 0.5, 0.9):
-        word = recalibrator._look(score)[1]
+        mean = recalibrator._look(score)[1]
         # Its pair listens to the whole with 0.9 and to the score with 0.1, then its grid rounds.
-        assert abs(recalibrator.expected(score, by="new") - word) <= 0.1 * abs(score - word) + 0.05
+        assert abs(recalibrator.expected(score, by="new") - mean) <= 0.1 * abs(score - mean) + 0.05

@@ -147,8 +147,8 @@ def test_the_mixture_follows_the_best_expert_of_any_stretch(name):
     likelihoods = np.empty((12_000, 25))  # of the mixture, then of each expert
     for t in range(12_000):
         begun = recalibrator._begin(scores[t])
-        words = np.array([begun.word, *begun.experts])
-        likelihoods[t] = words if outcomes[t] else 1 - words
+        means = np.array([begun.mean, *begun.experts])
+        likelihoods[t] = means if outcomes[t] else 1 - means
         recalibrator._finish(begun, outcomes[t])
     losses = -np.log(likelihoods)
     for start, end in [(0, 12_000), (4900, 5100), (5000, 5200), (5000, 10_000), (11_000, 12_000)]:

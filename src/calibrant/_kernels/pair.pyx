@@ -1,16 +1,16 @@
-"""Two words on the same round, mixed by how likely each made the outcomes so far.
+"""Two forecasts of the same round, mixed by how likely each made the outcomes so far.
 
-The weight of a word is multiplied by its likelihood of the outcome, and then a little is shared.
-The log loss of the mixture is therefore at most that of the first word plus -log of the weight the
-first one starts with, at most that of the second plus -log of the rest, and SHARE / (1 - SHARE) a
-round.
+Each round, a forecast's weight is multiplied by its likelihood of the outcome, and then the share
+SHARE of all weight is spread evenly. So the log loss of the mixture is at most that of the first
+forecast plus -log w, and at most that of the second plus -log(1 - w), where w is the first one's
+weight at the start; and in both cases SHARE / (1 - SHARE) a round.
 """
 
 from libc.math cimport pow
 
 import numpy as np
 
-cdef double SHARE = 1e-4    # of the weight is spread evenly each round
+cdef double SHARE = 1e-4    # share of the weight that is spread evenly each round
 
 
 cdef inline double likelihood(double p, double y) noexcept nogil:
@@ -18,7 +18,7 @@ cdef inline double likelihood(double p, double y) noexcept nogil:
 
 
 cdef class PairKernel:
-    """The weight of the first of two words, and what it makes of them."""
+    """The weight of the first of two forecasts."""
 
     cdef readonly double weight
 
@@ -33,21 +33,21 @@ cdef class PairKernel:
         cdef double b = (1.0 - self.weight) * likelihood(second, y)
         self.weight = (1.0 - SHARE) * (a / (a + b)) + 0.5 * SHARE
 
-    def word(self, double first, double second):
-        """Return the mixture of two words inside (0, 1)."""
+    def mix(self, double first, double second):
+        """Return the mixture of two forecasts inside (0, 1)."""
         return self.mixed(first, second)
 
     def learn(self, double first, double second, double y):
-        """Weigh the two by what they said and the outcome in [0, 1]."""
+        """Weigh the two forecasts by an outcome in [0, 1]."""
         self.weigh(first, second, y)
 
     def run(self, const double[::1] first, const double[::1] second, const double[::1] outcomes):
-        """Return the words of many rounds, each learned after it; bit for bit the steps."""
-        words = np.empty(len(outcomes))
-        cdef double[::1] word = words
+        """Return the mixtures of many rounds, each learned after it; bit for bit the steps."""
+        mixtures = np.empty(len(outcomes))
+        cdef double[::1] into = mixtures
         cdef Py_ssize_t i
         with nogil:
-            for i in range(word.shape[0]):
-                word[i] = self.mixed(first[i], second[i])
+            for i in range(into.shape[0]):
+                into[i] = self.mixed(first[i], second[i])
                 self.weigh(first[i], second[i], outcomes[i])
-        return words
+        return mixtures

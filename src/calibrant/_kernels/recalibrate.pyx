@@ -71,8 +71,8 @@ cdef class RecalibrateKernel:
     cdef bint _open               # does a prediction without an id wait for its outcome?
     cdef bint _running            # is a thread inside `run`, with the GIL released?
     cdef Begun current            # that prediction
-    cdef View view                # what the experts last said: mostly, its outcome comes next
-    cdef int64_t view_age         # how many outcomes were learned before that; -1 if out of date
+    cdef View view                # what the experts said last; mostly, its outcome comes next
+    cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date
 
     def __cinit__(self, *args, **kwargs):
         sharp_start(&self.sharp)
@@ -105,12 +105,12 @@ cdef class RecalibrateKernel:
         return sharp_within(1.0 / (1.0 + exp(-score)))
 
     cdef double look(self, double s) noexcept nogil:
-        """Return the mixture's word on s, and keep what each expert said."""
+        """Return the mixture's mean for s, and keep what each expert said."""
         self.view_age = self._learned
         return sharp_view(&self.sharp, s, &self.view)
 
     cdef Begun begin_mean(self, double score) noexcept nogil:
-        """Open the next round with the mixture's word as its prediction."""
+        """Open the next round with the mixture's mean as its prediction."""
         cdef Begun r
         r.number, r.s = self._rounds, self.probability_of(score)
         r.z = r.m = self.look(r.s)
@@ -227,7 +227,7 @@ cdef class RecalibrateKernel:
         self._open = False
 
     def _begin(self, score, bint placed=True):
-        """Predict for a caller that keeps the round; off the grid, the prediction is the word."""
+        """Predict for a caller that keeps the round; off the grid, the mixture's mean."""
         self.enter()
         cdef double value = self.as_score(score)
         return as_round(self.begin(value) if placed else self.begin_mean(value))
@@ -242,7 +242,7 @@ cdef class RecalibrateKernel:
             raise MemoryError
 
     def _look(self, score):
-        """Return a score as a probability and the mixture's word on it; changes nothing."""
+        """Return a score as a probability and the mixture's mean for it; changes nothing."""
         self.enter()
         cdef double s = self.probability_of(self.as_score(score))
         return s, self.look(s)
@@ -284,7 +284,7 @@ cdef class RecalibrateKernel:
     def _run_means(self, scores, outcomes, placed=None):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
-        Returns the predictions, the mixture's word for rounds off the grid, and the scores as
+        Returns the predictions, the mixture's means for rounds off the grid, and the scores as
         probabilities. Bit for bit what the steps give.
         """
         self.enter()

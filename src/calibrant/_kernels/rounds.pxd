@@ -5,11 +5,11 @@ from libc.stdint cimport int64_t
 from calibrant._kernels.sharp cimport EXPERTS
 
 
-# All but the number are doubles, saved as one stretch of ROUND_SIZE.
+# All but the number are doubles, saved as one block of ROUND_SIZE.
 cdef struct Begun:
     int64_t number        # how many predictions came before
     double s              # the score as a probability
-    double m              # the mixture's word on it
+    double m              # the mixture's mean for it
     double z              # the prediction
     double[EXPERTS] said  # what each expert said
 

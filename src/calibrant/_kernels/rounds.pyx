@@ -15,7 +15,7 @@ ROUND = ROUND_SIZE
 @cython.final
 @cython.freelist(64)
 cdef class Round:
-    """A round whose outcome is still to come, as whoever keeps it sees it."""
+    """A round whose outcome is still to come, to be kept and read in Python."""
 
     @property
     def number(self):
@@ -28,8 +28,8 @@ cdef class Round:
         return self.begun.s
 
     @property
-    def word(self):
-        """What the mixture made of the score."""
+    def mean(self):
+        """The mixture's mean for the score."""
         return self.begun.m
 
     @property

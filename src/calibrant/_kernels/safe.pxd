@@ -1,10 +1,10 @@
 from calibrant._kernels.grid cimport Grid
 
-# Where a round is played: on one of two ends. A point by itself has `lo == hi`.
+# Where a round is played: at one of two neighbouring points, or at one point if `lo == hi`.
 cdef struct Place:
     double lo
     double hi
-    double share          # probability of the lower end
+    double share          # probability of the lower point
 
 
 cdef int safe_start(Grid *s) noexcept nogil

@@ -1,22 +1,22 @@
 """Safe: a mean m is rounded to a zooming grid, and moved only off points known to be biased.
 
-Symbols as in Zoom: theta, z, v, n, S, g; but e = S^2 / (n v + 1) - k is by how much the bias costs
-more than chance explains, with k = 2 + 1.5 log(n v + 1). A point is *neutral* while e <= 0: its
-bias is within sqrt(k) standard errors, more of them for a point that was looked at often. Otherwise
+Symbols as in Zoom: theta, z, v, n, S, g; but e = S^2 / (n v + 1) - k is how much the bias
+exceeds what chance explains, with k = 2 + 1.5 log(n v + 1). A point is *neutral* while e <= 0: its
+bias is within sqrt(k) standard errors, a bound that grows with the visits. Otherwise
 it *under-predicts* (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as under-predicting, 1
 as over-predicting, and neither is ever predicted.
 
-With D = (n + 1) v + 1, a round that is to predict a mean m goes
+With D = (n + 1) v + 1, a round with mean m is played
 
-1. where both ends of m's gap are neutral, to the end with the smaller charge d^2 + v S d / (2 D),
+1. if both ends of m's gap are neutral, at the end with the smaller charge d^2 + v S d / (2 D),
    where d = z - m: the squared distance, plus a quarter of what the visit is expected to add to v
    S^2 / D if m is right. So nearby ends are preferred, and among them the one whose bias the visit
    repays;
-2. otherwise to the admissible place nearest to m: a neutral point, or neighbours of which the left
+2. otherwise at the admissible place nearest to m: a neutral point, or neighbours of which the left
    under-predicts and the right over-predicts, mixed each with the other's slope e |S| / D.
 
-Every outcome counts for the gap that its m lies in, wherever it was played, and a gap with enough
-of them is cut. So where points went bad, fresh ones follow, and no hole stays around m.
+Every outcome counts for the gap that holds m, wherever the round was played, and a gap with enough
+of them is cut: where points have become biased, new ones appear near m.
 
 **An admissible place always exists.** If no point is neutral, each under- or over-predicts. The
 first, 0, under-predicts and the last, 1, over-predicts, so somewhere a point that under-predicts
@@ -30,7 +30,7 @@ mixed rounds take the potential Phi, half the sum of e^2 over the points that ar
 k grows with n can only lower it. With c = e + k, a visit changes c by exactly (2 S d + d^2 - c v) /
 D, now with d = z - y. With a, b the slopes of the left and the right end, the left is drawn with
 probability b / (a + b), and the first term moves Phi, to first order, by 2 a b / (a + b) (z_right -
-z_left) in the mean, the same for every outcome: no opponent who does not see the draw can choose
+z_left) in the mean, the same for every outcome: no opponent that does not see the draw can choose
 it. The other two terms lower Phi where d^2 < c v, as they do for every z in [1/3, 2/3], since there
 d^2 <= 4/9 <= 2 v and c > 2. Slopes that start from zero at the threshold matter: with slopes |S| /
 D an opponent loads a neutral point for nothing and lets mixing pass the load on.
@@ -41,14 +41,14 @@ from libc.math cimport log
 from calibrant._kernels.grid cimport Grid, grid_cut, grid_find, grid_reserve, grid_start
 
 cdef Py_ssize_t GAPS = 32   # at the start, of equal width in theta
-cdef double NEUTRAL = 2.0   # the cost at which a point without visits would stop being neutral
-cdef double LENIENT = 1.5   # and by how much that grows with the log of its visits
+cdef double NEUTRAL = 2.0   # k of a point without visits
+cdef double LENIENT = 1.5   # growth of k with log(n v + 1)
 cdef double REPAY = 0.5     # weight of a point's bias against the squared distance
-cdef double CUT = 1 / 64.0  # a gap is cut once g (its width)^2 passes (this, times all gaps)^2
+cdef double CUT = 1 / 64.0  # a gap is cut once g width^2 > (CUT * number of gaps)^2
 
 
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil:
-    """Compute by how much more the bias of point i costs than chance explains."""
+    """Compute e of point i: how much its bias exceeds what chance explains."""
     cdef double noise = s.n[i] * s.v[i] + 1.0
     s.e[i] = s.S[i] * s.S[i] / noise - NEUTRAL - LENIENT * log(noise)
 
@@ -109,7 +109,7 @@ cdef Place safe_place(const Grid *s, double m) noexcept nogil:
         return point(s, i if charge(s, i, m) <= charge(s, j, m) else j)
     if left < 0 and right > 0:
         return mixed(s, i)
-    # Outwards, the nearer side first. A place always exists, so neither side runs out unseen.
+    # Search outwards, the nearer side first, until the place that always exists.
     while True:
         if i > 0 and (j == last or m - s.z[i] <= s.z[j] - m):
             left = leaning(s, i)
@@ -128,7 +128,7 @@ cdef Place safe_place(const Grid *s, double m) noexcept nogil:
 
 
 cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
-    """Charge the outcome to z, which was predicted for m, and cut m's gap if it has earned it.
+    """Count the outcome for z, which was predicted for m, and cut m's gap if it is due.
 
     Returns 0, or -1 when there was no memory and nothing changed.
     """

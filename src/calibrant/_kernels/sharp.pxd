@@ -12,7 +12,7 @@ cdef enum:
 # Everything the mixture has learned.
 cdef struct SharpState:
     double[EXPERTS] w               # weights, summing to 1
-    double lag                      # how many predictions late the last outcomes came, in the mean
+    double lag                      # how many predictions late the last outcomes came, on average
     double[2 * PLATTS] platt        # (a, b) of each
     double[3 * PLATTS] platt_A      # upper triangle of its matrix, row by row
     double[OFFSETS] offset

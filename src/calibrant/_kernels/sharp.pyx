@@ -20,9 +20,10 @@ that of expert i there plus -log(SHARE w0_i), and a further such term for each c
 expert (Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round on, it is
 -log(w0_i) instead.
 
-Where the last hundred outcomes came `lag` predictions late in the mean, a likelihood counts only
-1 / (1 + lag / LAG): what late outcomes say of the experts may no longer hold, and all those between
-say much the same. All outcomes count alike, however late each was, as lateness may depend on them.
+If the last hundred outcomes came `lag` predictions late on average, a likelihood is raised to the
+power 1 / (1 + lag / LAG): what late outcomes say about the experts may no longer hold, and many late
+outcomes repeat one another. The power is the same for all outcomes, early or late, because how late
+an outcome comes may depend on the outcome itself.
 """
 
 from libc.math cimport exp, log, log1p
@@ -31,7 +32,7 @@ from libc.string cimport memset
 from calibrant._kernels.tally cimport bin_of
 
 cdef double LEAST = 1e-4            # no expert says less than this, or more than 1 - LEAST
-cdef double SHARE = 5e-5            # of the weight goes back to the prior each round
+cdef double SHARE = 5e-5            # share of the weight that returns to the prior each round
 cdef double LAG = 32.0              # outcomes this late count half
 cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double START = 10.0            # A at the start
@@ -49,8 +50,8 @@ BIN_FORGETS[:] = [0.0, 1e-3, 1e-2]
 cdef Py_ssize_t[GRIDS] BINS
 BINS[:] = [10, 30, 100]
 
-# Prior weights of the shapes, in sixteenths, each spread evenly over its experts: most scores are
-# nearly right or wrong in a simple way.
+# Prior weight of each shape in sixteenths, split evenly over its experts. The simple shapes get
+# most: most scores are nearly right, or wrong in a simple way.
 cdef double[EXPERTS] PRIORS
 PRIORS[:] = [
     weight / 16 / count
@@ -91,7 +92,7 @@ cdef void sharp_start(SharpState *s) noexcept nogil:
 
 
 cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil:
-    """Ask every expert about the score s, inside [LEAST, 1 - LEAST]; return the mixture's word."""
+    """Ask every expert about the score s, inside [LEAST, 1 - LEAST]; return the mixture's mean."""
     cdef Py_ssize_t i, j, k, before = 0, at = 1
     cdef double u = log(s), v = -log1p(-s), m = 0.0, base
     view.s, view.u, view.v = s, u, v
@@ -179,11 +180,11 @@ cdef inline void beta_step(double *a, double *A, double u, double v, double p, d
 cdef void sharp_learn(
     SharpState *state, const View *view, const double *said, double y, double late
 ) noexcept nogil:
-    """Weigh the experts by what they `said` when it counted, then let each learn the outcome.
+    """Weigh the experts by what they `said` in the round, then let each learn the outcome.
 
-    `view` is what they say of the same score now; it differs if other outcomes came in between.
-    The weights judge an expert by what it said then, its parameters move from where they are now.
-    The outcome came `late` predictions after its own.
+    `view` is what they say for the same score now; it differs if other outcomes came in between.
+    Weights are updated from `said`, parameters from `view`. Between the prediction and its outcome,
+    `late` other predictions were made.
     """
     cdef Py_ssize_t i, j, k, at = 1
     cdef double total = 0.0, keep, x = view.u + view.v

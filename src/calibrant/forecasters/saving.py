@@ -161,7 +161,7 @@ def unpack(blob: bytes | bytearray | memoryview) -> Saved:
 
 
 def _as_json(value: object) -> dict[str, Any] | float:
-    """Return an argument that JSON has no word for: a partition, or a number such as a Fraction."""
+    """Return an argument that JSON has no type for: a partition, or a number such as a Fraction."""
     if isinstance(value, Partition):
         return {"edges": value.edges, "domain": value.domain, "turn": value.turn}
     if isinstance(value, SupportsFloat):

@@ -28,15 +28,15 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     """Recalibrate the probabilities of a river classifier while both of them learn.
 
     ``learn_one(x, y)`` takes the model's probability for x before it learns y, teaches it x and y,
-    and tells a `Recalibrator` that probability and the outcome: what it learns from is always out
-    of sample. ``predict_proba_one`` changes nothing, however often it is asked. What it gives is
+    and gives that probability and the outcome to a `Recalibrator`, which so learns only out of
+    sample. ``predict_proba_one`` changes nothing, however often it is asked. What it gives is
     the very prediction that ``learn_one`` will count if it comes next, draw included, so that the
     exact calibration errors of the predictions shown are those that the recalibrator controls.
 
     Of two labels, one has a recalibrator and the other what it leaves; the one is True, or the
     label that came second. From the third label on, each has its own, one against the rest, and
     their predictions are divided by their sum. Until a second label has come, and where the model
-    itself gives no probabilities yet, its own word is passed on.
+    itself gives no probabilities yet, its own probabilities are passed on.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         return dict(zip(labels, summing_to_one(np.array(drawn)).tolist(), strict=True))
 
     def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
-        """Learn the label of x: the model, and the recalibrator from the model's word before."""
+        """Teach the model x and its label, and the recalibrators what it had predicted."""
         raw = _checked(self.predict_raw_one(x))
         self.model.learn_one(x, y, **kwargs)
         for label in (*raw, y):
             self._meet(label)
         if not raw:
-            return  # the model had no word yet
+            return  # the model gave no probabilities yet
         for label, recalibrator in self._recalibrators.items():
             recalibrator.predict(raw.get(label, 0.0))
             recalibrator.update(y == label)

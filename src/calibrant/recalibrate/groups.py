@@ -1,12 +1,12 @@
 """Named groups: each has a recalibrator of its own, and starts from the one that all share.
 
-A round of a group goes through three hands. The *whole*, the recalibrator of all rounds, says m of
-the score. The group's *own* mixture, on the same score, says o. A pair that trusts m at first
-weighs the two by their log loss; and a recalibrator of the group, its *last* word, takes the result
-as its score and places it on the group's own grid.
+A round of a group has three stages. The *whole*, the recalibrator of all rounds, turns the score
+into a mean m; the group's *own* mixture turns the same score into a mean o; a pair, which trusts m
+at first, mixes m and o by their log loss. The *last* stage is a recalibrator of the group: it takes
+the mixture as its score and places it on the group's own grid.
 
-So a group follows the whole until its own rounds speak against it. What the whole misses by little,
-the last recalibrator corrects; where the group's scores mean something else altogether, the group's
+So a group follows the whole until its own rounds speak against it. Small errors of the whole are
+corrected by the last stage; where the group's scores have another meaning altogether, the group's
 own mixture takes over.
 """
 
@@ -37,13 +37,13 @@ from calibrant.recalibrate.waiting import Pending
 
 #: The number that stands for no group.
 WHOLE = -1
-#: The weight that a new group gives to the word of the whole against its own mixture's, and then to
-#: leaving the word of the two alone. Each costs a group that is like the whole -log 0.9 = 0.1 nats.
+#: The first weight of the whole in a new group's pair, and of the identity in its last stage. Each
+#: costs a group that is like the whole -log 0.9 = 0.1 nats.
 TRUST = 0.9
 
 
 class GroupRound(NamedTuple):
-    """A round of a group, as each of its three hands remembers it."""
+    """A round of a group, as each stage remembers it."""
 
     whole: Round
     own: Round
@@ -51,7 +51,7 @@ class GroupRound(NamedTuple):
 
 
 class Group:
-    """One group: its own mixture, the pair and the last recalibrator."""
+    """One group: its own mixture, the pair and the last stage."""
 
     __slots__ = ("last", "own", "pair")
 
@@ -65,23 +65,23 @@ class Group:
     def begin(self, whole: Round) -> GroupRound:
         """Predict for a round that the whole has begun."""
         own = self.own._begin(whole.probability, placed=False)
-        return GroupRound(whole, own, self.last._begin(self.pair.word(whole.word, own.word)))
+        return GroupRound(whole, own, self.last._begin(self.pair.mix(whole.mean, own.mean)))
 
     def finish(self, begun: GroupRound, outcome: float) -> None:
         """Learn the outcome of a round."""
         self.last._finish(begun.last, outcome)  # the only one that may want memory
         self.own._finish(begun.own, outcome, placed=False)
-        self.pair.learn(begun.whole.word, begun.own.word, outcome)
+        self.pair.learn(begun.whole.mean, begun.own.mean, outcome)
 
-    def run(self, probabilities: Floats, words: Floats, outcomes: Floats) -> Floats:
-        """Play rounds of which the whole has said these words; return the predictions."""
-        off_grid = np.zeros(len(words), dtype=np.uint8)
+    def run(self, probabilities: Floats, means: Floats, outcomes: Floats) -> Floats:
+        """Play rounds in which the whole has these means; return the predictions."""
+        off_grid = np.zeros(len(means), dtype=np.uint8)
         own, _ = self.own._run_means(probabilities, outcomes, off_grid)
-        return self.last.run(self.pair.run(words, own, outcomes), outcomes)
+        return self.last.run(self.pair.run(means, own, outcomes), outcomes)
 
-    def score(self, probability: float, word: float) -> float:
-        """Return what the last recalibrator would get for its score; changes nothing."""
-        return self.pair.word(word, self.own._look(probability)[1])
+    def score(self, probability: float, mean: float) -> float:
+        """Return the score that the last stage would get; changes nothing."""
+        return self.pair.mix(mean, self.own._look(probability)[1])
 
 
 @dataclass(slots=True, eq=False)
@@ -153,7 +153,7 @@ class Groups:
     def look(
         self, whole: RecalibrateKernel, score: SupportsFloat, by: object
     ) -> tuple[RecalibrateKernel, float]:
-        """Return the recalibrator that `begin` asks last, and with which score; changes nothing."""
+        """Return a group's last stage and the score that it would get; changes nothing."""
         group = self.find(by)[1]
         return group.last, group.score(*whole._look(score))
 
@@ -210,7 +210,7 @@ class Groups:
             raise ValueError(f"a saved prediction is ahead of its group {number}")
         whole, own, last = places.swapaxes(0, 1)
         check_rounds(last.reshape(-1), group.last._get_state()["z"])
-        for off_grid in (whole, own):  # what is predicted there is the word
+        for off_grid in (whole, own):  # there, the prediction is the mean
             check_rounds(off_grid.reshape(-1), off_grid[:, 1])
 
 

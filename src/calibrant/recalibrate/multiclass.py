@@ -47,7 +47,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         Seed of the draws, in [0, 2**64 - 1].
     capacity : int, default 100_000
         How many predictions with an id may wait for their labels; also how many finished ids are
-        remembered, so that a label told twice is counted once.
+        remembered, so that a label that comes twice is counted once.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     >>> recalibrator.expected([0.9, 0.05, 0.05]).round(1).tolist()
     [0.6, 0.2, 0.2]
 
-    Labels that come late are told by id:
+    Labels that come late are given by id:
 
     >>> row = recalibrator.predict([0.1, 0.2, 0.7], id="a")
     >>> recalibrator.update(2, id="a")

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
     """Turn the scores of a model into probabilities that stay calibrated.
 
-    A mixture of online recalibrations follows the scores; its word is placed on a grid of points
-    and moved only where the outcomes show a point to be biased. `docs/recalibrate.md` says how, and
-    `docs/groups.md` what becomes of groups.
+    A mixture of online recalibrations gives a mean for the score. The mean is placed on a grid of
+    points, and moved only where the outcomes show a point to be biased. `docs/recalibrate.md` says
+    how, and `docs/groups.md` how groups share what is learned.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
         how many predictions came before.
     capacity : int, default 100_000
         How many predictions with an id may wait for their outcomes; also how many finished ids
-        are remembered, so that an outcome told twice is counted once.
+        are remembered, so that an outcome that comes twice is counted once.
     max_groups : int, default 1000
         How many groups `by` may name. A group takes about 15 kB.
 
@@ -60,7 +60,7 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
     >>> round(recalibrator.expected(0.9), 1)
     0.1
 
-    Outcomes that come late are told by id:
+    Outcomes that come late are given by id:
 
     >>> first, second = recalibrator.predict(0.9, id="a"), recalibrator.predict(0.2, id="b")
     >>> recalibrator.update(1, id="b")

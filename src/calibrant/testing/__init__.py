@@ -1,9 +1,10 @@
 """The contracts as checks that anyone can run on a class of their own.
 
 `check_forecaster` is for what predicts from past outcomes, `check_recalibrator` for what turns
-scores into probabilities; `Inputs`, and the makers of them, say what a recalibrator under test is
-given. `requirements` holds what both share. Each check is a function whose docstring is the clause
-that it checks, so that `forecasters` and `recalibrators` can be read as the contracts themselves.
+scores into probabilities; `Inputs`, and the makers of them, say what a class under test is given.
+Each check is a function whose docstring is the clause that it checks: `shared` holds those of both
+contracts, `forecasters` and `recalibrators` their own. `playing` builds what is tested and plays
+its rounds.
 """
 
 from calibrant.testing.forecasters import check_forecaster as check_forecaster

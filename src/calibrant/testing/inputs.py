@@ -1,4 +1,4 @@
-"""What a recalibrator under test is given: scores, what happened, and what it must refuse."""
+"""What a class under test is given: scores, outcomes, and what it must refuse."""
 
 from __future__ import annotations
 
@@ -13,11 +13,18 @@ from calibrant._checks import Id
 
 Array = npt.NDArray[Any]
 
+NOT_FINITE: tuple[Any, ...] = (float("nan"), float("inf"), -float("inf"))
 NOT_NUMBERS: tuple[Any, ...] = (
     "0.5", b"1", None, 1j, [0.5], [0, 1], object(), np.array([0.5]), np.array([0.5, 0.5]), 10**400,
 )  # fmt: skip
-NOT_FINITE = (float("nan"), float("inf"), -float("inf"))
-KINDS = ("honest", "inverted", "switching", "constant", "ends")
+NOT_PROBABILITIES: tuple[Any, ...] = (*NOT_FINITE, -0.1, 1.1, 2, -1, -1e-300, *NOT_NUMBERS)
+NOT_CLASSES: tuple[Any, ...] = (
+    -1, 0.0, 1.0, True, "0", b"0", None, 1j, [0], np.array([0]), object(),
+)  # fmt: skip
+NOT_IDS: tuple[Any, ...] = (True, 1.5, b"a", ("a",), ["a"], float("nan"), object(), 2**1024)
+NOT_COUNTS: tuple[Any, ...] = (-1, 1.5, "1", None, True)
+NOT_SEEDS: tuple[Any, ...] = (2**64, *NOT_COUNTS)
+NOT_SERIES: tuple[Any, ...] = (0.5, "01", ["0", "1"], None, np.array(1.0), object())
 
 
 @dataclass(frozen=True)
@@ -27,14 +34,15 @@ class Inputs:
     Parameters
     ----------
     make : function of (kind, rounds, random)
-        Returns scores and what happened, one a round, as `run` takes them. `kind` is one of
-        "honest", "inverted", "switching", "constant" and "ends": what the scores are worth.
-        `random` is a NumPy generator.
+        Returns scores and outcomes, one a round, as `run` takes them. `kind` is one of `kinds`,
+        `random` a NumPy generator.
     bad_scores, bad_outcomes : tuple
         What `predict` and `update` must refuse.
     further : mapping of str to function of (round)
         Further arguments, such as ``by``: the value for each round, counted from 0. `predict` gets
         one of them, `run` a list.
+    kinds : tuple of str
+        What the scores are worth. One of them is "switching": in mid-stream they get a new meaning.
 
     Examples
     --------
@@ -45,13 +53,14 @@ class Inputs:
     True
     """
 
-    make: Callable[[str, int, np.random.Generator], tuple[Array, Array]]
+    make: Callable[[str, int, np.random.Generator], tuple[Array, ...]]
     bad_scores: tuple[Any, ...]
     bad_outcomes: tuple[Any, ...]
     further: Mapping[str, Callable[[int], Any]] = field(default_factory=dict)
+    kinds: tuple[str, ...] = ("honest", "inverted", "switching", "constant", "ends")
 
-    def stream(self, kind: str, rounds: int, seed: int) -> tuple[Array, Array]:
-        """Return scores and what happened."""
+    def stream(self, kind: str, rounds: int, seed: int) -> tuple[Array, ...]:
+        """Return scores and outcomes."""
         return self.make(kind, rounds, np.random.default_rng([seed, rounds]))
 
     def more(self, t: int) -> dict[str, Any]:
@@ -64,16 +73,27 @@ class Inputs:
         return {name: [value(t) for t in rounds] for name, value in self.further.items()}
 
 
-def chances(kind: str, scores: Array) -> Array:
-    """Return the probabilities that honest scores of a kind stand for."""
-    late = np.arange(len(scores)) >= len(scores) // 2
-    return {
-        "honest": scores,
-        "inverted": 1 - scores,
-        "switching": np.where(late, 1 - scores, scores),
-        "constant": scores,
-        "ends": np.full(len(scores), 0.3),
-    }[kind]
+def outcomes_alone() -> Inputs:
+    """Return inputs for a forecaster, which gets no scores."""
+
+    def outcomes(kind: str, rounds: int, random: np.random.Generator) -> tuple[Array]:
+        if kind == "fractional":
+            return (random.random(rounds),)
+        t = np.arange(rounds)
+        means = {
+            "steady": np.full(rounds, 0.6),
+            "rare": np.full(rounds, 0.01),
+            "switching": np.where(t < rounds // 2, 0.1, 0.9),
+            "alternating": t % 2,
+        }[kind]
+        return ((random.random(rounds) < means).astype(np.float64),)
+
+    return Inputs(
+        outcomes,
+        bad_scores=(),
+        bad_outcomes=NOT_PROBABILITIES,
+        kinds=("steady", "rare", "switching", "alternating", "fractional"),
+    )
 
 
 def one_number(
@@ -83,7 +103,12 @@ def one_number(
     p = np.full(rounds, 0.7) if kind == "constant" else random.random(rounds)
     if kind == "ends":
         p[::2] = np.round(p[::2])
-    outcomes = random.random(rounds) < chances(kind, p)
+    chances = {
+        "inverted": 1 - p,
+        "switching": np.where(np.arange(rounds) < rounds // 2, p, 1 - p),
+        "ends": np.full(rounds, 0.3),
+    }.get(kind, p)
+    outcomes = random.random(rounds) < chances
     if kind == "inverted":
         return score_of(p), np.where(outcomes, 0.9, 0.2)
     return score_of(p), outcomes.astype(np.float64)
@@ -98,11 +123,8 @@ def probabilities() -> Inputs:
     >>> 1.1 in probabilities().bad_scores
     True
     """
-    outside = (*NOT_FINITE, -0.1, 1.1, 2, -1e-300)
     return Inputs(
-        lambda *given: one_number(lambda p: p, *given),
-        bad_scores=(*outside, *NOT_NUMBERS),
-        bad_outcomes=(*outside, *NOT_NUMBERS),
+        lambda *given: one_number(lambda p: p, *given), NOT_PROBABILITIES, NOT_PROBABILITIES
     )
 
 
@@ -120,10 +142,8 @@ def numbers() -> Inputs:
         inside = np.clip(p, 1e-9, 1 - 1e-9)
         return np.asarray(np.log(inside / (1 - inside)))
 
-    return replace(
-        probabilities(),
-        make=lambda *given: one_number(logits, *given),
-        bad_scores=(*NOT_FINITE, *NOT_NUMBERS),
+    return Inputs(
+        lambda *given: one_number(logits, *given), (*NOT_FINITE, *NOT_NUMBERS), NOT_PROBABILITIES
     )
 
 
@@ -155,23 +175,18 @@ def class_probabilities(classes: int) -> Inputs:
             p[:] = 1 / classes
         elif kind == "ends":
             p[::2] = np.eye(classes)[p[::2].argmax(axis=1)]
-        truth = {
+        chances = {
             "inverted": p[:, ::-1],
             "switching": np.where(np.arange(rounds)[:, None] * 2 < rounds, p, p[:, ::-1]),
             "ends": np.full((rounds, classes), 1 / classes),
         }.get(kind, p)
-        labels = (random.random((rounds, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        labels = (random.random((rounds, 1)) > chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
         return p, labels
 
     row = np.full(classes, 1 / classes)
     others = np.zeros(classes - 1)
-    return Inputs(
-        rows,
-        bad_scores=(
-            row / 2, row[:-1], row[None], [*others, float("nan")], [*others - 1.0, float(classes)],
-            [*others, "1"], [[1.0], *others], 0.5, "01", None, object(),
-        ),
-        bad_outcomes=(
-            classes, -1, 0.0, 1.0, True, "0", b"0", None, 1j, [0], np.array([0]), object(),
-        ),
+    bad_rows = (
+        row / 2, row[:-1], row[None], [*others, float("nan")], [*others - 1.0, float(classes)],
+        [*others, "1"], [[1.0], *others], 0.5, "01", None, object(),
     )  # fmt: skip
+    return Inputs(rows, bad_rows, (classes, *NOT_CLASSES))

@@ -29,6 +29,8 @@ from calibrant.integrations import ROUNDING
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.one_vs_rest import expected_rows, nth_seed, run_rows
 
+#: The place of each row's label among the classes.
+Codes = npt.NDArray[np.intp]
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
 
@@ -81,9 +83,9 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     recalibrators_ : list of Recalibrator
         One for the second of two classes; one a class, against the rest, for three or more.
     n_features_in_ : int
-        Number of features, if the estimator tells.
+        Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the estimator tells.
+        Names of the features, if the estimator has them.
 
     Examples
     --------
@@ -138,21 +140,17 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         params = self._routed("fit", params)
         estimator = self._model()
         if isinstance(estimator, FrozenEstimator):
-            check_is_fitted(estimator)
-            classes = np.asarray(estimator.classes_)
+            classes = _classes_of(estimator)
             codes = _codes(y, classes)
-            recalibrators = self._fresh(estimator, len(classes))
-            run_rows(recalibrators, self._scores(estimator, X, len(classes)), codes)
+            out_of_sample = iter([(estimator, X, codes)])
         else:
             classes, codes = np.unique(y, return_inverse=True)
             estimator = clone(estimator).fit(X, y, **params)
-            recalibrators = self._fresh(estimator, len(classes))
-            for before, stretch in self._stretches(codes, len(classes)):
-                earlier = _fitted(estimator, X, y, params, before)
-                scores = self._scores(earlier, _safe_indexing(X, stretch), len(classes))
-                run_rows(recalibrators, scores, codes[stretch])
-        self._keep(estimator, classes, recalibrators)
-        return self
+            out_of_sample = self._stretches(estimator, X, y, codes, params)
+        recalibrators = self._fresh(estimator, len(classes))
+        for model, rows, happened in out_of_sample:
+            run_rows(recalibrators, self._scores(model, rows, len(classes)), happened)
+        return self._keep(estimator, classes, recalibrators)
 
     @available_if(_can_follow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
@@ -178,51 +176,29 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         params = self._routed("partial_fit", params)
         known = self._classes_of_stream(classes)
         codes = _codes(y, known)
-        if hasattr(self, "estimator_"):
-            estimator, recalibrators = self.estimator_, self.recalibrators_
-        else:
-            estimator, recalibrators = clone(self._model()), None
-        frozen = isinstance(estimator, FrozenEstimator)
-        scores = None
-        if frozen or hasattr(self, "estimator_"):
-            scores = self._scores(estimator, X, len(known))
-        if not frozen and hasattr(estimator, "partial_fit"):
+        is_fitted = hasattr(self, "estimator_")
+        estimator = self.estimator_ if is_fitted else clone(self._model())
+        is_frozen = isinstance(estimator, FrozenEstimator)
+        scores = self._scores(estimator, X, len(known)) if is_fitted or is_frozen else None
+        if not is_frozen and hasattr(estimator, "partial_fit"):
             estimator.partial_fit(X, y, classes=known, **params)
-        recalibrators = recalibrators or self._fresh(estimator, len(known))
+        recalibrators = self.recalibrators_ if is_fitted else self._fresh(estimator, len(known))
         if scores is not None:
             run_rows(recalibrators, scores, codes)
-        self._keep(estimator, known, recalibrators)
-        return self
+        return self._keep(estimator, known, recalibrators)
 
     # -- predicting ---------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the calibrated probability of each class for each row; changes nothing.
+        """Return the calibrated probability of each class for each row of X; changes nothing.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
+        An array of shape (n_samples, n_classes).
         """
         scores = self.raw_scores(X)
         return expected_rows(self.recalibrators_, scores)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class with the highest calibrated probability for each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the class with the highest calibrated probability for each row of X."""
         most = self.predict_proba(X).argmax(axis=1)
         labels: npt.NDArray[Any] = self.classes_[most]
         return labels
@@ -230,15 +206,8 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     def raw_scores(self, X: Any) -> Floats:
         """Return the estimator's own scores, to set beside the calibrated probabilities.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 1), or (n_samples, n_classes) for three classes or more
-            Of two classes, the score of the second.
+        An array of shape (n_samples, n_classes); of two classes, (n_samples, 1) with the score of
+        the second.
         """
         check_is_fitted(self)
         return self._scores(self.estimator_, X, len(self.classes_))
@@ -270,13 +239,25 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         return routed
 
     def _stretches(
-        self, codes: npt.NDArray[np.intp], classes: int
-    ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-        """Yield the rows before a stretch and its own, where the rows before hold all classes."""
+        self, estimator: Any, X: Any, y: Any, codes: Codes, params: dict[str, Any]
+    ) -> Iterator[tuple[Any, Any, Codes]]:
+        """Yield a clone fitted on the rows before a stretch, the rows of the stretch, their codes.
+
+        A stretch is passed over if the rows before it do not hold all classes.
+        """
         pieces = np.array_split(np.arange(len(codes)), check_integer("cv", self.cv, 1) + 1)
-        for before, stretch in zip(np.cumsum([len(p) for p in pieces]), pieces[1:], strict=False):
-            if len(stretch) and len(np.unique(codes[:before])) == classes:
-                yield np.arange(before), stretch
+        for stretch in pieces[1:]:
+            before = np.arange(stretch[0]) if len(stretch) else stretch
+            if len(np.unique(codes[before])) < codes.max() + 1:
+                continue
+            some = {
+                name: _safe_indexing(value, before)
+                if not isinstance(value, str) and hasattr(value, "__len__") and len(value) == len(y)
+                else value
+                for name, value in params.items()
+            }
+            earlier = clone(estimator).fit(_safe_indexing(X, before), y[before], **some)
+            yield earlier, _safe_indexing(X, stretch), codes[stretch]
 
     def _response(self, estimator: Any) -> str:
         asked = check_choice("response_method", self.response_method, RESPONSES)
@@ -328,8 +309,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         if hasattr(self, "classes_"):
             known = self.classes_
         elif isinstance(self._model(), FrozenEstimator):
-            check_is_fitted(self._model())
-            known = np.asarray(self._model().classes_)
+            known = _classes_of(self._model())
         elif classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         else:
@@ -340,7 +320,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
     def _keep(
         self, estimator: Any, classes: npt.NDArray[Any], recalibrators: list[Recalibrator]
-    ) -> None:
+    ) -> Self:
         self.classes_ = classes
         self.estimator_ = estimator
         self.recalibrators_ = recalibrators
@@ -348,11 +328,18 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(estimator, name):
                 setattr(self, name, getattr(estimator, name))
+        return self
 
 
 def _columns(classes: int) -> int:
     """Return how many scores a row has: of two classes, the second's does for both."""
     return 1 if classes == 2 else classes
+
+
+def _classes_of(estimator: Any) -> npt.NDArray[Any]:
+    """Return the labels that a frozen estimator knows."""
+    check_is_fitted(estimator)
+    return np.asarray(estimator.classes_)
 
 
 def _checked(X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
@@ -362,7 +349,7 @@ def _checked(X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
     return X, column_or_1d(y, warn=True)
 
 
-def _codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def _codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
     """Return the place of each label among the classes, or name the first that has none."""
     codes = np.searchsorted(classes, y).clip(0, len(classes) - 1)
     strange = classes[codes] != y
@@ -372,14 +359,3 @@ def _codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> npt.NDArray[np.int
             f"y must hold the classes {classes}, got {y[position]!r} at position {position}"
         )
     return codes
-
-
-def _fitted(estimator: Any, X: Any, y: Any, params: dict[str, Any], rows: Any) -> Any:
-    """Return a clone that is fitted on some of the rows."""
-    some = {
-        name: _safe_indexing(value, rows)
-        if not isinstance(value, str) and hasattr(value, "__len__") and len(value) == len(y)
-        else value
-        for name, value in params.items()
-    }
-    return clone(estimator).fit(_safe_indexing(X, rows), y[rows], **some)

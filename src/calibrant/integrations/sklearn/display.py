@@ -101,20 +101,14 @@ class CalibrationDisplay:
             The rows.
         y : array-like of shape (n_samples,)
             Their labels.
-        n_bins : int, default 15
-            Bins of equal width.
-        level : float, default 0.95
-            Confidence level of the intervals.
         pos_label : int, float, bool or str, default None
             The class to look at; None stands for the second of two.
         name : str, default None
             What the legend says; the estimator's class if not given.
         raw : bool, default True
             For an `OnlineCalibratedClassifier` whose estimator gives probabilities: draw those too.
-        ax : matplotlib Axes, default None
-            Where to draw; on a new figure if not given.
-        **kwargs
-            For the estimator's curve, as in ``Line2D.set``.
+        n_bins, level, ax, **kwargs
+            As in `from_predictions`.
         """
         classes = list(estimator.classes_)
         if pos_label is None and len(classes) == 2:
@@ -187,12 +181,7 @@ class CalibrationDisplay:
     def plot(self, *, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw, on `ax` or on a new figure of pyplot's, and return the display itself.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default None
-            Where to draw; on a new figure if not given.
-        **kwargs
-            For the estimator's curve, as in ``Line2D.set``.
+        `kwargs` are for the estimator's curve, as in ``Line2D.set``.
         """
         if ax is None:
             with styled():  # says what to install where matplotlib is missing

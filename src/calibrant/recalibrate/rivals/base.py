@@ -1,4 +1,4 @@
-"""The round that every rival shares: check, forecast, learn; and the rival that does nothing."""
+"""The round that every rival shares, and the rival that leaves the scores alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, as_unit_series, check_real, check_same_length
 from calibrant.recalibrate.waiting import RoundsById, Waiting
 
-#: As many as wait in a Recalibrator unless it is told otherwise.
+#: The default of a Recalibrator.
 CAPACITY = 100_000
 
 
@@ -135,8 +135,3 @@ class Raw(Rival):
 
     def _learn(self, outcome: float) -> None:
         pass
-
-
-def bin_of(p: float, bins: int) -> int:
-    """Return which of the bins [i/N, (i+1)/N), the last one closed, holds p."""
-    return min(int(p * bins), bins - 1)
