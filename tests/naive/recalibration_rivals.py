@@ -88,10 +88,13 @@ def hops(scores, outcomes, bins, seed):
     )
 
 
-def kuleshov_ermon(scores, outcomes, bins, cells, seed):
+def kuleshov_ermon(scores, outcomes, bins, own_bins, seed):
     places = [bin_of(score, bins) for score in scores]
     return apart(
-        places, outcomes, seeds(seed, bins), lambda past, own: rivals.foster_1999(past, cells, own)
+        places,
+        outcomes,
+        seeds(seed, bins),
+        lambda past, own: rivals.foster_1999(past, own_bins, own),
     )
 
 

@@ -72,7 +72,7 @@ TWINS = {
     "hops": (partial(HOPS, 5, seed=11), partial(naive.hops, bins=5, seed=11)),
     "kuleshov-ermon": (
         partial(KuleshovErmon, 4, partial(Foster1999, 8), seed=11),
-        partial(naive.kuleshov_ermon, bins=4, cells=8, seed=11),
+        partial(naive.kuleshov_ermon, bins=4, own_bins=8, seed=11),
     ),
     "calibeating": (Calibeating, partial(naive.calibeating, bins=20)),
     "isotonic": (
