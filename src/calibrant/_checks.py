@@ -122,7 +122,8 @@ def as_unit_series(values: object, name: str) -> npt.NDArray[np.float64]:
 
 def as_listed(values: object, name: str, wanted: str) -> list[Any]:
     """Return values that have an order as a list; text is one value, and a set has no order."""
-    if isinstance(values, str | bytes | Set | Mapping) or not hasattr(values, "__len__"):
+    has_order = hasattr(values, "__len__") and getattr(values, "shape", None) != ()
+    if isinstance(values, str | bytes | Set | Mapping) or not has_order:
         raise ValueError(f"{name} must be {wanted}, got {describe(values)}")
     # `tolist` gives Python's own values, and None for the missing ones of data frames.
     listed: Any = values.tolist() if hasattr(values, "tolist") else values

@@ -24,9 +24,6 @@ Check = Callable[[int, Integers, Floats], None]
 NUMBER = -1  # the length that stands for a bare number
 
 
-# -- kernels ---------------------------------------------------------------------------------------
-
-
 def save_kernels(prefix: str, kernels: Sequence[RecalibrateKernel]) -> dict[str, Any]:
     """Return the parts of all kernels, one after the other, and how long each was."""
     states = [kernel._get_state() | {"rounds": kernel.rounds} for kernel in kernels]
@@ -67,9 +64,6 @@ def parts_of(values: Any, lengths: Any) -> Iterator[Any]:
         start = end
     if start != len(values):
         raise ValueError(f"{len(values) - start} values belong to no part")
-
-
-# -- predictions that wait -------------------------------------------------------------------------
 
 
 def save_waiting(waiting: Waiting[Pending]) -> dict[str, Any]:

@@ -21,12 +21,13 @@ LEAD = 2.0**-40
 class TopLabel:
     """One recalibrator of the confidence, with a group for each class that was ever on top."""
 
-    __slots__ = ("groups", "kernels", "whole")
+    __slots__ = ("check_pending", "groups", "kernels", "whole")
 
     def __init__(self, classes: int, seed: int) -> None:
         self.whole = RecalibrateKernel("probability", seed)
         self.kernels = [self.whole]
         self.groups = Groups(classes, seed)
+        self.check_pending = self.groups.check_pending  # of saved predictions
 
     def begin(self, p: Floats) -> Pending:
         """Open a round with this row."""
@@ -67,10 +68,6 @@ class TopLabel:
         for name in self.groups.names:
             if not isinstance(name, int) or not 0 <= name < self.groups.most:
                 raise ValueError(f"saved groups must be classes, got {name!r}")
-
-    def check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
-        """Refuse saved predictions that cannot have been made here."""
-        self.groups.check_pending(group, numbers, places)
 
 
 def with_confidence(p: Floats, tops: npt.ArrayLike, confidences: npt.ArrayLike) -> Floats:

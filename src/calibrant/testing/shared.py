@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._checks import describe
 from calibrant.testing.inputs import NOT_SEEDS, NOT_SERIES
-from calibrant.testing.playing import Call, Subject, refusal, require, require_same
+from calibrant.testing.playing import Call, Rounds, Subject, refusal, require, require_same
 
 #: Where streams are cut into pieces: long ones, and a short one after each of its rounds.
 CUTS = (
@@ -198,12 +198,10 @@ def check_input_as_people_have_it(subject: Subject) -> None:
         predictions = subject.make().run(*columns, **subject.inputs.lists(0, 100))
         require_same([predictions, expected], f"{what} give other predictions")
     for scalar in (int,) if has_labels else (float, int, bool, np.float32):
-        player = subject.make()
-        for t in range(50):
-            what = f"outcomes of type {scalar.__name__}"
-            pair = rounds.predict(player, t), expected[t]
-            require_same(pair, f"{what} give other predictions")
-            player.update(scalar(rounds.outcomes[t]))
+        outcomes = np.array([scalar(each) for each in rounds.outcomes], dtype=object)
+        played = Rounds((*frozen[:-1], outcomes), subject.inputs).play(subject.make())
+        what = f"outcomes of type {scalar.__name__}"
+        require_same([played, expected], f"{what} give other predictions")
     empty = subject.make()
     require(len(rounds.run(empty, 0, 0)) == 0, "an empty batch does not give an empty array")
     require(empty.rounds == 0, "an empty batch counts rounds")

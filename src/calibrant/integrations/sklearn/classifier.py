@@ -131,10 +131,6 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             Their labels.
         **params
             For the estimator's ``fit``; those with one value a row are cut as the rows are.
-
-        Returns
-        -------
-        self
         """
         X, y = _checked(X, y)
         params = self._routed("fit", params)
@@ -158,19 +154,13 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, in order of time, later than all before.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        X, y
+            As in ``fit``; the rows are later than all before.
         classes : array-like of shape (n_classes,), default None
             All labels that will ever come: needed by the first call, unless ``fit`` came before
             or the estimator is frozen.
         **params
             For the estimator's ``partial_fit``.
-
-        Returns
-        -------
-        self
         """
         X, y = _checked(X, y)
         params = self._routed("partial_fit", params)

@@ -17,6 +17,12 @@ def clipped(score: float) -> float:
     return min(max(score, INSIDE), 1.0 - INSIDE)
 
 
+def logit(score: float) -> float:
+    """Return the log odds of a score that is moved inside."""
+    p = clipped(score)
+    return math.log(p / (1.0 - p))
+
+
 def sigmoid(x: float) -> float:
     """Return 1 / (1 + exp(-x)) without overflow."""
     if x >= 0.0:
@@ -103,8 +109,7 @@ class OnlinePlatt(NewtonScaling):
         super().__init__([1.0, 0.0], gamma, ridge)
 
     def _features_of(self, score: float) -> list[float]:
-        p = clipped(score)
-        return [math.log(p / (1.0 - p)), 1.0]
+        return [logit(score), 1.0]
 
 
 class OnlineBeta(NewtonScaling):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from typing import Any, Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from calibrant._checks import Floats, check_choice, check_integer
 from calibrant.recalibrate.rivals.base import Rival
-from calibrant.recalibrate.rivals.newton import INSIDE, clipped, sigmoid
+from calibrant.recalibrate.rivals.newton import INSIDE, logit, sigmoid
 
 
 def _scikit_learn() -> Any:
@@ -78,8 +77,7 @@ class WindowedRefit(Rival):
             return float(np.interp(score, *self._knots))
         if self._line is not None:
             slope, intercept = self._line
-            p = clipped(score)
-            return sigmoid(slope * math.log(p / (1.0 - p)) + intercept)
+            return sigmoid(slope * logit(score) + intercept)
         return score
 
     def _learn(self, outcome: float) -> None:
