@@ -20,4 +20,9 @@ class ChaserKernel(AdversaryKernel):
     @property
     def target(self) -> float: ...
 
+class MarchKernel(AdversaryKernel):
+    def __init__(
+        self, level: int, ratio: float, push: float, lead: float, turned: bool
+    ) -> None: ...
+
 def play(forecaster: Kernel, adversary: AdversaryKernel, rounds: int) -> tuple[Floats, Floats]: ...

@@ -11,6 +11,7 @@ from calibrant.streams.adversaries import (
     Contrarian,
     Game,
     Greedy,
+    March,
     play,
 )
 from calibrant.streams.bundled import RealStream, load, names
@@ -34,6 +35,7 @@ __all__ = [
     "Contrarian",
     "Game",
     "Greedy",
+    "March",
     "RealStream",
     "Stream",
     "alternating",

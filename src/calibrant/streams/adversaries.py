@@ -7,6 +7,7 @@ predicted. `play` runs whole games in a compiled loop, bit for bit the same.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from calibrant._checks import Floats, check_choice, check_integer, check_real, check_seed
@@ -115,6 +116,23 @@ class Chaser(kernels.ChaserKernel, Adversary):
         return f"Chaser(step={self.step!r}, start={self.start!r}, seed={self.seed})"
 
 
+class March(kernels.MarchKernel, Adversary):
+    """March over the grid and load fresh points with the bias of old ones."""
+
+    def __init__(
+        self,
+        horizon: int = 100_000,
+        *,
+        ratio: float = 4.0,
+        push: float = 0.5,
+        lead: float = 2.0,
+        turned: bool = False,
+        extra: int = 0,
+    ) -> None:
+        level = max(2, math.ceil(math.log2(horizon) / 3)) + extra
+        super().__init__(level, ratio, push, lead, turned)
+
+
 @dataclass(frozen=True, eq=False)
 class Game:
     """What a game left behind: a prediction and an outcome a round.
@@ -164,4 +182,5 @@ ADVERSARIES: dict[str, type[Adversary]] = {
     "greedy": Greedy,
     "contrarian": Contrarian,
     "chaser": Chaser,
+    "march": March,
 }
