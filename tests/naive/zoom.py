@@ -27,6 +27,11 @@ class Point:
         return (self.visits + 1) * self.variance + 1
 
     @property
+    def weight(self):
+        """The slope |R| / ((n + 1) v + 1) of the cost: each end is drawn with the other's."""
+        return abs(self.imagined_bias) / self.next_spread
+
+    @property
     def cost(self):
         return (self.imagined_bias + (0.5 - self.z)) ** 2 / self.spread
 
@@ -43,8 +48,8 @@ class NaiveZoom:
 
     FORGETTING = 0.25  # of the recent mean, per unit of width
     MARGIN = 1.0  # by how many forgettings of variance a bet must be clear
-    GRANT = 1.0  # what a new point allows bets to cost
-    PATIENCE = 0.5  # standard errors of a gap, per doubling of the number of gaps, before a cut
+    GRANT = 0.5  # what a new point allows bets to cost
+    PATIENCE = 0.4  # of a cut, per square of the doublings that the gaps stand for
 
     def __init__(self, seed=0):
         self.draws = Draws(seed)
@@ -104,7 +109,7 @@ class NaiveZoom:
         return [low, high], [weight, 1 - weight]
 
     def share_of_left(self, left, right):
-        """Weigh each end with the other's slope |R| / ((n + 1) v + 1)."""
+        """Return right.weight / (left.weight + right.weight), over a common denominator."""
         for_left = right.imagined_bias * left.next_spread
         for_right = -left.imagined_bias * right.next_spread
         return for_left / (for_left + for_right)
@@ -112,7 +117,7 @@ class NaiveZoom:
     def threshold(self):
         """Return what g (width)^2 must pass before a gap is cut."""
         doublings = math.log2(len(self.points) - 1)
-        return self.PATIENCE * self.PATIENCE * doublings * doublings
+        return self.PATIENCE * doublings * doublings
 
     def predict(self):
         if self.played is None:

@@ -1,4 +1,4 @@
-"""Zoom, one point an object and one rule a line; written from its description, not its kernel."""
+"""The rule that Zoom had before, with costs as weights: kept for the opponent who defeats it."""
 
 import math
 from dataclasses import dataclass
@@ -21,9 +21,18 @@ class Point:
     def cost(self):
         return self.bias * self.bias / (self.visits * self.variance + 1)
 
+    # What March reads: the bias by whose sign the side is decided, and its weight.
+    @property
+    def imagined_bias(self):
+        return self.bias
 
-class NaiveZoom:
-    """The default forecaster in plain Python; a subclass may change a constant or a choice."""
+    @property
+    def weight(self):
+        return self.cost
+
+
+class NaiveZoomBefore:
+    """The former default forecaster in plain Python."""
 
     FORGETTING = 0.25  # of the recent mean, per unit of width
     MARGIN = 1.0  # by how many forgettings of variance a bet must be clear
@@ -70,15 +79,15 @@ class NaiveZoom:
                 return [low], [1.0], True
             if above > 0 and above * above >= margin * right.variance:
                 return [high], [1.0], True
-        weigh_left, weigh_right = self.weight_against(left), self.weight_against(right)
-        if weigh_left == 0:
+        if left.cost == 0:
             return [low], [1.0], False
-        weight = weigh_right / (weigh_left + weigh_right)
+        weight = right.cost / (left.cost + right.cost)
         return [low, high], [weight, 1 - weight], False
 
-    def weight_against(self, point):
-        """Return how much a point's bias weighs against predicting it."""
-        return point.cost
+    def bet(self):
+        """Return the index of the end that is bet on, or None."""
+        indices, _, is_bet = self.distribution()
+        return indices[0] if is_bet else None
 
     def threshold(self):
         """Return what g (width)^2 must pass before a gap is cut."""

@@ -196,14 +196,14 @@ cdef class ChaserKernel(AdversaryKernel):
 cdef class MarchKernel(AdversaryKernel):
     """March leftwards over the grid, and hand bias from points visited often to fresh ones."""
 
-    def __init__(self, int level, double ratio, double push, double lead, bint turned):
+    def __init__(self, int level, double ratio, double push, double lead):
         self._target = M_PI / 2.0**level
         self._ratio, self._push, self._lead = ratio, push, lead
-        self._turned = self._next_turned = turned
 
     cdef double decide(self, Kernel k) noexcept nogil:
         cdef Gap gap
         cdef bint coarse, fine
+        cdef double lead
         self._next_turned = self._turned
         if not k.look(&gap):
             return 1.0 if expected(k) < 0.5 else 0.0
@@ -221,7 +221,8 @@ cdef class MarchKernel(AdversaryKernel):
         self._next_turned = True
         if gap.last or fine:
             return 0.0  # lift: the lower end hands its bias to the fresh point above it
-        if not coarse and gap.left < self._push * gap.R_hi / (1.0 - gap.z_hi) + self._lead / sqrt(gap.w):
+        lead = self._push * gap.R_hi / (1.0 - gap.z_hi) + self._lead / sqrt(gap.w)
+        if not coarse and gap.left < lead:
             return 1.0 if gap.R_hi > 1.0 else 0.0  # push the upper end's bias to the lower one
         return 1.0 if gap.a_lo < self._ratio * gap.a_hi else 0.0  # hold
 

@@ -28,8 +28,9 @@ from calibrant._kernels.kernel cimport Gap, Kernel, array_of
 from calibrant._kernels.saved import check_names, floats, number
 
 cdef double RATE = 0.25     # m forgets at RATE w a round: it remembers about 4 / w rounds
-cdef double GRANT = 1.0     # gamma: a point inserted allows bets to raise the sum of phi by this
+cdef double GRANT = 0.5     # gamma: a point inserted allows bets to raise the sum of phi by this
 
+cdef double PATIENCE = 0.4  # a gap is cut once g w^2 passes this times (log2 M)^2, M gaps in all
 cdef double SLACK = 1e-6    # between two sums of many rounds, R and S, for their roundings
 
 VERSION = 2                 # of the saved state; the first rule, before Even, saved none
@@ -49,9 +50,9 @@ cdef inline double rise(const Grid *grid, Py_ssize_t k, double y) noexcept nogil
 
 
 cdef inline double patience(Py_ssize_t count) noexcept nogil:
-    """Return the threshold of a cut: gaps grow to (log2 M) / 2 standard errors, M gaps in all."""
+    """Return tau(M), the threshold of a cut, for M + 1 points."""
     cdef double l = log2(<double>(count - 1))
-    return 0.25 * l * l
+    return PATIENCE * l * l
 
 
 cdef int zoom_start(ZoomState *s) noexcept nogil:
@@ -221,7 +222,7 @@ cdef class ZoomKernel(Kernel):
         cdef ZoomState *s = &self.state
         cdef Grid *grid = &s.grid
         cdef Py_ssize_t i
-        if R.shape[0] != len(state["S"]) or (np.abs(R - state["S"]) > 1.0 + SLACK).any():
+        if (np.abs(np.subtract(R, floats(state, "S", size=len(R)))) > 1.0 + SLACK).any():
             raise ValueError("saved R must lie within 1 of S, point by point")
         grid_load(grid, state)
         s.found = False
