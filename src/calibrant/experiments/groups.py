@@ -83,7 +83,7 @@ def expand(specs: Iterable[str], groups: Mapping[str, Sequence[str]]) -> list[st
     --------
     >>> from calibrant.experiments.groups import STREAM_GROUPS, expand
     >>> expand(["chaser", "adversaries"], STREAM_GROUPS)
-    ['chaser', 'greedy:norm=l2', 'contrarian']
+    ['chaser', 'greedy:norm=l2', 'contrarian', 'march:horizon=T']
     """
     members = (each for spec in specs for each in groups.get(spec, (spec,)))
     return list(dict.fromkeys(members))

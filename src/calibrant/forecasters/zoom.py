@@ -98,6 +98,7 @@ class Zoom(Forecaster, ZoomKernel):
         >>> forecaster = Zoom(seed=7)
         >>> error = cal2(forecaster.run(outcomes), outcomes)
         >>> print(f"Cal2 {error:.1f}, at most {forecaster.certificate():.0f} in expectation")
+        Cal2 6.4, at most 46 in expectation
         """
         _, bound = self._theorem()
         visits = self.grid().visits

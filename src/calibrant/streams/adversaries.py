@@ -149,7 +149,7 @@ class March(kernels.MarchKernel, Adversary):
     30
     >>> outcomes = iid(10_000, seed=7).outcomes
     >>> round(cal2(Zoom(seed=7).run(outcomes), outcomes))
-    8
+    2
     """
 
     def __init__(
