@@ -130,7 +130,7 @@ def waves_table(progress):
     )
 
 
-def before_table(progress, horizon=10**5, seeds=range(3)):
+def before_table(progress, horizon=10**4, seeds=range(20)):
     rows, logs = [], []
     for name, make in {**FAMILIES, **EXTREMES}.items():
         progress(f"attack: the rule before on {name}")

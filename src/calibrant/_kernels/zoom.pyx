@@ -29,7 +29,6 @@ from calibrant._kernels.saved import check_names, floats, number
 
 cdef double RATE = 0.25     # m forgets at RATE w a round: it remembers about 4 / w rounds
 cdef double GRANT = 0.5     # gamma: a point inserted allows bets to raise the sum of phi by this
-
 cdef double PATIENCE = 0.4  # a gap is cut once g w^2 passes this times (log2 M)^2, M gaps in all
 cdef double SLACK = 1e-6    # between two sums of many rounds, R and S, for their roundings
 
@@ -112,8 +111,8 @@ cdef Py_ssize_t zoom_place(ZoomState *s, double *points, double *weights) noexce
             if s.bet:
                 points[0] = points[1]
                 return 1
-    # Each end with the other's slope |R| / D: the expected sum of all phi is then the same for the outcomes
-    # 0 and 1 (Lemma 1), and rises little because the ends are close (Lemma 3).
+    # Each end with the other's slope |R| / D: the expected sum of all phi is then the same for the
+    # outcomes 0 and 1, and rises little because the ends are close (Lemma 3).
     if grid.e[lo] == 0.0:
         return 1
     a, b = grid.e[hi] * spread(grid, lo), -grid.e[lo] * spread(grid, hi)
