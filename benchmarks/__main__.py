@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))  # the plain-Python Zoom is the t
 from rich.console import Console  # noqa: E402
 
 from benchmarks import (  # noqa: E402
+    attack,
     certificates,
     choices,
     compare,
@@ -34,6 +35,7 @@ from benchmarks import (  # noqa: E402
 PARTS = {
     "speed": speed,
     "error": error,
+    "attack": attack,
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,

@@ -11,6 +11,7 @@ from benchmarks.error import FAMILIES, show
 from benchmarks.tables import table
 from calibrant.measures import cal2
 from naive.zoom import NaiveZoom
+from naive.zoom_before import NaiveZoomBefore
 
 TITLE = "Zoom's choices"
 IN_README = ()
@@ -25,19 +26,31 @@ class FixedCuts(NaiveZoom):
         return 4.0
 
 
+class CostsAsWeights(NaiveZoom):
+    """Each end with the other's R^2 / N, as in the rule before: no theorem holds."""
+
+    def share_of_left(self, left, right):
+        left, right = left.imagined_bias**2 / left.spread, right.imagined_bias**2 / right.spread
+        return right / (left + right)
+
+
 class ExponentialWeights(NaiveZoom):
     """Weigh a bias by an exponential potential."""
 
-    def weight_against(self, point):
-        spread = point.visits * point.variance + 1
-        linear = 0.001 * abs(point.bias) / math.sqrt(spread)
-        return math.exp(min(point.bias**2 / (3 * spread), 600)) - 1 + linear
+    def share_of_left(self, left, right):
+        left, right = self.potential(left), self.potential(right)
+        return right / (left + right)
+
+    def potential(self, point):
+        linear = 0.001 * abs(point.imagined_bias) / math.sqrt(point.spread)
+        return math.exp(min(point.imagined_bias**2 / (3 * point.spread), 600)) - 1 + linear
 
 
-class FirstRule(FixedCuts, ExponentialWeights):
-    """Fixed cuts, exponential weights and no bets."""
+class Overdraft(NaiveZoom):
+    """Bet as long as the purse is not empty."""
 
-    GRANT = 0.0
+    def affordable(self, _worst):
+        return self.purse > 0
 
 
 def changed(**constants):
@@ -46,18 +59,20 @@ def changed(**constants):
 
 VARIANTS = {
     "as shipped": NaiveZoom,
+    "the rule before": NaiveZoomBefore,
     "no bets": changed(GRANT=0.0),
-    "weights exp(e/3) - 1 instead of e": ExponentialWeights,
-    "cut at 2 standard errors, not (log2 M)/2": FixedCuts,
-    "all three: the rule before": FirstRule,
+    "costs as weights": CostsAsWeights,
+    "exponential weights": ExponentialWeights,
+    "the purse may be overdrawn": Overdraft,
+    "cut at g w^2 > 4, not 0.4 (log2 M)^2": FixedCuts,
     "grant of a cut halved": changed(GRANT=0.25),
     "grant doubled": changed(GRANT=1.0),
     "recent mean forgets half as fast": changed(FORGETTING=0.125),
     "twice as fast": changed(FORGETTING=0.5),
     "margin of a bet halved": changed(MARGIN=0.5),
     "margin doubled": changed(MARGIN=2.0),
-    "patience of cuts halved": changed(PATIENCE=0.25),
-    "patience doubled": changed(PATIENCE=1.0),
+    "patience of cuts halved": changed(PATIENCE=0.2),
+    "patience doubled": changed(PATIENCE=0.8),
 }
 
 

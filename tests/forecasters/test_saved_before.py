@@ -21,7 +21,12 @@ def test_every_forecaster_of_that_time_is_there():
     assert len({name.partition("-")[0] for name in NAMES}) == 16
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_a_zoom_of_the_rule_before_is_refused_in_words():
+    with pytest.raises(ValueError, match="of another rule than this"):
+        forecasters.Zoom.from_bytes(STATES["Zoom:state"].tobytes())
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "Zoom"])
 def test_a_state_of_before_goes_on_bit_for_bit(name):
     class_name = name.partition("-")[0]
     cls = getattr(forecasters, class_name, None) or getattr(rivals, class_name)

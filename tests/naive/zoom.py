@@ -13,13 +13,34 @@ class Point:
     theta: float
     z: float
     variance: float
+    imagined_bias: float = 0.0  # the bias with one imaginary outcome: its sign decides the side
     visits: int = 0
     bias: float = 0.0
     rounds_in_gap: int = 0
 
     @property
+    def spread(self):
+        return self.visits * self.variance + 1
+
+    @property
+    def next_spread(self):
+        return (self.visits + 1) * self.variance + 1
+
+    @property
+    def weight(self):
+        """The slope |R| / ((n + 1) v + 1) of the cost: each end is drawn with the other's."""
+        return abs(self.imagined_bias) / self.next_spread
+
+    @property
     def cost(self):
-        return self.bias * self.bias / (self.visits * self.variance + 1)
+        return (self.imagined_bias + (0.5 - self.z)) ** 2 / self.spread
+
+    def rise(self, outcome):
+        """Return by how much one more visit with this outcome would raise the cost."""
+        before = self.imagined_bias + (0.5 - self.z)
+        after = before + (self.z - outcome)
+        common = self.spread * self.next_spread
+        return (after * after * self.spread - before * before * self.next_spread) / common
 
 
 class NaiveZoom:
@@ -28,7 +49,7 @@ class NaiveZoom:
     FORGETTING = 0.25  # of the recent mean, per unit of width
     MARGIN = 1.0  # by how many forgettings of variance a bet must be clear
     GRANT = 0.5  # what a new point allows bets to cost
-    PATIENCE = 0.5  # standard errors of a gap, per doubling of the number of gaps, before a cut
+    PATIENCE = 0.4  # of a cut, per square of the doublings that the gaps stand for
 
     def __init__(self, seed=0):
         self.draws = Draws(seed)
@@ -40,80 +61,94 @@ class NaiveZoom:
         ]
         self.recent_mean = 0.5
         self.purse = 0.0
+        self.squares = 0.0  # of the widths, over the rounds that were no bets
         self.played = None
 
     def crossing(self):
-        """Return a fresh point's index twice, or neighbours where the bias changes sign."""
+        """Return neighbours where the imagined bias changes sign."""
         low, high = 0, len(self.points) - 1
         while high - low > 1:
             middle = (low + high) // 2
-            if self.points[middle].visits == 0:
-                return middle, middle
-            if self.points[middle].bias <= 0:
+            if self.points[middle].imagined_bias <= 0:
                 low = middle
             else:
                 high = middle
         return low, high
 
-    def distribution(self):
-        """Return the indices that carry mass, their weights, and whether this is a bet."""
+    def bet(self):
+        """Return the index of the end that the recent mean and the purse bet on, or None."""
         low, high = self.crossing()
-        if low == high or high == len(self.points) - 1:
-            return [low], [1.0], False
-        if low == 0:
-            return [high], [1.0], False
+        if low == 0 or high == len(self.points) - 1:
+            return None
         left, right = self.points[low], self.points[high]
-        if self.purse > 0:
-            margin = self.MARGIN * self.FORGETTING * (right.theta - left.theta)
-            below, above = left.z - self.recent_mean, self.recent_mean - right.z
-            if below > 0 and below * below >= margin * left.variance:
-                return [low], [1.0], True
-            if above > 0 and above * above >= margin * right.variance:
-                return [high], [1.0], True
-        weigh_left, weigh_right = self.weight_against(left), self.weight_against(right)
-        if weigh_left == 0:
-            return [low], [1.0], False
-        weight = weigh_right / (weigh_left + weigh_right)
-        return [low, high], [weight, 1 - weight], False
+        margin = self.MARGIN * self.FORGETTING * (right.theta - left.theta)
+        below, above = left.z - self.recent_mean, self.recent_mean - right.z
+        if below > 0 and below * below >= margin * left.variance:
+            return low if self.affordable(left.rise(1.0)) else None
+        if above > 0 and above * above >= margin * right.variance:
+            return high if self.affordable(right.rise(0.0)) else None
+        return None
 
-    def weight_against(self, point):
-        """Return how much a point's bias weighs against predicting it."""
-        return point.cost
+    def affordable(self, worst):
+        return self.purse > 0 and self.purse >= worst
+
+    def distribution(self):
+        """Return the indices that carry mass, and their weights."""
+        low, high = self.crossing()
+        if high == len(self.points) - 1:
+            return [low], [1.0]
+        if low == 0:
+            return [high], [1.0]
+        chosen = self.bet()
+        if chosen is not None:
+            return [chosen], [1.0]
+        left, right = self.points[low], self.points[high]
+        if left.imagined_bias == 0:
+            return [low], [1.0]
+        weight = self.share_of_left(left, right)
+        return [low, high], [weight, 1 - weight]
+
+    def share_of_left(self, left, right):
+        """Return right.weight / (left.weight + right.weight), over a common denominator."""
+        for_left = right.imagined_bias * left.next_spread
+        for_right = -left.imagined_bias * right.next_spread
+        return for_left / (for_left + for_right)
 
     def threshold(self):
         """Return what g (width)^2 must pass before a gap is cut."""
         doublings = math.log2(len(self.points) - 1)
-        return self.PATIENCE * self.PATIENCE * doublings * doublings
+        return self.PATIENCE * doublings * doublings
 
     def predict(self):
         if self.played is None:
-            indices, weights, self.is_bet = self.distribution()
-            self.played = self.draws.choose(indices, weights)
+            self.played = self.draws.choose(*self.distribution())
         return self.points[self.played].z
 
     def update(self, outcome):
         self.predict()
         low, high = self.crossing()
-        width = self.points[low + 1].theta - self.points[low].theta
+        width = self.points[high].theta - self.points[low].theta
         point = self.points[self.played]
-        cost_before = point.cost
+        if self.bet() is None:
+            self.squares += width * width
+        else:
+            self.purse = max(0.0, self.purse - point.rise(outcome))
         point.visits += 1
         point.bias += point.z - outcome
-        if self.is_bet:
-            self.purse += cost_before - point.cost
+        point.imagined_bias += point.z - outcome
         self.recent_mean += self.FORGETTING * width * (outcome - self.recent_mean)
         self.played = None
-        if low != high:
-            self.points[low].rounds_in_gap += 1
-            self.cut_if_earned(low, width)
+        self.points[low].rounds_in_gap += 1
+        self.cut_if_earned(low, width)
 
     def cut_if_earned(self, low, width):
-        if self.points[low].rounds_in_gap * width * width <= self.threshold():
+        if self.points[low].rounds_in_gap * (width * width) <= self.threshold():
             return
         theta = 0.5 * (self.points[low].theta + self.points[low + 1].theta)
         sine, cosine = math.sin(0.5 * theta), math.cos(0.5 * theta)
-        if self.points[low].z < sine * sine < self.points[low + 1].z:
-            fresh = Point(theta, sine * sine, (sine * sine) * (cosine * cosine))
+        z = sine * sine
+        if self.points[low].z < z < self.points[low + 1].z:
+            fresh = Point(theta, z, z * (cosine * cosine), z - self.recent_mean)
             self.points.insert(low + 1, fresh)
             self.points[low].rounds_in_gap = 0
             self.purse += self.GRANT

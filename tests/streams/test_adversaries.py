@@ -11,8 +11,21 @@ import pytest
 
 from calibrant import Epoch, Zoom
 from calibrant.forecasters.rivals import FosterHart, RunningMean
-from calibrant.streams import ADVERSARIES, Adversary, Chaser, Contrarian, Game, Greedy, play
+from calibrant.measures import cal2
+from calibrant.streams import (
+    ADVERSARIES,
+    Adversary,
+    Chaser,
+    Contrarian,
+    Game,
+    Greedy,
+    March,
+    iid,
+    play,
+)
 from naive import streams as naive
+from naive.march import NaiveMarch
+from naive.zoom import NaiveZoom
 
 # Each adversary, and its twin.
 PAIRS: dict[str, tuple[Callable[[int], Adversary], Callable[[int], Any]]] = {
@@ -31,6 +44,14 @@ FORECASTERS = {
     "foster-hart": lambda seed: FosterHart(10, seed=seed),
     "running mean": lambda seed: RunningMean(seed=seed),
 }
+
+
+# March has a twin that reads a whole Zoom, not its distribution; it is compared further down.
+MARCHES: dict[str, Callable[[int], Adversary]] = {
+    "march": lambda _: March(1000),
+    "slow march": lambda _: March(20_000, ratio=2.0, push=1.0, lead=4.0),
+}
+MAKERS = {**{name: make for name, (make, _) in PAIRS.items()}, **MARCHES}
 
 
 def stepped(forecaster: Any, adversary: Adversary, rounds: int) -> Game:
@@ -83,9 +104,9 @@ def test_greedy_choices_after_outcomes_of_a_random_stream(pair):
 
 
 @pytest.mark.parametrize("forecaster", FORECASTERS)
-@pytest.mark.parametrize("pair", PAIRS)
-def test_play_is_bit_for_bit_what_stepping_gives(pair, forecaster):
-    make, _ = PAIRS[pair]
+@pytest.mark.parametrize("adversary", MAKERS)
+def test_play_is_bit_for_bit_what_stepping_gives(adversary, forecaster):
+    make = MAKERS[adversary]
     start = FORECASTERS[forecaster]
     whole = play(start(4), make(4), 700)
     assert same(whole, stepped(start(4), make(4), 700))
@@ -105,21 +126,21 @@ def test_play_passes_the_border_of_its_chunks():
     assert np.array_equal(whole.outcomes, np.concatenate([first.outcomes, second.outcomes]))
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-def test_the_forecaster_learns_from_a_game_as_from_a_stream(pair):
-    game = play(Zoom(2), PAIRS[pair][0](2), 2000)
+@pytest.mark.parametrize("adversary", MAKERS)
+def test_the_forecaster_learns_from_a_game_as_from_a_stream(adversary):
+    game = play(Zoom(2), MAKERS[adversary](2), 2000)
     assert np.array_equal(game.predictions, Zoom(2).run(game.outcomes))
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-def test_choosing_is_pure(pair):
-    adversary, other = PAIRS[pair][0](6), PAIRS[pair][0](6)
+@pytest.mark.parametrize("adversary", MAKERS)
+def test_choosing_is_pure(adversary):
+    one, other = MAKERS[adversary](6), MAKERS[adversary](6)
     f = Zoom(6)
     for _ in range(200):
-        y = adversary.choose(f)
-        assert adversary.choose(f) == adversary.choose(f) == other.choose(f) == y
+        y = one.choose(f)
+        assert one.choose(f) == one.choose(f) == other.choose(f) == y
         p = f.predict()
-        for a in (adversary, other):
+        for a in (one, other):
             a.observe(p, y)
         f.update(y)
 
@@ -159,6 +180,55 @@ def test_a_chaser_does_not_know_the_draws_of_a_forecaster_with_its_seed():
         assert abs(np.corrcoef(ours, theirs)[0, 1]) < 5.0 / np.sqrt(rounds)
 
 
+@pytest.mark.parametrize(
+    ("horizon", "level", "settings"),
+    [
+        (1000, 3, {}),
+        (1000, 3, {"ratio": 2.0, "push": 1.0, "lead": 2.0}),
+        (10_000, 5, {"ratio": 0.5, "push": 4.0, "lead": 0.0}),
+        (50_000, 5, {"ratio": 30.0, "push": 0.0, "lead": 0.0}),
+        (100_000, 6, {}),
+    ],
+)
+def test_march_is_that_of_its_twin(horizon, level, settings):
+    for seed in range(3):
+        march = March(horizon, **settings)
+        twin = NaiveMarch(level, march.ratio, march.push, march.lead)
+        predictions, outcomes = twin.play(NaiveZoom(seed=seed), 4000)
+        game = play(Zoom(seed=seed), march, 4000)
+        assert game.outcomes.tolist() == outcomes
+        assert game.predictions.tolist() == predictions
+
+
+def test_march_loads_a_zoom_more_than_chance_does():
+    for seed in range(3):
+        game = play(Zoom(seed=seed), March(10_000), 10_000)
+        outcomes = iid(10_000, seed=seed).outcomes
+        stationary = cal2(Zoom(seed=seed).run(outcomes), outcomes)
+        assert cal2(game.predictions, game.outcomes) > 2 * stationary
+
+
+def test_march_makes_every_bet_lose():
+    forecaster, march = Zoom(seed=1), March(5000)
+    bets = 0
+    for _ in range(5000):
+        points, _ = forecaster.distribution()
+        y = march.choose(forecaster)
+        purse = forecaster._get_state()["purse"]
+        march.observe(forecaster.predict(), y)
+        forecaster.update(y)
+        change = forecaster._get_state()["purse"] - purse
+        if len(points) == 1 and change < 0:
+            bets += 1
+        assert change <= 0 or change == pytest.approx(0.5)  # what a cut grants
+    assert bets > 10
+
+
+def test_march_against_who_has_no_grid_is_contrarian():
+    for make in (RunningMean, lambda seed: FosterHart(10, seed=seed)):
+        assert same(play(make(seed=1), March(), 300), play(make(seed=1), Contrarian(), 300))
+
+
 def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match="norm must be one of 'l1', 'l2', got 'l3'"):
         Greedy("l3")
@@ -168,6 +238,14 @@ def test_bad_arguments_are_named():
         Chaser(start=1.5)
     with pytest.raises(ValueError, match="seed must be an integer"):
         Chaser(seed=-1)
+    with pytest.raises(ValueError, match="horizon must be an integer at least 1, got 0"):
+        March(0)
+    with pytest.raises(ValueError, match=r"ratio must be a number in \[0.0, .*\], got -1.0"):
+        March(ratio=-1)
+    with pytest.raises(ValueError, match="push must be a number in"):
+        March(push=float("nan"))
+    with pytest.raises(ValueError, match="lead must be a number in"):
+        March(lead="x")
     with pytest.raises(ValueError, match="rounds must be an integer at least 0, got -1"):
         play(Zoom(), Contrarian(), -1)
     with pytest.raises(ValueError, match=r"forecaster must be one of calibrant's, got 3 \(int\)"):
@@ -190,13 +268,13 @@ def test_bad_arguments_are_named():
         (0.5, None, "outcome must be a number"),
     ],
 )
-@pytest.mark.parametrize("pair", PAIRS)
-def test_bad_observations_change_nothing(pair, p, y, message):
-    adversary, other = PAIRS[pair][0](0), PAIRS[pair][0](0)
+@pytest.mark.parametrize("adversary", MAKERS)
+def test_bad_observations_change_nothing(adversary, p, y, message):
+    one, other = MAKERS[adversary](0), MAKERS[adversary](0)
     with pytest.raises(ValueError, match=message):
-        adversary.observe(p, y)
-    assert adversary.rounds == 0
-    assert same(play(Zoom(), adversary, 50), play(Zoom(), other, 50))
+        one.observe(p, y)
+    assert one.rounds == 0
+    assert same(play(Zoom(), one, 50), play(Zoom(), other, 50))
 
 
 def test_two_threads_cannot_share_a_game():
@@ -222,7 +300,8 @@ def test_two_threads_cannot_share_a_game():
 
 
 def test_the_table_names_every_adversary():
-    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser}
+    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser, March}
     assert repr(Greedy("l2")) == "Greedy(norm='l2')"
     assert repr(Chaser()) == "Chaser(step=0.001, start=0.5, seed=0)"
     assert repr(Contrarian()) == "Contrarian()"
+    assert repr(March(99)) == "March(horizon=99, ratio=500.0, push=0.0, lead=0.0)"

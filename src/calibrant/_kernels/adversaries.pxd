@@ -36,3 +36,11 @@ cdef class ChaserKernel(AdversaryKernel):
     cdef double _next_target      # the same three, as `decide` has them for this round
     cdef double _next_heading
     cdef bint _next_chased
+
+
+cdef class MarchKernel(AdversaryKernel):
+    cdef double _target           # width of the gaps that it visits
+    cdef double _ratio            # of the weights at the two ends while it holds
+    cdef double _push, _lead      # how long before a cut it pushes
+    cdef bint _turned             # has it been to the right end?
+    cdef bint _next_turned        # the same after this round, as `decide` has it

@@ -1,12 +1,13 @@
 """Adversaries: they see where a forecaster puts its mass, but not what it draws."""
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport M_PI, sqrt
 
 import numpy as np
 
 from calibrant._checks import describe
 from calibrant._kernels.draws cimport scramble, uniform
-from calibrant._kernels.kernel cimport as_outcome
+from calibrant._kernels.kernel cimport Gap, as_outcome
 from calibrant._kernels.tally cimport (
     cal1_term,
     cal2_term,
@@ -26,6 +27,9 @@ cdef uint64_t APART = 0x8E51A9C27D34F06B
 
 # On a grid of round numbers many choices tie but for rounding, which must not decide them.
 cdef double TIE = 1e-9
+
+# March turns this close to 1 and rests this close to 0: beyond, a gap is hardly worth its rounds.
+cdef double EDGE = 0.02
 
 
 cdef inline double expected(Kernel k) noexcept nogil:
@@ -186,6 +190,44 @@ cdef class ChaserKernel(AdversaryKernel):
     def target(self):
         """The mean of the last outcome chosen."""
         return self._next_target
+
+
+cdef class MarchKernel(AdversaryKernel):
+    """March leftwards over the grid, and hand bias from points visited often to fresh ones."""
+
+    def __init__(self, int level, double ratio, double push, double lead):
+        self._target = M_PI / 2.0**level
+        self._ratio, self._push, self._lead = ratio, push, lead
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        cdef Gap gap
+        cdef bint coarse, fine
+        cdef double lead
+        self._next_turned = self._turned
+        if not k.look(&gap):
+            return 1.0 if expected(k) < 0.5 else 0.0
+        if gap.bet:
+            return 1.0 if gap.bet < 0 else 0.0  # every bet loses
+        # Widths are powers of two apart: coarser than the target, finer, or the same.
+        coarse, fine = gap.w > 1.5 * self._target, gap.w < 0.75 * self._target
+        if gap.first:
+            # The left end: rest there, but stay in a coarse gap until it is cut.
+            return 1.0 if coarse and gap.z_hi > EDGE and gap.R_hi > 1.0 else 0.0
+        if not self._turned and gap.z_hi < 1.0 - EDGE and coarse:
+            return 1.0
+        if not self._turned and gap.last and gap.z_lo < 1.0 - EDGE:
+            return 1.0 if not coarse or gap.R_lo > -1.0 else 0.0
+        self._next_turned = True
+        if gap.last or fine:
+            return 0.0  # lift: the lower end hands its bias to the fresh point above it
+        lead = self._push * gap.R_hi / (1.0 - gap.z_hi) + self._lead / sqrt(gap.w)
+        if not coarse and gap.left < lead:
+            return 1.0 if gap.R_hi > 1.0 else 0.0  # push the upper end's bias to the lower one
+        return 1.0 if gap.a_lo < self._ratio * gap.a_hi else 0.0  # hold
+
+    cdef int remember(self, double p, double y) noexcept nogil:
+        self._turned = self._next_turned
+        return 0
 
 
 def play(forecaster, adversary, Py_ssize_t rounds):

@@ -8,7 +8,7 @@ cdef struct Grid:
     double *v             # z (1 - z), the variance of an outcome
     double *n             # visits: outcomes learned of rounds that predicted z
     double *S             # bias: sum of z - y over those rounds
-    double *e             # what the owner makes of n and S: computed, never saved
+    double *e             # the owner's: what it makes of n and S, or keeps beside them
     double *g             # rounds counted in the gap to the right since it was last cut
 
 

@@ -87,7 +87,7 @@ cdef bint grid_cut(Grid *s, Py_ssize_t k) noexcept nogil:
 
 
 cdef dict grid_save(const Grid *s):
-    """Return all columns but e, by name."""
+    """Return all columns but e, which is the owner's, by name."""
     return {
         "theta": array_of(s.theta, s.count),
         "z": array_of(s.z, s.count),

@@ -1,5 +1,15 @@
 from libc.stdint cimport int64_t, uint64_t
 
+# The gap of its grid that a round is played in, as an opponent who knows the state sees it.
+cdef struct Gap:
+    double w                      # its width as an angle
+    double left                   # rounds until it is cut
+    bint first, last              # is its lower end 0, its upper end 1, which are not predicted?
+    double z_lo, z_hi             # its ends
+    double R_lo, R_hi             # their biases, by whose signs the gap was found
+    double a_lo, a_hi             # their weights: each is drawn with the other's
+    int bet                       # -1 or 1 if the lower or upper end is predicted by a bet, else 0
+
 
 cdef class Kernel:
     cdef uint64_t _seed
@@ -22,6 +32,8 @@ cdef class Kernel:
     # Both return 0, or -1 when there was no memory and nothing changed.
     cdef int place(self) noexcept nogil
     cdef int learn(self, double y) noexcept nogil
+    # Shows the gap that this round is played in, once it is placed; False if there is no grid.
+    cdef bint look(self, Gap *gap) noexcept nogil
 
     cdef int reserve(self, Py_ssize_t size) noexcept nogil
     cdef int ready(self) noexcept nogil

@@ -91,6 +91,9 @@ cdef class Kernel:
     cdef int learn(self, double y) noexcept nogil:
         return -1
 
+    cdef bint look(self, Gap *gap) noexcept nogil:
+        return False
+
     def _get_state(self):
         """Return all that was learned, as arrays and numbers by name."""
         raise NotImplementedError

@@ -1,19 +1,19 @@
-from libc.stdint cimport int64_t
-
 from calibrant._kernels.grid cimport Grid
-from calibrant._kernels.kernel cimport Kernel
+from calibrant._kernels.kernel cimport Gap, Kernel
 
 # The state of one Zoom.
 cdef struct ZoomState:
-    Grid grid             # n counts rounds that predicted z; e is S^2 / (n v + 1); g counts rounds
-                          # played in the gap
+    Grid grid             # n counts rounds that predicted z; e is R, which starts at z - b when the
+                          # point is inserted; g counts rounds played in the gap
     double cut            # a gap is cut once g (its width)^2 passes this
     double m              # recent mean of the outcomes
-    double purse          # what bets may still raise the sum of e by
-    # This round's place, from `place` to `learn`:
-    Py_ssize_t lo         # a gap (lo, lo + 1), or a point (lo == hi) that is predicted for the
-    Py_ssize_t hi         # first time
-    double w              # width of the gap, or of the one to the right of the point
+    double purse          # what bets may still raise the sum of phi by
+    double squares        # sum of w^2 over the rounds that were no bets: Theorem 1 counts it
+    # Where the round is played:
+    bint found            # do the next three still hold?
+    Py_ssize_t lo         # a gap, between neighbours
+    Py_ssize_t hi
+    double w              # its width
     bint bet              # does the recent mean decide?
 
 

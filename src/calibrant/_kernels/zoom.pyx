@@ -1,12 +1,16 @@
-"""Zoom: prediction points that are inserted where they are used.
+"""Zoom: prediction points that are inserted where they are used. The rule is called Even.
 
 Symbols: theta, the angle of a point, in which noise has the same size everywhere; z =
 sin^2(theta/2), its probability, and v = z (1 - z); n, its visits; S, its bias, the sum of z - y
-over them; e = S^2 / (n v + 1), what the bias costs; g, the rounds played in a gap of width w; m,
-the recent mean of the outcomes.
+over them; b, an imagined outcome, fixed when the point is inserted, and R = S + z - b, its bias
+with that outcome; N = n v + 1 and D = N + v; phi = (R + 1/2 - z)^2 / N, what the bias costs; g, the
+rounds played in a gap of width w; m, the recent mean of the outcomes. Lemmas and theorems are those
+of docs/zoom-proof.md.
 """
 
-from libc.math cimport log2
+from libc.math cimport fmax, log1p, log2
+
+import numpy as np
 
 from calibrant._kernels.grid cimport (
     Grid,
@@ -19,25 +23,38 @@ from calibrant._kernels.grid cimport (
     grid_start,
 )
 from calibrant._kernels.grid import GRID_PARTS
-from calibrant._kernels.kernel cimport Kernel
-from calibrant._kernels.saved import check_names, number
+from calibrant._kernels.kernel cimport Gap, Kernel, array_of
+from calibrant._kernels.saved import check_names, floats, number
 
 cdef double RATE = 0.25     # m forgets at RATE w a round: it remembers about 4 / w rounds
-cdef double GRANT = 0.5     # a point inserted allows bets to raise the sum of e by this
+cdef double GRANT = 0.5     # gamma: a point inserted allows bets to raise the sum of phi by this
+cdef double PATIENCE = 0.4  # a gap is cut once g w^2 passes this times (log2 M)^2, M gaps in all
+cdef double SLACK = 1e-6    # between two sums of many rounds, R and S, for their roundings
+
+VERSION = 2                 # of the saved state; the first rule, before Even, saved none
+NUMBERS = ("version", "m", "purse", "squares")
 
 
-cdef inline double cost(double n, double S, double v) noexcept nogil:
-    return S * S / (n * v + 1.0)
+cdef inline double spread(const Grid *grid, Py_ssize_t k) noexcept nogil:
+    """Return D of point k."""
+    return (grid.n[k] + 1.0) * grid.v[k] + 1.0
+
+
+cdef inline double rise(const Grid *grid, Py_ssize_t k, double y) noexcept nogil:
+    """Return by how much phi of point k rises if it is predicted and y comes."""
+    cdef double z = grid.z[k], U = grid.e[k] + (0.5 - z), after = U + (z - y)
+    cdef double N = grid.n[k] * grid.v[k] + 1.0, D = spread(grid, k)
+    return (after * after * N - U * U * D) / (N * D)
 
 
 cdef inline double patience(Py_ssize_t count) noexcept nogil:
-    """Return the threshold of a cut: gaps grow to (log2 M) / 2 standard errors, M gaps in all."""
+    """Return tau(M), the threshold of a cut, for M + 1 points."""
     cdef double l = log2(<double>(count - 1))
-    return 0.25 * l * l
+    return PATIENCE * l * l
 
 
 cdef int zoom_start(ZoomState *s) noexcept nogil:
-    """Start with the sentinels 0 and 1 and the point 1/2."""
+    """Start with the sentinels 0 and 1 and the point 1/2, whose b is 1/2."""
     if grid_start(&s.grid, 2) < 0:
         return -1
     s.cut = patience(s.grid.count)
@@ -45,48 +62,60 @@ cdef int zoom_start(ZoomState *s) noexcept nogil:
     return 0
 
 
-cdef Py_ssize_t zoom_place(ZoomState *s, double *points, double *weights) noexcept nogil:
-    """Choose where to play; return how many points carry mass."""
-    cdef Grid *grid = &s.grid
-    cdef Py_ssize_t lo = 0, hi = grid.count - 1, k
-    cdef double low, high
-    # Neighbours that under-predict (S <= 0) and over-predict (S > 0); the sentinels count as such,
-    # so a crossing exists. A point never visited is predicted outright.
+cdef void find(ZoomState *s) noexcept nogil:
+    """Find neighbours that under-predict (R <= 0) and over-predict (R > 0).
+
+    The sentinels count as such, so there are some. No bisection is needed while it would see the
+    same signs as before.
+    """
+    cdef const double *R = s.grid.e
+    cdef Py_ssize_t lo = 0, hi = s.grid.count - 1, k
     while hi - lo > 1:
         k = (lo + hi) >> 1
-        if grid.n[k] == 0.0:
-            lo = hi = k
-        elif grid.S[k] <= 0.0:
+        if R[k] <= 0.0:
             lo = k
         else:
             hi = k
-    s.lo, s.hi, s.bet = lo, hi, False
-    s.w = grid.theta[lo + 1] - grid.theta[lo]
+    s.lo, s.hi, s.found = lo, hi, True
+    s.w = s.grid.theta[hi] - s.grid.theta[lo]
+
+
+cdef Py_ssize_t zoom_place(ZoomState *s, double *points, double *weights) noexcept nogil:
+    """Choose where to play; return how many points carry mass."""
+    cdef Grid *grid = &s.grid
+    cdef Py_ssize_t lo, hi
+    cdef double low, high, a, b
+    if not s.found:
+        find(s)
+    lo, hi, s.bet = s.lo, s.hi, False
     weights[0] = 1.0
     points[0] = grid.z[lo]
-    if lo == hi or hi == grid.count - 1:
+    if hi == grid.count - 1:
         return 1
+    points[1] = grid.z[hi]
     if lo == 0:
-        points[0] = grid.z[hi]
+        points[0] = points[1]
         return 1
     if s.purse > 0.0:
         # A recent mean clearly beyond one end (by sqrt 2 of its standard errors) is bet on: that
-        # end is nearer the truth, and playing it repays its bias.
-        low, high = grid.z[lo] - s.m, s.m - grid.z[hi]
+        # end is nearer the truth, and playing it repays its bias. The purse must cover the worst
+        # outcome, which is the one that the end already has too few of.
+        low, high = points[0] - s.m, s.m - points[1]
         if low > 0.0 and low * low >= RATE * s.w * grid.v[lo]:
-            s.bet = True
-            return 1
-        if high > 0.0 and high * high >= RATE * s.w * grid.v[hi]:
-            s.bet = True
-            points[0] = grid.z[hi]
-            return 1
+            s.bet = s.purse >= rise(grid, lo, 1.0)
+            if s.bet:
+                return 1
+        elif high > 0.0 and high * high >= RATE * s.w * grid.v[hi]:
+            s.bet = s.purse >= rise(grid, hi, 0.0)
+            if s.bet:
+                points[0] = points[1]
+                return 1
+    # Each end with the other's slope |R| / D: the expected sum of all phi is then the same for the
+    # outcomes 0 and 1, and rises little because the ends are close (Lemma 3).
     if grid.e[lo] == 0.0:
         return 1
-    # Each end with the other's cost, which is proportional to the slope of |S|^3 / (n v + 1): the
-    # expected rise of the sum of these is then the same for every outcome, to first order, and
-    # small because the ends are close.
-    points[1] = grid.z[hi]
-    weights[0] = grid.e[hi] / (grid.e[lo] + grid.e[hi])
+    a, b = grid.e[hi] * spread(grid, lo), -grid.e[lo] * spread(grid, hi)
+    weights[0] = a / (a + b)
     weights[1] = 1.0 - weights[0]
     return 2
 
@@ -95,19 +124,22 @@ cdef int zoom_learn(ZoomState *s, double p, double y) noexcept nogil:
     """Charge the outcome to the point predicted, and cut the gap if it has earned it."""
     cdef Grid *grid = &s.grid
     cdef Py_ssize_t lo = s.lo, k = s.lo if p == grid.z[s.lo] else s.hi
-    cdef double before = grid.e[k]
+    cdef double d = grid.z[k] - y, square = s.w * s.w
     if grid_reserve(grid, grid.count + 1) < 0:
         return -1
-    grid.n[k] += 1.0
-    grid.S[k] += grid.z[k] - y
-    grid.e[k] = cost(grid.n[k], grid.S[k], grid.v[k])
     if s.bet:
-        s.purse += before - grid.e[k]
+        s.purse = fmax(0.0, s.purse - rise(grid, k, y))  # below 0 by a rounding at most
+    else:
+        s.squares += square
+    grid.n[k] += 1.0
+    grid.S[k] += d
+    grid.e[k] += d
+    s.found = (grid.e[k] <= 0.0) == (k == lo)
     s.m += RATE * s.w * (y - s.m)
-    if lo == s.hi:
-        return 0
     grid.g[lo] += 1.0
-    if grid.g[lo] * s.w * s.w > s.cut and grid_cut(grid, lo):
+    if grid.g[lo] * square > s.cut and grid_cut(grid, lo):
+        grid.e[lo + 1] = grid.z[lo + 1] - s.m  # b is m
+        s.found = False
         s.purse += GRANT
         s.cut = patience(grid.count)
     return 0
@@ -133,21 +165,65 @@ cdef class ZoomKernel(Kernel):
     cdef int learn(self, double y) noexcept nogil:
         return zoom_learn(&self.state, self.points[self.chosen], y)
 
+    cdef bint look(self, Gap *gap) noexcept nogil:
+        cdef ZoomState *s = &self.state
+        cdef Grid *grid = &s.grid
+        cdef Py_ssize_t lo = s.lo, hi = s.hi
+        gap.w, gap.left = s.w, s.cut / (s.w * s.w) - grid.g[lo]
+        gap.first, gap.last = lo == 0, hi == grid.count - 1
+        gap.z_lo, gap.z_hi = grid.z[lo], grid.z[hi]
+        gap.R_lo, gap.R_hi = grid.e[lo], grid.e[hi]
+        gap.a_lo, gap.a_hi = -gap.R_lo / spread(grid, lo), gap.R_hi / spread(grid, hi)
+        gap.bet = 0
+        if s.bet:
+            gap.bet = -1 if self.points[0] == grid.z[lo] else 1
+        return True
+
+    def _theorem(self):
+        """Return Phi, the sum of all phi, and what Theorem 1 bounds its expectation by."""
+        cdef ZoomState *s = &self.state
+        cdef Grid *grid = &s.grid
+        cdef Py_ssize_t k
+        cdef double Phi = 0.0, bound = 1.125 * s.squares + GRANT * (grid.count - 3), U, nv
+        for k in range(1, grid.count - 1):
+            U, nv = grid.e[k] + (0.5 - grid.z[k]), grid.n[k] * grid.v[k]
+            Phi += U * U / (nv + 1.0)
+            bound += log1p(nv) + 0.5
+        return Phi, bound
+
     def __sizeof__(self):
         return object.__sizeof__(self) + grid_bytes(&self.state.grid)
 
     def _get_state(self):
         cdef ZoomState *s = &self.state
-        return {"m": s.m, "purse": s.purse, **grid_save(&s.grid)}
+        return {
+            "version": VERSION,
+            "m": s.m,
+            "purse": s.purse,
+            "squares": s.squares,
+            "R": array_of(s.grid.e, s.grid.count),
+            **grid_save(&s.grid),
+        }
 
     def _set_state(self, state):
-        check_names(state, {"m", "purse", *GRID_PARTS})
+        if state.get("version", 1) != VERSION:
+            raise ValueError(
+                f"saved Zoom has version {state.get('version', 1)}, of another rule than this "
+                f"calibrant's ({VERSION}), which cannot continue it: give a new Zoom the past "
+                "outcomes with run(), or keep the calibrant that saved it"
+            )
+        check_names(state, {*NUMBERS, "R", *GRID_PARTS})
         cdef double m = number(state, "m", low=0.0, high=1.0)
-        cdef double purse = number(state, "purse")
+        cdef double purse = number(state, "purse", low=0.0)
+        cdef double squares = number(state, "squares", low=0.0)
+        cdef const double[::1] R = floats(state, "R")
         cdef ZoomState *s = &self.state
         cdef Grid *grid = &s.grid
         cdef Py_ssize_t i
+        if (np.abs(np.subtract(R, floats(state, "S", size=len(R)))) > 1.0 + SLACK).any():
+            raise ValueError("saved R must lie within 1 of S, point by point")
         grid_load(grid, state)
-        s.m, s.purse, s.cut = m, purse, patience(grid.count)
+        s.found = False
+        s.m, s.purse, s.squares, s.cut = m, purse, squares, patience(grid.count)
         for i in range(grid.count):
-            grid.e[i] = cost(grid.n[i], grid.S[i], grid.v[i])
+            grid.e[i] = R[i]

@@ -39,7 +39,7 @@ FAMILIES = (
     "corrupted:budget=T/10",
     "alternating",
 )
-ADVERSARIES = ("greedy:norm=l2", "contrarian", "chaser")
+ADVERSARIES = ("greedy:norm=l2", "contrarian", "chaser", "march:horizon=T")
 #: Streams by the name of their group.
 STREAM_GROUPS: dict[str, tuple[str, ...]] = {
     "all": (*FAMILIES, *ADVERSARIES, *names()),

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from calibrant._checks import Floats, check_seed
 from calibrant._kernels.zoom import ZoomKernel
 from calibrant.forecasters.base import Forecaster
+
+#: Visits below which Proposition 1 allows a point 1 instead of 1 / visits.
+FEW = 8
 
 
 class Grid(NamedTuple):
@@ -37,6 +42,11 @@ class Grid(NamedTuple):
 
 class Zoom(Forecaster, ZoomKernel):
     """Predict from points that are inserted where the outcomes lead.
+
+    Against any opponent who does not see the draws, its expected Cal2 is
+    O(T^(1/3) log^(4/3) T), and O(log^4 T + log^(8/3) T C^(1/3)) with C the deviation of the
+    outcomes, without knowing T or C: Theorems 1 and 2 of docs/zoom-proof.md. That its bets help on
+    streams that move is only measured.
 
     Parameters
     ----------
@@ -70,3 +80,27 @@ class Zoom(Forecaster, ZoomKernel):
         """
         state = self._get_state()
         return Grid(state["z"][1:-1], state["n"][1:-1], state["S"][1:-1])
+
+    def certificate(self) -> float:
+        """Return what Theorem 1 bounds this run's Cal2 by, in expectation.
+
+        With B the bound on the sum of all costs, from the visits, the cuts and the widths of the
+        gaps of this run, it is B / 2 plus the rest that Proposition 1 allows each visited point.
+        Whoever chose the outcomes without seeing the draws, the mean of Cal2 over the draws is at
+        most the mean of this number; a single run may be unlucky, by chance alone.
+
+        Examples
+        --------
+        >>> from calibrant import Zoom
+        >>> from calibrant.measures import cal2
+        >>> from calibrant.streams import iid
+        >>> outcomes = iid(10_000, mean=0.3, seed=1).outcomes
+        >>> forecaster = Zoom(seed=7)
+        >>> error = cal2(forecaster.run(outcomes), outcomes)
+        >>> print(f"Cal2 {error:.1f}, at most {forecaster.certificate():.0f} in expectation")
+        Cal2 6.4, at most 46 in expectation
+        """
+        _, bound = self._theorem()
+        visits = self.grid().visits
+        rest = np.where(visits < FEW, np.minimum(visits, 1.0), 1.0 / np.maximum(visits, FEW))
+        return bound / 2.0 + float(rest.sum())

@@ -13,6 +13,7 @@ from calibrant.streams.adversaries import (
     Contrarian,
     Game,
     Greedy,
+    March,
     play,
 )
 from calibrant.streams.bundled import RealStream, load, names
@@ -36,6 +37,7 @@ __all__ = [
     "Contrarian",
     "Game",
     "Greedy",
+    "March",
     "RealStream",
     "Stream",
     "alternating",

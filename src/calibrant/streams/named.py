@@ -1,7 +1,7 @@
 """Streams by name, with parameters, as `compare` and sweeps take them.
 
 - A synthetic family: ``drift``, ``iid:mean=0.1``, ``corrupted:budget=T/10,shape=burst``.
-- An adversary: ``greedy:norm=l2``, ``contrarian``, ``chaser``.
+- An adversary: ``greedy:norm=l2``, ``contrarian``, ``chaser``, ``march:horizon=T``.
 - A real stream that comes with the package: ``nycflights``.
 - A file: ``file:PATH#COLUMN``, or ``file:PATH`` where the column can be guessed.
 """
