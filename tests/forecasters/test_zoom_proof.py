@@ -36,31 +36,19 @@ from forecasters.zoom_states import (
     Snapshot,
     Spendthrift,
     Spoiler,
+    angle,
     change,
     every_opponent,
     look,
+    patience,
     phi,
+    random_points,
     rho,
     rounds_of,
 )
 from naive.zoom import NaiveZoom
 
 # -- a visit: Lemmas 1 and 2, Proposition 1 ------------------------------------------------------
-
-
-def random_points(count, seed):
-    """Return z, v, n, S, b and R of points of all kinds: light, heavy, close to 0, far off."""
-    random = np.random.default_rng(seed)
-    z = np.sin(math.pi * random.random(count) * 2.0 ** -random.integers(1, 14, count)) ** 2
-    z = np.where(random.random(count) < 0.5, z, 1 - z)
-    n = np.floor(np.exp(random.uniform(0, 14, count))) - random.integers(0, 2, count)
-    # Any S that n outcomes can leave, the extremes and those near zero among them.
-    share = np.where(random.random(count) < 0.3, random.integers(0, 2, count), random.random(count))
-    near = z + random.normal(size=count) * np.sqrt((z * (1 - z) + 1 / (n + 1)) / (n + 1))
-    share = np.where(random.random(count) < 0.5, np.clip(near, 0, 1), share)
-    S = n * (z - share)
-    b = np.where(random.random(count) < 0.3, random.integers(0, 2, count), random.random(count))
-    return z, z * (1 - z), n, S, b, S + z - b
 
 
 def lemma_1(z, v, n, R, y, cost=phi):
@@ -266,18 +254,10 @@ ADVERSARIES = {
 }
 
 
-def patience(gaps):
-    return 0.4 * math.log2(gaps) ** 2
-
-
 def check_lemma_6(s, rounds):
     """At most so many cuts in so many rounds."""
     assert s.cuts <= 7.8 * rounds ** (1 / 3)
     assert s.cuts <= 9.83 * (rounds / patience(s.cuts // 2 + 2)) ** (1 / 3)
-
-
-def angle(z):
-    return 2 * np.arcsin(np.sqrt(z))
 
 
 def check_lemma_10(s, rounds):

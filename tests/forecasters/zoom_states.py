@@ -177,3 +177,26 @@ class Lopsided(NaiveZoom):
 
     def crossing(self):
         return len(self.points) - 2, len(self.points) - 1
+
+
+def random_points(count, seed):
+    """Return z, v, n, S, b and R of points of all kinds: light, heavy, close to 0, far off."""
+    random = np.random.default_rng(seed)
+    z = np.sin(math.pi * random.random(count) * 2.0 ** -random.integers(1, 14, count)) ** 2
+    z = np.where(random.random(count) < 0.5, z, 1 - z)
+    n = np.floor(np.exp(random.uniform(0, 14, count))) - random.integers(0, 2, count)
+    # Any S that n outcomes can leave, the extremes and those near zero among them.
+    share = np.where(random.random(count) < 0.3, random.integers(0, 2, count), random.random(count))
+    near = z + random.normal(size=count) * np.sqrt((z * (1 - z) + 1 / (n + 1)) / (n + 1))
+    share = np.where(random.random(count) < 0.5, np.clip(near, 0, 1), share)
+    S = n * (z - share)
+    b = np.where(random.random(count) < 0.3, random.integers(0, 2, count), random.random(count))
+    return z, z * (1 - z), n, S, b, S + z - b
+
+
+def patience(gaps):
+    return 0.4 * math.log2(gaps) ** 2
+
+
+def angle(z):
+    return 2 * np.arcsin(np.sqrt(z))
