@@ -1,5 +1,6 @@
 """States of Zoom as the proof speaks of them, opponents that reach them, and broken rules."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
