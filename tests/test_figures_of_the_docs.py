@@ -33,8 +33,10 @@ def test_figures_are_there_and_have_words(name):
 def test_figures_have_a_background_of_their_own():
     """A dark page must not swallow their dark letters."""
     for path in (ROOT / "docs" / "figures").glob("*.svg"):
+        # The first shape that is drawn: all of the page, by matplotlib or by hand.
         first = re.search(
-            r'<g id="patch_1">\s*<path d="M 0 [^>]*style="fill: (#\w+)"', path.read_text()
+            r'<(?:g id="patch_1">\s*<path d="M 0 |rect x="0" y="0" )[^>]*style="fill: (#\w+)"',
+            path.read_text(),
         )
         assert first, path
         assert first[1] == "#fefefe"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, check_choice, check_integer, check_seed
+from calibrant._checks import Floats, Id, check_choice, check_id, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import check_rounds
 from calibrant._kernels.saved import check_names
@@ -132,10 +132,22 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
             prediction = self._predict(score)
             self._waiting.unnamed = None
             return prediction
-        pending = self._waiting.open(id, self._begin_in, by, score)
-        if id is None:
-            self._give_up()
-        return pending.rounds[-1].prediction
+        name, waiting = None if id is None else check_id(id), self._waiting
+        with waiting.lock:  # as `waiting.open`, without its calls: most steps come here
+            if name is not None:
+                waiting.check_new(name)
+            if by is None:
+                begun = self._begin(score)
+                pending = Pending(WHOLE, (begun,))
+            else:
+                pending = self._groups.begin(self, score, by)
+                begun = pending.rounds[-1]
+            if name is not None:
+                waiting.named[name] = pending
+            else:
+                waiting.unnamed = pending
+                self._give_up()
+        return begun.prediction
 
     def update(self, outcome: SupportsFloat, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
@@ -147,11 +159,6 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
             self._update(outcome)
         else:
             self._waiting.answer(id, outcome_of(outcome), self._learn)
-
-    def _begin_in(self, by: Id | None, score: SupportsFloat) -> Pending:
-        if by is None:
-            return Pending(WHOLE, (self._begin(score),))
-        return self._groups.begin(self, score, by)
 
     def _learn(self, pending: Pending, outcome: float) -> None:
         if pending.group == WHOLE:

@@ -69,21 +69,21 @@ class Waiting(Generic[P]):
             return prediction
         name = check_id(id_)
         with self.lock:
-            if name in self.named or name in self.finished or len(self.named) >= self.capacity:
-                raise self.refusal(name)
+            self.check_new(name)
             self.named[name] = prediction = begin(*given)
         return prediction
 
-    def refusal(self, id_: Id) -> ValueError:
-        """Return the error for an id that is taken, or one too many."""
+    def check_new(self, id_: Id) -> None:
+        """Refuse an id that is taken, or one too many."""
         if id_ in self.named:
-            return ValueError(f"id {id_!r} was predicted already and waits for its outcome")
+            raise ValueError(f"id {id_!r} was predicted already and waits for its outcome")
         if id_ in self.finished:
-            return ValueError(f"id {id_!r} was predicted already and had its outcome")
-        return ValueError(
-            f"{self.capacity} predictions wait for their outcomes, as many as "
-            f"capacity={self.capacity} allows; expire(older_than=...) gives up old ones"
-        )
+            raise ValueError(f"id {id_!r} was predicted already and had its outcome")
+        if len(self.named) >= self.capacity:
+            raise ValueError(
+                f"{self.capacity} predictions wait for their outcomes, as many as "
+                f"capacity={self.capacity} allows; expire(older_than=...) gives up old ones"
+            )
 
     def answer(
         self,
