@@ -84,7 +84,7 @@ def error(make, stream, horizon, seed):
 
 
 def game_error(make, adversary, horizon, seed):
-    game = play(make(horizon, seed), adversary(seed), horizon)
+    game = play(make(horizon, seed), adversary(horizon, seed), horizon)
     return cal2(game.predictions, game.outcomes)
 
 
