@@ -10,29 +10,12 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from calibrant import __version__
-from calibrant.report.style import (
-    INK,
-    MUTED,
-    ON_DARK,
-    PAPER,
-    RULE,
-    SERIES,
-    Drawable,
-    as_svg,
-    show_number,
-)
+from calibrant.report.inline import DARK, LIGHT, inline_svg
+from calibrant.report.style import Drawable, show_number
 from calibrant.tables import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: The name that each colour has in the style sheet; a dark page gives it another value.
-VARIABLES = {
-    INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper",
-    **{look.color: f"--series-{position}" for position, look in enumerate(SERIES, 1)},
-}  # fmt: skip
-LIGHT = "; ".join(f"{name}: {color}" for color, name in VARIABLES.items())
-DARK = "; ".join(f"{name}: {ON_DARK[color]}" for color, name in VARIABLES.items())
 
 #: A number as `show_number` writes it, or as text with other digits.
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]\d+)?|-?infinite|–")
@@ -117,21 +100,10 @@ class Page:
         The caption is shown below it; `alt` describes it to readers who cannot see it.
         """
         self._drawn += 1
-        svg = as_svg(figure, text=True)
-        # Inside HTML, neither prolog nor namespaces are needed, and ids must be unique on the page.
-        svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg[svg.index("<svg") :])
-        svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1f{self._drawn}-", svg)
-        for color, name in VARIABLES.items():
-            svg = svg.replace(color, f"var({name})")
-        opening, rest = svg.split(">", 1)
-        size = re.search(r'width="([\d.]+)pt"', opening)
-        assert size is not None, "matplotlib says how wide a figure is"
-        pixels = float(size[1]) / 0.75  # of CSS: 3/4 of a point each
-        opening = re.sub(r' (width|height|version)="[^"]*"', "", opening)
+        svg = inline_svg(figure, f"f{self._drawn}", alt)
         self._parts.append(
             f'<figure>\n<div class="drawing" tabindex="0" role="group" '
-            f'aria-label="Figure {self._drawn}">\n{opening} role="img" '
-            f'aria-label="{html.escape(alt)}" style="--width: {pixels:.0f}px">{rest}</div>\n'
+            f'aria-label="Figure {self._drawn}">\n{svg}</div>\n'
             f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
         )
 
