@@ -32,6 +32,8 @@ VERSION = 1
 FIXED = struct.Struct("<8sIQI")
 DIGEST = 16
 DTYPES = ("<f8", "<i8")
+#: More than will ever be played; up to here, counts are exact as floats.
+MOST_ROUNDS = 2**53
 #: Arguments that calibrant 0.1 saved under another name, by class.
 RENAMED = {
     "Interval": {"cells": "intervals"},
@@ -94,7 +96,7 @@ class Savable(Arguments):
         try:
             restored = cls(**saved.parameters)
             restored._load(saved.rounds, saved.state)
-        except (KeyError, TypeError) as error:
+        except (KeyError, OverflowError, TypeError) as error:
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
         return restored
 
@@ -188,8 +190,8 @@ def _parse(content: bytes, header_length: int) -> Saved:
     if start != len(content):
         raise ValueError(f"{len(content) - start} bytes belong to no array")
     rounds = header["rounds"]
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 0 <= rounds < 2**62:
-        raise ValueError(f"rounds must be an integer of at least 0, got {rounds!r}")
+    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 0 <= rounds <= MOST_ROUNDS:
+        raise ValueError(f"rounds must be an integer in [0, {MOST_ROUNDS}], got {rounds!r:.60}")
     name = str(header["class"])
     parameters: dict[str, Any] = dict(header["parameters"])
     now = RENAMED.get(name, {})
