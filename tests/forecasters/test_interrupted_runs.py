@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from interrupting import changed_meanwhile, interrupted
 
 from calibrant import Epoch, Interval, Refined, Restarting, Swap, Zoom
 from calibrant.forecasters.rivals import RunningMean, SlidingWindow
+from interrupting import changed_meanwhile, interrupted
 
 FORECASTERS = [
     Zoom(seed=1),

@@ -6,9 +6,9 @@ import textwrap
 
 import numpy as np
 import pytest
-from interrupting import changed_meanwhile, interrupted
 
 from calibrant import MulticlassRecalibrator, Recalibrator
+from interrupting import changed_meanwhile, interrupted
 
 
 def rounds(count):
@@ -56,10 +56,7 @@ def test_another_thread_cannot_change_the_input_during_a_run(case, which):
     make, given = CASES[case]
     given = [each.copy() if isinstance(each, np.ndarray) else each for each in given]
     expected = make().run(*given)
-    if case == "per-class" and which == 1:
-        value = 7  # no class
-    else:
-        value = np.nan
+    value = 7 if case == "per-class" and which == 1 else np.nan  # 7 is no class
     for after in (0.0, 0.003, 0.02):
         changed = list(given)
         changed[which] = given[which].copy()

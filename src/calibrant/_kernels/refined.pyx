@@ -25,7 +25,9 @@ from calibrant._kernels.partition cimport (
 from calibrant._kernels.swap cimport SwapKernel
 from calibrant._kernels.tally cimport cal1_term, cal2_term, kl_term
 
-from calibrant._kernels.saved import check_names, check_sum, floats, integer, number, part_of
+from calibrant._kernels.saved import (
+    SLACK, check_names, check_sum, floats, integer, number, part_of,
+)
 
 # How an epoch of tuned Interval starts its experts: how much intervals in the inner region and in
 # the bands trust y_hat. With a deviation, the truth may be anywhere in the region.
@@ -290,6 +292,13 @@ cdef class RefinedKernel(Kernel):
         cdef double epoch_total = number(state, "epoch_total", low=0.0, high=seen)
         cdef double closed = number(state, "closed", low=-1e-6, high=MOST_ERROR * rounds)
         cdef double running = number(state, "open", low=-1e-6, high=MOST_ERROR * (seen + 1))
+        if m > 1 and not (
+            fabs(number(base, "total", low=0.0, high=seen) - epoch_total) <= 1e-6
+            and -SLACK * rounds <= total - epoch_total <= (rounds - seen) * (1.0 + SLACK)
+            and (not self.tuned or fabs(y_hat * (rounds - seen) - total + epoch_total)
+                 <= SLACK * rounds)
+        ):
+            raise ValueError("saved total, epoch_total and y_hat must be of the same outcomes")
         if m == 1:
             check_names(base, set())
             self.begin(self.C)
