@@ -11,7 +11,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant.tables.cells import Cells, Clock
 from calibrant.tables.errors import InputError
-from calibrant.tables.notation import is_missing
+from calibrant.tables.notation import is_empty, is_missing
 
 #: 0 or 1 (also as words), other numbers in [0, 1], numbers, times, two values of another sort,
 #: text, or nothing at all.
@@ -62,8 +62,10 @@ class ColumnFacts:
 def facts_of(cells: Cells) -> ColumnFacts:
     """Return what a column holds."""
     counts = Counter(str(cell).strip() for cell in cells.values() if not is_missing(cell))
-    common = tuple(value for value, _ in counts.most_common(3))
     kind, numbers, clock = _kind(cells, len(counts))
+    if kind == "text":  # among names, NA may be one
+        counts = Counter(str(cell).strip() for cell in cells.values() if not is_empty(cell))
+    common = tuple(value for value, _ in counts.most_common(3))
     if numbers is not None and kind in ("probability", "number"):
         common = (f"{np.nanmin(numbers):.4g}", f"{np.nanmax(numbers):.4g}")
     if clock is not None:
