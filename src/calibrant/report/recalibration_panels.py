@@ -225,7 +225,7 @@ def shown_window(rounds: int, window: int) -> int | None:
     Examples
     --------
     >>> [shown_window(rounds, 1000) for rounds in (30, 600, 5_000, 2_000_000)]
-    [None, 60, 1000, 5000]
+    [None, 60, 1000, 14000]
     """
     if rounds < FEWEST_WINDOWS * window:
         window = max(rounds // 10, 25)
