@@ -70,7 +70,7 @@ class Renamed(ClassifierMixin, BaseEstimator):
             return getattr(self.model, name)
         raise AttributeError(name)
 
-    def fit(self, X, y):
+    def fit(self, *_):
         raise AssertionError("a frozen model is never fitted")
 
     def __sklearn_is_fitted__(self):
@@ -162,7 +162,7 @@ def test_a_deployed_model_has_its_classes_in_its_own_order(cls, names):
     with pytest.raises(
         ValueError, match=r"that the model knows, '.*', got 1 \(int\) at position 0"
     ):
-        model.fit(X[:2], np.array([1, 0], dtype=object))
+        model.fit(X[:2], [1, 0])
 
 
 def test_partial_fit_scores_a_batch_before_learning_it():

@@ -28,8 +28,8 @@ WAYS = [
 
 
 def everything(card):
-    windows, labels = repr(card.windows), {name: each for name, each in card.labels.items()}
-    return card.summary(), windows, {name: each.summary() for name, each in labels.items()}
+    labels = {name: each.summary() for name, each in card.labels.items()}
+    return card.summary(), card.windows, labels
 
 
 @pytest.mark.parametrize("way", WAYS)
