@@ -51,6 +51,7 @@ ON_DARK = {
 }  # fmt: skip
 
 SETTINGS: dict[str, Any] = {
+    "text.usetex": False,
     "font.size": 10, "axes.labelsize": 10, "xtick.labelsize": 9, "ytick.labelsize": 9,
     "legend.fontsize": 9, "legend.frameon": False, "legend.handlelength": 2.6,
     "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
