@@ -49,6 +49,7 @@ def test_a_file_with_late_words(calibrant, tmp_path, monkeypatch):
     assert seen["base_rate"] == pytest.approx(9 / 84)
     assert seen["delays"]["1"]["median"] < seen["delays"]["0"]["median"]
     assert any("';', numbers have decimal commas" in note for note in seen["notes"])
+    assert any("after very different times" in note for note in seen["notes"])
     assert any("'fraud' is taken as 1, because it is rarer" in note for note in seen["notes"])
     shown = calibrant("inspect", path).stdout
     assert "Outcome 1 became known after" in shown
