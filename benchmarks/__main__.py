@@ -20,6 +20,7 @@ from benchmarks import (  # noqa: E402
     certificates,
     choices,
     compare,
+    decisions,
     delay,
     error,
     figures,
@@ -49,6 +50,7 @@ PARTS = {
     "sweep": sweep,
     "scored": scored,
     "delay": delay,
+    "decisions": decisions,
     "certificates": certificates,
 }
 LONG = {"certificates"}

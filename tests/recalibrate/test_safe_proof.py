@@ -203,8 +203,7 @@ class Count:
             assert squares <= most + (right - left) ** 2 + ROUNDING
         assert sum(self.squares.values()) <= (2 * seen.gaps - 32) * most + 0.62
         assert seen.gaps**3 <= 96 * math.pi**2 * rounds + 32**3
-        few = 128 + 33 * rounds**0.2 + 21 * self.mixed ** (1 / 3)
-        assert seen.gaps <= few
+        assert seen.gaps <= max(128, 31.5 * rounds**0.2, 19.7 * self.mixed ** (1 / 3))
 
     def check_theorem(self, seen, predictions, outcomes):
         """(S1) is about expectations; its right side is so far above that luck does not matter."""
