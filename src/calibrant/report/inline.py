@@ -20,6 +20,10 @@ VARIABLES = {
 LIGHT = "; ".join(f"{name}: {color}" for color, name in VARIABLES.items())
 DARK = "; ".join(f"{name}: {ON_DARK[color]}" for color, name in VARIABLES.items())
 
+#: Lines of a drawing, and digits in them that no screen shows: beyond a hundredth of a point.
+PATH = re.compile(r' d="[^"]*"')
+DECIMALS = re.compile(r"(?<=\d\.\d\d)\d+")
+
 
 def inline_svg(figure: Drawable | Figure, name: str, alt: str) -> str:
     """Return a figure as an element of a page on which no other has this name.
@@ -31,6 +35,7 @@ def inline_svg(figure: Drawable | Figure, name: str, alt: str) -> str:
     # Inside HTML, neither prolog nor namespaces are needed, and ids must be unique on the page.
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg[svg.index("<svg") :])
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{name}-", svg)
+    svg = PATH.sub(lambda path: DECIMALS.sub("", path[0]), svg)
     for color, variable in VARIABLES.items():
         svg = svg.replace(color, f"var({variable})")
     opening, rest = svg.split(">", 1)
