@@ -35,6 +35,7 @@ from benchmarks import (  # noqa: E402
     speed,
     sweep,
     tune,
+    why_not,
 )
 
 PARTS = {
@@ -53,6 +54,7 @@ PARTS = {
     "delay": delay,
     "forged": forged,
     "decisions": decisions,
+    "why_not": why_not,
     "certificates": certificates,
 }
 LONG = {"certificates"}

@@ -26,12 +26,12 @@ def last_value(code: str) -> Any:
     if not isinstance(last, ast.Expr):
         raise ValueError("the last line of a picture must be the figure itself")
     names: dict[str, Any] = {}
-    here = os.getcwd()
+    here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            exec(compile(ast.Module(lines, []), "<picture>", "exec"), names)  # noqa: S102
-            return eval(compile(ast.Expression(last.value), "<picture>", "eval"), names)  # noqa: S307
+            exec(compile(ast.Module(lines, []), "<picture>", "exec"), names)
+            return eval(compile(ast.Expression(last.value), "<picture>", "eval"), names)
         finally:
             os.chdir(here)
 
@@ -46,6 +46,7 @@ class Picture(Directive):
     }
 
     def run(self) -> list[nodes.Node]:
+        """Return the code, unless it is hidden, and the figure."""
         code = "\n".join(self.content)
         try:
             figure = last_value(code)
@@ -74,6 +75,7 @@ def write_colors(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Add the directive to Sphinx."""
     app.add_directive("picture", Picture)
     app.connect("builder-inited", write_colors)
     return {"parallel_read_safe": True}
