@@ -36,7 +36,8 @@ d^2 <= 4/9 <= 2 v and c > 2. Slopes that start from zero at the threshold matter
 D an opponent loads a neutral point for nothing and lets mixing pass the load on.
 """
 
-from libc.math cimport log
+from libc.math cimport M_PI, cbrt, log
+from libc.stdint cimport int64_t
 
 from calibrant._kernels.grid cimport Grid, grid_cut, grid_find, grid_reserve, grid_start
 
@@ -145,3 +146,18 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     if s.g[k] * w * w > most * most and grid_cut(s, k):
         safe_weigh(s, k + 1)
     return 0
+
+
+cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil:
+    """Make room for the points that so many outcomes can add; -1 when there is no memory.
+
+    A gap is at most pi / GAPS wide, so one that is cut when there are k gaps holds more than
+    (CUT k GAPS / pi)^2 outcomes, and is empty afterwards. The squares of the cuts to come sum to
+    at most what all gaps hold with these outcomes, so there are at most cbrt(3 held / a) + 1 cuts,
+    where a = (CUT GAPS / pi)^2.
+    """
+    cdef double held = <double>outcomes, a = CUT * GAPS / M_PI
+    cdef Py_ssize_t i
+    for i in range(s.count):
+        held += s.g[i]
+    return grid_reserve(s, s.count + 2 + <Py_ssize_t>cbrt(3.0 * held / (a * a)))

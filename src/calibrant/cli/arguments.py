@@ -46,3 +46,6 @@ class Job:
     column: str = "calibrated"
     out: Path | None = None
     report: Path | None = None
+    state: Path | None = None
+    smooth: str | None = None
+    strict: bool = False

@@ -18,15 +18,16 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
-from calibrant import Recalibrator
 from calibrant._checks import check_choice, check_seed
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.cli import console
 from calibrant.cli.arguments import FORECASTER, Job, OutcomeColumn, Seed, Source
 from calibrant.cli.forecast import answer_lines, forecast_file
 from calibrant.cli.recalibrate_pipe import answer_scores
+from calibrant.cli.state import begin, keep
 from calibrant.forecasters.named import make, parameters
-from calibrant.recalibrate.recalibrator import recalibrate_rows
+from calibrant.recalibrate.frames import ids_in
+from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_page import READING, group_rows, measure_rows
 from calibrant.report.style import styled
@@ -81,6 +82,25 @@ def run(
             show_default=False,
         ),
     ] = None,
+    smooth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a second column of this name: probabilities as fine as the scores, to rank "
+            "rows by.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on with the recalibrator saved here, if there is one, and save it at the end.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="In a pipe: stop at the first line that cannot be used."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="Write a report with figures here."),
@@ -112,7 +132,7 @@ def run(
         if score is None:
             stray: dict[str, object] = {
                 "id": id_column, "time": time, "available": available, "by": by, "report": report,
-                "kind": kind != "probability",
+                "kind": kind != "probability", "smooth": smooth, "state": state, "strict": strict,
             }  # fmt: skip
             why = "needs --score: without scores there is nothing to recalibrate"
         else:
@@ -124,13 +144,17 @@ def run(
         is_pipe = source == "-" and out is None and report is None
         if score is not None:
             check_choice("--kind", kind, KINDS)
+            if not is_pipe and strict:
+                raise ValueError("--strict is for a pipe: a FILE with a bad row is always refused")
+            if not is_pipe and smooth and out is None:
+                raise ValueError("--smooth names a column of --out, and none is asked for")
             if available is not None and time is None:
                 raise ValueError(
                     "--available needs --time: an outcome is late for predictions made before it"
                 )
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
-                column or "calibrated", out, report,
+                column or "calibrated", out, report, state, smooth, strict,
             )  # fmt: skip
             if is_pipe:
                 answer_scores(job, sys.stdin.buffer)
@@ -154,6 +178,7 @@ def recalibrate_file(job: Job) -> None:
             raise InputError("the name of a report must end in .html", source=str(job.report))
         with styled():
             pass  # or learn now, not after the work, that matplotlib is missing
+    job, recalibrator = begin(job)
     with console.busy(f"reading {job.source}"):
         table = console.read_source(job.source, job.out, job.column)
         rows = take_scored(
@@ -165,13 +190,17 @@ def recalibrate_file(job: Job) -> None:
                 "no outcome is known: every cell is empty",
                 source=table.source, column=rows.outcome_column,
             )  # fmt: skip
+        if job.smooth is not None and job.smooth in (*table.columns, job.column):
+            raise ValueError(
+                f"there is a column {job.smooth!r} already: name another with --smooth"
+            )
+        ids = None if job.id is None or job.state is None else ids_in(table, job.id)
     console.note(rows.note)
     # The report is opened first: if it cannot be written, nothing else is.
     with nullcontext() if job.report is None else replacing(job.report) as report:
         with console.busy("recalibrating"):
-            recalibrator = Recalibrator(job.kind, seed=job.seed, capacity=len(rows.scores))
-            calibrated = recalibrate_rows(
-                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
+            calibrated, smooth = recalibrate_rows(
+                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids
             )
         with console.busy("measuring"):
             never = len(rows.scores) - len(rows.arrivals.order)
@@ -184,9 +213,13 @@ def recalibrate_file(job: Job) -> None:
             page = result.page.html().encode() if report is not None else b""
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
-                write(job.out, table.with_column(job.column, calibrated))
+                written = table.with_column(job.column, calibrated)
+                if job.smooth is not None:
+                    written = written.with_column(job.smooth, smooth)
+                write(job.out, written)
         if report is not None:
             report.write(page)
+    keep(job, recalibrator)
     show(job, table.source, rows, result)
 
 

@@ -16,16 +16,20 @@ Nothing in it is executed when it is read, and nothing is believed before the di
 from __future__ import annotations
 
 import json
+import os
 import struct
 from abc import abstractmethod
 from collections.abc import Mapping
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any, NamedTuple, Self, SupportsFloat
 
 import numpy as np
 
 from calibrant.forecasters.arguments import Arguments
 from calibrant.partitions import Partition
+from calibrant.tables.atomic import replacing
+from calibrant.tables.errors import InputError
 
 MAGIC = b"calibrnt"
 VERSION = 1
@@ -97,6 +101,34 @@ class Savable(Arguments):
         except (KeyError, TypeError) as error:
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
         return restored
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_bytes` to a file, whole or not at all: it is replaced in one step.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from calibrant import Zoom
+        >>> forecaster = Zoom(seed=7)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     forecaster.save(f"{folder}/zoom")
+        ...     again = Zoom.load(f"{folder}/zoom")
+        >>> again.predict() == forecaster.predict()
+        True
+        """
+        with replacing(path) as file:
+            file.write(self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what `save` wrote; it continues exactly as that one would."""
+        source = os.fspath(path)
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except OSError as error:
+            raise InputError(f"cannot be read ({error.strerror})", source=source) from None
+        except ValueError as error:
+            raise InputError(str(error), source=source) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_bytes, (self.to_bytes(),)

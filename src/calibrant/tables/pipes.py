@@ -75,38 +75,56 @@ class Line(NamedTuple):
     is_bare: bool = False  # a single value, without a name
 
 
-def follow_lines(lines: Iterable[bytes], source: str) -> Iterator[Line]:
-    """Yield each line that `follow` reads as a row, before the next line is asked for."""
+def follow_lines(
+    lines: Iterable[bytes],
+    source: str,
+    skip: Callable[[int, InputError], object] | None = None,
+) -> Iterator[Line]:
+    """Yield each line that `follow` reads as a row, before the next line is asked for.
+
+    A row that cannot be read ends it, or is given to `skip` with its number and passed over.
+    """
     names: list[str] | None = None
     are_objects = is_bare = rows = False
     for number, raw in enumerate(lines, 1):
-        line = decoded(raw, source, number)
-        if not line.strip():
-            continue
-        if names is None:
-            are_objects = line.lstrip().startswith("{")
-            if not are_objects:
-                names = header_of(_split(line, source, number), source, number)
-                is_bare = names is None
-            if names is not None:
-                yield Line(number, names, None)
+        try:
+            line = decoded(raw, source, number)
+            if not line.strip():
                 continue
-            names = ["outcome"]
-        rows = True
-        if are_objects:
-            cells = parse_object(line, source, number)
-            yield Line(number, list(cells), cells)
-        elif is_bare:
-            yield Line(number, names, {"outcome": line.strip()}, is_bare=True)
+            if names is None:
+                are_objects = line.lstrip().startswith("{")
+                if not are_objects:
+                    names = header_of(_split(line, source, number), source, number)
+                    is_bare = names is None
+                if names is not None:
+                    yield Line(number, names, None)
+                    continue
+                names = ["outcome"]
+            rows = True
+            if are_objects:
+                cells = parse_object(line, source, number)
+                row = Line(number, list(cells), cells)
+            elif is_bare:
+                row = Line(number, names, {"outcome": line.strip()}, is_bare=True)
+            else:
+                row = _row(line, names, source, number)
+        except InputError as error:
+            if skip is None or names is None:
+                raise
+            skip(number, error)
         else:
-            row = _split(line, source, number)
-            if len(row) != len(names):
-                refuse_row(row, names, source, number)
-            yield Line(number, names, dict(zip(names, row, strict=True)))
+            yield row
     if names is None:
         raise InputError("there were no lines", source=source)
     if not rows:
         raise InputError(f"there are no rows below the columns {listed(names)}", source=source)
+
+
+def _row(line: str, names: list[str], source: str, number: int) -> Line:
+    row = _split(line, source, number)
+    if len(row) != len(names):
+        refuse_row(row, names, source, number)
+    return Line(number, names, dict(zip(names, row, strict=True)))
 
 
 def _split(line: str, source: str, number: int) -> list[str]:
