@@ -266,9 +266,9 @@ class HearsTheFirst(Recalibrator):
     def update_many(self, outcomes, ids):
         if not isinstance(ids, list) or len(ids) != 9:
             return super().update_many(outcomes, ids)
-        rows = [at for at, id in enumerate(ids) if id not in ids[:at]]
+        rows = [at for at, name in enumerate(ids) if name not in ids[:at]]
         answers = super().update_many([outcomes[at] for at in rows], [ids[at] for at in rows])
-        return np.array([answers[rows.index(ids.index(id))] for id in ids])
+        return np.array([answers[rows.index(ids.index(name))] for name in ids])
 
 
 class NoClock(Recalibrator):
