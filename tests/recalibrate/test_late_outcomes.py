@@ -281,10 +281,10 @@ TestLateOutcomesInGroups = LateOutcomesInGroups.TestCase
 TestLateLabels = LateLabels.TestCase
 TestLateLabelsPerClass = LateLabelsPerClass.TestCase
 TestLateOutcomesInGroups.settings = settings(
-    derandomize=True, max_examples=80, stateful_step_count=60, deadline=None
+    derandomize=True, max_examples=40, stateful_step_count=50, deadline=None
 )
 TestLateLabels.settings = TestLateLabelsPerClass.settings = settings(
-    derandomize=True, max_examples=30, stateful_step_count=50, deadline=None
+    derandomize=True, max_examples=20, stateful_step_count=40, deadline=None
 )
 
 
