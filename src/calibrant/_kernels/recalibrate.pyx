@@ -199,7 +199,7 @@ cdef class RecalibrateKernel(ScoringKernel):
         for i in range(size):
             r = rounds[i]
             late += self.lateness(&r.begun)  # integers, whose sum is exact in any order
-            evidence_add(&evidence, r.begun.said, outcomes[i])
+            evidence_add(&evidence, r.begun.said, r.begun.m, outcomes[i])
             if on_grid[i] and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
                 raise MemoryError
             self.look(r.begun.s)
