@@ -17,11 +17,12 @@ import numpy as np
 
 from calibrant._kernels.cuts cimport Cut, L1, L2, PSEUDO_KL, paper_cut, tuned_cut
 from calibrant._kernels.interval cimport IntervalKernel, Lean, lean_towards
-from calibrant._kernels.kernel cimport Kernel, array_of
+from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize
 from calibrant._kernels.partition cimport (
     Partition, partition_as_probabilities, partition_refined,
 )
+from calibrant._kernels.restartable cimport Restartable
 from calibrant._kernels.swap cimport SwapKernel
 from calibrant._kernels.tally cimport cal1_term, cal2_term, kl_term
 
@@ -35,14 +36,19 @@ cdef Lean MOVED = Lean(0.0, 0.0, 0.0, 0.5, 0.7)
 cdef int LAST_EPOCH = 48      # beyond it, 1 - 1/(T + 1) would be too close to 1 for floats
 
 
-cdef class RefinedKernel(Kernel):
-    """The epochs of one Refined; horizon 0 stands for none."""
+cdef class RefinedKernel(Restartable):
+    """The epochs of one Refined; horizon 0 stands for none.
+
+    The error of a pseudo measure is counted over P_t, or, if it is to be `drawn`, over predictions.
+    """
 
     def __init__(
-        self, seed, int measure, double deviation, double horizon, double delta, bint tuned
+        self, seed, int measure, double deviation, double horizon, double delta, bint tuned,
+        bint drawn=False,
     ):
         super().__init__(seed)
         self.measure, self.T, self.delta, self.tuned = measure, horizon, delta, tuned
+        self.drawn = drawn or measure == L1 or measure == L2
         # The partitions given here are stand-ins until epoch 2 lays out its own.
         if measure == L1 or measure == L2:
             self.interval = IntervalKernel(
@@ -65,7 +71,7 @@ cdef class RefinedKernel(Kernel):
     # -- epochs ---------------------------------------------------------------------------------
 
     cdef void begin(self, double C) noexcept nogil:
-        self.C = C
+        self.C, self.moved = C, False
         self.m, self.seen, self.y_hat = 1, 0, 0.5
         self.total = self.epoch_total = self.closed = self.open = 0.0
         self.mass[0] = self.ones[0] = self.term[0] = 0.0
@@ -78,7 +84,7 @@ cdef class RefinedKernel(Kernel):
         if self.tuned:
             cut = tuned_cut(self.measure, self.C, s, y_hat)
         else:
-            cut = paper_cut(self.measure, self.C, T, self.delta, s, y_hat)
+            cut = paper_cut(self.measure, self.C, T, self.delta, s, y_hat, self.moved)
         if (self.open_interval(&cut) if self.swap is None else self.open_swap(&cut, s)) < 0:
             return -1
         self.m, self.seen, self.y_hat, self.epoch_total = m, 0, y_hat, 0.0
@@ -169,7 +175,7 @@ cdef class RefinedKernel(Kernel):
         """Return what the round's outcome adds to the error, and count it if it is to be kept."""
         cdef double gain = 0.0
         cdef Py_ssize_t k
-        if self.swap is None:
+        if self.drawn:
             return self.gain_at(self.chosen, 1.0, y, keep)
         for k in range(self.size):
             if self.weights[k] > 0.0:
@@ -194,13 +200,16 @@ cdef class RefinedKernel(Kernel):
 
     cdef int learn(self, double y) noexcept nogil:
         cdef double s = ldexp(1.0, self.m), error, mean
+        cdef bint moved
         if self.seen + 1 >= s and self.m < LAST_EPOCH:
             # The next epoch starts afresh: the base forecaster need not learn this outcome.
             error = self.closed + self.open + self.gain_of(y, False)
             mean = (self.epoch_total + y) / s
             if self.tuned:
                 mean = (self.total + y) / (2.0 * s - 2.0)
+            moved, self.moved = self.moved, False
             if self.open_epoch(self.m + 1, fmin(mean, 1.0)) < 0:
+                self.moved = moved
                 return -1
             self.closed, self.open = error, 0.0
             self.total += y
@@ -223,15 +232,6 @@ cdef class RefinedKernel(Kernel):
         self.enter()
         return self.m
 
-    @property
-    def error(self):
-        """The error so far, by the measure: the sum over epochs of the epoch's own error.
-
-        It is never below the error of all rounds together, and it is what the certificates bound.
-        """
-        self.enter()
-        return self.error_so_far()
-
     def __sizeof__(self):
         cdef Py_ssize_t own = 3 * self.room * sizeof(double)
         return object.__sizeof__(self) + own + self.base.__sizeof__()
@@ -250,26 +250,21 @@ cdef class RefinedKernel(Kernel):
             "ones": array_of(self.ones, points),
             "term": array_of(self.term, points),
         }
+        if self.measure == PSEUDO_KL:
+            state["moved"] = int(self.moved)
         if self.m > 1:
             state |= {f"base.{name}": value for name, value in self.base._get_state().items()}
         return state
 
-    def _set_state(self, state):
-        before = self._get_state()
-        try:
-            self._take_over(state)
-        except ValueError:
-            self._take_over(before)
-            raise
-
     def _take_over(self, state):
         """Take over a state; a bad one raises ValueError and may leave part of it behind."""
         state, base = part_of(state, "base.")
-        check_names(
-            state,
-            {"m", "seen", "y_hat", "total", "epoch_total", "closed", "open"}
-            | {"mass", "ones", "term"},
-        )
+        names = {"m", "seen", "y_hat", "total", "epoch_total", "closed", "open"}
+        names |= {"mass", "ones", "term"}
+        if self.measure == PSEUDO_KL and "moved" in state:  # calibrant 0.1 did not save it
+            names.add("moved")
+        check_names(state, names)
+        cdef bint moved = number(state, "moved", low=0, high=1) if "moved" in state else True
         cdef int m = number(state, "m", low=1, high=LAST_EPOCH)
         cdef double s = ldexp(1.0, m)
         cdef double seen = number(state, "seen", low=0.0, high=s - 1.0 if m < LAST_EPOCH else 2.0**62)
@@ -278,6 +273,7 @@ cdef class RefinedKernel(Kernel):
         cdef double epoch_total = number(state, "epoch_total", low=0.0, high=seen)
         cdef double closed = number(state, "closed", low=0.0, high=1e300)
         cdef double running = number(state, "open", low=-1e-6, high=1e300)
+        self.moved = moved
         if m == 1:
             check_names(base, set())
             self.begin(self.C)

@@ -118,7 +118,8 @@ def name_claim(claim: Claim) -> str:
 def name_forecaster(claim: Claim) -> str:
     """Return the forecaster of a claim in a few words; (C) is one that is told the deviation."""
     given = claim.parameters
-    words = [claim.kind, given.get("measure", ""), "(C)" if "deviation" in given else ""]
+    base = f"on {given['base']}" if "base" in given else ""
+    words = [claim.kind, given.get("measure", ""), base, "(C)" if "deviation" in given else ""]
     return " ".join(filter(None, words)) + (", paper" if given.get("constants") == "paper" else "")
 
 
