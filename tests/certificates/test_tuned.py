@@ -68,8 +68,9 @@ def test_the_shipped_table():
         measure, base = CERTIFICATES[name]
         assert row["slope"] == SLOPES[measure]
         assert row["per_log"] >= 0
-        assert row["deviation"] >= row["deviation_needed"] > 0
-        assert row["worst_world"].partition(",")[0] in WORLDS
+        assert row["deviation"] >= row["deviation_needed"] >= 0
+        # On equal intervals what a stationary world needs is enough for the others.
+        assert (row["worst_world"].partition(",")[0] in WORLDS) == (name != "l1-interval")
         assert list(row["quantiles"]) == [str(level) for level in LEVELS]
         for level, quantile in row["quantiles"].items():
             assert row["start"] + row["per_log"] * math.log(1 / float(level)) >= quantile
