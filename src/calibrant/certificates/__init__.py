@@ -126,8 +126,8 @@ def certificate(
     0.1 and 0.01, at levels delta from 0.005 to 0.2; outside these it is an extrapolation. The part
     with C covers six kinds of drifting worlds of 10^4 and 10^5 rounds at level 0.05, and is the
     weaker of the two. The bases ``"interval"`` and ``"swap"`` were measured on runs a tenth as long
-    (10^4 rounds, some 10^5). That the form is right for the tuned forecaster is an argument about orders
-    of growth, not a proof.
+    (10^4 rounds, some 10^5). That the form is right for the tuned forecaster is an argument about
+    orders of growth, not a proof.
 
     Parameters
     ----------
