@@ -181,6 +181,11 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     return 0
 
 
+cdef double safe_counted(int64_t outcomes, Py_ssize_t points) noexcept nogil:
+    """Return the most that so many outcomes can count in the gaps of so many points."""
+    return outcomes * (2.0 + (CUT * points) * (CUT * points))
+
+
 cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil:
     """Make room for the points that so many outcomes can add; -1 when there is no memory.
 
