@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_design",
+    "examples",
     "picture",
     "public_names",
 ]

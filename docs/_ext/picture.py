@@ -1,15 +1,18 @@
 """The directive `picture`: a few lines of Python, and below them the figure that they end in.
 
 The lines run when the site is built, so no picture can differ from its code. The figure is part of
-the page and takes its colours from the page's style: it is right on a light and on a dark one.
-`:code: hidden` shows the figure alone, `:alt:` says in words what it shows.
+the page and takes its colours from the page's style: it is right on a light and on a dark one. It
+is drawn twice, wide and for a phone. Lines that end in a dict of figures give small ones beside
+each other, under their names. `:code: hidden` shows no code, `:alt:` says in words what one sees.
 """
 
 from __future__ import annotations
 
 import ast
+import html
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +21,10 @@ from docutils.parsers.rst import Directive, directives
 from sphinx.application import Sphinx
 
 from calibrant.report.inline import DARK, LIGHT, inline_svg
+from calibrant.report.style import drawn
+
+#: Inches of a figure that is for a phone, or one of several.
+SMALL = (3.6, 3.5)
 
 
 def last_value(code: str) -> Any:
@@ -36,6 +43,17 @@ def last_value(code: str) -> Any:
             os.chdir(here)
 
 
+def elements(figure: Any, name: str, alt: str) -> Iterator[str]:
+    """Yield the figure, or the figures by name, as elements of a page."""
+    if isinstance(figure, dict):
+        for number, (title, each) in enumerate(figure.items()):
+            svg = inline_svg(drawn(each, *SMALL), f"{name}-{number}", f"{title}, of: {alt}")
+            yield f"<figure><figcaption>{html.escape(title)}</figcaption>{svg}</figure>"
+        return
+    for kind, sheet in (("wide", figure), ("narrow", drawn(figure, *SMALL))):
+        yield f'<div class="{kind}">{inline_svg(sheet, f"{name}-{kind}", alt)}</div>'
+
+
 class Picture(Directive):
     """Code, and the figure that it makes."""
 
@@ -51,10 +69,11 @@ class Picture(Directive):
         try:
             figure = last_value(code)
             number = self.state.document.settings.env.new_serialno("picture")
-            svg = inline_svg(figure, f"picture{number}", self.options["alt"])
+            shown = "".join(elements(figure, f"picture{number}", self.options["alt"]))
         except Exception as error:
             raise self.error(f"this picture cannot be drawn: {error!r}") from error
-        drawing = nodes.raw("", f'<div class="picture">{svg}</div>', format="html")
+        kind = "pictures" if isinstance(figure, dict) else "picture"
+        drawing = nodes.raw("", f'<div class="{kind}">{shown}</div>', format="html")
         if self.options.get("code") == "hidden":
             return [drawing]
         return [nodes.literal_block(code, code, language="python"), drawing]
