@@ -21,6 +21,7 @@ from benchmarks import (  # noqa: E402
     delay,
     error,
     figures,
+    forged,
     groups,
     machine,
     multiclass,
@@ -45,6 +46,7 @@ PARTS = {
     "sweep": sweep,
     "scored": scored,
     "delay": delay,
+    "forged": forged,
     "certificates": certificates,
 }
 LONG = {"certificates"}

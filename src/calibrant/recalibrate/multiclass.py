@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._bytes import Saved
 from calibrant._checks import (
     Floats,
     Id,
@@ -28,6 +29,8 @@ from calibrant.recalibrate.top_label import TopLabel
 from calibrant.recalibrate.waiting import Pending, RoundsById, Waiting
 
 MODES = ("per-class", "top-label")
+#: With "per-class", so many take about 1 GB.
+MOST_CLASSES = 2**16
 
 
 class MulticlassRecalibrator(Savable, RoundsById[Pending]):
@@ -38,7 +41,8 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     Parameters
     ----------
     classes : int or sequence of str or int
-        How many classes, labelled 0, 1, ...; or their labels, in the order of the columns.
+        How many classes, labelled 0, 1, ...; or their labels, in the order of the columns. At
+        most 65,536.
     mode : {"per-class", "top-label"}, default "per-class"
         Recalibrate each class against the rest and divide by the sum; or recalibrate the
         probability of the likeliest class, given which one it is, and let the others keep their
@@ -142,6 +146,15 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         with self._waiting.lock:
             return self._engine.expected(row)
 
+    @classmethod
+    def _check_size(cls, saved: Saved) -> None:
+        """Refuse more classes than there are saved recalibrators, before any is made."""
+        parameters, state = saved.parameters, saved.state
+        if parameters.get("mode", MODES[0]) == MODES[0]:
+            classes = len(check_classes(parameters["classes"]))
+            if np.size(state["class_rounds"]) != classes:
+                raise ValueError(f"saved class_rounds must be of {classes} classes")
+
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._waiting.lock:
             return self.rounds, self._engine.get_state() | save_waiting(self._waiting)
@@ -153,6 +166,8 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         if self.rounds != rounds:
             raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
         highest = len(self._labels) - 1.0
+        if (np.asarray(late["finished_outcomes"]) % 1.0).any():
+            raise ValueError("saved finished_outcomes must be numbers of classes")
         load_waiting(self._waiting, late, rounds, self._engine.check_pending, highest)
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
@@ -192,9 +207,13 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
 def check_classes(classes: object) -> list[Id]:
     """Return the labels of two classes or more."""
     if isinstance(classes, int | np.integer):
-        return list(range(check_integer("classes", classes, 2)))
+        return list(range(check_integer("classes", classes, 2, MOST_CLASSES)))
     listed = as_listed(classes, "classes", "a number or a sequence")
     labels = [check_id(label, "each of the classes") for label in listed]
     if len(labels) < 2 or len(set(labels)) != len(labels):
-        raise ValueError(f"classes must be two labels or more, all distinct, got {labels!r}")
+        raise ValueError(
+            f"classes must be two labels or more, all distinct, got {describe(labels)}"
+        )
+    if len(labels) > MOST_CLASSES:
+        raise ValueError(f"classes must be at most {MOST_CLASSES}, got {len(labels)}")
     return labels
