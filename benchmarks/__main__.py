@@ -28,6 +28,7 @@ from benchmarks import (  # noqa: E402
     paper,
     recalibrate,
     scored,
+    silence,
     speed,
     sweep,
     tune,
@@ -46,6 +47,7 @@ PARTS = {
     "sweep": sweep,
     "scored": scored,
     "delay": delay,
+    "silence": silence,
     "forged": forged,
     "certificates": certificates,
 }

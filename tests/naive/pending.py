@@ -5,6 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 MEMORIES = [1.5, 0.5, 0.17, 0.06]
+PRIORS = [0.1, 0.225, 0.225, 0.225, 0.225]
 
 
 def sigmoid(x):
@@ -37,7 +38,7 @@ class Pending:
     rows: list = field(default_factory=list)
     starts: list = field(default_factory=list)  # of all slices
     ages: list = field(default_factory=list)  # (range, age) of events, oldest first
-    weights: list = field(default_factory=lambda: [0.2] * 5)
+    weights: list = field(default_factory=lambda: list(PRIORS))
     moves: list = field(default_factory=lambda: [0.0] * 4)
     recent: list = field(default_factory=lambda: [0.0] * 4)
     span: float = 0.0
@@ -83,7 +84,11 @@ class Pending:
             self.ages.append((range_of(row.x), (row.came - row.at) / (row.due - row.at)))
         likely = [p if row.came < math.inf else 1 - p for p in row.said]
         weights = [w * like**0.3 for w, like in zip(self.weights, likely, strict=True)]
-        self.weights = [(1 - 5e-5) * w / sum(weights) + 5e-5 / 5 for w in weights]
+        total = sum(weights)
+        self.weights = [
+            (1 - 5e-5) * w / total + 5e-5 * prior
+            for w, prior in zip(weights, PRIORS, strict=True)
+        ]
 
     def shares(self):
         """Return F as a function of a range and an age."""
@@ -138,7 +143,7 @@ class Pending:
         self.recent = [r - top for r in self.recent]
         for e, memory in enumerate(MEMORIES):
             for _ in range(2):
-                slope, bend = -self.moves[e], 1.0
+                slope, bend = -0.3 * self.moves[e], 0.3
                 for n, came, age, f, base, _ in counted:
                     weight = math.exp(-age / (memory * self.span))
                     p = sigmoid(base + self.moves[e])

@@ -11,7 +11,7 @@ binomial, and its likelihood knows about the present without believing the silen
 
 The experts: the waiting mixture's word m, and MOVED words sigmoid(logit m + c). Each c maximises the
 likelihood of the last 4 spans (a span is the mean time to the deadline), a prediction of age a
-counting exp(-a / (memory * span)), minus c^2 / 2. With `came` of n predictions announced, the slope
+counting exp(-a / (memory * span)), minus 0.15 c^2. With `came` of n predictions announced, the slope
 in c is (1 - p) / (1 - q) (came - n q), and its mean curvature n q (1 - p)^2 / (1 - q): two Newton
 steps, each at most 1/2, whenever a slice of 1/30 span is over. Predictions are counted in cells, by
 slice, range of scores and span, so memory is bounded and a fit costs the same at any rate of
@@ -55,8 +55,12 @@ cdef double WINDOW = 4.0          # spans that a fit looks back
 cdef double RECENT = 0.3          # spans over which the moved words are compared
 cdef double SPAN_FORGET = 0.01    # rate at which the mean span follows
 cdef double LONGEST = 0.5         # step of c
+cdef double PRIOR = 0.3            # curvature of what keeps c near 0
+cdef double WAITING = 0.1          # first weight of the waiting mixture's word
 cdef double LEAST = 1e-9
 cdef int SPANS = 32               # classes of span, an eighth of an octave wide
+cdef double[MOVED + 1] PRIORS     # where the weights start
+PRIORS[:] = [WAITING] + [(1.0 - WAITING) / MOVED] * MOVED
 cdef double[MOVED] MEMORIES
 MEMORIES[:] = [1.5, 0.5, 0.17, 0.06]
 
@@ -106,7 +110,7 @@ cdef class PendingKernel:
         for i in range(SLICES):
             self.slices[i].serial = -1
         for i in range(MOVED + 1):
-            self.w[i] = 1.0 / (MOVED + 1)
+            self.w[i] = PRIORS[i]
 
     def __init__(self, silence):
         self.silence = silence
@@ -243,7 +247,7 @@ cdef class PendingKernel:
         self.learn_shares(F)
         for step in range(2):
             for e in range(MOVED):
-                slope[e], bend[e] = -self.c[e], 1.0
+                slope[e], bend[e] = -PRIOR * self.c[e], PRIOR
             if step == 0:
                 memset(self.recent, 0, sizeof(self.recent))
             for i in range(SLICES):
@@ -393,7 +397,7 @@ cdef class PendingKernel:
             self.w[i] *= pow(p if event else 1.0 - p, POWER)
             total += self.w[i]
         for i in range(MOVED + 1):
-            self.w[i] = (1.0 - SHARE) * self.w[i] / total + SHARE / (MOVED + 1)
+            self.w[i] = (1.0 - SHARE) * self.w[i] / total + SHARE * PRIORS[i]
 
     # -- saving ---------------------------------------------------------------------------------
 
