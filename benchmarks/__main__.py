@@ -1,7 +1,8 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures, and
-``tune`` measures the constants of the tuned certificates again; ``tune --help`` shows its options.
+``tune`` measures the constants of the tuned certificates again, ``search`` looks for stronger
+opponents; with ``--help`` each shows its options.
 """
 
 import re
@@ -15,9 +16,11 @@ from rich.console import Console  # noqa: E402
 
 from benchmarks import (  # noqa: E402
     attack,
+    attack_safe,
     certificates,
     choices,
     compare,
+    decisions,
     delay,
     error,
     figures,
@@ -28,6 +31,7 @@ from benchmarks import (  # noqa: E402
     paper,
     recalibrate,
     scored,
+    search,
     silence,
     speed,
     sweep,
@@ -38,6 +42,7 @@ PARTS = {
     "speed": speed,
     "error": error,
     "attack": attack,
+    "attack_safe": attack_safe,
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
@@ -49,6 +54,7 @@ PARTS = {
     "delay": delay,
     "silence": silence,
     "forged": forged,
+    "decisions": decisions,
     "certificates": certificates,
 }
 LONG = {"certificates"}
@@ -66,8 +72,8 @@ def quote(page, name, texts, titles):
 
 
 def main(names):
-    if names[:1] == ["tune"]:
-        tune.main(names[1:])
+    if names[:1] in (["tune"], ["search"]):
+        {"tune": tune, "search": search}[names[0]].main(names[1:])
         return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:

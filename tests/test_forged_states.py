@@ -17,10 +17,9 @@ def test_forged_states_are_refused_or_can_be_played():
     assert all(counted["refused"] > 20 for counted in verdicts.values())
 
 
-@pytest.mark.parametrize(("name", "cls", "blob"), saved_states(), ids=lambda each: str(each)[:40])
-def test_what_was_played_is_taken(name, cls, blob):
-    header, arrays = parts_of(blob)
-    assert cls.from_bytes(sealed(header, arrays)).to_bytes() == blob
+def test_what_was_played_is_taken():
+    for name, cls, blob in saved_states():
+        assert cls.from_bytes(sealed(*parts_of(blob))).to_bytes() == blob, name
 
 
 def played(cls, *args, **kwargs):

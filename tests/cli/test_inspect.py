@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,7 @@ def test_a_file_with_late_words(calibrant, tmp_path, monkeypatch):
     assert seen["base_rate"] == pytest.approx(9 / 84)
     assert seen["delays"]["1"]["median"] < seen["delays"]["0"]["median"]
     assert any("';', numbers have decimal commas" in note for note in seen["notes"])
+    assert any("after very different times" in note for note in seen["notes"])
     assert any("'fraud' is taken as 1, because it is rarer" in note for note in seen["notes"])
     shown = calibrant("inspect", path).stdout
     assert "Outcome 1 became known after" in shown
@@ -122,3 +124,11 @@ def test_a_score_that_is_not_used_is_said(calibrant, tmp_path):
     assert "--score 'model score'" in result.stderr
     path.write_text("day,y\n1,1\n2,0\n")
     assert "scores" not in calibrant("run", path).stderr
+
+
+def test_the_command_names_the_program_as_it_was_called(program, tmp_path):
+    """After `make run` it is in .venv/bin, where no shell looks for it."""
+    (tmp_path / "in.csv").write_text("score,y\n0.5,1\n0.25,0\n")
+    process = program("inspect", "in.csv", "--json", env={"PATH": "/nowhere"})
+    seen = json.loads(process.communicate()[0])
+    assert Path(shlex.split(seen["command"])[0]).is_file()

@@ -86,8 +86,7 @@ class Pending:
         weights = [w * like**0.3 for w, like in zip(self.weights, likely, strict=True)]
         total = sum(weights)
         self.weights = [
-            (1 - 5e-5) * w / total + 5e-5 * prior
-            for w, prior in zip(weights, PRIORS, strict=True)
+            (1 - 5e-5) * w / total + 5e-5 * prior for w, prior in zip(weights, PRIORS, strict=True)
         ]
 
     def shares(self):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -38,7 +40,7 @@ def command(source: str, seen: Inspection, delimiter: str | None) -> str | None:
     """Return the command that would use the file, or None if there is none."""
     if not seen.options:
         return None
-    words = ["calibrant", "run", source]
+    words = [program(), "run", source]
     for name, value in seen.options.items():
         # Joined where the value begins like an option: --positive=-1.
         words += [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
@@ -47,6 +49,13 @@ def command(source: str, seen: Inspection, delimiter: str | None) -> str | None:
     if "score" in seen.options:
         words += ["--report", report_name(source)]
     return shlex.join(words)
+
+
+def program() -> str:
+    """Return what this program is called where it was called: a path if no shell finds it."""
+    typed = sys.argv[0]
+    is_hidden = Path(typed).name == "calibrant" and shutil.which("calibrant") is None
+    return typed if is_hidden else "calibrant"
 
 
 def report_name(source: str) -> str:

@@ -16,7 +16,7 @@ from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.recalibrate.recalibrator import recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
-from calibrant.report.recalibration_page import READING, group_rows, measure_rows
+from calibrant.report.recalibration_panels import READING, group_rows, measure_rows
 from calibrant.report.style import styled
 from calibrant.tables import InputError, Scored, replacing, take_scored, write
 
@@ -55,7 +55,9 @@ def recalibrate_file(job: Job) -> None:
             never = len(rows.scores) - len(rows.arrivals.order)
             result = recalibration(
                 rows.scores, calibrated, rows.outcomes, by=rows.groups, kind=job.kind,
-                times=table.row_called if rows.clock is None else rows.clock.shown,
+                times=table.row_called if rows.clock is None else rows.clock,
+                available=None if job.available is None else rows.arrivals,
+                recalibrator=recalibrator,
                 title=f"{Path(table.source).name}: scores before and after recalibration",
                 never=never, made=how_made(job, table.source, rows, never),
             )  # fmt: skip

@@ -19,10 +19,12 @@ from calibrant._checks import (
     check_integer,
     check_same_length,
     check_seed,
+    check_unmasked,
     describe,
 )
 from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Savable
+from calibrant.recalibrate.named_columns import by_name, named_row
 from calibrant.recalibrate.one_vs_rest import PerClass
 from calibrant.recalibrate.saving import load_waiting, save_waiting
 from calibrant.recalibrate.top_label import TopLabel
@@ -127,15 +129,20 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     def run(self, probabilities: npt.ArrayLike, labels: Sequence[Id] | npt.NDArray[Any]) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
 
-        What `predict` and `update` without ids give, bit for bit, in compiled loops.
+        What `predict` and `update` without ids give, bit for bit, in compiled loops. The columns of
+        a data frame are matched with the labels by name; those of an array are in their order.
+        All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
         """
-        rows = as_distributions(probabilities, "probabilities", len(self._labels))
+        rows = as_distributions(
+            by_name(probabilities, self._labels), "probabilities", len(self._labels)
+        )
         columns = self._columns_of(labels, len(rows))
         if len(rows) == 0:
             return rows
         with self._waiting.lock:
+            predictions = self._engine.run(rows, columns)
             self._waiting.unnamed = None
-            return self._engine.run(rows, columns)
+        return predictions
 
     def expected(self, probabilities: npt.ArrayLike) -> Floats:
         """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
@@ -171,8 +178,10 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         load_waiting(self._waiting, late, rounds, self._engine.check_pending, highest)
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
+        check_unmasked(probabilities, "probabilities")
+        given = named_row(probabilities, self._labels)
         try:
-            row = np.asarray(probabilities)
+            row = np.asarray(given)
         except ValueError:  # a list of lists of different lengths
             row = np.empty(())
         if row.ndim != 1:

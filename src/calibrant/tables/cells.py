@@ -46,6 +46,15 @@ def _has_numbers(series: nw.Series[Any]) -> bool:
     return not series.null_count() and (series.dtype.is_numeric() or series.dtype == nw.Boolean)
 
 
+def _missing(cells: Sequence[Any]) -> list[bool]:
+    """Return which cells are missing; where it is possible, each value is looked at once."""
+    try:
+        words = {cell for cell in set(cells) if is_missing(cell)}
+    except TypeError:  # lists and objects of JSON cannot be in a set
+        return list(map(is_missing, cells))
+    return [cell in words for cell in cells]
+
+
 def _position(row: int) -> tuple[str, int]:
     """Return what messages call a row of a column that belongs to no table."""
     return "position", row
@@ -170,10 +179,11 @@ class Cells:
             return numbers
         if self.decimal == ",":
             self._check_decimals(cells)
-        gone = list(map(is_missing, cells)) if missing else [False] * len(cells)
-        simple = [
-            repr(low) if no else self._with_point(c) for c, no in zip(cells, gone, strict=True)
-        ]
+        gone = _missing(cells) if missing else [False] * len(cells)
+        fill = repr(low)
+        simple = [fill if no else cell for cell, no in zip(cells, gone, strict=True)]
+        if self.decimal == ",":
+            simple = [c.replace(",", ".") if isinstance(c, str) else c for c in simple]
         numbers = self._all_at_once(simple, low, high)
         if numbers is None:
             # Some cell is a word, or must be named in an error.
@@ -183,12 +193,13 @@ class Cells:
 
     def _all_at_once(self, cells: Sequence[Any], low: float, high: float) -> Floats | None:
         """Return what `number_in` reads in these cells; None if any is no number in [low, high]."""
-        try:
-            text = "".join(cells)
-        except TypeError:  # of JSON or of a data frame: some cells are no text
-            if any(isinstance(cell, bytes | bytearray) for cell in cells):
-                return None
-            text = "".join(cell for cell in cells if isinstance(cell, str))
+        types = set(map(type, cells))
+        if any(issubclass(each, bytes | bytearray) for each in types):
+            return None
+        text = ""
+        if any(issubclass(each, str) for each in types):
+            alone = len(types) == 1
+            text = "".join(cells if alone else (cell for cell in cells if isinstance(cell, str)))
         # What Python alone takes for a number: 0_1, and digits of other scripts.
         if "_" in text or not text.isascii() or (text and not self.text):
             return None
@@ -197,10 +208,6 @@ class Cells:
         except (TypeError, ValueError, OverflowError):
             return None
         return numbers if ((numbers >= low) & (numbers <= high)).all() else None  # none if NaN
-
-    def _with_point(self, cell: Any) -> Any:
-        is_comma = self.decimal == "," and isinstance(cell, str)
-        return cell.replace(",", ".") if is_comma else cell
 
     def _check_decimals(self, cells: Sequence[Any]) -> None:
         """Refuse a column that has decimal commas in some cells and points in others."""

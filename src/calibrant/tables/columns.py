@@ -34,8 +34,14 @@ class ColumnFacts:
         How many different values there are, as they are written.
     examples : tuple of str
         The least and the greatest number or time; of other kinds, the commonest values.
+    empty : int
+        How many rows have nothing at all, not even a word such as NA, which may be a name.
     counts : mapping of str to int
         How often each value comes, if there are two.
+    numbers : array or None
+        The values as numbers, NaN where missing, if they are numbers.
+    clock : Clock or None
+        The values as times, if they are.
 
     Examples
     --------
@@ -49,6 +55,7 @@ class ColumnFacts:
     missing: int
     distinct: int
     examples: tuple[str, ...]
+    empty: int = field(default=0, repr=False)
     counts: dict[str, int] = field(default_factory=dict, repr=False)
     numbers: Floats | None = field(default=None, repr=False)
     clock: Clock | None = field(default=None, repr=False)
@@ -61,10 +68,11 @@ class ColumnFacts:
 
 def facts_of(cells: Cells) -> ColumnFacts:
     """Return what a column holds."""
-    counts = Counter(str(cell).strip() for cell in cells.values() if not is_missing(cell))
+    written = Counter(str(cell).strip() for cell in cells.values() if not is_empty(cell))
+    counts = Counter({value: of for value, of in written.items() if not is_missing(value)})
     kind, numbers, clock = _kind(cells, len(counts))
     if kind == "text":  # among names, NA may be one
-        counts = Counter(str(cell).strip() for cell in cells.values() if not is_empty(cell))
+        counts = written
     common = tuple(value for value, _ in counts.most_common(3))
     if numbers is not None and kind in ("probability", "number"):
         common = (f"{np.nanmin(numbers):.4g}", f"{np.nanmax(numbers):.4g}")
@@ -73,9 +81,18 @@ def facts_of(cells: Cells) -> ColumnFacts:
             clock.shown(int(np.nanargmin(clock.ticks))),
             clock.shown(int(np.nanargmax(clock.ticks))),
         )
-    missing = len(cells.values()) - counts.total()
-    two = dict(counts) if len(counts) == 2 else {}
-    return ColumnFacts(cells.column, kind, missing, len(counts), common, two, numbers, clock)
+    rows = len(cells.values())
+    return ColumnFacts(
+        cells.column,
+        kind,
+        rows - counts.total(),
+        len(counts),
+        common,
+        rows - written.total(),
+        dict(counts) if len(counts) == 2 else {},
+        numbers,
+        clock,
+    )
 
 
 def _kind(cells: Cells, distinct: int) -> tuple[Kind, Floats | None, Clock | None]:

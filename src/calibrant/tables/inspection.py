@@ -108,7 +108,12 @@ def inspect_table(table: Table) -> Inspection:
         if problem is not None:
             notes.append(problem)
             options = {}
-    known = outcomes is not None and not np.isnan(outcomes).all()
+    delays = _delays(roles, clocks, outcomes)
+    if len(delays) == 2 and _differ(*delays.values()):
+        notes.append(
+            "outcomes of 1 and of 0 become known after very different times: until the later ones "
+            "come, what is learned leans to the earlier"
+        )
     return Inspection(
         table.source,
         len(table),
@@ -117,9 +122,9 @@ def inspect_table(table: Table) -> Inspection:
         guess.likely_groups(
             [each for each in facts if each.name not in roles.values()], len(table)
         ),
-        float(np.nanmean(outcomes)) if known and outcomes is not None else None,
+        None if outcomes is None else float(np.nanmean(outcomes)),
         0 if outcomes is None else int(np.isnan(outcomes).sum()),
-        _delays(roles, clocks, outcomes),
+        delays,
         clocks[roles["time"]].sort if "time" in roles else None,
         options,
         tuple(notes),
@@ -233,3 +238,9 @@ def _delays(
             median, most = np.quantile(came, [0.5, 0.9]).tolist()
             delays[str(value)] = Delay(len(came), len(of) - len(came), median, most)
     return delays
+
+
+def _differ(one: Delay, other: Delay) -> bool:
+    """Return whether one sort of outcome is much later than the other."""
+    less, more = sorted((one.median, other.median))
+    return more > 2 * less

@@ -123,7 +123,7 @@ def likely_groups(facts: Sequence[ColumnFacts], rows: int) -> tuple[str, ...]:
         each.name
         for each in facts
         if each.kind in ("text", "two values")
-        and not each.missing
+        and not each.empty
         and each.numbers is None
         and 2 <= each.distinct <= MOST_GROUPS
         and each.distinct * ROWS_A_GROUP <= rows
