@@ -8,7 +8,11 @@ from calibrant.measures import DelayCheck, brier, log_loss
 
 TITLE = "Silence, and delays that depend on the outcome"
 IN_README = ()
-IN_DOCS = {"docs/silence.md": ("Conversions", "The flights", "A fraud case")}
+CONVERSIONS = "Conversions, log loss"
+FLIGHTS = "The flights, by when an outcome is known"
+FRAUDS = "Frauds known after 7 days, other payments after 30"
+CHECK = "How often the check speaks"
+IN_DOCS = {"docs/silence.md": (CONVERSIONS, FLIGHTS, FRAUDS, CHECK)}
 ROUNDS, SEEDS, W, MEAN = 60_000, 5, 1_500, 300.0
 RUNS = 1_000
 DAY = 86_400.0
@@ -231,19 +235,14 @@ def null_rows(progress):
 def tables(progress):
     """Return the tables of this module, one after the other."""
     yield table(
-        f"Conversions, log loss: {ROUNDS:,} rounds, {SEEDS} seeds, ones after {MEAN:.0f} rounds in "
-        f"the mean, silence until {W:,} means 0",
+        CONVERSIONS,
         ["what moves", "raw", "truth", "at once", "silence", "waiting", "ones first", "closed"],
         conversion_rows(progress),
     )
+    yield table(FLIGHTS, ["outcomes are known", "Brier", "log loss"], flight_rows(progress))
+    yield table(FRAUDS, ["20,000 payments", "Brier"], fraud_rows(progress))
     yield table(
-        "The flights: when an outcome is known",
-        ["outcomes are known", "Brier", "log loss"],
-        flight_rows(progress),
-    )
-    yield table("A fraud case: 20,000 payments", ["", "Brier"], fraud_rows(progress))
-    yield table(
-        f"How often the check speaks, of {RUNS:,} runs of 2,000 rows",
-        ["delays do not depend on the outcome", "runs"],
+        CHECK,
+        [f"delays depend on the outcome in the last row only; {RUNS:,} runs", "speaks in"],
         null_rows(progress),
     )

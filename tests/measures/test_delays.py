@@ -60,7 +60,7 @@ def test_frauds_known_after_a_week_and_the_rest_after_a_month_are_found(rate):
         assert check.depends
         assert check.slower == 0
         assert check.cure == {"hold": "30d"}
-        assert "--hold 30d" in check.sentence(options=True)
+        assert 'hold="30d" (--hold 30d)' in check.sentence()
         assert "after 7d and 30d" in check.sentence()
 
 

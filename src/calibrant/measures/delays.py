@@ -61,9 +61,9 @@ class DelayCheck:
     >>> check = DelayCheck.from_times(fraud, days, days + np.where(fraud, 7, 30) * 86400.0)
     >>> print(check.sentence())
     Outcomes 1 become known earlier than outcomes 0 (after 7d and 30d in the median; earlier in \
-99 % of like pairs), so what is known at any time is not what happened: hold="30d" learns every \
-outcome at the same age, and silence=0 with a deadline learns earlier where silence until then \
-means 0.
+99 % of like pairs), so what is known at any time is not what happened: hold="30d" \
+(--hold 30d) learns every outcome at the same age, and silence=0 with a deadline (--silence 0 \
+--after SPAN, or --due COL) learns earlier where silence until then means 0.
     """
 
     z: float
@@ -141,14 +141,8 @@ means 0.
             return {"silence": slower, "after": wait}
         return {"hold": wait}
 
-    def sentence(self, *, options: bool = False) -> str:
-        """Say what depends on what, with the figures and the cure.
-
-        Parameters
-        ----------
-        options : bool
-            Name the cure as options of the command line, not as arguments.
-        """
+    def sentence(self) -> str:
+        """Say what depends on what, with the figures and the cure."""
         slower, faster = self.slower, 1 - self.slower
         share = 100.0 * max(self.later, 1.0 - self.later)
         times = [
@@ -164,25 +158,28 @@ means 0.
         return (
             f"Outcomes {faster} become known earlier than outcomes {slower} ({figures}; earlier "
             f"in {share:.0f} % of like pairs), so what is known at any time is not what happened: "
-            f"{self._cure_in_words(options)}."
+            f"{self._cure_in_words()}."
         )
 
-    def _cure_in_words(self, options: bool) -> str:
-        cure = self.cure
-        if options:
-            named = " ".join(f"--{name} {value}" for name, value in cure.items())
-        else:
-            named = ", ".join(
-                f'{name}="{value}"' if isinstance(value, str) else f"{name}={value:g}"
-                for name, value in cure.items()
-            )
-        if "hold" in cure:
-            silence = f"--silence {self.slower}" if options else f"silence={self.slower}"
-            return (
-                f"{named} learns every outcome at the same age, and {silence} with a deadline "
-                f"learns earlier where silence until then means {self.slower}"
-            )
-        return f"{named} takes silence for what it means"
+    def _cure_in_words(self) -> str:
+        cure = {
+            name: value if isinstance(value, str) else f"{value:g}"
+            for name, value in self.cure.items()
+        }
+        quote = '"' if self.is_time else ""
+        arguments = ", ".join(
+            f"{name}={value}" if name == "silence" else f"{name}={quote}{value}{quote}"
+            for name, value in cure.items()
+        )
+        options = " ".join(f"--{name} {value}" for name, value in cure.items())
+        named = f"{arguments} ({options})"
+        if "silence" in self.cure:
+            return f"{named} takes silence for what it means"
+        return (
+            f"{named} learns every outcome at the same age, and silence={self.slower} with a "
+            f"deadline (--silence {self.slower} --after SPAN, or --due COL) learns earlier where "
+            f"silence until then means {self.slower}"
+        )
 
     @property
     def _unit(self) -> float:
