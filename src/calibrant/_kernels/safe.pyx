@@ -33,7 +33,8 @@ not see the draw can choose it. `docs/safe-proof.md` has the theorem: whatever t
 outcomes, the expected Cal2 is at most of the order of log T times the number of points.
 """
 
-from libc.math cimport fabs, fmax, log, sqrt
+from libc.math cimport M_PI, cbrt, fabs, fmax, log, sqrt
+from libc.stdint cimport int64_t
 
 from calibrant._kernels.grid cimport (
     Grid,
@@ -168,6 +169,23 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
         count(s, k if side < 0 else k - 1, fmax(1.0, patience(s)))
     count(s, grid_find(s, m), 1.0)
     return 0
+
+
+cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil:
+    """Make room for the points that so many outcomes can add; -1 when there is no memory.
+
+    A gap is at most pi / GAPS wide, so one that is cut when there are k gaps holds more than
+    A (CUT k)^2, A = (GAPS / pi)^2, and is empty afterwards. An outcome adds at most 2 to what the
+    gaps hold, and (CUT k)^2 for a biased point. Of the cuts to come, those paid for one half by the
+    former, and by what the gaps hold now, sum to at most all of that, so there are at most
+    cbrt(6 held / (A CUT^2)) + 1 of them. Each of the others takes A / 2 outcomes.
+    """
+    cdef double held = 2.0 * outcomes, A = (GAPS / M_PI) * (GAPS / M_PI)
+    cdef Py_ssize_t i
+    for i in range(s.count):
+        held += s.g[i]
+    held = cbrt(6.0 * held / (A * CUT * CUT)) + 2.0 * outcomes / A
+    return grid_reserve(s, s.count + 2 + <Py_ssize_t>held)
 
 
 cdef class SafeKernel:
