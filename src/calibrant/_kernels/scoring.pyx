@@ -61,13 +61,18 @@ cdef class ScoringKernel:
             score = 1.0 / (1.0 + exp(-score))
         return sharp_within(score, sharp_least(self._learned))
 
-    cdef double look(self, double s) noexcept nogil:
-        """Return the mixture's mean for s, and keep what each expert said."""
+    cdef double waiting_mean(self, double s) noexcept nogil:
+        """Return the mean for s of the mixture alone, and keep what each expert said."""
         cdef double least = sharp_least(self._learned)
         # An inner kernel has less evidence than the one whose word is its score.
         least = min(least, s, 1.0 - s)
         self.view_age = self._learned
         return sharp_view(&self.sharp, s, least, &self.view)
+
+    cdef double look(self, double s) noexcept nogil:
+        """Return the mixture's mean for s, moved by what silence says, if anything."""
+        cdef double mean = self.waiting_mean(s)
+        return mean if self.pending is None else self.pending.mixed(mean)
 
     cdef Begun begin_mean(self, double score) noexcept nogil:
         """Open the next round with the mixture's mean as its prediction."""
