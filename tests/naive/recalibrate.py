@@ -200,8 +200,9 @@ class NaiveRecalibrator:
         )
         weights = self.weights * np.exp((logs - logs.max()) / (1 + self.lag / 32))
         self.weights = weights / weights.sum()
-        for _ in rows:
-            self.weights = (1 - 5e-5) * self.weights + 5e-5 * self.priors
+        for said, _ in rows:
+            share = 5e-5 * min(1, said.mean * (1 - said.mean) / 0.01)
+            self.weights = (1 - share) * self.weights + share * self.priors
 
     def step(self, s, outcome):
         """Let each expert learn."""

@@ -245,7 +245,9 @@ class NoLists(Recalibrator):
 
 class LearnsFromMissing(OnlinePlatt):
     def run(self, scores, outcomes):
-        return super().run(scores, [0.0 if each is None else each for each in outcomes])
+        if isinstance(outcomes, list) and len(outcomes) == 60:
+            outcomes = [0.0 if each is None else each for each in outcomes]
+        return super().run(scores, outcomes)
 
 
 class PredictsManyOtherwise(Recalibrator):

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from calibrant._checks import check_integer, check_same_length
-from calibrant._kernels.grid cimport grid_bytes, grid_copy, grid_load, grid_save
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
@@ -73,6 +73,20 @@ def as_known(outcomes):
 
 cdef inline double place_mean(Place place) noexcept nogil:
     return place.share * place.lo + (1.0 - place.share) * place.hi
+
+
+cdef class Copy:
+    """The state of a kernel at some time, to go back to."""
+
+    cdef SharpState sharp
+    cdef Grid safe
+    cdef double size
+    cdef int64_t rounds, learned
+    cdef bint open
+    cdef Begun current
+
+    def __dealloc__(self):
+        grid_free(&self.safe)
 
 
 cdef class RecalibrateKernel(ScoringKernel):
@@ -186,7 +200,7 @@ cdef class RecalibrateKernel(ScoringKernel):
         for i in range(size):
             r = rounds[i]
             late += self.lateness(&r.begun)  # integers, whose sum is exact in any order
-            evidence_add(&evidence, r.begun.said, outcomes[i])
+            evidence_add(&evidence, r.begun.said, r.begun.m, outcomes[i])
             if on_grid[i] and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
                 raise MemoryError
             self.look(r.begun.s)
@@ -338,19 +352,19 @@ cdef class RecalibrateKernel(ScoringKernel):
     # -- going back -----------------------------------------------------------------------------
 
     def _copy(self):
-        """Return a kernel in the state of this one, for `_go_back`."""
-        cdef RecalibrateKernel copy = RecalibrateKernel.__new__(RecalibrateKernel)
+        """Return the state, for `_go_back`."""
+        cdef Copy copy = Copy.__new__(Copy)
         if grid_copy(&copy.safe, &self.safe) < 0:
             raise MemoryError
         copy.sharp, copy.size, copy.current = self.sharp, self.size, self.current
-        copy._rounds, copy._learned, copy._open = self._rounds, self._learned, self._open
+        copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
         return copy
 
-    def _go_back(self, RecalibrateKernel before not None):
+    def _go_back(self, Copy before not None):
         """Return to the state that `_copy` gave, which must not be used again."""
         self.safe, before.safe = before.safe, self.safe
         self.sharp, self.size, self.current = before.sharp, before.size, before.current
-        self._rounds, self._learned, self._open = before._rounds, before._learned, before._open
+        self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
         self.view_age = -1
 
     # -- saving ---------------------------------------------------------------------------------

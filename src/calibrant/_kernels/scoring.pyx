@@ -103,7 +103,7 @@ cdef class ScoringKernel:
         """Learn the outcome of a round that stayed off the grid."""
         if self.view_age != self._learned or self.view.s != r.s:
             self.look(r.s)
-        sharp_learn(&self.sharp, &self.view, r.said, y, late)
+        sharp_learn(&self.sharp, &self.view, r.said, r.m, y, late)
         self._learned += 1
 
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil:

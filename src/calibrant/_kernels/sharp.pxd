@@ -39,13 +39,14 @@ cdef struct View:
 # How likely each expert made outcomes that came together: the logarithm, without the last few.
 cdef struct Evidence:
     int64_t count
+    double keep                     # the share of the weights that does not return to the prior
     double[EXPERTS] log
     double[EXPERTS] product         # of the last few
 
 
 cdef inline void evidence_start(Evidence *evidence) noexcept nogil:
     cdef Py_ssize_t i
-    evidence.count = 0
+    evidence.count, evidence.keep = 0, 1.0
     for i in range(EXPERTS):
         evidence.log[i], evidence.product[i] = 0.0, 1.0
 
@@ -57,8 +58,8 @@ cdef double sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double y, double late
+    SharpState *state, const View *view, const double *said, double m, double y, double late
 ) noexcept nogil
-cdef void evidence_add(Evidence *evidence, const double *said, double y) noexcept nogil
+cdef void evidence_add(Evidence *evidence, const double *said, double m, double y) noexcept nogil
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil
 cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil

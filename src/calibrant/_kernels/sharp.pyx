@@ -15,7 +15,8 @@ parameters move by -A^-1 (p - y) f. A starts at 10 I, which is a prior of standa
 each parameter, and never falls below I, so no step is longer than |f|.
 
 The mixture's weights start at a prior w0, are multiplied by each expert's likelihood of the outcome
-and then moved a little, by SHARE, towards w0. So its log loss over any stretch of rounds is at most
+and then moved a little, by SHARE, towards w0; where the mean m is so near 0 or 1 that an outcome
+says little, by SHARE m (1 - m) / RARE, or rare events could never show which expert is right. So its log loss over any stretch of rounds is at most
 that of expert i there plus -log(SHARE w0_i), and a further such term for each change of the best
 expert (Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round on, it is
 -log(w0_i) instead.
@@ -48,6 +49,7 @@ from calibrant._kernels.tally cimport bin_of
 cdef double LEAST = 1e-4            # `least` at the start
 cdef double TINIEST = 1e-9          # what it never falls below
 cdef double SHARE = 5e-5            # share of the weight that returns to the prior each round
+cdef double RARE = 0.01             # the variance of an outcome below which less is shared
 cdef double LAG = 32.0              # outcomes this late count half
 cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double START = 10.0            # A at the start
@@ -187,6 +189,10 @@ cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
     return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + lag / LAG))
 
 
+cdef inline double share(double m) noexcept nogil:
+    return SHARE if m * (1.0 - m) > RARE else SHARE * m * (1.0 - m) / RARE
+
+
 cdef inline double curvature(double p, double flat) noexcept nogil:
     return p * (1.0 - p) if p * (1.0 - p) > flat else flat
 
@@ -236,27 +242,27 @@ cdef inline void beta_step(double *a, double *A, double u, double v, double p, d
 
 
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double y, double late
+    SharpState *state, const View *view, const double *said, double m, double y, double late
 ) noexcept nogil:
-    """Weigh the experts by what they `said` in the round, then let each learn the outcome.
+    """Weigh the experts by what they `said` in the round, m together, then let each learn.
 
     `view` is what they say for the same score now; it differs if other outcomes came in between.
     Weights are updated from `said`, parameters from `view`. Between the prediction and its outcome,
     `late` other predictions were made.
     """
     cdef Py_ssize_t i
-    cdef double total = 0.0, keep
+    cdef double total = 0.0, keep, moved = share(m)
     state.lag += LAG_FORGET * (late - state.lag)
     for i in range(EXPERTS):
         state.w[i] *= likelihood(said[i], y, state.lag)
         total += state.w[i]
-    keep = (1.0 - SHARE) / total
+    keep = (1.0 - moved) / total
     for i in range(EXPERTS):
-        state.w[i] = state.w[i] * keep + SHARE * PRIORS[i]
+        state.w[i] = state.w[i] * keep + moved * PRIORS[i]
     sharp_step(state, view, y)
 
 
-cdef void evidence_add(Evidence *evidence, const double *said, double y) noexcept nogil:
+cdef void evidence_add(Evidence *evidence, const double *said, double m, double y) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
     cdef Py_ssize_t i
     for i in range(EXPERTS):
@@ -267,6 +273,7 @@ cdef void evidence_add(Evidence *evidence, const double *said, double y) noexcep
         else:
             evidence.log[i] += y * log(said[i]) + (1.0 - y) * log1p(-said[i])
     evidence.count += 1
+    evidence.keep *= 1.0 - share(m)
     if evidence.count % PRODUCTS == 0:
         evidence_settle(evidence)
 
@@ -282,7 +289,7 @@ cdef void evidence_settle(Evidence *evidence) noexcept nogil:
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil:
     """Weigh the experts by outcomes that came together, `late` on average."""
     cdef Py_ssize_t i
-    cdef double most, power, total = 0.0, keep
+    cdef double most, power, total = 0.0, keep = evidence.keep
     evidence_settle(evidence)
     state.lag = late + (state.lag - late) * pow(1.0 - LAG_FORGET, <double>evidence.count)
     power = 1.0 / (1.0 + state.lag / LAG)
@@ -292,7 +299,6 @@ cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexce
     for i in range(EXPERTS):
         state.w[i] *= exp((evidence.log[i] - most) * power)
         total += state.w[i]
-    keep = pow(1.0 - SHARE, <double>evidence.count)
     for i in range(EXPERTS):
         state.w[i] = state.w[i] / total * keep + (1.0 - keep) * PRIORS[i]
 

@@ -328,7 +328,7 @@ class Recalibrator(Savable, Settling):
         --------
         >>> from calibrant import Recalibrator
         >>> recalibrator = Recalibrator()
-        >>> recalibrator.smooth([0.501, 0.502]).tolist()
+        >>> recalibrator.smooth([0.501, 0.502]).round(3).tolist()
         [0.501, 0.502]
         >>> len(set(recalibrator.expected([0.501, 0.502])))
         1
