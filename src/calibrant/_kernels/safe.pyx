@@ -171,6 +171,12 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     return 0
 
 
+cdef double safe_held(Py_ssize_t count, int64_t outcomes) noexcept nogil:
+    """Return the most that the gaps between so many points can hold after so many outcomes."""
+    cdef double most = CUT * (count - 1)
+    return outcomes * (1.0 + fmax(1.0, most * most))
+
+
 cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil:
     """Make room for the points that so many outcomes can add; -1 when there is no memory.
 

@@ -145,6 +145,13 @@ class Deadlines:
         if self.pending is not None and entry.awaited is not None:
             self.pending.drop(entry.awaited)
 
+    def give_up(self) -> None:
+        """Forget the predictions that have no name."""
+        for number in [number for number, entry in self.entries.items() if entry.name is None]:
+            self.drop(self.entries.pop(number))
+        self.queue = [(entry.due, number) for number, entry in self.entries.items()]
+        heapify(self.queue)
+
     # -- saving ---------------------------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:

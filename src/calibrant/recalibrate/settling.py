@@ -177,6 +177,11 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         prediction = self._waiting.named.get(id_)
         return None if prediction is None else self._deadlines.entries.get(prediction.number)
 
+    def _outcome_of(self, id_: Any) -> float | None:
+        """Return the outcome that was learned of an id, None if none was."""
+        found: float | None = self._waiting.finished.get(id_)
+        return found
+
     def _hear(self, outcome: SupportsFloat, id_: object, at: Time | None) -> bool:
         """Note an outcome for its deadline; return whether it is to be learned now, if at all."""
         y, name = outcome_of(outcome), check_id(id_)
