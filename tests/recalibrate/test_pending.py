@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from calibrant._kernels.pending import PendingKernel, load_awaited, save_awaited
+from calibrant._kernels.pending import PendingKernel
+from calibrant._kernels.pending_saving import (
+    load_awaited,
+    load_pending,
+    save_awaited,
+    save_pending,
+)
 from naive.pending import Pending
 
 ROUNDS = 400
@@ -50,7 +56,7 @@ def play(kernel, data, silence=0, reload=None, drop=()):
 def restored(kernel, waiting):
     """Return a kernel and the predictions that wait in it, saved and loaded."""
     again = PendingKernel(kernel.silence)
-    again._set_state(kernel._get_state())
+    load_pending(again, save_pending(kernel))
     awaited = load_awaited(again, *save_awaited(list(waiting.values())))
     return again, dict(zip(waiting, awaited, strict=True))
 
@@ -102,8 +108,8 @@ def test_memory_is_bounded_whatever_the_rate_of_predictions():
 def test_a_damaged_state_is_refused_and_changes_nothing(part, value):
     kernel = PendingKernel(0)
     list(play(kernel, stream(1)))
-    state, fresh = kernel._get_state(), PendingKernel(0)
-    before = fresh._get_state()
+    state, fresh = save_pending(kernel), PendingKernel(0)
+    before = save_pending(fresh)
     with pytest.raises(ValueError, match="saved"):
-        fresh._set_state(state | {part: value})
-    assert str(fresh._get_state()) == str(before)
+        load_pending(fresh, state | {part: value})
+    assert str(save_pending(fresh)) == str(before)

@@ -4,6 +4,7 @@ cdef enum:
     RANGES = 16                   # of scores, a unit of the logit wide
     AGES = 64                     # bins of the age of an event, from its prediction to its deadline
     SLICES = 128                  # of time, each with the predictions made in it
+    SPANS = 32                    # classes of span, an eighth of an octave wide
     MOVED = 4                     # experts that move the waiting mixture's word
     CELL_SIZE = 5 + MOVED
     AWAITED_SIZE = 5 + MOVED

@@ -1,12 +1,4 @@
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
 from calibrant._checks import Floats
-
-AWAITED: int
 
 class Awaited:
     @property
@@ -32,10 +24,3 @@ class PendingKernel:
     def come(self, awaited: Awaited, now: float) -> None: ...
     def drop(self, awaited: Awaited) -> None: ...
     def mature(self, awaited: Awaited) -> None: ...
-    def _get_state(self) -> dict[str, Any]: ...
-    def _set_state(self, state: Mapping[str, Any]) -> None: ...
-
-def save_awaited(awaited: Sequence[Awaited]) -> tuple[Floats, npt.NDArray[np.int64]]: ...
-def load_awaited(
-    kernel: PendingKernel, places: Floats, cells: npt.NDArray[np.int64]
-) -> list[Awaited]: ...

@@ -12,7 +12,6 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, gri
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
-from calibrant._kernels.pending cimport PendingKernel
 from calibrant._kernels.rounds cimport Begun, Round, as_round
 from calibrant._kernels.rounds import ROUND, check_rounds
 from calibrant._kernels.safe cimport (
@@ -237,31 +236,6 @@ cdef class RecalibrateKernel(ScoringKernel):
             s[i] = self.probability_of(x[i])
             m[i] = self.look(s[i])
         return probabilities, means
-
-    def _attend(self, PendingKernel pending):
-        """Let what silence says move the mixture's mean from now on."""
-        self.pending = pending
-
-    def _waiting_mean(self, Round opened not None):
-        """Return what the mixture alone says of a round just begun."""
-        cdef double mean = 0.0
-        cdef Py_ssize_t i
-        for i in range(EXPERTS):
-            mean += self.sharp.w[i] * opened.begun.said[i]
-        return mean
-
-    def _refit(self, double now):
-        """Fit the words of what is pending, if a fit is due."""
-        self.enter()
-        if self.pending is None or not self.pending.is_stale:
-            return
-        scores = self.pending.scores()
-        cdef double[::1] s = scores
-        cdef Py_ssize_t i
-        for i in range(s.shape[0]):
-            s[i] = 0.5 if isnan(s[i]) else self.waiting_mean(s[i])
-        self.view_age = -1
-        self.pending.refit(now, scores)
 
     def _trust(self, double weight):
         """Give the identity this weight in the mixture; the others keep their proportions."""

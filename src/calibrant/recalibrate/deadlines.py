@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import Id, check_integer
-from calibrant._kernels.pending import (
+from calibrant._kernels.pending import Awaited, PendingKernel
+from calibrant._kernels.pending_saving import (
     AWAITED,
-    Awaited,
-    PendingKernel,
     load_awaited,
+    load_pending,
     save_awaited,
+    save_pending,
 )
 from calibrant._kernels.rounds import Round
 from calibrant._kernels.saved import floats
@@ -168,7 +169,7 @@ class Deadlines:
             "deadline_timed": -1 if self.is_timed is None else int(self.is_timed),
         }
         if self.pending is not None:
-            state |= {PENDING + name: part for name, part in self.pending._get_state().items()}
+            state |= {PENDING + name: part for name, part in save_pending(self.pending).items()}
         return state
 
     def set_state(self, state: Mapping[str, Any], waiting: Mapping[Id, Round | Pending]) -> None:
@@ -189,7 +190,7 @@ class Deadlines:
         awaited: Sequence[Awaited | None] = [None] * len(names)
         if self.pending is not None:
             own = {k.removeprefix(PENDING): v for k, v in state.items() if k.startswith(PENDING)}
-            self.pending._set_state(own)
+            load_pending(self.pending, own)
             places, cells = state["deadline_awaited"], state["deadline_cells"]
             if len(places) != AWAITED * len(names) or len(cells) != 2 * len(names):
                 raise ValueError("saved deadline_awaited must have a row for each of deadline_ids")

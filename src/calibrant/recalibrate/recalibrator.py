@@ -19,6 +19,7 @@ from calibrant.recalibrate.answers import refuses
 from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
+from calibrant.recalibrate.looking import is_one, mean_of, means_of
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.settling import Settling
 from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
@@ -392,18 +393,3 @@ class Recalibrator(Savable, Settling):
             check_rounds(places.reshape(-1), self._get_state()["z"])
         else:
             self._groups.check_pending(group, numbers, places)
-
-
-def is_one(score: object) -> bool:
-    """Return whether this is one score, or no score at all, and not many."""
-    return isinstance(score, str | bytes) or not getattr(score, "shape", hasattr(score, "__len__"))
-
-
-def mean_of(kernel: RecalibrateKernel, score: SupportsFloat) -> float:
-    """Return the mixture's mean for a score."""
-    return kernel._look(score)[1]
-
-
-def means_of(kernel: RecalibrateKernel, scores: npt.ArrayLike) -> Floats:
-    """Return the mixture's mean for each score."""
-    return kernel._look_many(scores)[1]
