@@ -10,7 +10,7 @@ import pytest
 from calibrant import Recalibrator
 from calibrant.measures import brier, cal2, ece
 from calibrant.recalibrate import recalibrate_frame
-from calibrant.recalibrate.recalibrator import recalibrate_rows
+from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.report import recalibration
 from calibrant.streams import load
 from calibrant.tables import read, take_scored
