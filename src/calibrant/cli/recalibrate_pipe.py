@@ -116,8 +116,8 @@ class ScorePipe:
         score: float,
         id_: Id | None,
         group: Id | None,
-        at: float | None,
-        due: float | None,
+        at: float | None = None,
+        due: float | None = None,
     ) -> None:
         """Make a prediction, say it, and remember it until its outcome comes."""
         smooth = self.job.smooth and self.recalibrator.smooth(score, group)
@@ -133,7 +133,7 @@ class ScorePipe:
         finer = {} if self.job.smooth is None else {self.job.smooth: smooth}
         say(json.dumps({**named, self.job.column: prediction, **finer}))
 
-    def learn(self, outcome: float, id_: Id | None, at: float | None) -> None:
+    def learn(self, outcome: float, id_: Id | None, at: float | None = None) -> None:
         """Learn an outcome; what comes twice counts once, what comes too late not at all."""
         if id_ is None:
             if None not in self.said:
