@@ -261,11 +261,11 @@ cdef class Waiting:
             predictions = [self.named[name] for name in rows if name not in torn]
         return answers, *in_order(np.flatnonzero(answers == _APPLIED), predictions)
 
-    def finish_many(self, list names not None, const double[::1] outcomes, const int64_t[::1] rows):
-        """Let the ids of these rows, which waited, be finished in this order."""
+    def finish_many(self, list names not None, list outcomes not None):
+        """Let these ids, which waited, be finished in this order."""
         cdef Py_ssize_t i
-        for i in range(rows.shape[0]):
-            self.finish(names[rows[i]], outcomes[rows[i]])
+        for i in range(len(names)):
+            self.finish(names[i], outcomes[i])
 
     def remember(self, list names not None, list outcomes not None):
         """Remember ids that never waited as finished, in this order."""

@@ -122,7 +122,7 @@ class RoundsById(Generic[P]):
             answers, rows, predictions = waiting.judge(names, known)
             order = self._order(predictions)
             self._learn_many([predictions[each] for each in order], known[rows[order]])
-            waiting.finish_many(names, known, rows)
+            waiting.finish_many([names[row] for row in rows.tolist()], known[rows].tolist())
         return in_words(answers)
 
     def _outcomes(self, outcomes: npt.ArrayLike) -> Floats:
