@@ -258,7 +258,10 @@ def test_copies_continue_alike(how):
     recalibrator.predict(0.4, id="late")
     recalibrator.predict(0.1)
     other = how(recalibrator)
-    assert repr(other) == "Recalibrator(kind='logit', seed=5, capacity=7, max_groups=1000)"
+    assert (
+        repr(other)
+        == "Recalibrator(kind='logit', seed=5, capacity=7, full='expire', max_groups=1000)"
+    )
     for each in (recalibrator, other):
         each.update(1)
         each.update(0, id="late")
