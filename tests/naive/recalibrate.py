@@ -148,34 +148,11 @@ class Point:
         return distance**2 + self.variance * self.weighed_bias * distance / 2
 
 
-@dataclass
-class Said:
-    number: int  # of predictions before
-    s: float  # the score as a probability
-    each: np.ndarray  # what each expert says
-    mean: float  # and all together
+class Grid:
+    """The safe stage."""
 
-
-class NaiveRecalibrator:
-    """Predictions by id; `waiting` is all that is remembered of a round."""
-
-    def __init__(self, kind="probability", seed=0):
-        self.kind = kind
-        self.draws = Draws(seed)
-        self.experts, self.priors = make_experts()
-        self.weights = self.priors
+    def __init__(self):
         self.points = [Point(math.pi * i / 32) for i in range(33)]
-        self.margins = []
-        self.predictions = 0
-        self.lag = 0.0
-        self.waiting = {}
-
-    def probability(self, score):
-        if self.kind == "margin":
-            self.margins.append(abs(score))
-            size = sum(self.margins) / len(self.margins)
-            score = score / size if size else 0.0
-        return within(score if self.kind == "probability" else sigmoid(score))
 
     def gap(self, mean):
         return max(i for i, point in enumerate(self.points) if point.z <= mean)
@@ -198,6 +175,57 @@ class NaiveRecalibrator:
                 found.append((distance, left.z > mean, points, weights))
         return found
 
+    def places_for(self, mean):
+        """Return the points that a mean is played at, and their weights."""
+        at = self.gap(mean)
+        ends = self.points[at], self.points[at + 1]
+        if all(end.leaning == 0 for end in ends):
+            return [min(ends, key=lambda end: end.charge(mean))], [1.0]
+        *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
+        return points, weights
+
+    def learn(self, mean, point, outcome):
+        point.visits += 1
+        point.bias += point.z - outcome
+        at = self.gap(mean)
+        self.points[at].rounds_in_gap += 1
+        left, right = self.points[at], self.points[at + 1]
+        gaps = len(self.points) - 1
+        if left.rounds_in_gap * (right.theta - left.theta) ** 2 > (gaps / 64) ** 2:
+            left.rounds_in_gap = 0
+            self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
+
+
+@dataclass
+class Said:
+    number: int  # of predictions before
+    s: float  # the score as a probability
+    each: np.ndarray  # what each expert says
+    mean: float  # and all together
+
+
+class NaiveRecalibrator:
+    """Predictions by id; `waiting` is all that is remembered of a round."""
+
+    def __init__(self, kind="probability", seed=0):
+        self.kind = kind
+        self.draws = Draws(seed)
+        self.experts, self.priors = make_experts()
+        self.weights = self.priors
+        self.grid = Grid()
+        self.points = self.grid.points
+        self.margins = []
+        self.predictions = 0
+        self.lag = 0.0
+        self.waiting = {}
+
+    def probability(self, score):
+        if self.kind == "margin":
+            self.margins.append(abs(score))
+            size = sum(self.margins) / len(self.margins)
+            score = score / size if size else 0.0
+        return within(score if self.kind == "probability" else sigmoid(score))
+
     def say(self, score):
         """Return what the experts say of a score, before it goes to the grid."""
         s = self.probability(score)
@@ -207,28 +235,13 @@ class NaiveRecalibrator:
 
     def predict(self, score, id_):
         said = self.say(score)
-        mean = said.mean
-        at = self.gap(mean)
-        ends = self.points[at], self.points[at + 1]
-        if all(end.leaning == 0 for end in ends):
-            points, weights = [min(ends, key=lambda end: end.charge(mean))], [1.0]
-        else:
-            *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
-        drawn = self.draws.choose(points, weights)
+        drawn = self.draws.choose(*self.grid.places_for(said.mean))
         self.waiting[id_] = said, drawn
         return drawn.z
 
     def update(self, outcome, id_):
         said, point = self.waiting.pop(id_)
-        point.visits += 1
-        point.bias += point.z - outcome
-        at = self.gap(said.mean)
-        self.points[at].rounds_in_gap += 1
-        left, right = self.points[at], self.points[at + 1]
-        gaps = len(self.points) - 1
-        if left.rounds_in_gap * (right.theta - left.theta) ** 2 > (gaps / 64) ** 2:
-            left.rounds_in_gap = 0
-            self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
+        self.grid.learn(said.mean, point, outcome)
         self.learn(said, outcome)
 
     def learn(self, said, outcome):

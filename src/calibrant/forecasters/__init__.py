@@ -14,6 +14,7 @@ known deviation, `Restarting` for a world of which nothing is known. The algorit
 # In the order in which to read them, which is also the order in which they are listed and compared.
 # isort: off
 from calibrant.forecasters.base import Forecaster as Forecaster
+from calibrant.forecasters.event_forecaster import EventForecaster as EventForecaster
 from calibrant.forecasters.zoom import Grid as Grid
 from calibrant.forecasters.zoom import Zoom as Zoom
 from calibrant.forecasters.epoch import Epoch as Epoch
