@@ -40,6 +40,7 @@ cdef void past_free(Past *past) noexcept nogil
 cdef void past_ask(const Past *past, double time, Asked *asked) noexcept nogil
 cdef void past_open(Past *past, const Asked *asked) noexcept nogil
 cdef void past_learn(Past *past, int64_t place, double y) noexcept nogil
+cdef double past_step(const Past *past) noexcept nogil
 cdef uint32_t past_most(const Past *past) noexcept nogil
 cdef dict past_save(const Past *past)
 cdef object past_load(Past *past, object state)

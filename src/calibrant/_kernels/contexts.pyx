@@ -92,7 +92,7 @@ cdef inline uint32_t busy_class(double mean) noexcept nogil:
     return 15 if mean >= 0.9375 else <uint32_t>(16.0 * mean)
 
 
-cdef double usual_step(const Past *past) noexcept nogil:
+cdef double past_step(const Past *past) noexcept nogil:
     """Return the median of the last steps if most are nearly equal to it, otherwise 0."""
     cdef double[STEPS] sorted
     cdef Py_ssize_t i, k
@@ -116,7 +116,7 @@ cdef int64_t missing_before(const Past *past, double time) noexcept nogil:
     cdef double usual, steps
     if isnan(time) or isnan(past.time):
         return 0
-    usual = usual_step(past)
+    usual = past_step(past)
     if usual <= 0.0:
         return 0
     steps = floor((time - past.time) / usual + 0.5)

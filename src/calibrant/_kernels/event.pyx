@@ -1,16 +1,25 @@
 """The round of an event forecaster: the past becomes a mean (sharp), then a point of a grid (safe)."""
 
-from libc.math cimport NAN, isnan
+from libc.math cimport NAN, fabs, isnan
 from libc.stdint cimport int64_t
 
 import numpy as np
 
 from calibrant._checks import as_series
-from calibrant._kernels.contexts cimport BUILT_IN, past_load, past_most, past_open, past_save
+from calibrant._kernels.contexts cimport (
+    BUILT_IN,
+    ORDERS,
+    past_load,
+    past_most,
+    past_open,
+    past_save,
+    past_step,
+)
 from calibrant._kernels.contexts import PAST_PARTS
 from calibrant._kernels.event_mixture cimport (
     HIDDEN,
     RECENT,
+    RECENT_RATES,
     EventState,
     EventView,
     event_free,
@@ -148,8 +157,34 @@ cdef class EventKernel(Kernel):
         return self.view.m
 
     def _weights(self):
-        """Return the weights of the experts; those of the calendar stand last."""
-        return array_of(self.sharp.w, self.sharp.experts)
+        """Return each expert's share of what is asked for in this round.
+
+        The share of the blend is divided by how much each expert moves it.
+        """
+        cdef Py_ssize_t i
+        self.enter()
+        if self.ready() < 0:
+            raise MemoryError
+        weights, pull = np.zeros(self.sharp.experts), np.zeros(self.sharp.experts)
+        for i in range(self.view.count):
+            if self.view.p[i] > 0.0:
+                weights[i] = self.sharp.w[i]
+            pull[i] = fabs(self.sharp.v[i] * self.view.x[i])
+        weights *= self.sharp.trust / weights.sum()
+        weights[RECENT] += 1.0 - self.sharp.trust  # the slowest mean
+        if pull.sum() > 0.0:
+            weights += weights[0] / pull.sum() * pull
+            weights[0] = 0.0
+        return weights
+
+    def _described(self):
+        """Return what the words of the experts depend on."""
+        return (
+            [RECENT_RATES[i] for i in range(RECENT)],
+            ORDERS,
+            [self.sharp.past.period[i] for i in range(self.sharp.past.periods)],
+            past_step(&self.sharp.past),
+        )
 
     # -- saving ---------------------------------------------------------------------------------
 

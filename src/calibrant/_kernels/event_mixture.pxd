@@ -36,6 +36,8 @@ cdef struct EventView:
     double u                                  # what is asked for in the end
 
 
+cdef double[RECENT] RECENT_RATES
+
 cdef int event_start(EventState *s, Py_ssize_t given, const int64_t *period) noexcept nogil
 cdef void event_free(EventState *s) noexcept nogil
 cdef void event_view(const EventState *s, double time, EventView *view) noexcept nogil

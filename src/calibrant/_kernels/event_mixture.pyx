@@ -70,7 +70,6 @@ cdef double HEARD = 0.125           # part of the way from the slow mean to the 
 cdef double REGAIN = 2e-5           # share of the trust that returns each round
 cdef double LN2 = log(2.0)
 
-cdef double[RECENT] RECENT_RATES
 RECENT_RATES[:] = [0.2, 0.05, 0.01, 0.003, 0.001]
 
 # Prior weight of each shape in sixteenths, split evenly over its experts. The simple shapes get

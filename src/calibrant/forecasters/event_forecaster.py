@@ -8,6 +8,7 @@ from calibrant._checks import as_listed, check_integer, check_seed
 from calibrant._kernels.contexts import BUILT_IN_PERIODS, LONGEST_PERIOD, MOST_GIVEN
 from calibrant._kernels.event import EventKernel
 from calibrant.forecasters.base import Forecaster
+from calibrant.forecasters.memories import Memory, describe_experts, heaviest_first
 
 
 class EventForecaster(Forecaster, EventKernel):
@@ -59,3 +60,18 @@ class EventForecaster(Forecaster, EventKernel):
             raise ValueError(f"periods must be at most {MOST_GIVEN}, got {len(given)}")
         checked = [check_integer("each of the periods", each, 2, LONGEST_PERIOD) for each in given]
         return [each for each in dict.fromkeys(checked) if each not in BUILT_IN_PERIODS]
+
+    def memory(self) -> list[Memory]:
+        """Return what this round's forecast draws on, the heaviest first.
+
+        Examples
+        --------
+        >>> from calibrant import EventForecaster
+        >>> from calibrant.streams import cycle
+        >>> forecaster = EventForecaster()
+        >>> _ = forecaster.run(cycle(5000, period=24, seed=1).outcomes)
+        >>> heaviest = forecaster.memory()[0]
+        >>> print(f"{heaviest.words}: {heaviest.weight:.0%}")
+        the place in a period of 24: 99%
+        """
+        return heaviest_first(describe_experts(*self._described()), self._weights().tolist())
