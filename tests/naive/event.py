@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from naive.draws import Draws
-from naive.recalibrate import Grid
+from naive.safe import NaiveSafe
 
 PERIODS = (7, 24, 48, 168, 365)
 SHARE = 5e-5
@@ -121,7 +121,7 @@ class Past:
         usual = steps[7]
         if sum(0.9 * usual <= step <= 1.1 * usual for step in steps) < 8:
             return 0
-        return max(0, math.floor((time - self.last_time) / usual + 0.5) - 1)
+        return max(0, min(math.floor((time - self.last_time) / usual + 0.5) - 1, 2**20))
 
     def recent(self, count):
         return tuple(([0] * count + self.bits)[len(self.bits) :])
@@ -177,7 +177,7 @@ def shared(sixteenths, count):
 class NaiveEventForecaster:
     def __init__(self, seed=0, periods=()):
         self.draws = Draws(seed)
-        self.grid = Grid()
+        self.grid = NaiveSafe()
         self.past = Past((*PERIODS, *periods))
         self.counters = defaultdict(Counter)
         self.means = [RecentMean(rate) for rate in (0.2, 0.05, 0.01, 0.003, 0.001)]
@@ -217,7 +217,7 @@ class NaiveEventForecaster:
         self.say(time)
         self.slow_mean = self.means[-1].mean
         self.wanted = self.trust * self.mean + (1 - self.trust) * self.slow_mean
-        self.drawn = self.draws.choose(*self.grid.places_for(self.wanted))
+        self.drawn = self.draws.choose(*self.grid.place(self.wanted))
         return self.drawn.z
 
     def update(self, y):

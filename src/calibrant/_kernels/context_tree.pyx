@@ -12,7 +12,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import check_names, floats, integer
 
 cdef enum:
     DEEPEST = 16
@@ -91,18 +91,19 @@ cdef class ContextTreeKernel(Kernel):
             "ratio": array_of(self.ratio, self.nodes),
         }
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"bits", "ones", "count", "ratio"})
-        ones = floats(state, "ones", size=self.nodes, low=0.0)
-        count = floats(state, "count", size=self.nodes, low=0.0)
-        ratio = floats(state, "ratio", size=self.nodes, low=-MOST)
-        if (ones > count).any() or count.max() > 2.0**53 or ratio.max() > MOST:
-            raise ValueError("saved ones must be at most saved count, saved ratio at most 200")
-        cdef double bits = number(state, "bits", low=0, high=2**DEEPEST - 1)
-        if bits != int(bits):
-            raise ValueError(f"saved bits must be a whole number, got {bits!r}")
+        ones = floats(state, "ones", size=self.nodes, low=0.0, high=rounds)
+        count = floats(state, "count", size=self.nodes, low=0.0, high=rounds)
+        ratio = floats(state, "ratio", size=self.nodes, low=-MOST, high=MOST)
+        if (ones > count).any() or (count % 1.0).any():
+            raise ValueError("saved ones must be at most saved count, which is whole")
+        for d in range(self.depth + 1):
+            if count[2**d - 1 : 2 ** (d + 1) - 1].sum() != rounds:
+                raise ValueError(f"saved count must sum to {rounds} over the pasts of one length")
+        cdef uint64_t bits = integer(state, "bits", low=0, high=2**DEEPEST - 1)
         cdef const double[::1] a = ones, n = count, r = ratio
         cdef Py_ssize_t i
-        self.bits = <uint64_t>bits
+        self.bits = bits
         for i in range(self.nodes):
             self.ones[i], self.count[i], self.ratio[i] = a[i], n[i], r[i]

@@ -43,4 +43,4 @@ cdef void past_learn(Past *past, int64_t place, double y) noexcept nogil
 cdef double past_step(const Past *past) noexcept nogil
 cdef uint32_t past_most(const Past *past) noexcept nogil
 cdef dict past_save(const Past *past)
-cdef object past_load(Past *past, object state)
+cdef object past_load(Past *past, object state, int64_t rounds)

@@ -21,9 +21,8 @@ from libc.string cimport memset
 
 import numpy as np
 
-from calibrant._checks import check_integer
 from calibrant._kernels.kernel cimport array_of
-from calibrant._kernels.saved import floats, number
+from calibrant._kernels.saved import floats, integer, number
 
 cdef enum:
     UNKNOWN = 2
@@ -37,7 +36,7 @@ cdef int64_t[BUILT_IN] PERIODS        # a week of days, days of hours and half h
 PERIODS[:] = [7, 24, 48, 168, 365]
 cdef int64_t LONGEST_RUN = 64 << 8    # longer runs are all the same
 cdef double REGULAR = 0.1             # steps that differ less from the usual one are equal to it
-cdef int64_t FARTHEST = 1 << 40       # no gap is longer
+cdef int64_t FARTHEST = 1 << 20       # no gap is longer, in rounds
 
 BUILT_IN_PERIODS = tuple(PERIODS[i] for i in range(BUILT_IN))
 MOST_GIVEN = MOST_PERIODS - BUILT_IN
@@ -229,20 +228,19 @@ cdef dict past_save(const Past *past):
     }
 
 
-cdef object past_load(Past *past, object state):
+cdef object past_load(Past *past, object state, int64_t rounds):
     """Take over what `past_save` returned, or raise and change nothing."""
-    bits = floats(state, "bits", size=2, low=0.0)
-    busy = floats(state, "busy", size=2, low=0.0)
-    at = floats(state, "at", size=past.room, low=0.0)
-    step = floats(state, "step", size=STEPS, low=0.0)
-    if (bits != np.floor(bits)).any() or bits.max() >= 2.0**32 or busy.max() > 1.0:
-        raise ValueError("saved bits must be two halves of 32 bits, saved busy in [0, 1]")
-    if not np.isin(at, (0.0, 1.0, UNKNOWN)).all():
-        raise ValueError("saved at must be outcomes of 0 or 1, or 2 where none is known")
-    cdef int64_t run = check_integer("saved run", state["run"], 0, 2**62)
-    cdef int64_t opened = check_integer("saved opened", state["opened"], -1, 2**62)
-    cdef int64_t newest = check_integer("saved newest", state["newest"], -1, opened)
-    cdef int64_t timed = check_integer("saved timed", state["timed"], 0, 2**62)
+    bits = floats(state, "bits", size=2, low=0.0, high=2.0**32 - 1.0)
+    busy = floats(state, "busy", size=2, low=0.0, high=1.0)
+    at = floats(state, "at", size=past.room, low=0.0, high=UNKNOWN)
+    step = floats(state, "step", size=STEPS, low=0.0, high=2.0 * MOST_TIME)
+    if (bits % 1.0).any() or (at % 1.0).any():
+        raise ValueError("saved bits and at must be whole numbers")
+    cdef int64_t run = integer(state, "run", low=0, high=rounds)
+    # Each round may come after a gap.
+    cdef int64_t opened = integer(state, "opened", low=-1, high=rounds * (FARTHEST + 1))
+    cdef int64_t newest = integer(state, "newest", low=-1, high=opened)
+    cdef int64_t timed = integer(state, "timed", low=0, high=rounds)
     cdef double time = NAN
     if state["time"] is not None:
         time = number(state, "time", low=-MOST_TIME, high=MOST_TIME)

@@ -15,7 +15,7 @@ from calibrant._kernels.contexts cimport (
     past_save,
     past_step,
 )
-from calibrant._kernels.contexts import PAST_PARTS
+from calibrant._kernels.contexts import MOST_TIME, PAST_PARTS
 from calibrant._kernels.event_mixture cimport (
     HIDDEN,
     RECENT,
@@ -33,11 +33,12 @@ from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.hidden cimport Hidden
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 from calibrant._kernels.slots cimport Slot, slots_load, slots_save
-from calibrant._kernels.slots import SLOT_PARTS
+from calibrant._kernels.slots import LEAST, SLOT_PARTS
 from calibrant._kernels.times import second_of, seconds_of
 
+cdef double FARTHEST = 11.6       # no logit is farther from 0
 cdef Py_ssize_t HIDDEN_SIZE = sizeof(Hidden) // sizeof(double)  # it is nothing but doubles
 
 
@@ -209,34 +210,35 @@ cdef class EventKernel(Kernel):
             **grid_save(&self.safe),
         }
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         cdef EventState *s = &self.sharp
-        cdef Py_ssize_t count = self.sharp.experts, i
+        cdef Py_ssize_t count = s.experts, i
         names = {"asked", "learned", "trust", "w", "blend", "recent", "hidden"}
         check_names(state, {*names, *SLOT_PARTS, *PAST_PARTS, *GRID_PARTS})
-        w, v = floats(state, "w", size=count), floats(state, "blend", size=count)
-        recent = floats(state, "recent", size=RECENT)
-        hidden = floats(state, "hidden", size=HIDDEN * HIDDEN_SIZE, low=0.0)
-        if not (w > 0.0).all() or abs(w.sum() - 1.0) > 1e-6:
-            raise ValueError("saved w must be positive and sum to 1")
-        if not ((recent > 0.0) & (recent < 1.0)).all():
-            raise ValueError("saved recent must be inside (0, 1)")
-        chains = hidden.reshape(HIDDEN, HIDDEN_SIZE)
-        if not (chains > 0.0).all() or not (chains[:, :5] < 1.0).all():
-            raise ValueError("saved hidden must be positive, its probabilities below 1")
+        w = floats(state, "w", size=count, low=0.0, high=1.0)
+        # A step of the blend is at most its rate times a logit.
+        most = 0.01 * FARTHEST * (rounds + 10.0)
+        v = floats(state, "blend", size=count, low=-most, high=most)
+        recent = floats(state, "recent", size=RECENT, low=LEAST, high=1.0 - LEAST)
+        hidden = floats(state, "hidden", size=HIDDEN * HIDDEN_SIZE, low=1e-300, high=1.0)
+        if not (w > 0.0).all():
+            raise ValueError("saved w must be positive")
+        check_sum("w", w, 1.0, 0)
+        if (hidden.reshape(HIDDEN, HIDDEN_SIZE)[:, :5] >= 1.0).any():
+            raise ValueError("saved hidden must have probabilities below 1")
         cdef double time = NAN
         if state["asked"] is not None:
-            time = second_of(number(state, "asked"))
-        cdef int64_t learned = number(state, "learned", low=0, high=2**62)
+            time = number(state, "asked", low=-MOST_TIME, high=MOST_TIME)
+        cdef int64_t learned = integer(state, "learned", low=rounds, high=rounds)
         cdef double trust = number(state, "trust", low=1e-9, high=1.0)
         cdef EventState loaded
         if event_start(&loaded, s.past.periods - BUILT_IN, &s.past.period[BUILT_IN]) < 0:
             raise MemoryError
         try:
-            past_load(&loaded.past, state)
-            slots_load(&loaded.slots, state, past_most(&loaded.past))
-            grid_load(&self.safe, state)
-        except Exception:
+            past_load(&loaded.past, state, rounds)
+            slots_load(&loaded.slots, state, past_most(&loaded.past), rounds)
+            grid_load(&self.safe, state, rounds)
+        except BaseException:
             event_free(&loaded)
             raise
         for i in range(count):

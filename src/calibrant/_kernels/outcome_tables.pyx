@@ -3,11 +3,10 @@
 Each row starts from Laplace's rule of succession, as the running mean does.
 """
 
-from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import check_names, counts, floats, integer
 
 
 cdef class OutcomeTableKernel(Kernel):
@@ -57,20 +56,18 @@ cdef class OutcomeTableKernel(Kernel):
             "count": array_of(self.count, self.rows),
         }
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"row", "total", "count"})
-        total = floats(state, "total", size=self.rows, low=0.0)
-        count = floats(state, "count", size=self.rows, low=0.0)
-        if (total > count).any() or count.max() > 2.0**53:
+        count = counts(state, "count", size=self.rows, total=rounds)
+        total = floats(state, "total", size=self.rows, low=0.0, high=rounds)
+        if (total > count).any():
             raise ValueError("saved total must be at most saved count in each row")
-        cdef double row = number(state, "row", low=0, high=self.rows - 1)
-        if row != int(row):
-            raise ValueError(f"saved row must be a whole number, got {row!r}")
-        cdef const double[::1] totals = total, counts = count
+        cdef Py_ssize_t row = integer(state, "row", low=0, high=self.rows - 1)
+        cdef const double[::1] totals = total, numbers = count
         cdef Py_ssize_t i
-        self.row = <Py_ssize_t>row
+        self.row = row
         for i in range(self.rows):
-            self.total[i], self.count[i] = totals[i], counts[i]
+            self.total[i], self.count[i] = totals[i], numbers[i]
 
 
 cdef class MarkovTableKernel(OutcomeTableKernel):

@@ -1,6 +1,6 @@
 """Counters of what followed each context, in a hashed table that grows with the contexts met."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t
 
 # What followed one context.
 cdef struct Slot:
@@ -22,7 +22,7 @@ cdef void slots_free(Slots *s) noexcept nogil
 cdef int slots_reserve(Slots *s, Py_ssize_t more) noexcept nogil
 cdef void slots_count(Slots *s, Py_ssize_t at, uint32_t key, double y) noexcept nogil
 cdef dict slots_save(const Slots *s)
-cdef object slots_load(Slots *s, object state, uint32_t most)
+cdef object slots_load(Slots *s, object state, uint32_t most, int64_t rounds)
 
 
 cdef inline double slots_within(double p) noexcept nogil:

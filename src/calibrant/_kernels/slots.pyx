@@ -4,7 +4,7 @@ A table has at most MOST slots, of which a quarter stays free so that searches a
 full, a context that was never met is not counted: it stays without a word.
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 
 import numpy as np
@@ -13,7 +13,7 @@ from calibrant._kernels.saved import floats
 
 cdef Py_ssize_t FIRST = 256     # slots at the start
 cdef Py_ssize_t MOST = 1 << 15
-cdef double LEAST = slots_within(0.0)   # no counter says less, or more than 1 - LEAST
+LEAST = slots_within(0.0)       # no counter says less, or more than 1 - LEAST
 cdef uint32_t LONG = 4096       # outcomes that the slow mean remembers
 cdef double SHORT = 30.0        # and the fast one
 
@@ -97,18 +97,15 @@ cdef dict slots_save(const Slots *s):
     return {name: row.copy() for name, row in zip(SLOT_PARTS, table, strict=True)}
 
 
-cdef object slots_load(Slots *s, object state, uint32_t most):
+cdef object slots_load(Slots *s, object state, uint32_t most, int64_t rounds):
     """Take over what `slots_save` returned, keys up to `most`, or raise and change nothing."""
-    key = floats(state, "slot_key", low=1.0)
+    key = floats(state, "slot_key", low=1.0, high=most)
     count = len(key)
-    n = floats(state, "slot_n", size=count, low=1.0)
-    slow = floats(state, "slot_slow", size=count, low=LEAST)
-    fast = floats(state, "slot_fast", size=count, low=LEAST)
-    whole = (key == np.floor(key)).all() and (n == np.floor(n)).all()
-    if not whole or (np.diff(key) <= 0.0).any() or (count and (key[-1] > most or n.max() > LONG)):
-        raise ValueError("saved slot_key must be increasing contexts, slot_n their counts")
-    if count and max(slow.max(), fast.max()) > 1.0 - LEAST:
-        raise ValueError(f"saved slot_slow and slot_fast must be at most {1.0 - LEAST}")
+    n = floats(state, "slot_n", size=count, low=1.0, high=min(rounds, LONG))
+    slow = floats(state, "slot_slow", size=count, low=LEAST, high=1.0 - LEAST)
+    fast = floats(state, "slot_fast", size=count, low=LEAST, high=1.0 - LEAST)
+    if (key % 1.0).any() or (n % 1.0).any() or (np.diff(key) <= 0.0).any():
+        raise ValueError("saved slot_key must be increasing contexts, saved slot_n whole numbers")
     cdef Py_ssize_t room = FIRST, i
     while 3 * room < 4 * count:
         room *= 2
