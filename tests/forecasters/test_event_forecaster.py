@@ -17,6 +17,7 @@ from calibrant.streams import (
     March,
     alternating,
     cycle,
+    drift,
     hidden_markov,
     iid,
     load,
@@ -297,3 +298,45 @@ def test_periods_read_back():
     assert EventForecaster().periods is None
     built_in = EventForecaster(periods=[24, 24, 12])
     assert EventForecaster(periods=12)._weights().shape == built_in._weights().shape
+
+
+def test_a_grid_of_mixed_rounds_is_saved():
+    """With more than 64 gaps, a mixed round counts for no whole number."""
+    forecaster = EventForecaster(seed=1)
+    forecaster.run(drift(40_000, seed=1).outcomes)
+    play(forecaster, Contrarian(), 5000)
+    assert (forecaster._get_state()["g"] % 1).any()
+    again = EventForecaster.from_bytes(forecaster.to_bytes())
+    assert again.to_bytes() == forecaster.to_bytes()
+
+
+def test_memory_in_words():
+    hours = np.arange(6000) * HOUR
+    for stream_, times, first in (
+        (markov(6000, order=2, seed=1), None, "the last 2 outcomes"),
+        (hidden_markov(6000, seed=1), None, "which of two hidden states it is in"),
+        (cycle(6000, period=24, seed=1), None, "the place in a period of 24"),
+        (runs(6000, seed=1), None, "how long the run has lasted"),
+        (cycle(6000, period=168, seed=1), hours, None),
+    ):
+        forecaster = EventForecaster()
+        forecaster.run(stream_.outcomes, times=times)
+        memories = forecaster.memory()
+        assert sum(each.weight for each in memories) == pytest.approx(1.0)
+        assert [each.weight for each in memories] == sorted(
+            (each.weight for each in memories), reverse=True
+        )
+        words = [each.words for each in memories]
+        assert len(set(words)) == len(words)
+        assert ("the same hour yesterday" in words) == (times is not None)
+        assert ("the hour of the week" in words) == (times is not None)
+        if first:
+            assert words[0] == first
+
+
+def test_looking_at_the_memory_changes_nothing():
+    forecaster = EventForecaster()
+    forecaster.run(markov(300, seed=1).outcomes)
+    before = forecaster.to_bytes()
+    forecaster.memory()
+    assert forecaster.to_bytes() == before

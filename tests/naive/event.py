@@ -189,7 +189,7 @@ class NaiveEventForecaster:
         ]  # fmt: skip
         self.weights = list(self.priors)
         self.blend = [0.3 / 13] * len(self.priors)
-        self.trust = 0.8
+        self.trust = 0.7
         self.learned = 0
 
     def say(self, time):
@@ -235,14 +235,15 @@ class NaiveEventForecaster:
         self.past.learn(self.place, self.time, y)
 
     def judge(self, y):
-        way = self.mean - self.slow_mean
-        if way == 0 or (self.drawn.z - self.slow_mean) / way >= 1 / 8:
+        way, moved = self.mean - self.slow_mean, self.drawn.z - self.slow_mean
+        small = moved**2 < 0.0025 * self.slow_mean * (1 - self.slow_mean)
+        if (way == 0 or moved / way >= 1 / 8) and not (self.trust < 0.25 and small):
             for_mixture, for_mean = (
                 weight * p**y * (1 - p) ** (1 - y)
                 for weight, p in ((self.trust, self.mean), (1 - self.trust, self.slow_mean))
             )
             self.trust = for_mixture / (for_mixture + for_mean)
-        self.trust = (1 - 2e-5) * self.trust + 2e-5 * 0.8
+        self.trust = (1 - 2e-5) * self.trust + 2e-5 * 0.7
 
     def weigh(self, y):
         awake = [i for i, p in enumerate(self.said) if p is not None]

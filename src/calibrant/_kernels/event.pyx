@@ -160,17 +160,18 @@ cdef class EventKernel(Kernel):
     def _weights(self):
         """Return each expert's share of what is asked for in this round.
 
-        The share of the blend is divided by how much each expert moves it.
+        The share of the blend is divided by how much each expert moves it. If no time is asked
+        about, but the last round had one, the round is taken to be at that time.
         """
         cdef Py_ssize_t i
+        cdef EventView view
         self.enter()
-        if self.ready() < 0:
-            raise MemoryError
+        event_view(&self.sharp, self.sharp.past.time if isnan(self.time) else self.time, &view)
         weights, pull = np.zeros(self.sharp.experts), np.zeros(self.sharp.experts)
-        for i in range(self.view.count):
-            if self.view.p[i] > 0.0:
+        for i in range(view.count):
+            if view.p[i] > 0.0:
                 weights[i] = self.sharp.w[i]
-            pull[i] = fabs(self.sharp.v[i] * self.view.x[i])
+            pull[i] = fabs(self.sharp.v[i] * view.x[i])
         weights *= self.sharp.trust / weights.sum()
         weights[RECENT] += 1.0 - self.sharp.trust  # the slowest mean
         if pull.sum() > 0.0:

@@ -22,10 +22,11 @@ on, it is -log(w0_i) instead. No such bound holds for the blend itself, which is
 
 **Trust.** An opponent who reacts to what is predicted can make the mixture right wherever it is not
 heard and wrong wherever it is. So what is asked for is u = trust m + (1 - trust) s, where s is the
-slowest of the recent means. The mixture is *heard* in rounds that are played at least an eighth of
-the way from s to m: there, both weights are multiplied by their likelihoods. Then trust moves by
-REGAIN towards its start. In the rounds in which it is heard, the log loss of u exceeds that of m by
-at most -log(TRUST), and -log(1 - REGAIN) a round.
+slowest of the recent means. The mixture is *heard* in a round that is played at least an eighth of
+the way from s to m; with little trust, the way played must besides be no small one. In the rounds in
+which it is heard, both weights are multiplied by their likelihoods. Then trust moves by REGAIN
+towards its start. So in those rounds the log loss of u exceeds that of m by at most -log(TRUST), and
+-log(1 - REGAIN) a round.
 
 Logits are taken from a table of logarithms: the blend needs no more than three digits.
 """
@@ -65,8 +66,10 @@ cdef double RATE_FALLS = 0.02       # how fast it falls from the first to the la
 cdef double FIRST_V = 0.3 / ORDERS  # weight of an expert in the blend at the start
 cdef double FARTHEST = 11.5         # the blend's logit at the most
 cdef double ASLEEP = -1.0
-cdef double TRUST = 0.8            # at the start
+cdef double TRUST = 0.7             # at the start
 cdef double HEARD = 0.125           # part of the way from the slow mean to the mixture's word
+cdef double DOUBT = 0.25            # with less trust, this must not be a small way:
+cdef double APART = 0.0025          # its square, in variances of an outcome
 cdef double REGAIN = 2e-5           # share of the trust that returns each round
 cdef double LN2 = log(2.0)
 
@@ -207,7 +210,9 @@ cdef int event_reserve(EventState *s, const EventView *view) noexcept nogil:
 cdef void judge(EventState *s, const EventView *view, double z, double y) noexcept nogil:
     """Judge the mixture's word, if it was heard."""
     cdef double slow = view.p[RECENT], way = view.m - slow, heard, other
-    if (z - slow) * way >= HEARD * way * way:
+    cdef double moved = z - slow
+    cdef bint apart = moved * moved >= APART * slow * (1.0 - slow)
+    if moved * way >= HEARD * way * way and (s.trust >= DOUBT or apart):
         heard = s.trust * likelihood(view.m, y)
         other = (1.0 - s.trust) * likelihood(slow, y)
         s.trust = heard / (heard + other)

@@ -6,10 +6,10 @@ constructor was given, `saving.py` turns a forecaster into bytes and back, and `
 classes that are exported here and gives each its name on the command line.
 
 `EventForecaster` is the default: sharp as well as calibrated. `Zoom` is calibrated, provably, and
-knows nothing but a moving mean. `Epoch` is the paper's baseline for a world that does not change; `Interval`
-and `Swap` predict from the points of a partition and are what the paper builds on: `Refined` for a
-known deviation, `Restarting` for a world of which nothing is known. The algorithms of others are in
-`calibrant.forecasters.rivals`.
+knows nothing but a moving mean. `Epoch` is the paper's baseline for a world that does not change;
+`Interval` and `Swap` predict from the points of a partition and are what the paper builds on:
+`Refined` for a known deviation, `Restarting` for a world of which nothing is known. The algorithms
+of others are in `calibrant.forecasters.rivals`.
 """
 
 # In the order in which to read them, which is also the order in which they are listed and compared.
