@@ -201,8 +201,7 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
         "Of what was said, how much happened", "Through time", "From score to probability, now",
         "By group", "How this was made",
     ]  # fmt: skip
-    # Two for reliability, two for time, each also drawn for a phone, and the map.
-    assert outline.figures == 7
+    assert outline.figures == 4  # reliability, two through time, and the map
     assert outline.fetched == []
     text = " ".join(" ".join(outline.text).split())
     assert "The probabilities became better" in text

@@ -37,6 +37,8 @@ FORECASTERS = [
         for constants in ("tuned", "paper")
     ],
     (Refined, {"measure": "l2", "deviation": 20.0, "horizon": 1000, "constants": "paper"}),
+    (Restarting, {"measure": "l1", "base": "interval", "horizon": 300_000}),
+    (Restarting, {"measure": "l2", "base": "swap"}),
     (RunningMean, {}),
     (FosterHart, {"gaps": 1}),
     (FosterHart, {"gaps": 32}),

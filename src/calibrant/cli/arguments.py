@@ -64,3 +64,6 @@ class Job:
     report: Path | None = None
     positive: str | None = None
     delimiter: str | None = None
+    state: Path | None = None
+    smooth: str | None = None
+    strict: bool = False

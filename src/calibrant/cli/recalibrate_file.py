@@ -11,10 +11,11 @@ import numpy as np
 from rich.table import Table as Grid
 from rich.text import Text
 
-from calibrant import Recalibrator
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
-from calibrant.recalibrate.recalibrator import recalibrate_rows
+from calibrant.cli.state import begin, keep
+from calibrant.recalibrate.frames import ids_in
+from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_panels import READING, group_rows, measure_rows
 from calibrant.report.style import styled
@@ -29,6 +30,7 @@ def recalibrate_file(job: Job) -> None:
     if job.report is not None:
         with styled():
             pass  # or learn now, not after the work, that matplotlib is missing
+    job, recalibrator = begin(job)
     with console.busy(f"reading {job.source}"):
         table = console.read_source(job.source, job.delimiter)
         if job.out is not None:
@@ -42,14 +44,18 @@ def recalibrate_file(job: Job) -> None:
                 "no outcome is known: every value is missing",
                 source=table.source, column=rows.outcome_column,
             )  # fmt: skip
+        if job.smooth is not None and job.smooth in (*table.columns, job.column):
+            raise ValueError(
+                f"there is a column {job.smooth!r} already: name another with --smooth"
+            )
+        ids = None if job.id is None or job.state is None else ids_in(table, job.id)
     console.note(table.note)
     console.note(rows.note)
     # The report is opened first: if it cannot be written, nothing else is.
     with nullcontext() if job.report is None else replacing(job.report) as report:
         with console.busy("recalibrating"):
-            recalibrator = Recalibrator(job.kind, seed=job.seed, capacity=len(rows.scores))
-            calibrated = recalibrate_rows(
-                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
+            calibrated, smooth = recalibrate_rows(
+                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids
             )
         with console.busy("measuring"):
             never = len(rows.scores) - len(rows.arrivals.order)
@@ -64,9 +70,13 @@ def recalibrate_file(job: Job) -> None:
             page = result.page.html().encode() if report is not None else b""
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
-                write(job.out, table.with_column(job.column, calibrated))
+                written = table.with_column(job.column, calibrated)
+                if job.smooth is not None:
+                    written = written.with_column(job.smooth, smooth)
+                write(job.out, written)
         if report is not None:
             report.write(page)
+    keep(job, recalibrator)
     show(job, table.source, rows, result)
 
 

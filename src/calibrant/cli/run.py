@@ -83,6 +83,25 @@ def run(
             show_default=False,
         ),
     ] = None,
+    smooth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a second column of this name: probabilities as fine as the scores, to rank "
+            "rows by.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on with the recalibrator saved here, if there is one, and save it at the end.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="In a pipe: stop at the first line that cannot be used."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="Write a report with figures here."),
@@ -120,17 +139,24 @@ def run(
             by=by,
             report=report,
             kind=kind != "probability",
+            smooth=smooth,
+            state=state,
+            strict=strict,
         )
         is_pipe = source == "-" and out is None and report is None
         if score is not None:
             check_choice("--kind", kind, KINDS)
+            if not is_pipe and strict:
+                raise ValueError("--strict is for a pipe: a FILE with a bad row is always refused")
+            if not is_pipe and smooth and out is None:
+                raise ValueError("--smooth names a column of --out, and none is asked for")
             if available is not None and time is None:
                 raise ValueError(
                     "--available needs --time: an outcome is late for predictions made before it"
                 )
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
-                column or "calibrated", out, report, positive, delimiter,
+                column or "calibrated", out, report, positive, delimiter, state, smooth, strict,
             )  # fmt: skip
             if is_pipe:
                 answer_scores(job, standard_input())
