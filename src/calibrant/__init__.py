@@ -1,6 +1,7 @@
 """Probability forecasts that stay calibrated while the world changes."""
 
 from calibrant.forecasters.epoch import Epoch as Epoch
+from calibrant.forecasters.event_forecaster import EventForecaster as EventForecaster
 from calibrant.forecasters.interval import Interval as Interval
 from calibrant.forecasters.refined import Refined as Refined
 from calibrant.forecasters.restarting import Restarting as Restarting
