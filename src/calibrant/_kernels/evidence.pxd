@@ -1,0 +1,61 @@
+"""What a monitor knows of the calibration of its predictions."""
+
+from libc.stdint cimport int32_t, int64_t
+
+cdef enum:
+    LEVELS = 5
+    RANGES = 16                  # of the finest level
+    CELLS = 31                   # of all levels: the halves of cell i are 2i + 1 and 2i + 2
+    STEPS = 6                    # tilts a direction
+    TILTS = 12
+    SLOPES = 4
+    SKETCH = 64                  # bins of past predictions, even in the logit
+
+cdef struct Cell:
+    float M[TILTS]               # the bets: first upwards, then downwards
+    float total                  # their sum
+    float W[2]                   # CUSUM of one tilt in each direction, as a likelihood ratio
+    float S[2]                   # sum of y - p since the CUSUM's start
+    int32_t n[2]                 # visits since then
+    int64_t start[2]             # the round it started in
+
+cdef struct Range:               # what a range saw since the evidence started anew
+    double n
+    double said                  # sum of p
+    double happened              # sum of y
+    double V                     # sum of (y - p - the mean of that before)^2
+
+cdef struct Evidence:
+    double R
+    double tolerance
+    double slopes[SLOPES]        # M of the bets on the slope
+    double edges[RANGES + 1]     # of the ranges
+    Cell cells[CELLS]
+    Range ranges[RANGES]
+    int32_t sketch[SKETCH]       # where the predictions lay
+    int64_t sketched             # how many of them it counts
+
+cdef struct Bets:                # what a round does to each bet
+    float e[TILTS]
+    double u
+    double l
+
+cdef double GROUP_WEIGHT
+cdef double TINY
+
+cdef double level_weight(Py_ssize_t level) noexcept nogil
+cdef void evidence_start(Evidence *v, double tolerance) noexcept nogil
+cdef void evidence_restart(Evidence *v) noexcept nogil
+cdef Py_ssize_t range_of(const Evidence *v, double p) noexcept nogil
+cdef Bets bets_of(const Evidence *v, double p, double y) noexcept nogil
+cdef void visit(
+    Evidence *v, Cell *cell, const Bets *bets, double x, double weight, float add, int64_t t
+) noexcept nogil
+cdef void visit_tree(
+    Evidence *v, const Bets *bets, Py_ssize_t r, double p, double y, double add, int64_t t
+) noexcept nogil
+cdef void count_round(
+    Evidence *v, Py_ssize_t r, double p, double y, int64_t t, bint may_settle
+) noexcept nogil
+cdef float sum_of(const float *M) noexcept nogil
+cdef double mean_of(const float *M, Py_ssize_t count) noexcept nogil
