@@ -12,7 +12,7 @@ TILTS = [math.expm1(d) for d in SHIFTS] + [math.expm1(-d) for d in SHIFTS]
 WEIGHTS = {0: 0.42, 1: 0.095, 2: 0.095, 3: 0.095, 4: 0.095, "group": 0.08}
 SLOPE_WEIGHT = 0.12
 TINY = 1e-9
-SKETCH, WIDEST = 64, 14.0
+SKETCH, WIDEST = 40, 14.0
 EVEN = [math.sin(math.pi * k / 32) ** 2 for k in range(17)]
 EVEN[8], EVEN[16] = 0.5, 1.0
 single = np.float32
@@ -29,7 +29,8 @@ def sigmoid_at(place):
 class Cell:
     def __init__(self):
         self.M = [single(0)] * 12
-        self.cusum = {0: None, 1: None}  # ratio, start, sum of y - p, visits
+        self.cusum = {}  # by direction and tilt: ratio, start
+        self.since = {}  # by direction: sum of y - p and visits since the first one's start
 
     @property
     def total(self):
@@ -112,12 +113,16 @@ class Monitor:
         before = float(cell.total)
         cell.M = [each * (M + single(add)) for each, M in zip(e, cell.M, strict=True)]
         self.R += WEIGHTS[name[0]] * (float(cell.total) - before) / 12
-        for direction, tilt in ((0, 2), (1, 8)):
-            run = cell.cusum[direction]
-            if run is None or run[0] <= 1:
-                run = (single(1), self.t, single(0), 0)
-            ratio, start, total, visits = run
-            cell.cusum[direction] = ratio * e[tilt], start, single(float(total) + x), visits + 1
+        for direction in (0, 1):
+            for tilt in (2, 3):
+                ratio, start = cell.cusum.get((direction, tilt), (single(0), 0))
+                if ratio <= 1:
+                    ratio, start = single(1), self.t
+                    if tilt == 2:
+                        cell.since[direction] = (single(0), 0)
+                cell.cusum[direction, tilt] = ratio * e[6 * direction + tilt], start
+            total, visits = cell.since[direction]
+            cell.since[direction] = single(float(total) + x), visits + 1
 
     def name(self):
         best = max(
@@ -133,7 +138,8 @@ class Monitor:
             if math.e * strength[k] < self.cells[name].against(d):
                 break
             name = halves[k]
-        _, start, total, visits = self.cells[name].cusum[d]
+        total, visits = self.cells[name].since[d]
+        _, start = max((self.cells[name].cusum[d, tilt] for tilt in (2, 3)), key=lambda c: c[0])
         low, high = 0.0, 1.0
         if name[0] != "group":
             width = 16 >> name[0]
@@ -149,7 +155,9 @@ class Monitor:
     def recover(self, p, y, names):
         if self.open["name"] not in names:
             return None
-        q = clip(p + self.open["margin"] if self.open["direction"] == 0 else p - self.open["margin"])
+        q = clip(
+            p + self.open["margin"] if self.open["direction"] == 0 else p - self.open["margin"]
+        )
         ratio = y * p / q + (1.0 - y) * (1.0 - p) / (1.0 - q)
         self.open["L"] = ratio * (self.open["L"] + 1.0)
         return "end" if self.open["L"] >= 1e6 else None

@@ -1,6 +1,6 @@
 """What a monitor knows of the calibration of its predictions."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 cdef enum:
     LEVELS = 5
@@ -9,15 +9,18 @@ cdef enum:
     STEPS = 6                    # tilts a direction
     TILTS = 12
     SLOPES = 4
-    SKETCH = 64                  # bins of past predictions, even in the logit
+    DATINGS = 4
+    SKETCH = 40                  # bins of past predictions, even in the logit
 
 cdef struct Cell:
     float M[TILTS]               # the bets: first upwards, then downwards
     float total                  # their sum
-    float W[2]                   # CUSUM of one tilt in each direction, as a likelihood ratio
-    float S[2]                   # sum of y - p since the CUSUM's start
-    int32_t n[2]                 # visits since then
-    int64_t start[2]             # the round it started in
+    # CUSUMs of two tilts in each direction, as likelihood ratios, and the rounds they started in.
+    float W[DATINGS]
+    uint32_t start[DATINGS]
+    # Sum of y - p and visits since the start of the first CUSUM in each direction.
+    float S[2]
+    uint32_t n[2]
 
 cdef struct Range:               # what a range saw since the evidence started anew
     double n
@@ -49,10 +52,10 @@ cdef void evidence_restart(Evidence *v) noexcept nogil
 cdef Py_ssize_t range_of(const Evidence *v, double p) noexcept nogil
 cdef Bets bets_of(const Evidence *v, double p, double y) noexcept nogil
 cdef void visit(
-    Evidence *v, Cell *cell, const Bets *bets, double x, double weight, float add, int64_t t
+    Evidence *v, Cell *cell, const Bets *bets, double x, double weight, float add, uint32_t t
 ) noexcept nogil
 cdef void visit_tree(
-    Evidence *v, const Bets *bets, Py_ssize_t r, double p, double y, double add, int64_t t
+    Evidence *v, const Bets *bets, Py_ssize_t r, double p, double y, double add, uint32_t t
 ) noexcept nogil
 cdef void count_round(
     Evidence *v, Py_ssize_t r, double p, double y, int64_t t, bint may_settle

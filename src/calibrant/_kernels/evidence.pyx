@@ -33,10 +33,10 @@ SHIFTS[:] = [0.08, 0.16, 0.32, 0.64, 1.28, 2.56]
 cdef double[TILTS] A             # the tilts: e^d - 1, then e^-d - 1
 for _k in range(STEPS):
     A[_k], A[STEPS + _k] = expm1(SHIFTS[_k]), expm1(-SHIFTS[_k])
-# The tilts that date an onset, by direction. Smaller ones start too early, larger ones miss a
-# small bias.
-cdef Py_ssize_t[2] DATING
-DATING[:] = [2, STEPS + 2]
+# The tilts that date an onset: two upwards, two downwards. Small ones start too early, large ones
+# miss a small bias.
+cdef Py_ssize_t[DATINGS] DATING
+DATING[:] = [2, 3, STEPS + 2, STEPS + 3]
 # Weights of the levels, of the groups and of the slopes; they add up to 1.
 cdef double[LEVELS] LEVEL_WEIGHTS
 LEVEL_WEIGHTS[:] = [0.42, 0.095, 0.095, 0.095, 0.095]
@@ -123,9 +123,9 @@ cdef Bets bets_of(const Evidence *v, double p, double y) noexcept nogil:
 
 
 cdef void visit(
-    Evidence *v, Cell *cell, const Bets *bets, double x, double weight, float add, int64_t t
+    Evidence *v, Cell *cell, const Bets *bets, double x, double weight, float add, uint32_t t
 ) noexcept nogil:
-    """Play round t, in which y - p = x, in one cell."""
+    """Play a round in one cell, the t-th since the restart, in which y - p = x."""
     cdef float total
     cdef Py_ssize_t k
     for k in range(TILTS):
@@ -133,18 +133,21 @@ cdef void visit(
     total = sum_of(cell.M)
     v.R += weight * (<double>total - <double>cell.total) / TILTS
     cell.total = total
-    for k in range(2):
+    for k in range(DATINGS):
         if cell.W[k] <= 1.0:
-            cell.W[k], cell.S[k], cell.n[k], cell.start[k] = 1.0, 0.0, 0, t
+            cell.W[k], cell.start[k] = 1.0, t
+            if k % 2 == 0:
+                cell.S[k // 2], cell.n[k // 2] = 0.0, 0
         cell.W[k] *= bets.e[DATING[k]]
+    for k in range(2):
         cell.S[k] = <float>(cell.S[k] + x)
         cell.n[k] += 1
 
 
 cdef void visit_tree(
-    Evidence *v, const Bets *bets, Py_ssize_t r, double p, double y, double add, int64_t t
+    Evidence *v, const Bets *bets, Py_ssize_t r, double p, double y, double add, uint32_t t
 ) noexcept nogil:
-    """Play round t in the cells of range r, and in the bets on the slope."""
+    """Play the t-th round since the restart in the cells of range r, and in the slopes."""
     cdef Py_ssize_t level
     for level in range(LEVELS):
         visit(

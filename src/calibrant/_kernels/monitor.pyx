@@ -8,7 +8,7 @@ CLOSE the episode ends and all evidence starts anew.
 """
 
 from libc.math cimport fabs, log
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from calibrant._kernels.evidence cimport (
     CELLS,
+    DATINGS,
     GROUP_WEIGHT,
     LEVELS,
     RANGES,
@@ -42,13 +43,14 @@ from calibrant._checks import check_integer
 from calibrant._kernels.kernel cimport array_of, as_outcome
 from calibrant._kernels.saved import check_names, floats, number
 
+cdef int64_t LONGEST = 2**32 - 1
 cdef double CLOSE = 1e6          # of the sum that ends an episode
 cdef enum:
     NOTHING, ALARM, END          # what a round can bring
     WHOLE = -1                   # the group of a round that has none
-    CELL_SIZE = TILTS + 8        # numbers of a saved cell
+    CELL_SIZE = TILTS + 12       # numbers of a saved cell
 STATE = (
-    "R", "sketched", "named", "direction", "margin", "L", "cells", "slopes", "edges", "ranges", "sketch",
+    "R", "restarted", "sketched", "named", "direction", "margin", "L", "cells", "slopes", "edges", "ranges", "sketch",
 )  # fmt: skip
 
 
@@ -61,6 +63,7 @@ cdef class MonitorKernel:
     cdef double threshold
     cdef double alpha_           # 0 if the guarantee is one a number of rounds
     cdef int64_t rounds_
+    cdef int64_t restarted       # the round in which the evidence started anew
     # The open episode.
     cdef bint open_
     cdef Py_ssize_t named        # its cell; CELLS + g is group g
@@ -92,13 +95,14 @@ cdef class MonitorKernel:
         cdef int event = NOTHING
         cdef Bets bets
         cdef double add
+        cdef uint32_t t
         if self.open_:
             event = self.watch_recovery(p, y, r, group)
         else:
-            bets, add = bets_of(v, p, y), self.granted()
-            visit_tree(v, &bets, r, p, y, add, self.rounds_)
+            bets, add, t = bets_of(v, p, y), self.granted(), self.since_restart()
+            visit_tree(v, &bets, r, p, y, add, t)
             if group != WHOLE:
-                visit(v, &self.groups[group], &bets, y - p, GROUP_WEIGHT, <float>add, self.rounds_)
+                visit(v, &self.groups[group], &bets, y - p, GROUP_WEIGHT, <float>add, t)
             if v.R >= self.threshold:
                 self.open_episode()
                 event = ALARM
@@ -108,11 +112,16 @@ cdef class MonitorKernel:
             self.restart()
         return event
 
+    cdef uint32_t since_restart(self) noexcept nogil:
+        """Return the rounds since the restart, as far as four bytes count."""
+        cdef int64_t since = self.rounds_ - self.restarted
+        return <uint32_t>(LONGEST if since > LONGEST else since)
+
     cdef void restart(self) noexcept nogil:
         evidence_restart(&self.evidence_)
         if self.group_count:
             memset(self.groups, 0, self.group_count * sizeof(Cell))
-        self.open_ = False
+        self.open_, self.restarted = False, self.rounds_
 
     # -- episodes -------------------------------------------------------------------------------
 
@@ -229,9 +238,11 @@ cdef class MonitorKernel:
             first = (self.named + 1 - (1 << level)) << (LEVELS - 1 - level)
             low = self.evidence_.edges[first]
             high = self.evidence_.edges[first + (RANGES >> level)]
-        d = self.direction
-        bias = <double>cell.S[d] / cell.n[d]
-        return cell.start[d], low, high, max(self.named - CELLS, WHOLE), bias, cell.n[d]
+        cdef int d = self.direction, dating = 2 * d
+        if cell.W[dating + 1] > cell.W[dating]:
+            dating += 1          # it speaks more for what happened since its start
+        onset, bias = self.restarted + cell.start[dating], <double>cell.S[d] / cell.n[d]
+        return onset, low, high, max(self.named - CELLS, WHOLE), bias, cell.n[d]
 
     def _ranges(self):
         """Return the edges of the ranges and, a row each: n, said, happened, V."""
@@ -257,13 +268,14 @@ cdef class MonitorKernel:
             cell = self.cell_at(i)
             for k in range(TILTS):
                 into[i, k] = cell.M[k]
+            for k in range(DATINGS):
+                into[i, TILTS + k], into[i, TILTS + 4 + k] = cell.W[k], cell.start[k]
             for k in range(2):
-                into[i, TILTS + k], into[i, TILTS + 2 + k] = cell.W[k], cell.S[k]
-                into[i, TILTS + 4 + k], into[i, TILTS + 6 + k] = cell.n[k], cell.start[k]
+                into[i, TILTS + 8 + k], into[i, TILTS + 10 + k] = cell.S[k], cell.n[k]
         edges, ranges = self._ranges()
         cdef Evidence *v = &self.evidence_
         return {
-            "R": v.R, "sketched": v.sketched, "named": self.named if self.open_ else -1,
+            "R": v.R, "restarted": self.restarted, "sketched": v.sketched, "named": self.named if self.open_ else -1,
             "direction": self.direction, "margin": self.margin, "L": self.L,
             "cells": cells.reshape(-1), "slopes": array_of(v.slopes, SLOPES),
             "edges": edges, "ranges": ranges.reshape(-1),
@@ -292,6 +304,7 @@ cdef class MonitorKernel:
             raise ValueError(f"saved sketch must be {SKETCH} integers")
         if (sketch < 0).any() or sketch.sum() > rounds:
             raise ValueError("saved sketch counts more than there were rounds")
+        cdef int64_t restarted = check_integer("saved restarted", state["restarted"], 0, rounds)
         cdef int64_t sketched = check_integer("saved sketched", state["sketched"], 0, rounds)
         if sketched != sketch.sum():
             raise ValueError("saved sketched must be the sum of saved sketch")
@@ -300,7 +313,7 @@ cdef class MonitorKernel:
         cdef double margin = number(state, "margin", low=0.0, high=1.0)
         cdef double L = number(state, "L", low=0.0, high=CLOSE)
         cdef double R = number(state, "R", low=-1e-3, high=1e300)
-        if named >= 0 and cells[named, TILTS + 4 + direction] < 1.0:
+        if named >= 0 and cells[named, TILTS + 10 + direction] < 1.0:
             raise ValueError("the saved episode is in a cell without rounds")
         self._add_groups(count - CELLS)
         cdef Evidence *v = &self.evidence_
@@ -312,16 +325,18 @@ cdef class MonitorKernel:
             for k in range(TILTS):
                 cell.M[k] = <float>cells[i, k]
             cell.total = sum_of(cell.M)
+            for k in range(DATINGS):
+                cell.W[k] = <float>cells[i, TILTS + k]
+                cell.start[k] = <uint32_t>cells[i, TILTS + 4 + k]
             for k in range(2):
-                cell.W[k], cell.S[k] = <float>cells[i, TILTS + k], <float>cells[i, TILTS + 2 + k]
-                cell.n[k] = <int32_t>cells[i, TILTS + 4 + k]
-                cell.start[k] = <int64_t>cells[i, TILTS + 6 + k]
+                cell.S[k] = <float>cells[i, TILTS + 8 + k]
+                cell.n[k] = <uint32_t>cells[i, TILTS + 10 + k]
         memcpy(v.slopes, &from_slopes[0], sizeof(v.slopes))
         memcpy(v.edges, &from_edges[0], sizeof(v.edges))
         memcpy(v.ranges, &from_ranges[0, 0], sizeof(v.ranges))
         for i in range(SKETCH):
             v.sketch[i] = sketch[i]
-        v.R, v.sketched, self.rounds_ = R, sketched, rounds
+        v.R, v.sketched, self.rounds_, self.restarted = R, sketched, rounds, restarted
         self.open_, self.named, self.direction = named >= 0, named, direction
         self.margin, self.L = margin, L
 
@@ -336,11 +351,10 @@ cdef double as_prediction(object prediction) except? -1.0:
 
 cdef object check_cells(cells, int64_t rounds):
     """Refuse saved cells that no rounds can have left behind."""
-    M, W, n = cells[:, :TILTS], cells[:, TILTS:TILTS + 2], cells[:, TILTS + 4:TILTS + 6]
-    S, start = cells[:, TILTS + 2:TILTS + 4], cells[:, TILTS + 6:]
+    M, W, start, S, n = np.split(cells, [TILTS, TILTS + 4, TILTS + 8, TILTS + 10], axis=1)
     if (M < 0.0).any() or (W < 0.0).any() or (cells > 1e30).any():
         raise ValueError("saved bets must be in [0, 1e30]")
-    if (n < 0.0).any() or (n != np.floor(n)).any() or (n > min(rounds, 2**31 - 1)).any():
+    if (n < 0.0).any() or (n != np.floor(n)).any() or (n > min(rounds, 2**32 - 1)).any():
         raise ValueError("saved visits must be whole numbers, at most one a round")
     if (np.abs(S) > n * 1.001 + 1e-6).any():
         raise ValueError("saved sums must be at most 1 a visit")
