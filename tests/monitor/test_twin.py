@@ -11,7 +11,7 @@ SHAPES = {
     "uniform": lambda random, n: random.random(n),
     "rare": lambda random, n: 0.004 * np.exp(random.normal(0, 0.5, n)),
     "two points": lambda random, n: random.choice([0.2, 0.8], n),
-    "one point": lambda random, n: np.full(n, 0.3),
+    "one point": lambda random, n: random.choice([0.3], n),
     "ends": lambda random, n: random.choice([0.0, 1.0, 0.5, 1e-12], n),
 }
 

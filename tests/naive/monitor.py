@@ -73,7 +73,7 @@ class Monitor:
             event = self.recover(p, y, names)
         else:
             self.bet(p, y, names)
-            if self.R >= self.threshold:
+            if self.threshold <= self.R:
                 self.name()
                 event = "alarm"
         self.count(leaf, p, y)
@@ -87,8 +87,8 @@ class Monitor:
         return event
 
     def bet(self, p, y, names):
-        u, l = min(p + self.tolerance, 1.0), max(p - self.tolerance, 0.0)
-        e = [single((1.0 + y * a) / (1.0 + (u if a > 0 else l) * a)) for a in TILTS]
+        upper, lower = min(p + self.tolerance, 1.0), max(p - self.tolerance, 0.0)
+        e = [single((1.0 + y * a) / (1.0 + (upper if a > 0 else lower) * a)) for a in TILTS]
         add = self.granted()
         # The kernel visits the levels, then the slopes, then the group.
         for name in names[:5]:
@@ -99,8 +99,8 @@ class Monitor:
         powers = [root, root * fourth, odds * fourth, odds * root * fourth]
         for k, power in enumerate(powers):
             q, ratio = power / (1.0 + power), 1.0
-            if not l <= q <= u:
-                r = clip(u if q > u else l)
+            if not lower <= q <= upper:
+                r = clip(upper if q > upper else lower)
                 ratio = y * q / r + (1.0 - y) * (1.0 - q) / (1.0 - r)
             M = ratio * (self.slopes[k] + add)
             self.R += SLOPE_WEIGHT * (M - self.slopes[k]) / 4
