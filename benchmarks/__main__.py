@@ -1,7 +1,8 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures, and
-``tune`` measures the constants of the tuned certificates again; ``tune --help`` shows its options.
+``tune`` measures the constants of the tuned certificates again, ``search`` looks for stronger
+opponents; with ``--help`` each shows its options.
 """
 
 import re
@@ -15,18 +16,22 @@ from rich.console import Console  # noqa: E402
 
 from benchmarks import (  # noqa: E402
     attack,
+    attack_safe,
     certificates,
     choices,
     compare,
+    decisions,
     delay,
     error,
     figures,
+    forged,
     groups,
     machine,
     multiclass,
     paper,
     recalibrate,
     scored,
+    search,
     speed,
     sweep,
     tune,
@@ -36,6 +41,7 @@ PARTS = {
     "speed": speed,
     "error": error,
     "attack": attack,
+    "attack_safe": attack_safe,
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
@@ -45,6 +51,8 @@ PARTS = {
     "sweep": sweep,
     "scored": scored,
     "delay": delay,
+    "forged": forged,
+    "decisions": decisions,
     "certificates": certificates,
 }
 LONG = {"certificates"}
@@ -62,8 +70,8 @@ def quote(page, name, texts, titles):
 
 
 def main(names):
-    if names[:1] == ["tune"]:
-        tune.main(names[1:])
+    if names[:1] in (["tune"], ["search"]):
+        {"tune": tune, "search": search}[names[0]].main(names[1:])
         return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:

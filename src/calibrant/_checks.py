@@ -88,6 +88,7 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
         )
     try:
         series = np.asarray(values)
+        check_unmasked(values, name)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name} must be a one-dimensional array of numbers: {error}") from None
     if series.ndim != 1:
@@ -100,6 +101,17 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
     return series
 
 
+def check_unmasked(values: object, name: str) -> None:
+    """Refuse a masked array that hides some of its values: NumPy would show what is behind."""
+    hidden = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(0)
+    if hidden.any():
+        raise ValueError(
+            f"{name} must have no missing values, got {int(hidden.sum())} masked, the first in "
+            f"position {int(hidden.reshape(len(hidden), -1).any(axis=1).argmax())}; drop those "
+            "rounds first"
+        )
+
+
 def _first_non_number(values: Any) -> str:
     """Return what to add to a message: the first element that is no number, if there is one."""
     for position, value in enumerate(values):
@@ -109,8 +121,11 @@ def _first_non_number(values: Any) -> str:
 
 
 def as_unit_series(values: object, name: str) -> npt.NDArray[np.float64]:
-    """Return values as a contiguous float64 array inside [0, 1], or name the first outside."""
-    series = np.ascontiguousarray(as_series(values, name), dtype=np.float64)
+    """Return values as a float64 array of its own inside [0, 1], or name the first outside.
+
+    A copy, so that another thread cannot change what was checked.
+    """
+    series = np.array(as_series(values, name), dtype=np.float64)
     outside = ~((series >= 0.0) & (series <= 1.0))  # also finds NaN
     if outside.any():
         position = int(outside.argmax())
@@ -143,11 +158,15 @@ SUM_TOLERANCE = 1e-4
 
 
 def as_distributions(values: object, name: str, classes: int | None = None) -> Floats:
-    """Return rows of probabilities, each summing to one, as an array of shape (rounds, classes)."""
+    """Return rows of probabilities, each summing to one, as an array of shape (rounds, classes).
+
+    A copy, so that another thread cannot change what was checked.
+    """
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise ValueError(f"{name} must be rows of probabilities, got {describe(values)}")
     try:
         rows = np.asarray(values)
+        check_unmasked(values, name)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name} must be rows of probabilities: {error}") from None
     if rows.size == 0 and rows.ndim < 2 and classes is not None:
@@ -160,7 +179,7 @@ def as_distributions(values: object, name: str, classes: int | None = None) -> F
         raise ValueError(f"{name} must have {classes} columns, one a class, got {rows.shape[1]}")
     if rows.shape[1] < 2:
         raise ValueError(f"{name} must have two columns or more, got {rows.shape[1]}")
-    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    rows = np.array(rows, dtype=np.float64, order="C")
     outside = ~((rows >= 0.0) & (rows <= 1.0)).all(axis=1)  # also finds NaN
     if outside.any():
         at = int(outside.argmax())

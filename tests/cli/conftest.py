@@ -37,7 +37,7 @@ def program(tmp_path):
         pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(
             [PROGRAM, *map(str, arguments)], cwd=tmp_path,
-            env={**os.environ, "COLUMNS": "200"}, **{**pipes, **options},
+            **{**pipes, "env": {**os.environ, "COLUMNS": "200"}, **options},
         )  # fmt: skip
 
     return start

@@ -10,9 +10,10 @@ import pytest
 from calibrant import Recalibrator
 from calibrant.measures import brier, cal2, ece
 from calibrant.recalibrate import recalibrate_frame
+from calibrant.recalibrate.recalibrator import recalibrate_rows
 from calibrant.report import recalibration
 from calibrant.streams import load
-from calibrant.tables import read
+from calibrant.tables import read, take_scored
 
 ROUNDS = 3000
 
@@ -197,9 +198,11 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     outline.feed(page.read_text())
     assert outline.headings == [
         "scores.csv: scores before and after recalibration", "Before and after",
-        "Of what was said, how much happened", "Through time", "By group", "How this was made",
+        "Of what was said, how much happened", "Through time", "From score to probability, now",
+        "By group", "How this was made",
     ]  # fmt: skip
-    assert outline.figures == 2
+    # Two for reliability, two for time, each also drawn for a phone, and the map.
+    assert outline.figures == 7
     assert outline.fetched == []
     text = " ".join(" ".join(outline.text).split())
     assert "The probabilities became better" in text
@@ -227,9 +230,13 @@ def test_a_notebook_gets_the_same_page(calibrant, scores, scored, tmp_path):
     outcomes = [None if t == 4 else y for t, y in enumerate(scored["outcome"])]
     frame = polars.DataFrame({**scored, "outcome": outcomes})
     done = recalibrate_frame(frame, **names)
+    rows = take_scored(read(scores), **names)
+    recalibrator = Recalibrator(capacity=ROUNDS)
+    recalibrate_rows(recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups)
     report = recalibration(
         done["score"], done["calibrated"], done["outcome"], times=done["t"], by=done["place"],
-        never=31, title="scores.csv: scores before and after recalibration",
+        available=done["known"], recalibrator=recalibrator,
+        title="scores.csv: scores before and after recalibration",
         made={
             "command": f"calibrant run {scores} {' '.join(options)} --report {page}",
             "file": f"{scores}, 3,000 rows",
@@ -279,4 +286,4 @@ def test_the_bundled_stream_of_make_run(calibrant, request):
     calibrated = Recalibrator().run(flights.scores, flights.outcomes)
     assert raw == pytest.approx(brier(flights.scores, flights.outcomes), abs=1e-4)
     assert after == pytest.approx(brier(calibrated, flights.outcomes), abs=1e-4)
-    assert "from 2013-04-22T" in result.stdout
+    assert "from 2013-04-22 10:30" in result.stdout

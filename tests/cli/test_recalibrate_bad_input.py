@@ -25,7 +25,7 @@ BAD = {
     "score text": (file_with(score="high"), (), ("line 3", "'score'", "'high'")),
     "logit infinite": (file_with(score="inf"), ("--kind", "logit"), ("line 3", "'inf'", "finite")),
     "outcome above": (file_with(outcome="2"), (), ("line 3", "'outcome'", "'2'")),
-    "outcome NaN": (file_with(outcome="nan"), (), ("line 3", "'outcome'", "'nan'")),
+    "outcome inf": (file_with(outcome="inf"), (), ("line 3", "'outcome'", "'inf'")),
     "outcome text": (file_with(outcome="win"), (), ("line 3", "'outcome'", "'win'")),
     "no outcome at all": (
         "score,outcome\n0.5,\n0.4,\n", (), ("'outcome'", "no outcome is known")

@@ -226,5 +226,5 @@ def test_a_state_without_sense_is_refused_and_nothing_changes(name, value):
     assert len(forecaster.history) > 1
     before = forecaster.to_bytes()
     with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value})
+        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
     assert forecaster.to_bytes() == before

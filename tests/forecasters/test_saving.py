@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from calibrant import Epoch, Zoom
+from calibrant._bytes import DIGEST, FIXED, MAGIC, Saved
 from calibrant.forecasters.rivals import FosterHart
-from calibrant.forecasters.saving import DIGEST, FIXED, MAGIC, Saved, pack, unpack
+from calibrant.forecasters.saving import pack, unpack
 
 
 @pytest.fixture

@@ -131,12 +131,17 @@ def test_the_distribution_is_stationary(number, loss):
         forecaster.update(y)
 
 
+def set_learners(forecaster, A, G, last=0):
+    """Give the learners of a fresh forecaster these sums, as if they came of so many rounds."""
+    state, seen = forecaster._get_state(), int(sum(G))
+    state |= {"A": np.array(A, dtype=float), "G": np.array(G, dtype=float)}
+    forecaster._set_state({**state, "seen": seen, "last": last}, seen)
+
+
 def test_a_periodic_class_is_solved():
     """Outcomes that send 0 to 1 and 1 to 0: power iteration would never settle."""
     forecaster = Swap(intervals=1, seed=0)
-    forecaster._set_state(
-        {**forecaster._get_state(), "A": np.array([1.0, 0.0]), "G": np.array([3.0, 3.0])}
-    )
+    set_learners(forecaster, [1.0, 0.0], [3.0, 3.0])
     points, weights = forecaster.distribution()
     assert points.tolist() == [0.0, 1.0]
     assert weights.tolist() == [0.5, 0.5]
@@ -145,36 +150,20 @@ def test_a_periodic_class_is_solved():
 def test_of_several_closed_classes_the_first_is_taken():
     """From 1/2 the chain may be caught in 0 or in 1; from 1 only there."""
     forecaster = Swap(intervals=2, seed=0)
-    state = {
-        **forecaster._get_state(), "A": np.array([0.0, 0.75, 1.0]), "G": np.ones(3), "last": 1
-    }  # fmt: skip
-    forecaster._set_state(state)
+    set_learners(forecaster, [0.0, 0.75, 1.0], [1, 1, 1], last=1)
     assert forecaster.predict() == 1.0
     forecaster = Swap(partition=Partition([0, 0.25, 0.75, 1]), seed=0)
-    state = {
-        **forecaster._get_state(),
-        "A": np.array([0.0, 0.5, 0.1, 1.0]),
-        "G": np.ones(4),
-        "last": 3,
-    }
-    forecaster._set_state(state)
+    set_learners(forecaster, [0.0, 0.5, 0.1, 1.0], [1, 1, 1, 1], last=3)
     assert forecaster.predict() == 1.0
     forecaster = Swap(partition=Partition([0, 0.25, 0.75, 1]), seed=0)
-    forecaster._set_state({**state, "last": 1})
+    set_learners(forecaster, [0.0, 0.5, 0.1, 1.0], [1, 1, 1, 1], last=1)
     assert forecaster.predict() == 0.0
 
 
 def test_a_tiny_way_out_is_a_way_out():
     """The larger probability does not lead to the closed class: 1/2 leaks into 1 for good."""
     forecaster = Swap(intervals=2, seed=0)
-    forecaster._set_state(
-        {
-            **forecaster._get_state(),
-            "A": np.array([0.5, 0.5 + 1e-12, 1.0]),
-            "G": np.ones(3),
-            "last": 1,
-        }
-    )
+    set_learners(forecaster, [0.5, 0.5 + 1e-12, 1.0], [1, 1, 1], last=1)
     assert forecaster.predict() == 1.0
 
 
@@ -195,10 +184,9 @@ def test_ewoo_stays_inside(number):
 def one_row(loss, points, a):
     """Return H(a) as the kernel rounds it, read off a chain in which every point aims at a."""
     forecaster = Swap(loss, partition=Partition(points), seed=0)
-    state, mass = forecaster._get_state(), 1e6
-    aim = a if loss == "squared" else a * (mass + 2) - 2 * state["prior"]
-    state["A"], state["G"] = np.full(len(points), aim), np.full(len(points), mass)
-    forecaster._set_state(state)
+    prior, mass = forecaster._get_state()["prior"], 1e6
+    aim = a if loss == "squared" else a * (mass + 2) - 2 * prior
+    set_learners(forecaster, np.full(len(points), aim), np.full(len(points), mass))
     # All rows are equal, so that each is stationary.
     return forecaster.distribution()
 
@@ -302,5 +290,5 @@ def test_a_state_without_sense_is_refused_and_nothing_changes(loss, name, value)
     forecaster.run(stream(1, 200))
     before = forecaster.to_bytes()
     with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value})
+        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
     assert forecaster.to_bytes() == before

@@ -3,11 +3,11 @@
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from naive.draws import Draws
+from naive.safe import NaiveSafe
 
 LEAST = 1e-4
 
@@ -109,46 +109,6 @@ def make_experts():
 
 
 @dataclass
-class Point:
-    theta: float
-    visits: int = 0
-    bias: float = 0.0
-    rounds_in_gap: int = 0  # of the gap to the right
-
-    @cached_property
-    def z(self):
-        exact = {math.pi / 2: 0.5, math.pi: 1.0}
-        return exact.get(self.theta, math.sin(self.theta / 2) ** 2)
-
-    @cached_property
-    def variance(self):
-        return self.z * (1 - self.z)
-
-    @property
-    def cost(self):
-        return self.bias**2 / (self.visits * self.variance + 1)
-
-    @property
-    def excess(self):
-        """By how much the cost is more than chance explains."""
-        return self.cost - 2 - 1.5 * math.log(self.visits * self.variance + 1)
-
-    @property
-    def leaning(self):
-        if self.z in (0.0, 1.0):
-            return -1 if self.z == 0.0 else 1
-        return 0 if self.excess <= 0 else int(math.copysign(1, self.bias))
-
-    @property
-    def weighed_bias(self):
-        return self.bias / ((self.visits + 1) * self.variance + 1)
-
-    def charge(self, mean):
-        distance = self.z - mean
-        return distance**2 + self.variance * self.weighed_bias * distance / 2
-
-
-@dataclass
 class Said:
     number: int  # of predictions before
     s: float  # the score as a probability
@@ -164,7 +124,7 @@ class NaiveRecalibrator:
         self.draws = Draws(seed)
         self.experts, self.priors = make_experts()
         self.weights = self.priors
-        self.points = [Point(math.pi * i / 32) for i in range(33)]
+        self.safe = NaiveSafe()
         self.margins = []
         self.predictions = 0
         self.lag = 0.0
@@ -177,27 +137,6 @@ class NaiveRecalibrator:
             score = score / size if size else 0.0
         return within(score if self.kind == "probability" else sigmoid(score))
 
-    def gap(self, mean):
-        return max(i for i, point in enumerate(self.points) if point.z <= mean)
-
-    def places(self, mean):
-        """Return every admissible place as (distance, right of m, points, weights)."""
-        found = []
-        for point in self.points:
-            if point.leaning == 0:
-                found.append((abs(point.z - mean), point.z > mean, [point], [1.0]))
-        for left, right in zip(self.points, self.points[1:], strict=False):
-            if left.leaning < 0 < right.leaning:
-                distance = max(left.z - mean, mean - right.z, 0.0)
-                if left.z == 0.0 or right.z == 1.0:
-                    points, weights = [right if left.z == 0.0 else left], [1.0]
-                else:
-                    a = left.excess * abs(left.weighed_bias)
-                    b = right.excess * abs(right.weighed_bias)
-                    points, weights = [left, right], [b / (a + b), a / (a + b)]
-                found.append((distance, left.z > mean, points, weights))
-        return found
-
     def say(self, score):
         """Return what the experts say of a score, before it goes to the grid."""
         s = self.probability(score)
@@ -207,28 +146,14 @@ class NaiveRecalibrator:
 
     def predict(self, score, id_):
         said = self.say(score)
-        mean = said.mean
-        at = self.gap(mean)
-        ends = self.points[at], self.points[at + 1]
-        if all(end.leaning == 0 for end in ends):
-            points, weights = [min(ends, key=lambda end: end.charge(mean))], [1.0]
-        else:
-            *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
+        points, weights = self.safe.place(said.mean)
         drawn = self.draws.choose(points, weights)
         self.waiting[id_] = said, drawn
         return drawn.z
 
     def update(self, outcome, id_):
         said, point = self.waiting.pop(id_)
-        point.visits += 1
-        point.bias += point.z - outcome
-        at = self.gap(said.mean)
-        self.points[at].rounds_in_gap += 1
-        left, right = self.points[at], self.points[at + 1]
-        gaps = len(self.points) - 1
-        if left.rounds_in_gap * (right.theta - left.theta) ** 2 > (gaps / 64) ** 2:
-            left.rounds_in_gap = 0
-            self.points.insert(at + 1, Point((left.theta + right.theta) / 2))
+        self.safe.learn(said.mean, point, outcome)
         self.learn(said, outcome)
 
     def learn(self, said, outcome):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import MulticlassRecalibrator, Recalibrator
-from calibrant.forecasters.saving import DIGEST
+from calibrant._bytes import DIGEST
 
 
 def grouped():

@@ -223,3 +223,10 @@ def test_two_columns_of_one_name_are_refused():
 def test_what_is_no_frame_is_refused(frame):
     with pytest.raises(ValueError, match="frame must be a data frame held in memory"):
         recalibrate_frame(frame, score="s", outcome="y")
+
+
+@pytest.mark.parametrize("name", ["score", "outcome"])
+def test_a_column_must_be_named(name):
+    frame = polars.DataFrame({"s": [0.5], "y": [1]})
+    with pytest.raises(ValueError, match=f"{name} must name a column, got None"):
+        recalibrate_frame(frame, **{"score": "s", "outcome": "y", name: None})

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator
+from calibrant._bytes import Saved
 from calibrant._kernels.rounds import ROUND
-from calibrant.forecasters.saving import Saved, pack, unpack
+from calibrant.forecasters.saving import pack, unpack
 from calibrant.measures import cal2, log_loss
 from naive.groups import NaiveGroupedRecalibrator
 from recalibrate.cases import grouped_case, random_case

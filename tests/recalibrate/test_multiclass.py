@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import MulticlassRecalibrator, Recalibrator
+from calibrant._bytes import Saved
 from calibrant._kernels.rounds import ROUND
-from calibrant.forecasters.saving import Saved, pack, unpack
+from calibrant.forecasters.saving import pack, unpack
 from calibrant.measures import (
     classwise_ece,
     multiclass_brier,
@@ -229,7 +230,7 @@ def test_bad_batches(mode, rows, labels, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"classes": 1}, "classes must be an integer at least 2"),
+        ({"classes": 1}, r"classes must be an integer in \[2, 65536\]"),
         ({"classes": True}, "classes must be an integer"),
         ({"classes": 2.5}, "classes must be a number or a sequence"),
         ({"classes": "ab"}, "classes must be a number or a sequence"),

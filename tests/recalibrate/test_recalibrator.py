@@ -11,6 +11,7 @@ from calibrant.measures import brier, cal2, log_loss
 from calibrant.streams import load
 from naive.recalibrate import NaiveRecalibrator
 from recalibrate.cases import HOSTILE, hostile, random_case
+from recalibrate.safe_states import excess, r, slope
 
 SCORED = ["covid_rise", "mlb538", "nba538", "nba_elo", "nfl_elo", "nycflights", "soccer538"]
 
@@ -30,10 +31,10 @@ def test_agrees_with_its_twin(number):
                 twin.update(outcomes[late], late)
     state = kernel._get_state()
     np.testing.assert_allclose(state["w"], twin.weights, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(state["z"], [point.z for point in twin.points], atol=1e-9)
-    np.testing.assert_allclose(state["S"], [point.bias for point in twin.points], atol=1e-9)
-    assert state["n"].tolist() == [point.visits for point in twin.points]
-    assert state["g"].tolist() == [point.rounds_in_gap for point in twin.points]
+    np.testing.assert_allclose(state["z"], [point.z for point in twin.safe.points], atol=1e-9)
+    np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
+    assert state["n"].tolist() == [point.visits for point in twin.safe.points]
+    assert state["g"].tolist() == [point.rounds_in_gap for point in twin.safe.points]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -108,33 +109,30 @@ def contrary(recalibrator, scores):
 
 @pytest.mark.parametrize("name", ["inverted", "constant"])
 def test_what_is_proved_of_the_safe_stage(name):
-    """Places are admissible; mixing moves the potential alike for either outcome; S is bounded."""
+    """Places are admissible, mixed with each other's slope, and S is bounded where none is mixed.
+
+    `test_safe_proof.py` checks the rest, for means that no mixture would ask for.
+    """
     scores, _, _ = hostile(name, 4000, seed=1)
     mixed_rounds, ever_mixed = 0, set()
     for state, points, weights, _ in contrary(Recalibrator(seed=1), scores):
         z, v, n, S = state["z"], state["v"], state["n"], state["S"]
-        e, k = S**2 / (n * v + 1), 2 + 1.5 * np.log(n * v + 1)
+        e = excess(v, n, S)
         at = np.searchsorted(z, points)
         assert (z[at] == points).all()
         assert ((points > 0) & (points < 1)).all()
         if len(points) == 2:
             mixed_rounds += 1
-            ever_mixed.update(points)
             assert at[1] == at[0] + 1
-            assert (e[at] > k[at]).all()
+            assert (e[at] > 0).all()
             assert S[at[0]] < 0 < S[at[1]]
-            D = (n[at] + 1) * v[at] + 1
-            moves = [weights @ ((e[at] - k[at]) * 2 * S[at] * (points - y) / D) for y in (0, 1)]
-            a, b = (e[at] - k[at]) * np.abs(S[at]) / D
-            bound = 2 * a * b / (a + b) * (points[1] - points[0])
-            assert moves == pytest.approx([bound, bound], rel=1e-9)
+            a, b = slope(v[at], n[at], S[at])
+            assert weights == pytest.approx([b / (a + b), a / (a + b)], rel=1e-9)
         else:
-            beside_a_sentinel = at[0] in (1, len(z) - 2)
-            assert e[at[0]] <= k[at[0]] or beside_a_sentinel
-            if e[at[0]] > k[at[0]]:
-                ever_mixed.update(points)
+            assert e[at[0]] <= 0 or at[0] in (1, len(z) - 2)
+        ever_mixed.update(points[e[at] > 0])
         calm = ~np.isin(z, list(ever_mixed))
-        assert (np.abs(S[calm]) <= np.sqrt(k[calm] * (n[calm] * v[calm] + 1)) + 1).all()
+        assert (np.abs(S[calm]) <= r(n[calm] * v[calm] + 1) + 1).all()
     assert mixed_rounds > 100
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator, Zoom
-from calibrant.forecasters.saving import Saved, pack, unpack
+from calibrant._bytes import Saved
+from calibrant.forecasters.saving import pack, unpack
 
 NOT_NUMBERS = ["0.5", b"1", None, 1j, [0.5], object(), np.array([0.5]), 10**400]
 NOT_FINITE = [float("nan"), float("inf"), -float("inf")]

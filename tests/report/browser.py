@@ -1,5 +1,6 @@
 """A real browser without a window: Chromium, from its command line."""
 
+import html
 import json
 import os
 import re
@@ -26,22 +27,25 @@ addEventListener("load", () => {
   const out = [...document.querySelectorAll("body *")]
     .filter(e => !scrolls(e) && e.getBoundingClientRect().right > wide + 1)
     .map(e => e.tagName + " " + e.className);
+  const scrolling = [...document.querySelectorAll(".drawing, .table")]
+    .filter(e => e.scrollWidth > e.clientWidth + 1)
+    .map(e => e.className + ": " + e.scrollWidth + " in " + e.clientWidth);
   const boxes = [...document.querySelectorAll("svg")].map(svg => {
     const box = svg.getBoundingClientRect();
     return [box.width, box.height, svg.querySelectorAll("text").length];
-  });
+  }).filter(box => box[0] > 0);  // what is drawn for other widths is not shown
   const style = getComputedStyle(document.body);
   const probe = document.createElement("script");
   probe.type = "application/json"; probe.id = "probe";
   probe.textContent = JSON.stringify({
-    errors, out, boxes, wide, scroll: document.documentElement.scrollWidth,
+    errors, out, scrolling, boxes, wide, scroll: document.documentElement.scrollWidth,
     paper: style.backgroundColor, ink: style.color, mode: document.compatMode,
     fetched: performance.getEntriesByType("resource").map(entry => entry.name),
     dead: [...document.querySelectorAll('a[href^="#"], use')]
       .map(e => e.getAttribute("href") || e.getAttribute("xlink:href"))
       .filter(target => !document.getElementById(target.slice(1))),
   });
-  document.body.append(probe);
+  parent.document.body.append(probe);
 });
 </script>"""
 
@@ -58,10 +62,10 @@ def program():
     return found
 
 
-def visit(page, tmp_path, *, width=1200, height=900, dark=False):
+def visit(page, tmp_path, *, width=1200, height=900, dark=False, probe=PROBE):
     """Open a page's text and return what a reader would notice, see `PROBE`."""
     looked_at = tmp_path / "looked-at.html"
-    looked_at.write_text(page.replace("<head>", f"<head>{PROBE}", 1), encoding="utf-8")
+    looked_at.write_text(page.replace("<head>", f"<head>{probe}", 1), encoding="utf-8")
     scheme = 0 if dark else 1  # Blink's numbers for prefers-color-scheme
     done = run(
         tmp_path, f"--window-size={width},{height}",
@@ -72,6 +76,16 @@ def visit(page, tmp_path, *, width=1200, height=900, dark=False):
     seen = json.loads(found[1])
     seen["console"] = re.findall(r".*CONSOLE.*", done.stderr)
     return seen
+
+
+def visit_on_phone(page, tmp_path, *, width=360, dark=False):
+    """Open a page as `visit` does, in a frame as wide as a phone: no window is that narrow."""
+    inside = html.escape(page.replace("<head>", f"<head>{PROBE}", 1))
+    frame = (
+        f'<!doctype html><html><head></head><body><iframe srcdoc="{inside}" '
+        f'style="border: 0; width: {width}px; height: 800px"></iframe></body></html>'
+    )
+    return visit(frame, tmp_path, width=500, dark=dark, probe="")
 
 
 def shoot(page, tmp_path, *, width=1200, height=900):

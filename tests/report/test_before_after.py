@@ -7,8 +7,8 @@ import pytest
 
 from calibrant.measures import brier, cal1, cal2, ece, log_loss, smece
 from calibrant.report import BeforeAfter, Measured
-from calibrant.report.before_after import chance_ece, mean_change
-from calibrant.report.recalibration_page import group_rows, measure_rows
+from calibrant.report.chance import chance_ece, mean_change
+from calibrant.report.recalibration_panels import group_rows, measure_rows
 
 ROUNDS = 5500
 RANDOM = np.random.default_rng(12)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from calibrant.report import Page
-from report.browser import REQUIRED, program, shoot, visit
+from report.browser import REQUIRED, program, shoot, visit, visit_on_phone
 
 NARROW, WIDE = 500, 1200
 
@@ -27,6 +27,15 @@ def test_the_report_renders_without_errors_and_fits(text, tmp_path, width):
         assert drawn_wide > 300
         assert drawn_high > 150
         assert letters > 5
+
+
+def test_on_a_phone_only_the_map_of_winners_scrolls_in_its_box(text, tmp_path):
+    seen = visit_on_phone(text, tmp_path)
+    assert seen["errors"] == seen["console"] == seen["fetched"] == seen["dead"] == []
+    assert seen["out"] == []
+    assert seen["scroll"] <= seen["wide"] == 360
+    assert len(seen["scrolling"]) <= 1
+    assert len(seen["boxes"]) == 9
 
 
 def brightness(color):

@@ -83,8 +83,8 @@ def worst_round():
     [
         (None, lambda row: f"round {row + 1:,}"),
         (np.arange(ROUNDS) * 0.5, lambda row: str(row * 0.5)),
-        (DAYS, lambda row: str(DAYS[row])),
-        (np.array(DAYS, dtype="datetime64[ns]"), lambda row: f"{DAYS[row]:%Y-%m-%dT%H:%M:%S}"),
+        (DAYS, lambda row: f"{DAYS[row]:%Y-%m-%d %H:%M},"),
+        (np.array(DAYS, dtype="datetime64[ns]"), lambda row: f"{DAYS[row]:%Y-%m-%d %H:%M},"),
         ([f"day {t}" for t in range(ROUNDS)], lambda row: f"day {row}"),
         (lambda row: f"line {row + 2}", lambda row: f"line {row + 2}"),
     ],

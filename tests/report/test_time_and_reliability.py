@@ -190,3 +190,9 @@ def test_bad_arguments_are_refused():
     used.update(1)
     with pytest.raises(ValueError, match="fresh Restarting"):
         ErrorThroughTime.from_restarting(used, [1])
+
+
+@pytest.mark.parametrize("saved", [as_png, as_svg])
+def test_figures_do_not_need_tex_whatever_a_matplotlibrc_says(rounds, saved):
+    with mpl.rc_context({"text.usetex": True}):
+        assert saved(ReliabilityDiagram.from_predictions(*rounds))

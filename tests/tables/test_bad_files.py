@@ -35,16 +35,21 @@ def parquet_bytes(columns: dict[str, list[object]] = FRAME) -> bytes:
 # -- bad cells --------------------------------------------------------------------------------
 
 BAD_CELLS = {
-    "nan": "got 'nan', must be a number in [0, 1], or true or false",
-    "NaN": "got 'NaN'",
+    "nan": "the value is missing ('nan'); must be a number in [0, 1], or true or false",
+    "N/A": "the value is missing ('N/A')",
+    "-": "the value is missing ('-')",
     "inf": "got 'inf'",
     "-inf": "got '-inf'",
     "-0.1": "got '-0.1'",
     "1.1": "got '1.1'",
     "1e999": "got '1e999'",
     "abc": "got 'abc', must be a number in [0, 1], or true or false",
-    "yes": "got 'yes'",
-    "0,5": "got '0,5'",
+    "ja": "got 'ja'",
+    "0_1": "got '0_1'",
+    "٠": "got '٠'",
+    "0,5": "got '0,5', must be a number in [0, 1], or true or false; decimal commas need columns",
+    "1,000": "; write numbers without marks between thousands",
+    "25%": "; write 0.25 for 25 %",
     "0x1": "got '0x1'",
     "": "the value is missing; must be a number in [0, 1], or true or false",
     "  ": "the value is missing",
@@ -73,7 +78,7 @@ def test_bad_cells_in_csv(tmp_path, cell, blank_lines):
 @pytest.mark.parametrize(
     ("cell", "problem"),
     [
-        ("NaN", "got nan"),
+        ("NaN", "the value is missing"),
         ("Infinity", "got inf"),
         ("-0.1", "got -0.1"),
         ("1.1", "got 1.1"),
@@ -141,7 +146,8 @@ BAD_FILES = {
     "numbers.csv": (b"1,0\n0,1\n", "line 1: must hold the names of the columns, got 1, 0"),
     "cut.csv": (
         CSV[:-6].encode(),
-        "line 4: has 2 fields, must have 3 ('day', 'score', 'outcome'); is the file cut short?",
+        "line 4: has 2 fields, must have 3 ('day', 'score', 'outcome'), separated by ','; "
+        "is the file cut short?",
     ),
     "few.csv": (b"a,y\n1,1\n1\n1,0\n", "line 3: has 1 field, must have 2 ('a', 'y')"),
     "many.csv": (b"a,y\n1,1\n\n1,0,1\n", "line 4: has 3 fields, must have 2"),
@@ -149,7 +155,8 @@ BAD_FILES = {
     "early open quote.csv": (b'a,y\n"1,0\n1,1\n1,0\n', "line 2: is not CSV: unexpected end"),
     "text after quote.csv": (b'a,y\n"1"x,1\n', "line 2: is not CSV"),
     "latin.csv": (b"a,y\n1,1\nd\xe9j\xe0,1\n", "line 3: must be UTF-8 text, got the byte 0xe9"),
-    "utf16.csv": (CSV.encode("utf-16"), "line 1: must be UTF-8 text, got the byte 0xff"),
+    "utf16 without a mark.csv": (CSV.encode("utf-16-le"), "line 1: holds zero bytes"),
+    "cut utf16.csv": (CSV.encode("utf-16")[:-1], "must be whole UTF-16 text"),
     "cut.csv.gz": (PACKED[:-20], "the gzip data end too early: the file is cut short"),
     "cut at the start.csv.gz": (PACKED[:5], "the gzip data end too early"),
     "no sum.csv.gz": (PACKED[:-4], "the gzip data end too early"),
@@ -159,7 +166,7 @@ BAD_FILES = {
     "cut.jsonl": (JSONL[:-9].encode(), "line 3: is not a whole JSON value"),
     "bare.jsonl": (b"1\n", "line 1: must be a JSON object, got 1 (int)"),
     "twice.jsonl": (b'{"y": 1}\n{"y": 1, "y": 0}\n', "line 2: every key must come once, but 'y'"),
-    "deep.jsonl": (b"[" * 100_000 + b"\n", "line 1: is not a whole JSON value"),
+    "deep.jsonl": (b"[" * 100_000 + b"\n", "is not a whole JSON array"),
     "cut.parquet": (parquet_bytes()[:-30], "is not a whole Parquet file"),
     "text.parquet": (CSV.encode(), "is not a whole Parquet file"),
     "no rows.parquet": (parquet_bytes({"y": []}), "there are no rows; the columns are 'y'"),

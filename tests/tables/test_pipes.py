@@ -86,7 +86,7 @@ def test_over_a_real_pipe():
         ("", 0, "standard input: there were no lines"),
         ("\n\n", 0, "there were no lines"),
         ("a,y\n", 0, "there are no rows below the columns 'a', 'y'"),
-        ("1\n0\nnan\n", 2, "line 3, column 'outcome': got 'nan'"),
+        ("1\n0\nnan\n", 2, "line 3, column 'outcome': the value is missing ('nan')"),
         ("1\n\n-0.1\n", 1, "line 3, column 'outcome': got '-0.1'"),
         ("1.1\n", 0, "line 1, column 'outcome': got '1.1'"),
         ("1\nabc\n", 1, "line 2, column 'outcome': got 'abc'"),
@@ -115,3 +115,31 @@ def test_bad_lines(text, before, message):
 def test_bad_bytes():
     with pytest.raises(InputError, match="line 2: must be UTF-8 text, got the byte 0xff"):
         list(follow([b"1\n", b"\xff\n"]))
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_the_first_line_shows_what_separates_the_columns(delimiter):
+    text = f"day{delimiter}y\nmon{delimiter}1\ntue{delimiter}0,5\n"
+    notes: list[str] = []
+    assert list(follow(lines(text), announce=notes.append)) == [1.0, 0.5]
+    assert "columns are separated by" in notes[0]
+
+
+def test_what_separates_the_columns_and_what_counts_may_be_said():
+    assert list(follow(lines("a^y\n1^0\n"), delimiter="^")) == [0.0]
+    assert list(follow(lines("sep=;\na;y\n1;0\n"))) == [0.0]
+    text = "y\nfraud\nfine\n"
+    assert list(follow(lines(text), positive="fraud")) == [1.0, 0.0]
+    with pytest.raises(InputError, match="line 1: the columns may be separated by ',' or by ';'"):
+        list(follow(lines("a,b;y\n1,2;0\n")))
+
+
+def test_what_cannot_be_read_line_by_line_names_the_cure():
+    with pytest.raises(InputError, match="iconv -f UTF-16 -t UTF-8"):
+        list(follow(["y\n1\n".encode("utf-16")]))
+    with pytest.raises(InputError, match="write one object a line"):
+        list(follow([b'[{"y": 1}]\n']))
+
+
+def test_a_long_cell():
+    assert list(follow([b"a,y\n", b"x" * 200_000 + b",1\n"])) == [1.0]

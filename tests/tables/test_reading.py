@@ -107,7 +107,8 @@ def test_kind_may_be_said(tmp_path):
     path.write_text(JSONL)
     check_same(read(path, kind="jsonl"))
     with pytest.raises(
-        ValueError, match="kind must be one of 'csv', 'jsonl', 'parquet', got 'xls'"
+        ValueError,
+        match="kind must be one of 'csv', 'tsv', 'json', 'jsonl', 'parquet', got 'xls'",
     ):
         read(path, kind="xls")
 

@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 from calibrant.tables import InputError, Table, read, replacing, write
+from calibrant.tables.atomic import is_same_file
 
 TEXT = Table(
     "memory",
@@ -33,7 +34,10 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-NAMES = ["out.csv", "out.csv.gz", "out.jsonl", "out.jsonl.gz", "out.parquet"]
+NAMES = [
+    "out.csv", "out.csv.gz", "out.tsv", "out.csv.bz2", "out.csv.xz", "out.json", "out.jsonl",
+    "out.jsonl.gz", "out.parquet",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,7 +123,9 @@ def test_equal_tables_give_equal_files(tmp_path):
 
 
 def test_names_and_kinds(tmp_path):
-    with pytest.raises(InputError, match=r"the name must end in one of \.csv, \.jsonl"):
+    with pytest.raises(
+        InputError, match=r"the name must end in one of \.csv, \.tsv, \.json, \.jsonl"
+    ):
         write(tmp_path / "out.xlsx", TEXT)
     write(tmp_path / "out.dat", TEXT, kind="csv")
     assert len(read(tmp_path / "out.dat")) == 4
@@ -209,4 +215,63 @@ def test_places_that_cannot_be_written(tmp_path):
         write(tmp_path, TEXT, kind="csv")
     with pytest.raises(InputError, match=r"cannot be written \(No such file or directory\)"):
         write(tmp_path / "nowhere" / "out.csv", TEXT)
+    assert files(tmp_path) == []
+
+
+def test_a_replaced_file_keeps_its_mode(tmp_path):
+    """It was left readable by all, and was so while it was written."""
+    path = tmp_path / "secret.csv"
+    path.write_text("old")
+    path.chmod(0o600)
+    with replacing(path) as file:
+        file.write(b"half")
+        file.flush()
+        (part,) = set(tmp_path.iterdir()) - {path}
+        assert stat.S_IMODE(part.stat().st_mode) == 0o600
+    assert path.read_bytes() == b"half"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path):
+    name = "n" * 251 + ".csv"
+    write(tmp_path / name, TEXT)
+    assert files(tmp_path) == [name]
+
+
+def test_links_of_either_sort_are_one_file(tmp_path):
+    real, soft, hard, other = (tmp_path / name for name in ("real", "soft", "hard", "other"))
+    real.write_text("")
+    other.write_text("")
+    soft.symlink_to(real)
+    hard.hardlink_to(real)
+    assert all(is_same_file(real, each) for each in (real, soft, hard))
+    assert is_same_file(soft, hard)
+    assert not is_same_file(real, other)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "later")
+    assert is_same_file(tmp_path / "nowhere", tmp_path / "later")
+    assert not is_same_file(tmp_path / "later", real)
+
+
+def test_csv_keeps_its_delimiter_and_its_commas(tmp_path):
+    (tmp_path / "in.csv").write_text("note;s;y\na,b;0,5;1\nc;0,25;0\n")
+    table = read(tmp_path / "in.csv").with_column("p", [0.125, 1e-20])
+    write(tmp_path / "out.csv", table)
+    assert (tmp_path / "out.csv").read_text().splitlines() == [
+        "note;s;y;p", "a,b;0,5;1;0,125", "c;0,25;0;1e-20"
+    ]  # fmt: skip
+    write(tmp_path / "out.json", table)
+    assert json.loads((tmp_path / "out.json").read_text()) == [
+        {"note": "a,b", "s": 0.5, "y": 1, "p": 0.125},
+        {"note": "c", "s": 0.25, "y": 0, "p": 1e-20},
+    ]
+    for name in ("out.csv", "out.tsv", "out.json", "out.parquet"):
+        write(tmp_path / name, table)
+        again = read(tmp_path / name)
+        assert again.take("prediction", "p").values.tolist() == [0.125, 1e-20]
+        assert again.take("prediction", "s").values.tolist() == [0.5, 0.25]
+
+
+def test_zstd_is_not_written(tmp_path):
+    with pytest.raises(InputError, match=r"cannot be packed with zstd; \.gz, \.bz2 and \.xz can"):
+        write(tmp_path / "out.csv.zst", TEXT)
     assert files(tmp_path) == []

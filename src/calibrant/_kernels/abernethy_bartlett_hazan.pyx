@@ -4,7 +4,7 @@ Symbols: theta in [-1, 1]^(m+1), the direction in which gradient ascent sees the
 w, this round's distribution; eta, the rate.
 """
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport sqrt
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
@@ -72,14 +72,11 @@ cdef class AbernethyBartlettHazanKernel(Kernel):
     def _get_state(self):
         return {"theta": array_of(self.theta, self.m + 1)}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"theta"})
-        cdef const double[::1] theta = floats(state, "theta", size=self.m + 1)
+        cdef const double[::1] theta = floats(state, "theta", size=self.m + 1, low=-1.0, high=1.0)
         cdef Py_ssize_t k
         if theta[0] < 0.0 or theta[self.m] > 0.0:
             raise ValueError("saved theta must not be negative at 0 nor positive at 1")
-        for k in range(self.m + 1):
-            if fabs(theta[k]) > 1.0:
-                raise ValueError(f"saved theta must be in [-1, 1], got {theta[k]!r} at {k}")
         for k in range(self.m + 1):
             self.theta[k] = theta[k]

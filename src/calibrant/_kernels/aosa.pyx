@@ -7,7 +7,7 @@ shadow, which knows the outcome, chose i.
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.saved import check_names, floats
+from calibrant._kernels.saved import check_names, check_reach, floats
 
 
 cdef class AOSAKernel(Kernel):
@@ -61,10 +61,11 @@ cdef class AOSAKernel(Kernel):
     def _get_state(self):
         return {"alpha": array_of(self.alpha, self.m + 1)}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"alpha"})
-        cdef const double[::1] alpha = floats(state, "alpha", size=self.m + 1)
+        cdef const double[::1] alpha = floats(state, "alpha", size=self.m + 1, low=-rounds, high=rounds)
         cdef Py_ssize_t i
+        check_reach("alpha", state["alpha"], rounds)
         if alpha[0] > 0.0 or alpha[self.m] < 0.0:
             raise ValueError("saved alpha must not be positive at 0 nor negative at 1")
         for i in range(self.m + 1):

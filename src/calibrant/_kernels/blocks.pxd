@@ -38,3 +38,14 @@ cdef inline bint is_block_length(const Block *b, double T) noexcept nogil:
     while length < T:
         length *= GROWTH
     return length == T
+
+
+cdef inline double rounds_before(const Block *b, double T) noexcept nogil:
+    """Return the rounds of all blocks before the one of length T."""
+    cdef double length = FIRST, before = 0.0
+    if b.last:
+        return 0.0
+    while length < T:
+        before += length
+        length *= GROWTH
+    return before

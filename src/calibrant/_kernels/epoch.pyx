@@ -7,7 +7,7 @@ p_hat, what epoch m predicts; iota, the logarithmic factor of order log(T / delt
 from libc.math cimport M_PI, asin, exp2, fmax, fmin, log, sin, sqrt
 
 from calibrant._kernels.kernel cimport Kernel
-from calibrant._kernels.saved import check_names, number
+from calibrant._kernels.saved import check_names, integer, number
 
 
 cdef class EpochKernel(Kernel):
@@ -53,11 +53,14 @@ cdef class EpochKernel(Kernel):
     def _get_state(self):
         return {"m": self.m, "y_hat": self.y_hat, "seen": self.seen, "total": self.total}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"m", "y_hat", "seen", "total"})
-        cdef int m = number(state, "m", low=1, high=62)
+        # Epochs before m have 2^m - 2 rounds.
+        cdef int m = (rounds + 2).bit_length() - 1
+        cdef double seen = rounds + 2 - 2**m
+        integer(state, "m", low=m, high=m)
+        number(state, "seen", low=seen, high=seen)
         cdef double y_hat = number(state, "y_hat", low=0.0, high=1.0)
-        cdef double seen = number(state, "seen", low=0.0, high=exp2(m) - 1.0)
         cdef double total = number(state, "total", low=0.0, high=seen)
         self.m, self.y_hat, self.seen, self.total = m, y_hat, seen, total
         self.settle()

@@ -7,7 +7,7 @@ outcomes; its excess s_b - n_b r_b and its deficit n_b l_b - s_b, of which at mo
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.saved import check_names, floats
+from calibrant._kernels.saved import check_names, counts, floats
 
 
 cdef class Foster1999Kernel(Kernel):
@@ -74,9 +74,9 @@ cdef class Foster1999Kernel(Kernel):
     def _get_state(self):
         return {"n": array_of(self.n, self.N), "s": array_of(self.s, self.N)}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"n", "s"})
-        cdef const double[::1] n = floats(state, "n", size=self.N, low=0.0)
+        cdef const double[::1] n = counts(state, "n", size=self.N, total=rounds)
         cdef const double[::1] s = floats(state, "s", size=self.N, low=0.0)
         cdef Py_ssize_t b
         for b in range(self.N):

@@ -6,7 +6,7 @@ Symbols: N, the number of gaps; S_i, the bias of point i, the sum of i/N - y ove
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.saved import check_names, floats
+from calibrant._kernels.saved import check_names, check_reach, floats
 
 
 cdef class FosterHartKernel(Kernel):
@@ -66,10 +66,11 @@ cdef class FosterHartKernel(Kernel):
     def _get_state(self):
         return {"S": array_of(self.S, self.N + 1)}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"S"})
-        cdef const double[::1] S = floats(state, "S", size=self.N + 1)
+        cdef const double[::1] S = floats(state, "S", size=self.N + 1, low=-rounds, high=rounds)
         cdef Py_ssize_t i
+        check_reach("S", state["S"], rounds)
         if S[0] > 0.0 or S[self.N] < 0.0:
             raise ValueError("saved S must not be positive at 0 nor negative at 1")
         for i in range(self.N + 1):

@@ -10,7 +10,7 @@ from libc.math cimport exp, log, sqrt
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.saved import check_names, floats
+from calibrant._kernels.saved import check_names, check_sum, floats
 
 # Weights e^230 times smaller than the largest are raised to that, so that every pair of points
 # communicates and there is one fixed point.
@@ -108,15 +108,14 @@ cdef class FosterVohraKernel(Kernel):
     def _get_state(self):
         return {"M": array_of(self.M, self.N), "Y": array_of(self.Y, self.N)}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"M", "Y"})
         cdef const double[::1] M = floats(state, "M", size=self.N, low=0.0)
         cdef const double[::1] Y = floats(state, "Y", size=self.N, low=0.0)
         cdef Py_ssize_t i
+        check_sum("M", state["M"], rounds, rounds)
         for i in range(self.N):
-            if Y[i] > M[i] or M[i] > 1e18:
-                raise ValueError(
-                    f"saved Y must not exceed saved M, nor M 1e18, got {Y[i]!r}, {M[i]!r} at {i}"
-                )
+            if Y[i] > M[i]:
+                raise ValueError(f"saved Y must not exceed saved M, got {Y[i]!r} at {i}")
         for i in range(self.N):
             self.M[i], self.Y[i] = M[i], Y[i]

@@ -1,3 +1,6 @@
+from libc.stdint cimport int64_t
+
+
 # Points of [0, 1] in increasing order, the first and the last of which (0 and 1) are sentinels.
 # Gap i lies between the points i and i + 1.
 cdef struct Grid:
@@ -14,11 +17,12 @@ cdef struct Grid:
 
 cdef int grid_start(Grid *s, Py_ssize_t gaps) noexcept nogil
 cdef void grid_free(Grid *s) noexcept nogil
+cdef int grid_copy(Grid *s, const Grid *source) noexcept nogil
 cdef int grid_grow(Grid *s, Py_ssize_t count) noexcept nogil
 cdef bint grid_cut(Grid *s, Py_ssize_t k) noexcept nogil
 cdef Py_ssize_t grid_bytes(const Grid *s) noexcept nogil
 cdef dict grid_save(const Grid *s)
-cdef object grid_load(Grid *s, object state)
+cdef object grid_load(Grid *s, object state, int64_t rounds)
 
 
 cdef inline Py_ssize_t grid_find(const Grid *s, double z) noexcept nogil:

@@ -1,12 +1,15 @@
 """A grid of prediction points that is refined where it is used: what Zoom and Safe share."""
 
 from libc.math cimport M_PI, cos, sin
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
-from libc.string cimport memmove
+from libc.string cimport memcpy, memmove
+
+import numpy as np
 
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize
-from calibrant._kernels.saved import floats
+from calibrant._kernels.saved import SLACK, floats
 
 cdef enum:
     COLUMNS = 7
@@ -35,6 +38,21 @@ cdef void grid_free(Grid *s) noexcept nogil:
     columns_of(s, columns)
     for i in range(COLUMNS):
         free(columns[i][0])
+
+
+cdef int grid_copy(Grid *s, const Grid *source) noexcept nogil:
+    """Make s the same as source; -1 when there is no memory."""
+    cdef double **to[COLUMNS]
+    cdef double **of[COLUMNS]
+    cdef Py_ssize_t i
+    if grid_reserve(s, source.count) < 0:
+        return -1
+    columns_of(s, to)
+    columns_of(<Grid *>source, of)
+    for i in range(COLUMNS):
+        memcpy(to[i][0], of[i][0], source.count * sizeof(double))
+    s.count = source.count
+    return 0
 
 
 cdef Py_ssize_t grid_bytes(const Grid *s) noexcept nogil:
@@ -98,20 +116,38 @@ cdef dict grid_save(const Grid *s):
     }
 
 
-cdef object grid_load(Grid *s, object state):
-    """Take over what `grid_save` returned, or raise and change nothing; e is left to the owner."""
-    cdef const double[::1] theta = floats(state, "theta", low=0.0)
+def check_grid(theta, z, v, n, S, g, rounds):
+    """Refuse points that are not where their angles say, and sums that rounds cannot reach."""
+    if (abs(z - np.sin(theta / 2) ** 2) > 1e-9).any() or (abs(v - z * (1 - z)) > 1e-9).any():
+        raise ValueError("saved theta, z and v must be of the same points")
+    if n[0] or n[-1] or g[-1] or (n % 1).any() or (g % 1).any():
+        raise ValueError("saved n and g must be whole, and 0 where nothing is predicted")
+    if n.sum() > rounds or g.sum() > rounds:
+        raise ValueError(f"saved n and g must count no more than {rounds} rounds")
+    # An outcome in [0, 1] adds z - y.
+    slack = SLACK * n
+    if (S > n * z + slack).any() or (S < n * (z - 1) - slack).any():
+        raise ValueError("saved S must be within reach of saved n")
+
+
+cdef object grid_load(Grid *s, object state, int64_t rounds):
+    """Take over what `grid_save` returned, or raise and change nothing; e is left to the owner.
+
+    At most that many rounds were played on the grid.
+    """
+    cdef const double[::1] theta = floats(state, "theta", low=0.0, high=M_PI)
     cdef Py_ssize_t count = theta.shape[0], i
-    cdef const double[::1] z = floats(state, "z", size=count, low=0.0)
-    cdef const double[::1] v = floats(state, "v", size=count, low=0.0)
-    cdef const double[::1] n = floats(state, "n", size=count, low=0.0)
+    cdef const double[::1] z = floats(state, "z", size=count, low=0.0, high=1.0)
+    cdef const double[::1] v = floats(state, "v", size=count, low=0.0, high=0.25)
+    cdef const double[::1] n = floats(state, "n", size=count, low=0.0, high=rounds)
     cdef const double[::1] S = floats(state, "S", size=count)
-    cdef const double[::1] g = floats(state, "g", size=count, low=0.0)
+    cdef const double[::1] g = floats(state, "g", size=count, low=0.0, high=rounds)
     if count < 3 or z[0] != 0.0 or z[count - 1] != 1.0:
         raise ValueError("saved z must run from 0 to 1 over three points or more")
     for i in range(1, count):
         if not (theta[i - 1] < theta[i] and z[i - 1] < z[i]):
             raise ValueError(f"saved points must increase, they do not at point {i}")
+    check_grid(*(state[name] for name in GRID_PARTS), rounds)
     if grid_reserve(s, count) < 0:
         raise MemoryError
     s.count = count

@@ -13,22 +13,37 @@ A forecaster built on this one may move the prediction of the intervals beyond a
 The two intervals that touch the anchor then share a prediction, which is in P_t once.
 """
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, log
+
+import numpy as np
 
 from calibrant._kernels.blocks cimport (
-    FIRST, GROWTH, block_ends, intervals_for, is_block_length,
+    FIRST, GROWTH, block_ends, intervals_for, is_block_length, rounds_before,
 )
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.msmwc cimport (
-    msmwc_begin, msmwc_free, msmwc_learn, msmwc_reserve, msmwc_restore,
+    MsMwC, msmwc_begin, msmwc_free, msmwc_learn, msmwc_reserve, msmwc_restore,
 )
 from calibrant._kernels.partition cimport (
     Partition, partition_copy, partition_free, partition_reserve, partition_set, partition_uniform,
 )
 
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import SLACK, check_names, floats, number
 
 cdef double UNIFORM = 0.5     # the trust that prefers neither expert of an interval
+
+
+cdef object check_slope(const MsMwC *s, state, double d, double T):
+    """Refuse a slope that is not that of the saved weights.
+
+    It is summed with the rates before the last outcome, which lowered none by more than 1 %.
+    """
+    w, V, slope = state["w"], state["V"], state["slope"]
+    eta = np.minimum(s.cap, np.sqrt(log(d * T) / np.maximum(V, 1e-300)))
+    low = (eta * w)[w > (1.0 + 1e-9) / (d * T)].sum()
+    high = (eta * w).sum()
+    if not low * (1.0 - SLACK) <= slope <= 1.01 * high:
+        raise ValueError(f"saved slope must be in [{low}, {1.01 * high}], got {slope!r}")
 
 
 cdef class IntervalKernel(Kernel):
@@ -163,21 +178,26 @@ cdef class IntervalKernel(Kernel):
             "V": array_of(self.experts.V, self.experts.d),
         }
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"T", "seen", "total", "slope", "w", "V"})
         cdef double T = number(state, "T", low=1.0, high=2.0**62)
         if not is_block_length(&self.block, T):
             raise ValueError(f"saved T must be the length of a block, got {T}")
-        cdef double seen = number(state, "seen", low=0.0, high=2.0**62 if self.block.last else T - 1.0)
+        cdef double seen = rounds - rounds_before(&self.block, T)
+        if not self.block.last and not 0.0 <= seen < T:
+            raise ValueError(f"saved T must be that of the block of round {rounds}, got {T}")
+        number(state, "seen", low=seen, high=seen)
         cdef double total = number(state, "total", low=0.0, high=seen)
         cdef double slope = number(state, "slope", low=0.0, high=self.experts.cap * (1.0 + 1e-9))
         cdef Py_ssize_t intervals = self.fixed if self.fixed else intervals_for(T)
         if self.given:
             intervals = self.partition.intervals
-        cdef const double[::1] w = floats(state, "w", size=2 * intervals, low=0.0)
-        cdef const double[::1] V = floats(state, "V", size=2 * intervals, low=0.0)
-        if abs(sum(state["w"]) - 1.0) > 1e-9 or min(state["w"]) <= 0.0:
-            raise ValueError("saved w must be positive and sum to 1")
+        cdef double floor = (1.0 - 1e-9) / (2.0 * intervals * T)
+        cdef const double[::1] w = floats(state, "w", size=2 * intervals, low=floor, high=1.0)
+        cdef const double[::1] V = floats(state, "V", size=2 * intervals, low=0.0, high=seen)
+        if abs(sum(state["w"]) - 1.0) > 1e-9:
+            raise ValueError("saved w must sum to 1")
+        check_slope(&self.experts, state, 2 * intervals, T)
         if self.open_block(T, lean_towards(0.5, UNIFORM)) < 0:
             raise MemoryError
         self.block.seen, self.total = <long long>seen, total

@@ -82,9 +82,9 @@ cdef class K29Kernel(Kernel):
     def _get_state(self):
         return {"S": array_of(self.S, self.N + 1)}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"S"})
-        cdef const double[::1] S = floats(state, "S", size=self.N + 1)
+        cdef const double[::1] S = floats(state, "S", size=self.N + 1, low=-rounds, high=rounds)
         cdef Py_ssize_t j
         for j in range(self.N + 1):
             self.S[j] = S[j]

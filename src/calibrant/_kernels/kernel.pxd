@@ -1,5 +1,8 @@
 from libc.stdint cimport int64_t, uint64_t
 
+cdef enum:
+    UNINTERRUPTED = 100000        # rounds that a run plays between two looks for Ctrl-C
+
 # The gap of its grid that a round is played in, as an opponent who knows the state sees it.
 cdef struct Gap:
     double w                      # its width as an angle
@@ -42,5 +45,4 @@ cdef class Kernel:
 
 
 cdef double as_outcome(object outcome) except? -1.0
-cdef Py_ssize_t first_bad(const double[::1] y) noexcept nogil
 cdef object array_of(const double *values, Py_ssize_t size)

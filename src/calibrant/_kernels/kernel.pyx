@@ -5,6 +5,7 @@ of the contract is written here once, on top of those two, so that `run` and sin
 differ.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -14,8 +15,8 @@ from calibrant._checks import as_series, describe
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.memory cimport resize
 
-# Rounds converted to float64 at a time: bounds the memory of `run` whatever the input's dtype.
-cdef Py_ssize_t CHUNK = 1 << 15
+
+cdef Py_ssize_t CHUNK = 1 << 15   # outcomes that are copied and then checked while in the cache
 
 
 cdef double as_outcome(object outcome) except? -1.0:
@@ -41,30 +42,23 @@ cdef object array_of(const double *values, Py_ssize_t size):
     return array
 
 
-cdef Py_ssize_t first_bad(const double[::1] y) noexcept nogil:
-    """Return the place of the first value outside [0, 1] (NaN included), or -1."""
-    cdef Py_ssize_t i
-    for i in range(y.shape[0]):
-        if not 0.0 <= y[i] <= 1.0:
-            return i
-    return -1
+def own_copy(series, name):
+    """Return a series of numbers as float64 in memory that no other thread can change."""
+    return np.array(as_series(series, name), dtype=np.float64)
 
 
-def chunk_of(series, Py_ssize_t start):
-    """Return the outcomes from `start` on, CHUNK at the most, as contiguous float64."""
-    return np.ascontiguousarray(series[start : start + CHUNK], dtype=np.float64)
-
-
-def check_range(series):
-    """Refuse a series with a value outside [0, 1], naming the first."""
+def own_outcomes(series):
+    """Return outcomes as `own_copy` does, or name the first outside [0, 1]."""
+    series = as_series(series, "outcomes")
+    outcomes = np.empty(len(series))
+    cdef double[::1] y = outcomes
     cdef Py_ssize_t start, i
     for start in range(0, len(series), CHUNK):
-        chunk = chunk_of(series, start)
-        i = first_bad(chunk)
-        if i >= 0:
-            raise ValueError(
-                f"outcomes must be in [0, 1], got {float(chunk[i])!r} at position {start + i}"
-            )
+        outcomes[start : start + CHUNK] = series[start : start + CHUNK]
+        for i in range(start, min(start + CHUNK, y.shape[0])):
+            if not 0.0 <= y[i] <= 1.0:  # also finds NaN
+                raise ValueError(f"outcomes must be in [0, 1], got {y[i]!r} at position {i}")
+    return outcomes
 
 
 cdef class Kernel:
@@ -98,8 +92,11 @@ cdef class Kernel:
         """Return all that was learned, as arrays and numbers by name."""
         raise NotImplementedError
 
-    def _set_state(self, state):
-        """Take over a state of `_get_state`, or raise ValueError and change nothing."""
+    def _set_state(self, state, rounds):
+        """Take over a state of `_get_state` that these rounds can leave behind.
+
+        Any other raises ValueError and changes nothing.
+        """
         raise NotImplementedError
 
     def _resume(self, int64_t rounds):
@@ -198,30 +195,43 @@ cdef class Kernel:
         return array_of(self.points, self.size), array_of(self.weights, self.size)
 
     def run(self, outcomes):
-        """Run one round an outcome and return the predictions, each made before its outcome."""
+        """Run one round an outcome and return the predictions, each made before its outcome.
+
+        All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
+        """
         self.enter()
-        series = as_series(outcomes, "outcomes")
-        check_range(series)
-        predictions = np.empty(len(series))
-        cdef Py_ssize_t start, i
-        cdef const double[::1] y
-        cdef double[::1] p
+        # Each outcome stands here until its prediction takes its place.
+        predictions = own_outcomes(outcomes)
+        cdef double[::1] p = predictions
+        cdef Py_ssize_t rounds = len(predictions), start = 0, stop, i
+        cdef int64_t first = self._rounds
+        cdef double y
         cdef int failed = 0
+        before = self._get_state() if rounds > UNINTERRUPTED else None
         self._running = True
         try:
-            for start in range(0, len(series), CHUNK):
-                y = chunk_of(series, start)
-                p = predictions[start : start + CHUNK]
+            while start < rounds:
+                stop = min(start + UNINTERRUPTED, rounds)
                 with nogil:
-                    for i in range(y.shape[0]):
+                    for i in range(start, stop):
+                        y = p[i]
                         failed = self.ready()
                         if failed == 0:
                             p[i] = self.points[self.chosen]
-                            failed = self.advance(y[i])
+                            failed = self.advance(y)
                         if failed < 0:
                             break
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
+                start = stop
+                if start < rounds:
+                    PyErr_CheckSignals()
+        except BaseException:
+            self._running = False
+            if before is not None:
+                self._set_state(before, first)
+                self._resume(first)
+            raise
         finally:
             self._running = False
         return predictions
@@ -233,29 +243,27 @@ cdef class Kernel:
         ``points[starts[t]:starts[t + 1]]``.
         """
         self.enter()
-        series = as_series(outcomes, "outcomes")
-        check_range(series)
-        cdef Py_ssize_t rounds = len(series), room = 2 * rounds + 2, used = 0, start, i, k
-        predictions, starts = np.empty(rounds), np.zeros(rounds + 1, dtype=np.int64)
+        predictions = own_outcomes(outcomes)  # replaced one by one, as in `run`
+        cdef Py_ssize_t rounds = len(predictions), room = 2 * rounds + 2, used = 0, i, k
+        starts = np.zeros(rounds + 1, dtype=np.int64)
         points, weights = np.empty(room), np.empty(room)
-        cdef const double[::1] y
+        cdef double y
         cdef double[::1] p = predictions, x = points, w = weights
         cdef int64_t[::1] s = starts
-        for start in range(0, rounds, CHUNK):
-            y = chunk_of(series, start)
-            for i in range(y.shape[0]):
-                if self.ready() < 0:
-                    raise MemoryError
-                if used + self.size > room:
-                    room = 2 * (used + self.size)
-                    x = points = np.concatenate([points, np.empty(room - len(points))])
-                    w = weights = np.concatenate([weights, np.empty(room - len(weights))])
-                p[start + i] = self.points[self.chosen]
-                for k in range(self.size):
-                    x[used + k] = self.points[k]
-                    w[used + k] = self.weights[k]
-                used += self.size
-                s[start + i + 1] = used
-                if self.advance(y[i]) < 0:
-                    raise MemoryError
+        for i in range(rounds):
+            if self.ready() < 0:
+                raise MemoryError
+            if used + self.size > room:
+                room = 2 * (used + self.size)
+                x = points = np.concatenate([points, np.empty(room - len(points))])
+                w = weights = np.concatenate([weights, np.empty(room - len(weights))])
+            y = p[i]
+            p[i] = self.points[self.chosen]
+            for k in range(self.size):
+                x[used + k] = self.points[k]
+                w[used + k] = self.weights[k]
+            used += self.size
+            s[i + 1] = used
+            if self.advance(y) < 0:
+                raise MemoryError
         return predictions, points[:used].copy(), weights[:used].copy(), starts

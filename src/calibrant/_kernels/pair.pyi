@@ -1,5 +1,7 @@
 from calibrant._checks import Floats
 
+LEAST: float
+
 class PairKernel:
     def __init__(self, weight: float) -> None: ...
     @property

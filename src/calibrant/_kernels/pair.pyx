@@ -11,6 +11,7 @@ from libc.math cimport pow
 import numpy as np
 
 cdef double SHARE = 1e-4    # share of the weight that is spread evenly each round
+LEAST = 0.5 * SHARE * (1.0 - 1e-9)  # no weight falls below this
 
 
 cdef inline double likelihood(double p, double y) noexcept nogil:

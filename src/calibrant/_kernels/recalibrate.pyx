@@ -1,21 +1,25 @@
 """The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport exp, fabs, isfinite
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
-from calibrant._checks import as_series, check_integer, check_same_length, describe
+from calibrant._checks import check_integer, check_same_length, describe
 from calibrant._kernels.draws cimport scramble, uniform
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_free, grid_load, grid_save
+from calibrant._kernels.grid cimport (
+    Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save,
+)
 from calibrant._kernels.grid import GRID_PARTS
-from calibrant._kernels.kernel cimport array_of, as_outcome
-from calibrant._kernels.kernel import check_range, chunk_of
+from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
+from calibrant._kernels.kernel import own_copy, own_outcomes
 from calibrant._kernels.rounds cimport Begun, Round, as_round
 from calibrant._kernels.rounds import ROUND, check_rounds
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.sharp import check_parts
 from calibrant._kernels.sharp cimport (
     ALL_BINS,
     BETAS,
@@ -277,7 +281,8 @@ cdef class RecalibrateKernel:
     def run(self, scores, outcomes):
         """Predict each score and then learn its outcome; return the predictions.
 
-        Bit for bit what `predict` and `update` without ids give, in one compiled loop.
+        Bit for bit what `predict` and `update` without ids give, in one compiled loop. All or
+        nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
         """
         return self._run_means(scores, outcomes)[0]
 
@@ -288,56 +293,76 @@ cdef class RecalibrateKernel:
         probabilities. Bit for bit what the steps give.
         """
         self.enter()
-        scores, outcomes = as_series(scores, "scores"), as_series(outcomes, "outcomes")
-        check_same_length("scores", len(scores), "outcomes", len(outcomes))
-        self.check_scores(scores)
-        check_range(outcomes)
-        predictions, probabilities = np.empty(len(scores)), np.empty(len(scores))
-        cdef Py_ssize_t start = 0, i, t
-        cdef const double[::1] x, y
+        # Each outcome and score stands here until the prediction and the probability of its round
+        # take its place.
+        probabilities, predictions = own_copy(scores, "scores"), own_outcomes(outcomes)
+        cdef Py_ssize_t rounds = len(probabilities), start = 0, stop, t
+        check_same_length("scores", rounds, "outcomes", len(predictions))
         cdef double[::1] p = predictions, s = probabilities
+        cdef double score, y
         if placed is None:
-            placed = np.ones(len(scores), dtype=np.uint8)
+            placed = np.ones(rounds, dtype=np.uint8)
         cdef const unsigned char[::1] on_grid = placed
         cdef int failed = 0
-        if len(scores):
+        self.check_scores(s)
+        before = self._copy() if rounds > UNINTERRUPTED else None
+        if rounds:
             self._open = False
         self._running = True
         try:
-            while start < len(scores):
-                x, y = chunk_of(scores, start), chunk_of(outcomes, start)
+            while start < rounds:
+                stop = min(start + UNINTERRUPTED, rounds)
                 with nogil:
-                    for i in range(y.shape[0]):
-                        t = start + i
+                    for t in range(start, stop):
+                        score, y = s[t], p[t]
                         if on_grid[t]:
-                            self.current = self.begin(x[i])
-                            failed = self.finish(&self.current, y[i])
+                            self.current = self.begin(score)
+                            failed = self.finish(&self.current, y)
                             if failed < 0:
                                 break
                         else:
-                            self.current = self.begin_mean(x[i])
-                            self.finish_mean(&self.current, y[i])
+                            self.current = self.begin_mean(score)
+                            self.finish_mean(&self.current, y)
                         p[t], s[t] = self.current.z, self.current.s
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
-                start += len(x)
+                start = stop
+                if start < rounds:
+                    PyErr_CheckSignals()
+        except BaseException:
+            if before is not None:
+                self._go_back(before)
+            raise
         finally:
             self._running = False
         return predictions, probabilities
 
-    cdef int check_scores(self, series) except -1:
-        cdef Py_ssize_t start = 0, i
-        cdef const double[::1] x
-        while start < len(series):
-            x = chunk_of(series, start)
-            for i in range(x.shape[0]):
-                if not self.fits(x[i]):
-                    raise ValueError(
-                        f"scores must each be {self._allowed()}, "
-                        f"got {x[i]!r} at position {start + i}"
-                    )
-            start += len(x)
+    cdef int check_scores(self, const double[::1] scores) except -1:
+        cdef Py_ssize_t i
+        for i in range(scores.shape[0]):
+            if not self.fits(scores[i]):
+                raise ValueError(
+                    f"scores must each be {self._allowed()}, got {scores[i]!r} at position {i}"
+                )
         return 0
+
+    # -- going back -----------------------------------------------------------------------------
+
+    def _copy(self):
+        """Return a kernel in the state of this one, for `_go_back`."""
+        cdef RecalibrateKernel copy = RecalibrateKernel.__new__(RecalibrateKernel)
+        if grid_copy(&copy.safe, &self.safe) < 0:
+            raise MemoryError
+        copy.sharp, copy.size, copy.current = self.sharp, self.size, self.current
+        copy._rounds, copy._learned, copy._open = self._rounds, self._learned, self._open
+        return copy
+
+    def _go_back(self, RecalibrateKernel before not None):
+        """Return to the state that `_copy` gave, which must not be used again."""
+        self.safe, before.safe = before.safe, self.safe
+        self.sharp, self.size, self.current = before.sharp, before.size, before.current
+        self._rounds, self._learned, self._open = before._rounds, before._learned, before._open
+        self.view_age = -1
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -361,10 +386,11 @@ cdef class RecalibrateKernel:
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
         names = {"rounds", "learned", "size", "number", "open"}
         check_names(state, {*names, *SHARP_PARTS, *GRID_PARTS})
-        cdef int64_t rounds = state["rounds"]
+        cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
         cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
-        cdef double size = number(state, "size", low=0.0, high=1.7976931348623157e308)
+        most = 1.7976931348623157e308 if self._kind == MARGIN and rounds else 0.0
+        cdef double size = number(state, "size", low=0.0, high=most)
         parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
         cdef const double[::1] sharp = np.concatenate(list(parts.values()))
@@ -372,11 +398,12 @@ cdef class RecalibrateKernel:
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
-        if parts["lag"][0] < 0.0:
-            raise ValueError("saved lag must not be negative")
-        if not (parts["w"] > 0.0).all() or abs(parts["w"].sum() - 1.0) > 1e-6:
-            raise ValueError("saved w must be positive and sum to 1")
-        grid_load(&self.safe, state)
+        if not 0.0 <= parts["lag"][0] <= rounds:
+            raise ValueError(f"saved lag must be in [0, {rounds}]")
+        if waiting.shape[0] and learned == rounds:
+            raise ValueError("saved open must be empty if every prediction has its outcome")
+        check_parts(parts, learned)
+        grid_load(&self.safe, state, learned)
         for i in range(self.safe.count):
             safe_weigh(&self.safe, i)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))

@@ -40,5 +40,7 @@ cdef class RefinedKernel(Kernel):
     cdef int reserve_points(self, Py_ssize_t points) noexcept nogil
     cdef Py_ssize_t points_in_epoch(self) noexcept nogil
     cdef Py_ssize_t place_of(self, Py_ssize_t k) noexcept nogil
+    cdef double point(self, Py_ssize_t i) noexcept nogil
+    cdef double term_of(self, double p, double n, double ones) noexcept nogil
     cdef double gain_of(self, double y, bint keep) noexcept nogil
     cdef double gain_at(self, Py_ssize_t k, double mass, double y, bint keep) noexcept nogil

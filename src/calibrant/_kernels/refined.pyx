@@ -8,7 +8,7 @@ Interval and Swap run the rounds of an epoch unchanged; this kernel lays out the
 and keeps the error of the epoch.
 """
 
-from libc.math cimport fmax, fmin, ldexp, sin
+from libc.math cimport fabs, fmax, fmin, ldexp, sin
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -25,13 +25,16 @@ from calibrant._kernels.partition cimport (
 from calibrant._kernels.swap cimport SwapKernel
 from calibrant._kernels.tally cimport cal1_term, cal2_term, kl_term
 
-from calibrant._kernels.saved import check_names, floats, number, part_of
+from calibrant._kernels.saved import (
+    SLACK, check_names, check_sum, floats, integer, number, part_of,
+)
 
 # How an epoch of tuned Interval starts its experts: how much intervals in the inner region and in
 # the bands trust y_hat. With a deviation, the truth may be anywhere in the region.
 cdef Lean STEADY = Lean(0.0, 0.0, 0.0, 0.97, 0.9)
 cdef Lean MOVED = Lean(0.0, 0.0, 0.0, 0.5, 0.7)
 
+cdef double MOST_ERROR = 64.0 # a round adds less to any measure: -log(p) for p > 2^-64
 cdef int LAST_EPOCH = 48      # beyond it, 1 - 1/(T + 1) would be too close to 1 for floats
 
 
@@ -148,19 +151,28 @@ cdef class RefinedKernel(Kernel):
             return 0
         return self.interval.edge[k] if self.swap is None else self.swap.chain.members[k]
 
+    cdef double point(self, Py_ssize_t i) noexcept nogil:
+        """Return the i-th point of the epoch."""
+        if self.m == 1:
+            return 0.5
+        return (self.interval.partition if self.swap is None else self.swap.grid).edges[i]
+
+    cdef double term_of(self, double p, double n, double ones) noexcept nogil:
+        """Return what a point adds to the error."""
+        if n == 0.0:
+            return 0.0
+        if self.measure == L1:
+            return cal1_term(p, n, ones)
+        if self.measure == PSEUDO_KL:
+            # Rounding must not leave more ones than rounds.
+            return kl_term(p, n, fmin(ones, n))
+        return cal2_term(p, n, ones)
+
     cdef double gain_at(self, Py_ssize_t k, double mass, double y, bint keep) noexcept nogil:
         """Return what an outcome adds to the error at the k-th point of the support."""
         cdef Py_ssize_t i = self.place_of(k)
         cdef double p = self.points[k], n = self.mass[i] + mass, ones = self.ones[i] + mass * y
-        cdef double term, gain
-        if self.measure == L1:
-            term = cal1_term(p, n, ones)
-        elif self.measure == PSEUDO_KL:
-            # Rounding must not leave more ones than rounds.
-            term = kl_term(p, n, fmin(ones, n))
-        else:
-            term = cal2_term(p, n, ones)
-        gain = term - self.term[i]
+        cdef double term = self.term_of(p, n, ones), gain = term - self.term[i]
         if keep:
             self.mass[i], self.ones[i], self.term[i] = n, ones, term
         return gain
@@ -254,15 +266,15 @@ cdef class RefinedKernel(Kernel):
             state |= {f"base.{name}": value for name, value in self.base._get_state().items()}
         return state
 
-    def _set_state(self, state):
-        before = self._get_state()
+    def _set_state(self, state, rounds):
+        before = self._get_state(), (<int64_t>1 << self.m) - 2 + self.seen
         try:
-            self._take_over(state)
+            self._take_over(state, rounds)
         except ValueError:
-            self._take_over(before)
+            self._take_over(*before)
             raise
 
-    def _take_over(self, state):
+    def _take_over(self, state, rounds):
         """Take over a state; a bad one raises ValueError and may leave part of it behind."""
         state, base = part_of(state, "base.")
         check_names(
@@ -270,28 +282,42 @@ cdef class RefinedKernel(Kernel):
             {"m", "seen", "y_hat", "total", "epoch_total", "closed", "open"}
             | {"mass", "ones", "term"},
         )
-        cdef int m = number(state, "m", low=1, high=LAST_EPOCH)
-        cdef double s = ldexp(1.0, m)
-        cdef double seen = number(state, "seen", low=0.0, high=s - 1.0 if m < LAST_EPOCH else 2.0**62)
+        # Epochs before m have 2^m - 2 rounds.
+        cdef int m = min((rounds + 2).bit_length() - 1, LAST_EPOCH)
+        cdef int64_t seen = rounds + 2 - (<int64_t>1 << m)
+        integer(state, "m", low=m, high=m)
+        integer(state, "seen", low=seen, high=seen)
         cdef double y_hat = number(state, "y_hat", low=0.0, high=1.0)
-        cdef double total = number(state, "total", low=0.0, high=s - 2.0 + seen)
+        cdef double total = number(state, "total", low=0.0, high=rounds)
         cdef double epoch_total = number(state, "epoch_total", low=0.0, high=seen)
-        cdef double closed = number(state, "closed", low=0.0, high=1e300)
-        cdef double running = number(state, "open", low=-1e-6, high=1e300)
+        cdef double closed = number(state, "closed", low=-1e-6, high=MOST_ERROR * rounds)
+        cdef double running = number(state, "open", low=-1e-6, high=MOST_ERROR * (seen + 1))
+        if m > 1 and not (
+            fabs(number(base, "total", low=0.0, high=seen) - epoch_total) <= 1e-6
+            and -SLACK * rounds <= total - epoch_total <= (rounds - seen) * (1.0 + SLACK)
+            and (not self.tuned or fabs(y_hat * (rounds - seen) - total + epoch_total)
+                 <= SLACK * rounds)
+        ):
+            raise ValueError("saved total, epoch_total and y_hat must be of the same outcomes")
         if m == 1:
             check_names(base, set())
             self.begin(self.C)
         else:
             if self.open_epoch(m, y_hat) < 0:
                 raise MemoryError
-            self.base._set_state(base)
+            self.base._set_state(base, seen)
         cdef Py_ssize_t points = self.points_in_epoch(), i
         cdef const double[::1] mass = floats(state, "mass", size=points, low=0.0)
         cdef const double[::1] ones = floats(state, "ones", size=points, low=0.0)
         cdef const double[::1] term = floats(state, "term", size=points, low=0.0)
+        check_sum("mass", state["mass"], seen, seen)
+        check_sum("ones", state["ones"], epoch_total, seen)
+        check_sum("term", state["term"], running, MOST_ERROR * seen)
         for i in range(points):
             if ones[i] > mass[i] * (1.0 + 1e-9):
                 raise ValueError(f"saved ones are more than the rounds at point {i}: {ones[i]}")
+            if not fabs(term[i] - self.term_of(self.point(i), mass[i], ones[i])) <= 1e-6:
+                raise ValueError(f"saved term is not that of saved mass and ones at point {i}")
             self.mass[i], self.ones[i], self.term[i] = mass[i], ones[i], term[i]
-        self.seen, self.total, self.epoch_total = <int64_t>seen, total, epoch_total
+        self.seen, self.total, self.epoch_total = seen, total, epoch_total
         self.closed, self.open = closed, running

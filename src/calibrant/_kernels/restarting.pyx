@@ -5,7 +5,7 @@ assume C = 0, before one assumes C = 8^b; U(n, C), the certificate: what error n
 C explain; t, the rounds so far.
 """
 
-from libc.math cimport cbrt, ceil, fmax, fmin, ldexp, log2, sqrt
+from libc.math cimport cbrt, ceil, floor, fmax, fmin, ldexp, log2, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
@@ -16,11 +16,26 @@ from calibrant._kernels.cuts cimport L1
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.refined cimport RefinedKernel
 
-from calibrant._kernels.saved import check_names, floats, number, part_of
+from calibrant._kernels.saved import check_names, floats, integer, number, part_of
 
 cdef double MOST = 2.0 ** 53      # sub-blocks of a block, far more than there will be rounds
 cdef int LAST_BLOCK = 64
 cdef Py_ssize_t WIDTH = sizeof(Row) // sizeof(double)
+
+
+def check_rows(rows, int64_t end):
+    """Refuse a history whose sub-blocks do not follow one another up to the current one."""
+    block, sub_block, sub_blocks, _, first, last, error, threshold = rows.T
+    if not (
+        (rows[:, :3] >= 1.0).all()
+        and (block <= LAST_BLOCK).all()
+        and (sub_block <= sub_blocks).all()
+        and (first < last).all()
+        and (first[1:] == last[:-1]).all()
+        and (last[-1:] == end).all()
+        and (error > threshold).all()
+    ):
+        raise ValueError("saved rows must be sub-blocks that follow one another")
 
 
 cdef class RestartingKernel(Kernel):
@@ -180,30 +195,35 @@ cdef class RestartingKernel(Kernel):
         }
         return state | {f"refined.{k}": v for k, v in self.base._get_state().items()}
 
-    def _set_state(self, state):
-        before = self._get_state()
+    def _set_state(self, state, rounds):
+        before = self._get_state(), self.t
         try:
-            self._take_over(state)
+            self._take_over(state, rounds)
         except ValueError:
-            self._take_over(before)
+            self._take_over(*before)
             raise
 
-    def _take_over(self, state):
+    def _take_over(self, state, rounds):
         """Take over a state; a bad one raises ValueError and may leave part of it behind."""
         state, inner = part_of(state, "refined.")
         check_names(state, {"t", "start", "b", "l", "G", "closed", "rows"})
-        cdef int64_t t = int(number(state, "t", low=0, high=2**62))
-        cdef int64_t start = int(number(state, "start", low=0, high=t))
-        cdef int64_t b = int(number(state, "b", low=1, high=LAST_BLOCK))
+        cdef int64_t t = integer(state, "t", low=rounds, high=rounds)
+        cdef int64_t start = integer(state, "start", low=0, high=t)
+        cdef int64_t b = integer(state, "b", low=1, high=LAST_BLOCK)
         cdef double G = number(state, "G", low=1.0, high=MOST)
         cdef double l = number(state, "l", low=1.0, high=G + 1.0)
-        cdef int64_t closed = int(number(state, "closed", low=0, high=t)), k
+        cdef int64_t closed = integer(state, "closed", low=0, high=start), k
         cdef Py_ssize_t kept = min(closed, <int64_t>KEPT)
         cdef const double[::1] rows = floats(state, "rows", size=kept * WIDTH, low=0.0)
+        check_rows(state["rows"].reshape(-1, WIDTH), start)
+        if (closed == 0) != (start == 0) or l != floor(l) or G != floor(G):
+            raise ValueError("saved sub-blocks must be counted from the first round")
         self.t, self.start, self.b, self.l, self.G = t, start, b, l, G
         # Refined lays out its intervals for the deviation that the sub-block assumes.
         self.base.C = self.guess()
-        self.base._take_over(inner)
+        self.base._take_over(inner, t - start)
+        if self.base.error_so_far() > self.threshold():
+            raise ValueError("saved error must not exceed the threshold of the sub-block")
         for k in range(closed - kept, closed):
             self.closed = k
             if self.reserve_row() < 0:

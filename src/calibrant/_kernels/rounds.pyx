@@ -8,8 +8,10 @@ cimport cython
 import numpy as np
 
 from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.sharp cimport sharp_within
 
 ROUND = ROUND_SIZE
+LEAST = sharp_within(0.0)  # of the scores, and of what the experts say
 
 
 @cython.final
@@ -69,5 +71,10 @@ def load_rounds(const int64_t[::1] numbers, const double[:, ::1] places):
 
 def check_rounds(places, z):
     """Refuse saved rounds, one after the other, that did not predict one of the points z."""
-    if not ((places > 0.0) & (places < 1.0)).all() or not np.isin(places[2::ROUND], z).all():
+    values = places.reshape(-1, ROUND)
+    z = z[(z > 0.0) & (z < 1.0)]
+    if not np.isin(values[:, 2], z).all():
         raise ValueError("a saved prediction without its outcome is none of the saved points")
+    said = np.delete(values, 2, axis=1)
+    if not ((said >= LEAST) & (said <= 1.0 - LEAST)).all():
+        raise ValueError(f"a saved prediction must come from numbers in [{LEAST}, {1.0 - LEAST}]")

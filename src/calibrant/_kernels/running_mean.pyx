@@ -25,6 +25,6 @@ cdef class RunningMeanKernel(Kernel):
     def _get_state(self):
         return {"total": self.total}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"total"})
-        self.total = number(state, "total", low=0.0)
+        self.total = number(state, "total", low=0.0, high=rounds)

@@ -1,56 +1,66 @@
 """Safe: a mean m is rounded to a zooming grid, and moved only off points known to be biased.
 
-Symbols as in Zoom: theta, z, v, n, S, g; but e = S^2 / (n v + 1) - k is how much the bias
-exceeds what chance explains, with k = 2 + 1.5 log(n v + 1). A point is *neutral* while e <= 0: its
-bias is within sqrt(k) standard errors, a bound that grows with the visits. Otherwise
-it *under-predicts* (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as under-predicting, 1
-as over-predicting, and neither is ever predicted.
+Symbols as in Zoom: theta, z, v, n, S, g. With D = (n + 1) v + 1 and k = 2 + 1.5 log D, chance
+explains a bias of sqrt(k D), and e = |S| - sqrt(k D) is the *excess*. A point is *neutral* while
+e <= 0. Otherwise it *under-predicts* (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as
+under-predicting, 1 as over-predicting, and neither is ever predicted.
 
-With D = (n + 1) v + 1, a round with mean m is played
+A round with mean m is played
 
 1. if both ends of m's gap are neutral, at the end with the smaller charge d^2 + v S d / (2 D),
    where d = z - m: the squared distance, plus a quarter of what the visit is expected to add to v
    S^2 / D if m is right. So nearby ends are preferred, and among them the one whose bias the visit
    repays;
 2. otherwise at the admissible place nearest to m: a neutral point, or neighbours of which the left
-   under-predicts and the right over-predicts, mixed each with the other's slope e |S| / D.
+   under-predicts and the right over-predicts, mixed each with the other's slope a, where a D is
+   e^2 up to e = 1 and 2 e - 1 beyond.
 
-Every outcome counts for the gap that holds m, wherever the round was played, and a gap with enough
-of them is cut: where points have become biased, new ones appear near m.
+Every outcome counts for the gap that holds m, and a gap with enough of them is cut: where points
+have become biased, new ones appear near m. The outcome of a mixed round also counts, and for more
+with many gaps, for the gap it was played in, which may lie far from m: mixing costs by the square
+of that gap's width.
 
 **An admissible place always exists.** If no point is neutral, each under- or over-predicts. The
 first, 0, under-predicts and the last, 1, over-predicts, so somewhere a point that under-predicts
 stands left of a neighbour that over-predicts. (If one of the two is a sentinel, the other is
 predicted.)
 
-**What bounds S.** A point that is neutral when it is predicted has |S| <= sqrt(k (n v + 1)) before
-the outcome and moves by less than 1, while k and n v only grow. So |S| < sqrt(k (n v + 1)) + 1
-after each of its visits but those that were mixed or beside a sentinel, whatever the outcomes. For
-mixed rounds take the potential Phi, half the sum of e^2 over the points that are not neutral; that
-k grows with n can only lower it. With c = e + k, a visit changes c by exactly (2 S d + d^2 - c v) /
-D, now with d = z - y. With a, b the slopes of the left and the right end, the left is drawn with
-probability b / (a + b), and the first term moves Phi, to first order, by 2 a b / (a + b) (z_right -
-z_left) in the mean, the same for every outcome: no opponent that does not see the draw can choose
-it. The other two terms lower Phi where d^2 < c v, as they do for every z in [1/3, 2/3], since there
-d^2 <= 4/9 <= 2 v and c > 2. Slopes that start from zero at the threshold matter: with slopes |S| /
-D an opponent loads a neutral point for nothing and lets mixing pass the load on.
+**What bounds S.** Take as the cost of a point the square of what |S + 1/2 - z| has in excess of
+1/2 + sqrt(k (n v + 1)), over n v + 1. A visit to a neutral point leaves the cost at 0, whatever
+the outcome. The slope a is by how much the cost after the visit depends on the outcome. So in a
+mixed round the expected sum of the costs is the same after 0 and after 1, and no opponent that does
+not see the draw can choose it. `docs/safe-proof.md` has the theorem: whatever the means and the
+outcomes, the expected Cal2 is at most of the order of log T times the number of points.
 """
 
-from libc.math cimport log
+from libc.math cimport fabs, fmax, log, sqrt
 
-from calibrant._kernels.grid cimport Grid, grid_cut, grid_find, grid_reserve, grid_start
+from calibrant._kernels.grid cimport (
+    Grid,
+    grid_cut,
+    grid_find,
+    grid_free,
+    grid_reserve,
+    grid_save,
+    grid_start,
+)
 
 cdef Py_ssize_t GAPS = 32   # at the start, of equal width in theta
-cdef double NEUTRAL = 2.0   # k of a point without visits
-cdef double LENIENT = 1.5   # growth of k with log(n v + 1)
+cdef double NEUTRAL = 2.0   # k where D is 1
+cdef double LENIENT = 1.5   # growth of k with log D
 cdef double REPAY = 0.5     # weight of a point's bias against the squared distance
 cdef double CUT = 1 / 64.0  # a gap is cut once g width^2 > (CUT * number of gaps)^2
 
 
+cdef inline double noise(const Grid *s, Py_ssize_t i) noexcept nogil:
+    """Return D."""
+    return (s.n[i] + 1.0) * s.v[i] + 1.0
+
+
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil:
     """Compute e of point i: how much its bias exceeds what chance explains."""
-    cdef double noise = s.n[i] * s.v[i] + 1.0
-    s.e[i] = s.S[i] * s.S[i] / noise - NEUTRAL - LENIENT * log(noise)
+    cdef double D = noise(s, i)
+    s.e[i] = fabs(s.S[i]) - sqrt((NEUTRAL + LENIENT * log(D)) * D)
 
 
 cdef int safe_start(Grid *s) noexcept nogil:
@@ -74,15 +84,16 @@ cdef inline int leaning(const Grid *s, Py_ssize_t k) noexcept nogil:
     return 1 if s.S[k] > 0.0 else -1
 
 
-cdef inline double weighed(const Grid *s, Py_ssize_t k) noexcept nogil:
-    """Return S / D."""
-    return s.S[k] / ((s.n[k] + 1.0) * s.v[k] + 1.0)
+cdef inline double slope(const Grid *s, Py_ssize_t k) noexcept nogil:
+    """Return by how much the cost of a biased point depends on its next outcome."""
+    cdef double e = s.e[k]
+    return (e * e if e < 1.0 else 2.0 * e - 1.0) / noise(s, k)
 
 
 cdef inline double charge(const Grid *s, Py_ssize_t k, double m) noexcept nogil:
     """Return what predicting point k for a mean m is taken to cost."""
     cdef double d = s.z[k] - m
-    return d * (d + REPAY * s.v[k] * weighed(s, k))
+    return d * (d + REPAY * s.v[k] * s.S[k] / noise(s, k))
 
 
 cdef inline Place point(const Grid *s, Py_ssize_t k) noexcept nogil:
@@ -96,8 +107,7 @@ cdef Place mixed(const Grid *s, Py_ssize_t k) noexcept nogil:
         return point(s, 1)
     if k == s.count - 2:
         return point(s, k)
-    a = s.e[k] * -weighed(s, k)
-    b = s.e[k + 1] * weighed(s, k + 1)
+    a, b = slope(s, k), slope(s, k + 1)
     return Place(s.z[k], s.z[k + 1], b / (a + b))
 
 
@@ -127,21 +137,61 @@ cdef Place safe_place(const Grid *s, double m) noexcept nogil:
             j += 1
 
 
+cdef inline double patience(const Grid *s) noexcept nogil:
+    """Return what the rounds of a gap, times its width squared, must pass for a cut."""
+    cdef double most = CUT * (s.count - 1)
+    return most * most
+
+
+cdef void count(Grid *s, Py_ssize_t i, double rounds) noexcept nogil:
+    """Count rounds for gap i, and cut it if it is due; there must be room."""
+    cdef double w = s.theta[i + 1] - s.theta[i]
+    s.g[i] += rounds
+    if s.g[i] * w * w > patience(s) and grid_cut(s, i):
+        safe_weigh(s, i + 1)
+
+
 cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
-    """Count the outcome for z, which was predicted for m, and cut m's gap if it is due.
+    """Count the outcome for z, which was predicted for m, and cut the gaps that are due.
 
     Returns 0, or -1 when there was no memory and nothing changed.
     """
     cdef Py_ssize_t k = grid_find(s, z)
-    cdef double w, most = CUT * (s.count - 1)
-    if grid_reserve(s, s.count + 1) < 0:
+    cdef int side = leaning(s, k)
+    if grid_reserve(s, s.count + 2) < 0:
         return -1
     s.n[k] += 1.0
     s.S[k] += z - y
     safe_weigh(s, k)
-    k = grid_find(s, m)
-    s.g[k] += 1.0
-    w = s.theta[k + 1] - s.theta[k]
-    if s.g[k] * w * w > most * most and grid_cut(s, k):
-        safe_weigh(s, k + 1)
+    if side != 0:
+        # A biased point is only played with the neighbour that it leans towards.
+        count(s, k if side < 0 else k - 1, fmax(1.0, patience(s)))
+    count(s, grid_find(s, m), 1.0)
     return 0
+
+
+cdef class SafeKernel:
+    """The safe stage by itself, for means of any origin: what tests and attacks play with."""
+
+    cdef Grid grid
+
+    def __cinit__(self):
+        if safe_start(&self.grid) < 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        grid_free(&self.grid)
+
+    def place(self, double mean):
+        """Return the lower and the upper point played for a mean, and the share of the lower."""
+        cdef Place place = safe_place(&self.grid, mean)
+        return place.lo, place.hi, place.share
+
+    def learn(self, double mean, double point, double outcome):
+        """Count an outcome for a point that was predicted for a mean."""
+        if safe_learn(&self.grid, mean, point, outcome) < 0:
+            raise MemoryError
+
+    def columns(self):
+        """Return theta, z, v, n, S and g of the points, by name."""
+        return grid_save(&self.grid)

@@ -29,6 +29,9 @@ an outcome comes may depend on the outcome itself.
 from libc.math cimport exp, log, log1p
 from libc.string cimport memset
 
+import numpy as np
+
+from calibrant._kernels.saved import SLACK
 from calibrant._kernels.tally cimport bin_of
 
 cdef double LEAST = 1e-4            # no expert says less than this, or more than 1 - LEAST
@@ -119,6 +122,37 @@ cdef double sharp_view(const SharpState *state, double s, View *view) noexcept n
     for i in range(EXPERTS):
         m += state.w[i] * view.p[i]
     return sharp_within(m)
+
+
+def check_parts(parts, double learned):
+    """Refuse a saved mixture that so many outcomes cannot have made; arrays by name.
+
+    A step is no longer than its features, which is below 10, and adds at most a quarter of their
+    square to a matrix, which never falls below I.
+    """
+    least, steps, most = SHARE * np.array(PRIORS), 1.0 + 10.0 * learned, START + 25.0 * learned
+    platt, beta = parts["platt_A"].reshape(-1, 3), parts["beta_A"].reshape(-1, 6)
+    if (parts["w"] < least * (1.0 - SLACK)).any() or abs(parts["w"].sum() - 1.0) > SLACK:
+        raise ValueError("saved w must not fall below what the prior returns, and sum to 1")
+    for name in ("platt", "offset", "beta"):
+        if (np.abs(parts[name]) > steps).any():
+            raise ValueError(f"saved {name} must be within reach of {learned:.0f} outcomes")
+    for name, diagonal in (
+        ("platt_A", platt[:, [0, 2]]), ("offset_A", parts["offset_A"]),
+        ("beta_A", beta[:, [0, 3, 5]]),
+    ):
+        if (diagonal < 1.0 - SLACK).any() or (diagonal > most).any():
+            raise ValueError(f"saved {name} must be in [1, {most}] on the diagonal")
+    for A, i, j, k in ((platt, 0, 1, 2), (beta, 0, 1, 3), (beta, 0, 2, 5), (beta, 3, 4, 5)):
+        if (A[:, j] ** 2 > A[:, i] * A[:, k] * (1.0 + SLACK)).any():
+            raise ValueError("saved platt_A and beta_A must be matrices without negative squares")
+    Y, N = parts["Y"].reshape(MEMORIES, -1), parts["N"].reshape(MEMORIES, -1)
+    for j in range(MEMORIES):
+        fullest = min(learned, 1.0 / BIN_FORGETS[j]) if BIN_FORGETS[j] > 0.0 else learned
+        if (N[j] < 0.0).any() or (N[j] > fullest * (1.0 + SLACK)).any():
+            raise ValueError(f"saved N must be in [0, {fullest}]")
+    if (Y < 0.0).any() or (Y > N * (1.0 + SLACK)).any():
+        raise ValueError("saved Y must be in [0, N]")
 
 
 cdef inline double likelihood(double p, double y, double lag) noexcept nogil:

@@ -15,7 +15,7 @@ from libc.math cimport M_PI, fmax, fmin
 from libc.stdlib cimport free
 
 from calibrant._kernels.blocks cimport (
-    FIRST, GROWTH, block_ends, intervals_for, is_block_length,
+    FIRST, GROWTH, block_ends, intervals_for, is_block_length, rounds_before,
 )
 from calibrant._kernels.closed_class cimport (
     State, chain_free, chain_reserve, chain_size, find_closed_class, find_stationary,
@@ -27,7 +27,7 @@ from calibrant._kernels.partition cimport (
     partition_set, partition_uniform,
 )
 
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 
 
 cdef class SwapKernel(Kernel):
@@ -191,20 +191,24 @@ cdef class SwapKernel(Kernel):
             "A": array_of(self.A, self.grid.intervals + 1),
         }
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"T", "seen", "total", "prior", "last", "G", "A"})
         cdef double T = number(state, "T", low=1.0, high=2.0**62)
         if not is_block_length(&self.block, T):
             raise ValueError(f"saved T must be the length of a block, got {T}")
-        cdef double seen = number(state, "seen", low=0.0, high=2.0**62 if self.block.last else T - 1.0)
+        cdef double seen = rounds - rounds_before(&self.block, T)
+        if not self.block.last and not 0.0 <= seen < T:
+            raise ValueError(f"saved T must be that of the block of round {rounds}, got {T}")
+        number(state, "seen", low=seen, high=seen)
         cdef double total = number(state, "total", low=0.0, high=seen)
         cdef double prior = number(state, "prior", low=0.0, high=1.0)
         cdef Py_ssize_t points = self.grid.intervals + 1, s
         if not self.block.last:
             points = intervals_for(T) + 1
-        cdef Py_ssize_t last = int(number(state, "last", low=0, high=points - 1))
+        cdef Py_ssize_t last = integer(state, "last", low=0, high=points - 1)
         cdef const double[::1] G = floats(state, "G", size=points, low=0.0)
         cdef const double[::1] A = floats(state, "A", size=points, low=0.0)
+        check_sum("G", state["G"], seen, rounds)
         for s in range(points):
             if A[s] > (G[s] * (1.0 + 1e-9) if self.n0 > 0.0 else 1.0):
                 raise ValueError(f"saved A is more than outcomes allow at point {s}: {A[s]}")

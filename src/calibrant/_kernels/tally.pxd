@@ -2,6 +2,10 @@ cimport cython
 from libc.math cimport INFINITY, fabs, log, log1p
 from libc.stdint cimport int64_t
 
+cdef enum:
+    ERRORS = 3
+    SUMS = 5
+
 # A running sum, and what rounding lost of it (Neumaier's compensation).
 cdef struct Sum:
     double total
@@ -19,7 +23,7 @@ cdef struct Tally:
     double *n             # rounds that predicted it
     double *s             # sum of their outcomes
     double *kl            # the KL term below, kept because logarithms are slow
-    Sum[3] errors         # sums of the three terms below, infinite terms left out
+    Sum[ERRORS] errors         # sums of the three terms below, infinite terms left out
     int64_t infinite      # entries whose KL term is infinite
 
 
@@ -79,7 +83,7 @@ cdef class TallyKernel:
     cdef Tally tally
     cdef Py_ssize_t bins
     cdef double *residuals    # sum of y - p of each bin
-    cdef Sum mass, predicted, happened, squared, logs
+    cdef Sum mass, predicted, happened, squared, logs     # saved as one block of SUMS
     cdef int64_t impossible   # rounds of infinite log loss, left out of `logs`
     cdef bint busy
 

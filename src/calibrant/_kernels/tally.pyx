@@ -11,6 +11,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize
 
 
@@ -117,6 +118,13 @@ cdef void tally_add(Tally *t, Py_ssize_t at, double mass, double y) noexcept nog
     count_entry(t, at, 1.0)
 
 
+def restored(bins, state):
+    """Return a tally with as many bins in a state of `_get_state`."""
+    tally = TallyKernel(bins)
+    tally._set_state(state)
+    return tally
+
+
 cdef class TallyKernel:
     """A tally for Python, with the losses and the binned residuals of the same rounds.
 
@@ -206,6 +214,42 @@ cdef class TallyKernel:
         add_to(&self.squared, value_of(other.squared))
         add_to(&self.logs, value_of(other.logs))
         self.impossible += other.impossible
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def _get_state(self):
+        """Return all that was counted, as arrays and numbers by name."""
+        p, n, s = self.entries()
+        return {
+            "p": p,
+            "n": n,
+            "s": s,
+            "residuals": array_of(self.residuals, self.bins),
+            "sums": array_of(<double *>&self.mass, 2 * SUMS),
+            "errors": array_of(<double *>&self.tally.errors, 2 * ERRORS),
+            "impossible": self.impossible,
+        }
+
+    def _set_state(self, state):
+        """Take over a state of `_get_state`, which the caller has checked; only a fresh tally."""
+        cdef Tally *t = &self.tally
+        cdef const double[::1] p = state["p"], n = state["n"], s = state["s"]
+        cdef const double[::1] residuals = state["residuals"]
+        cdef const double[::1] sums = state["sums"], errors = state["errors"]
+        cdef Py_ssize_t i, at
+        for i in range(p.shape[0]):
+            at = tally_enter(t, p[i])
+            if at < 0:
+                raise MemoryError
+            t.n[at], t.s[at], t.kl[at] = n[i], s[i], kl_term(p[i], n[i], s[i])
+            t.infinite += t.kl[at] == INFINITY
+        memcpy(self.residuals, &residuals[0], self.bins * sizeof(double))
+        memcpy(<double *>&self.mass, &sums[0], 2 * SUMS * sizeof(double))
+        memcpy(<double *>&t.errors, &errors[0], 2 * ERRORS * sizeof(double))
+        self.impossible = state["impossible"]
+
+    def __reduce__(self):
+        return restored, (self.bins, self._get_state())
 
     @property
     def errors(self):

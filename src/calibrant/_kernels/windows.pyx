@@ -4,11 +4,11 @@ Both start from Laplace's rule of succession, as the running mean does: two imag
 and a 1, are never forgotten.
 """
 
-from libc.math cimport fabs
+from libc.math cimport expm1, fabs, log
 from libc.stdlib cimport calloc, free
 
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import SLACK, check_names, floats, integer, number
 
 
 cdef class SlidingWindowKernel(Kernel):
@@ -62,21 +62,18 @@ cdef class SlidingWindowKernel(Kernel):
     def _get_state(self):
         return {"at": self.at, "total": self.total, "recent": array_of(self.recent, self.filled)}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"at", "total", "recent"})
-        recent = floats(state, "recent", low=0.0)
+        cdef Py_ssize_t filled = min(rounds, self.window), i
+        recent = floats(state, "recent", size=filled, low=0.0, high=1.0)
         cdef const double[::1] values = recent
-        cdef Py_ssize_t filled = len(values), i
-        if filled > self.window or (filled and recent.max() > 1.0):
-            raise ValueError(f"saved recent must be at most {self.window} outcomes in [0, 1]")
-        at = number(state, "at", low=0, high=self.window - 1)
-        if at != int(at) or (filled < self.window and at != filled):
-            raise ValueError(f"saved at must be where the next outcome goes, got {at!r}")
-        cdef double total = number(state, "total", high=1e300)
+        cdef Py_ssize_t at = rounds % self.window
+        integer(state, "at", low=at, high=at)
+        cdef double total = number(state, "total", low=-1.0, high=self.window + 1.0)
         # A lap of additions and subtractions is off by far less than this.
         if not fabs(total - recent.sum()) <= 1e-9 * self.window:
             raise ValueError(f"saved total must be the sum of saved recent, got {total!r}")
-        self.filled, self.at, self.total = filled, int(at), total
+        self.filled, self.at, self.total = filled, at, total
         for i in range(filled):
             self.recent[i] = values[i]
 
@@ -106,8 +103,12 @@ cdef class ExponentialWindowKernel(Kernel):
     def _get_state(self):
         return {"mass": self.mass, "total": self.total}
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         check_names(state, {"mass", "total"})
-        mass = number(state, "mass", low=0.0, high=1e300)
+        # Weights keep^age, of all ages.
+        expected = -expm1(rounds * log(self.keep)) / (1.0 - self.keep)
+        mass = number(
+            state, "mass", low=expected * (1.0 - SLACK), high=expected * (1.0 + SLACK)
+        )
         self.total = number(state, "total", low=0.0, high=mass)
         self.mass = mass

@@ -24,12 +24,15 @@ from calibrant._kernels.grid cimport (
 )
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport Gap, Kernel, array_of
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import check_names, counts, floats, number
 
 cdef double RATE = 0.25     # m forgets at RATE w a round: it remembers about 4 / w rounds
 cdef double GRANT = 0.5     # gamma: a point inserted allows bets to raise the sum of phi by this
 cdef double PATIENCE = 0.4  # a gap is cut once g w^2 passes this times (log2 M)^2, M gaps in all
 cdef double SLACK = 1e-6    # between two sums of many rounds, R and S, for their roundings
+
+# A bet lowers phi of a point by less than 4 (n + 2), which the purse gains.
+cdef double MOST_PURSE = 4.0
 
 VERSION = 2                 # of the saved state; the first rule, before Even, saved none
 NUMBERS = ("version", "m", "purse", "squares")
@@ -205,7 +208,7 @@ cdef class ZoomKernel(Kernel):
             **grid_save(&s.grid),
         }
 
-    def _set_state(self, state):
+    def _set_state(self, state, rounds):
         if state.get("version", 1) != VERSION:
             raise ValueError(
                 f"saved Zoom has version {state.get('version', 1)}, of another rule than this "
@@ -214,15 +217,16 @@ cdef class ZoomKernel(Kernel):
             )
         check_names(state, {*NUMBERS, "R", *GRID_PARTS})
         cdef double m = number(state, "m", low=0.0, high=1.0)
-        cdef double purse = number(state, "purse", low=0.0)
-        cdef double squares = number(state, "squares", low=0.0)
+        cdef double purse = number(state, "purse", low=0.0, high=MOST_PURSE * (rounds + 1.0) ** 2)
+        cdef double squares = number(state, "squares", low=0.0, high=10.0 * rounds)  # w^2 < 10
         cdef const double[::1] R = floats(state, "R")
         cdef ZoomState *s = &self.state
         cdef Grid *grid = &s.grid
         cdef Py_ssize_t i
         if (np.abs(np.subtract(R, floats(state, "S", size=len(R)))) > 1.0 + SLACK).any():
             raise ValueError("saved R must lie within 1 of S, point by point")
-        grid_load(grid, state)
+        counts(state, "n", total=rounds)
+        grid_load(grid, state, rounds)
         s.found = False
         s.m, s.purse, s.squares, s.cut = m, purse, squares, patience(grid.count)
         for i in range(grid.count):

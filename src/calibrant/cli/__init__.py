@@ -1,8 +1,9 @@
-"""The command line: run, measure, compare, report, reproduce and simulate.
+"""The command line: inspect, run, measure, compare, report, reproduce and simulate.
 
-Each command has a file of its own. `run` recalibrates scores, hands a pipe to `recalibrate_pipe`,
-and files or pipes without scores to `forecast`. `arguments` holds what several commands take,
-`console` what all of them do: read rows, show, end cleanly.
+Each command has a file of its own. `run` reads the options, and hands scores to `recalibrate_file`
+or `recalibrate_pipe`, and files or pipes without scores to `forecast`. `arguments` holds what
+several commands take, `console` what all of them do: read rows and show. `ending` sees to it that
+all end cleanly, over the `streams` that the shell gave them.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import typer
 
 from calibrant.cli import console, simulate
 from calibrant.cli.compare import compare
+from calibrant.cli.inspect import inspect
 from calibrant.cli.measure import measure
 from calibrant.cli.report import report
 from calibrant.cli.reproduce import reproduce
 from calibrant.cli.run import run
+from calibrant.cli.streams import open_what_is_closed
 
 app = typer.Typer(
     name="calibrant",
@@ -24,11 +27,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.callback(invoke_without_command=True)(console.options)
-for command in (run, measure, compare, report, reproduce):
+for command in (inspect, run, measure, compare, report, reproduce):
     app.command()(command)
 app.add_typer(simulate.app, name="simulate")
 
 
 def main() -> None:
     """Run the command line."""
+    open_what_is_closed()
     app()

@@ -14,13 +14,29 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="CSV, JSON Lines or Parquet, also with .gz; - for a pipe; or the name of a "
-        "stream that comes with calibrant, such as nycflights.",
+        help="CSV, JSON or Parquet, also packed (.gz, .bz2, .xz, .zst); - for a pipe; or the name "
+        "of a stream that comes with calibrant, such as nycflights.",
     ),
 ]
 OutcomeColumn = Annotated[
     str | None,
     typer.Option("--outcome", metavar="COL", help="Column of the outcomes; guessed if not given."),
+]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE",
+        help="The outcome that counts as 1, where outcomes are neither numbers in [0, 1] nor yes "
+        "and no: fraud, for instance. Every other is 0.",
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="What separates the columns of CSV: one character, or tab. Found from the first line "
+        "if not given.",
+    ),
 ]
 FORECASTER = (
     "NAME, or NAME:KEY=VALUE,KEY=VALUE with parameters of its own, such as "
@@ -46,3 +62,5 @@ class Job:
     column: str = "calibrated"
     out: Path | None = None
     report: Path | None = None
+    positive: str | None = None
+    delimiter: str | None = None

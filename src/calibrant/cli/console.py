@@ -1,16 +1,12 @@
-"""What every command does: read its rows, show messages, tables and progress, and end cleanly."""
+"""What every command does: read its rows, check what it is to write, show messages and tables."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
@@ -18,66 +14,61 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant import __version__
+from calibrant.cli import ending, streams
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.style import show_number
 from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
+from calibrant.tables.atomic import is_same_file
 from calibrant.tables.writing import kind_to_write
 
-#: Results go to standard output; everything said about them goes to standard error.
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+clean_end = ending.clean_end
+out, err = streams.out, streams.err
 
 MEANING = "what it is"
 
-BAD_INPUT = 2
-INTERRUPTED = 130
-
 
 def options(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
 ) -> None:
     """Probability forecasts that stay calibrated while the world changes."""
     if version:
         typer.echo(f"calibrant {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(ending.BAD_INPUT)
 
 
-@contextmanager
-def clean_end() -> Iterator[None]:
-    """Turn an error of the user's into one line and an exit code; end quietly on a closed pipe."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader is gone. What is still buffered must not fail when Python closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(0) from None
-    except KeyboardInterrupt:
-        err.print("calibrant: interrupted")
-        raise typer.Exit(INTERRUPTED) from None
-    except (ValueError, ImportError, OSError, MemoryError) as error:
-        what = "not enough memory: " if isinstance(error, MemoryError) else ""
-        err.print(f"[bold red]calibrant: error:[/] {what}{escape(str(error))}", soft_wrap=True)
-        raise typer.Exit(BAD_INPUT) from None
+def read_source(source: str, delimiter: str | None = None) -> Rows:
+    """Return the rows of a file, of standard input, or of a stream that comes with the package."""
+    is_bundled = source in CATALOGUE and not Path(source).exists()
+    return bundled_table(source) if is_bundled else read(source, delimiter=delimiter)
 
 
-def read_source(source: str, out: Path | None = None, column: str = "") -> Rows:
-    """Return the rows of a file, of standard input, or of a stream that comes with the package.
-
-    If they are to be written to `out` with a new column, refuse what cannot be: before the work,
-    not after it.
-    """
+def check_outputs(source: str, out: Path | None, report: Path | None = None) -> None:
+    """Refuse files to write that have a wrong name, or are the file that is read, or one file."""
     if out is not None:
         kind_to_write(str(out))
-        if out.exists() and Path(source).exists() and out.samefile(source):
-            raise InputError("is the file that is read; give --out another name", source=str(out))
-    is_bundled = source in CATALOGUE and not Path(source).exists()
-    table = bundled_table(source) if is_bundled else read(source)
-    if out is not None and column in table.columns:
-        raise ValueError(f"{source} has a column {column!r} already; name another with --column")
-    return table
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise InputError("the name of a report must end in .html", source=str(report))
+    for option, path in (("--out", out), ("--report", report)):
+        if path is not None and source != "-" and is_same_file(path, source):
+            raise InputError(
+                f"is the file that is read; give {option} another name", source=str(path)
+            )
+    if out is not None and report is not None and is_same_file(out, report):
+        raise InputError("--out and --report are one file; give them two names", source=str(report))
+
+
+def check_column(table: Rows, column: str) -> None:
+    """Refuse a new column that the rows have already."""
+    if column in table.columns:
+        raise ValueError(
+            f"{table.source} has a column {column!r} already; name another with --column"
+        )
 
 
 def note(text: str | None) -> None:
@@ -112,14 +103,19 @@ def progress(left: str | None = None) -> Progress:
     )
 
 
-def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> Table:
-    """Return a table; its first column is text, and so is a last one that is called `MEANING`.
+def table(
+    title: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    words: Sequence[str] = (MEANING,),
+) -> Table:
+    """Return a table; its first column is text, and so are those that `words` names.
 
     Names that the user chose come as `Text`: in a string, brackets would be markup.
     """
     shown = Table(title=title, title_justify="left", box=None, pad_edge=False, title_style="bold")
     for at, name in enumerate(head):
-        text = at == 0 or name == MEANING
+        text = at == 0 or name in words
         shown.add_column(name, justify="left" if text else "right", no_wrap=not text)
     for row in rows:
         shown.add_row(*row)

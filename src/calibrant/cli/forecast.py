@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -12,7 +13,11 @@ from calibrant.cli import console
 from calibrant.forecasters import Forecaster
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
-from calibrant.tables import follow, write
+from calibrant.tables import Table, follow, write
+from calibrant.tables.columns import facts_of
+from calibrant.tables.errors import listed
+from calibrant.tables.reading import standard_input
+from calibrant.tables.roles import likely_scores
 
 BASELINES = ("epoch", "running-mean")
 WINDOW = 1000
@@ -25,8 +30,17 @@ READING = (
 )
 
 
-def answer_lines(forecaster: Forecaster, name: str, outcome: str | None, ahead: bool) -> None:
+def answer_lines(
+    forecaster: Forecaster,
+    name: str,
+    outcome: str | None,
+    positive: str | None,
+    delimiter: str | None,
+    *,
+    ahead: bool,
+) -> None:
     """Answer each line of standard input at once; score the answers at its end."""
+    lines = standard_input()
     card = Scorecard(window=WINDOW)
 
     def answer() -> None:
@@ -35,7 +49,9 @@ def answer_lines(forecaster: Forecaster, name: str, outcome: str | None, ahead: 
 
     if ahead:
         answer()
-    for value in follow(sys.stdin.buffer, outcome=outcome, announce=console.note):
+    for value in follow(
+        lines, outcome=outcome, positive=positive, delimiter=delimiter, announce=console.note
+    ):
         card.add(forecaster.predict(), value)
         if not ahead:
             answer()
@@ -46,13 +62,25 @@ def answer_lines(forecaster: Forecaster, name: str, outcome: str | None, ahead: 
 
 
 def forecast_file(
-    source: str, outcome: str | None, name: str, seed: int, out: Path | None, column: str
+    source: str,
+    outcome: str | None,
+    name: str,
+    seed: int,
+    out: Path | None,
+    column: str,
+    positive: str | None,
+    delimiter: str | None,
 ) -> None:
     """Forecast a whole file, beside the baselines; write the predictions if asked to."""
+    console.check_outputs(source, out)
     with console.busy(f"reading {source}"):
-        rows = console.read_source(source, out, column)
-        outcomes = rows.take("outcome", outcome)
+        rows = console.read_source(source, delimiter)
+        if out is not None:
+            console.check_column(rows, column)
+        outcomes = rows.take("outcome", outcome, positive=positive)
+    console.note(rows.note)
     console.note(outcomes.note)
+    console.note(unused_score(rows, outcomes.name))
     names = list(dict.fromkeys([name, *BASELINES]))  # the one asked for first, none twice
     cards: dict[str, Scorecard] = {}
     predictions: dict[str, Floats] = {}
@@ -78,3 +106,16 @@ def forecast_file(
     console.say(f"\n{READING}", fold=True)
     if out is not None:
         console.say(f"\nPredictions: {out}, column {column!r}")
+
+
+def unused_score(rows: Table, outcome: str) -> str | None:
+    """Return a line about a column that looks like a model's scores and is not used."""
+    facts = [facts_of(rows.cells(name)) for name in rows.columns if name != outcome]
+    scores = [each.name for each in likely_scores(facts)]
+    if not scores:
+        return None
+    looks = "looks like scores and is" if len(scores) == 1 else "look like scores and are"
+    return (
+        f"{rows.source}: {listed(scores)} {looks} not used: the outcomes alone are forecast; to "
+        f"recalibrate a model's scores: --score {shlex.quote(scores[0])}"
+    )

@@ -8,13 +8,15 @@ from functools import partial
 from importlib.util import find_spec
 from typing import Annotated, NamedTuple
 
+import numpy as np
 import typer
 
 from calibrant import measures
 from calibrant._checks import Floats, check_integer
 from calibrant.cli import console
-from calibrant.cli.arguments import OutcomeColumn, Source
+from calibrant.cli.arguments import Delimiter, OutcomeColumn, Positive, Source
 from calibrant.report.style import show_number
+from calibrant.tables import InputError
 
 #: Sums over the rounds: the function of `calibrant.measures`, a title, what it is.
 SUMS = (
@@ -48,35 +50,45 @@ def measure(
         typer.Option(metavar="COL", help="Column of the predictions; guessed if not given."),
     ] = None,
     outcome: OutcomeColumn = None,
+    positive: Positive = None,
+    delimiter: Delimiter = None,
     bins: Annotated[
         int, typer.Option(metavar="N", help="Bins of the ECE and of the reliability table.")
     ] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Measure how calibrated the predictions in FILE were."""
+    """Measure how calibrated the predictions in FILE were, in the rows that have an outcome."""
     with console.clean_end():
         check_integer("--bins", bins, 1)
         with console.busy(f"reading {source}"):
-            rows = console.read_source(source)
-            said = rows.take("prediction", prediction)
-            happened = rows.take("outcome", outcome)
-        console.note(said.note)
-        console.note(happened.note)
+            rows = console.read_source(source, delimiter)
+            told = rows.take("prediction", prediction)
+            came = rows.take("outcome", outcome, positive=positive, missing=True)
+        for note in (rows.note, told.note, came.note):
+            console.note(note)
+        known = ~np.isnan(came.values)
+        said, happened, rounds = told.values[known], came.values[known], int(known.sum())
+        if not rounds:
+            raise InputError(
+                "no outcome is known: every value is missing", source=rows.source, column=came.name
+            )
+        if rounds < len(rows):
+            console.note(f"rows without an outcome, not measured: {len(rows) - rounds:,}")
         with console.busy("measuring"):
-            sums = sums_of(said.values, happened.values)
-            means = means_of(said.values, happened.values, bins)
+            sums = sums_of(said, happened)
+            means = means_of(said, happened, bins)
         if as_json:
             # JSON has no infinity: an infinite error is null.
             values = {m.name: m.value if math.isfinite(m.value) else None for m in sums + means}
             typer.echo(json.dumps(values))
             return
         card = measures.Scorecard(bins=bins)
-        card.extend(said.values, happened.values)
+        card.extend(said, happened)
         console.say(
-            f"{rows.source}: {len(rows):,} rounds, {len(card.distinct()):,} distinct predictions\n"
+            f"{rows.source}: {rounds:,} rounds, {len(card.distinct()):,} distinct predictions\n"
         )
         shown = partial(show_number, fine=True)
-        lines = [[m.title, shown(m.value), shown(m.value / len(rows)), m.meaning] for m in sums]
+        lines = [[m.title, shown(m.value), shown(m.value / rounds), m.meaning] for m in sums]
         head = ["", "sum", "a round", console.MEANING]
         console.out.print(console.table("Sums over all rounds", head, lines))
         lines = [[m.title, shown(m.value), m.meaning] for m in means]

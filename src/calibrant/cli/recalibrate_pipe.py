@@ -19,7 +19,7 @@ from calibrant.cli.forecast import WINDOW
 from calibrant.measures import Scorecard
 from calibrant.report.recalibration_page import as_probabilities
 from calibrant.tables import InputError
-from calibrant.tables.cells import finite_number, is_missing, probability
+from calibrant.tables.notation import finite_number, is_empty, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.scored import check_parts
 from calibrant.tables.table import find_column
@@ -35,7 +35,7 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
             "--time and --available need a FILE, --out or --report"
         )
     pipe = ScorePipe(job)
-    for line in follow_lines(lines, SOURCE):
+    for line in follow_lines(lines, SOURCE, job.delimiter):
         try:
             answer = pipe.take(line)
             if answer is not None:
@@ -61,7 +61,7 @@ class ScorePipe:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.recalibrator = Recalibrator(job.kind, seed=job.seed)
-        self.outcome = job.outcome or "outcome"
+        self.outcome = "outcome" if job.outcome is None else job.outcome
         check_parts(job.score, self.outcome, job.by)
         names = ("calibrated",) if job.kind == "margin" else ("raw", "calibrated")
         self.cards = {name: Scorecard(window=WINDOW) for name in names}
@@ -73,7 +73,7 @@ class ScorePipe:
     def take(self, line: Line) -> float | None:
         """Read a line; return the probability if it has a score."""
         if line.cells is None:
-            self.check_names(line.names)
+            self.check_names(line)
             return None
         if line.is_bare:
             raise ValueError("with --score lines are JSON objects, or CSV rows below their names")
@@ -83,10 +83,14 @@ class ScorePipe:
                 f"holds neither a score ({self.job.score!r}) nor an outcome ({self.outcome!r})"
             )
         id_ = name_in(line, self.job.id, "id")
-        self.arrived = None if is_missing(outcome) else (id_, probability(outcome))
+        self.arrived = None
+        if not is_missing(outcome):
+            self.arrived = id_, outcome_in(outcome, line.decimal, self.job.positive)
         if is_missing(score):
             return None
-        return self.predict(finite_number(score), id_, name_in(line, self.job.by, "group"))
+        return self.predict(
+            finite_number(score, line.decimal), id_, name_in(line, self.job.by, "group")
+        )
 
     def predict(self, score: float, id_: Id | None, group: Id | None) -> float:
         """Make a prediction and remember it until its outcome comes."""
@@ -118,14 +122,16 @@ class ScorePipe:
             for card, said in zip(self.cards.values(), self.said.pop(id_), strict=True):
                 card.add(said, outcome)
 
-    def check_names(self, names: list[str]) -> None:
+    def check_names(self, line: Line) -> None:
         """Check that a line of names has the columns asked for; find that of the outcome."""
+        names, split = line.names, line.delimiter
         parts = {"score": self.job.score, "id": self.job.id, "group": self.job.by}
         for part, name in parts.items():
             if name is not None:
-                find_column(names, part, name, SOURCE)
-        self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE)
+                find_column(names, part, name, SOURCE, split)
+        self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE, split)
         check_parts(self.job.score, self.outcome, self.job.by)
+        console.note(line.note(SOURCE))
         console.note(note)
 
 
@@ -134,6 +140,6 @@ def name_in(line: Line, column: str | None, part: str) -> Id | None:
     if column is None or line.cells is None:
         return None
     cell = line.cells.get(column)
-    if is_missing(cell):
+    if is_empty(cell):
         raise InputError(f"the {part} is missing", column=column)
     return check_id(cell, f"{part} in column {column!r}")

@@ -1,39 +1,35 @@
-"""``calibrant run``: recalibrate a model's scores in a file, and show before and after.
+"""``calibrant run``: its options, and who does the work.
 
-Without scores, outcomes are forecast (`calibrant.cli.forecast`). Rows of a pipe are answered line
-by line (`calibrant.cli.recalibrate_pipe`).
+Scores are recalibrated, whole files in `calibrant.cli.recalibrate_file` and pipes line by line in
+`calibrant.cli.recalibrate_pipe`. Without scores, outcomes are forecast (`calibrant.cli.forecast`).
 """
 
 from __future__ import annotations
 
-import shlex
-import sys
-from contextlib import nullcontext
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.table import Table as Grid
-from rich.text import Text
 
-from calibrant import Recalibrator
 from calibrant._checks import check_choice, check_seed
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.cli import console
-from calibrant.cli.arguments import FORECASTER, Job, OutcomeColumn, Seed, Source
+from calibrant.cli.arguments import (
+    FORECASTER,
+    Delimiter,
+    Job,
+    OutcomeColumn,
+    Positive,
+    Seed,
+    Source,
+)
 from calibrant.cli.forecast import answer_lines, forecast_file
+from calibrant.cli.recalibrate_file import recalibrate_file
 from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters.named import make, parameters
-from calibrant.recalibrate.recalibrator import recalibrate_rows
-from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
-from calibrant.report.recalibration_page import READING, group_rows, measure_rows
-from calibrant.report.style import styled
-from calibrant.tables import InputError, Scored, replacing, take_scored, write
+from calibrant.tables.reading import standard_input
 
 DEFAULT = "zoom"
-GROUPS_IN_TERMINAL = 20
 
 
 def run(
@@ -43,6 +39,7 @@ def run(
         typer.Option(metavar="COL", help="Column of a model's scores, to be recalibrated."),
     ] = None,
     outcome: OutcomeColumn = None,
+    positive: Positive = None,
     id_column: Annotated[
         str | None,
         typer.Option("--id", metavar="COL", help="Column that names each score; none comes twice."),
@@ -67,6 +64,7 @@ def run(
         str,
         typer.Option(metavar="KIND", help="What the scores are: probability, logit or margin."),
     ] = "probability",
+    delimiter: Delimiter = None,
     seed: Seed = 0,
     out: Annotated[
         Path | None,
@@ -107,20 +105,18 @@ def run(
     """
     with console.clean_end():
         check_seed(seed)
-        if column and out is None:
-            raise ValueError("--column names a column of --out, and none is asked for")
-        if score is None:
-            stray: dict[str, object] = {
-                "id": id_column, "time": time, "available": available, "by": by, "report": report,
-                "kind": kind != "probability",
-            }  # fmt: skip
-            why = "needs --score: without scores there is nothing to recalibrate"
-        else:
-            stray = {"forecaster": forecaster, "ahead": ahead}
-            why = "belongs to forecasts without --score"
-        for name, given in stray.items():
-            if given:
-                raise ValueError(f"--{name} {why}")
+        check_column_name(column, out)
+        check_stray(
+            score,
+            forecaster=forecaster,
+            ahead=ahead,
+            id=id_column,
+            time=time,
+            available=available,
+            by=by,
+            report=report,
+            kind=kind != "probability",
+        )
         is_pipe = source == "-" and out is None and report is None
         if score is not None:
             check_choice("--kind", kind, KINDS)
@@ -130,151 +126,41 @@ def run(
                 )
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
-                column or "calibrated", out, report,
+                column or "calibrated", out, report, positive, delimiter,
             )  # fmt: skip
             if is_pipe:
-                answer_scores(job, sys.stdin.buffer)
+                answer_scores(job, standard_input())
             else:
                 recalibrate_file(job)
             return
-        name = forecaster or DEFAULT
+        name = DEFAULT if forecaster is None else forecaster
         parameters(name)  # refuses what is no forecaster before anything is read
         if is_pipe:
-            answer_lines(make(name, seed=seed), name, outcome, ahead)
+            answer_lines(make(name, seed=seed), name, outcome, positive, delimiter, ahead=ahead)
         elif ahead:
             raise ValueError("--ahead answers a pipe line by line: give - as FILE and no --out")
         else:
-            forecast_file(source, outcome, name, seed, out, column or "prediction")
-
-
-def recalibrate_file(job: Job) -> None:
-    """Recalibrate a whole file; write and report what was asked for, show the rest."""
-    if job.report is not None:
-        if job.report.suffix.lower() not in (".html", ".htm"):
-            raise InputError("the name of a report must end in .html", source=str(job.report))
-        with styled():
-            pass  # or learn now, not after the work, that matplotlib is missing
-    with console.busy(f"reading {job.source}"):
-        table = console.read_source(job.source, job.out, job.column)
-        rows = take_scored(
-            table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
-            available=job.available, by=job.by, kind=job.kind,
-        )  # fmt: skip
-        if np.isnan(rows.outcomes).all():
-            raise InputError(
-                "no outcome is known: every cell is empty",
-                source=table.source, column=rows.outcome_column,
-            )  # fmt: skip
-    console.note(rows.note)
-    # The report is opened first: if it cannot be written, nothing else is.
-    with nullcontext() if job.report is None else replacing(job.report) as report:
-        with console.busy("recalibrating"):
-            recalibrator = Recalibrator(job.kind, seed=job.seed, capacity=len(rows.scores))
-            calibrated = recalibrate_rows(
-                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
+            forecast_file(
+                source, outcome, name, seed, out, column or "prediction", positive, delimiter
             )
-        with console.busy("measuring"):
-            never = len(rows.scores) - len(rows.arrivals.order)
-            result = recalibration(
-                rows.scores, calibrated, rows.outcomes, by=rows.groups, kind=job.kind,
-                times=table.row_called if rows.clock is None else rows.clock.shown,
-                title=f"{Path(table.source).name}: scores before and after recalibration",
-                never=never, made=how_made(job, table.source, rows, never),
-            )  # fmt: skip
-            page = result.page.html().encode() if report is not None else b""
-        if job.out is not None:
-            with console.busy(f"writing {job.out}"):
-                write(job.out, table.with_column(job.column, calibrated))
-        if report is not None:
-            report.write(page)
-    show(job, table.source, rows, result)
 
 
-def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
-    """Return how the run was made, and the command that does it again."""
-    words = ["calibrant", "run", job.source]
-    for field in fields(job)[1:]:
-        value = getattr(job, field.name)
-        if value != field.default:
-            words += [f"--{field.name}", str(value)]
-    columns = {
-        "score": job.score, "outcome": rows.outcome_column, "id": job.id,
-        "time": job.time, "available": job.available, "by": job.by,
-    }  # fmt: skip
-    known = "each known to the next row"
-    if job.available is not None:
-        known = f"known from column {job.available!r} on, used by later predictions only"
-    return {
-        "command": shlex.join(words),
-        "file": f"{source}, {len(rows.scores):,} rows",
-        "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
-        "scores are": job.kind,
-        "outcomes are": f"{known}; {never:,} never arrived",
-        "seed": str(job.seed),
-    }
+def check_column_name(column: str | None, out: Path | None) -> None:
+    """Refuse a name for the new column that is none, or that nothing is written under."""
+    if column is not None and out is None:
+        raise ValueError("--column names a column of --out, and none is asked for")
+    if column is not None and not column.strip():
+        raise ValueError(f"--column must be a name, got {column!r}")
 
 
-def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> None:
-    """Print what was read, the measures, the groups, what they say, and where the results are."""
-    both, arrivals, rounds = report.measures, rows.arrivals, len(rows.scores)
-    console.say(
-        f"{source}: {rounds:,} rounds, scores {job.score!r}, outcomes {rows.outcome_column!r} "
-        f"(mean {both.mean_outcome:.4f})"
-    )
-    if len(arrivals.order) < rounds:
-        console.say(f"outcomes that never arrived: {rounds - len(arrivals.order):,}")
-    # The last row's own outcome always comes after the last prediction.
-    too_late = np.count_nonzero(arrivals.order[arrivals.known[-1] :] != rounds - 1)
-    if job.available is not None and too_late:
-        console.say(f"outcomes that arrived only after the last prediction: {too_late:,}")
-    head = ["", *both.columns, console.MEANING]
-    measures = console.table("Before and after (lower is better)", head, measure_rows(both))
-    console.out.print("", measures, sep="\n")
-    console.out.print("\n", reliability(both))
-    if both.groups:
-        head, groups = group_rows(both, GROUPS_IN_TERMINAL)
-        # As `Text`, because brackets in the name of a group are no markup.
-        shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
-        console.out.print("\n", console.table("By group", head, shown))
-        if len(both.groups) > len(groups):
-            console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
-    console.out.print("\n[bold]What to look at[/]")
-    points = Grid.grid(padding=(0, 1))
-    points.add_column(width=1)
-    points.add_column()
-    for finding in report.findings:
-        points.add_row("-", Text(finding))
-    console.out.print(points)
-    console.say(f"\n{READING}", fold=True)
-    if job.out is None and job.report is None:
-        console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")
-    else:
-        console.say("\nWhere to look")
-    if job.report is not None:
-        console.say(f"  {job.report}: the report, in a browser")
-    if job.out is not None:
-        console.say(f"  {job.out}: every row, with its probability in column {job.column!r}")
-
-
-def reliability(both: BeforeAfter) -> Grid:
-    """Return what was said and what happened, bin by bin, before and after."""
-    head, tables = ["\nbin"], []
-    for name, column in both.columns.items():
-        head += [f"{name}\nrounds", "\nsaid", "\nhappened", ""]
-        tables.append(column.reliability)
-    rows = []
-    for at in np.flatnonzero(np.sum([table.count for table in tables], axis=0)):
-        row = [f"{tables[0].lower[at]:.1f}-{tables[0].upper[at]:.1f}"]
-        for table in tables:
-            said, happened = table.mean_prediction[at], table.mean_outcome[at]
-            off = "off" if table.off[at] else ""
-            row += (
-                [f"{table.count[at]:,}", f"{said:.3f}", f"{happened:.3f}", off]
-                if table.count[at]
-                else ["-", "", "", ""]
+def check_stray(score: str | None, **given: object) -> None:
+    """Refuse options of the other job: with scores those of a forecast, without them the rest."""
+    of_forecasts = ("forecaster", "ahead")
+    for name, value in given.items():
+        if value is None or value is False or (name in of_forecasts) == (score is None):
+            continue
+        if score is None:
+            raise ValueError(
+                f"--{name} needs --score: without scores there is nothing to recalibrate"
             )
-        rows.append(row)
-    level = both.calibrated.reliability.level
-    return console.table(
-        f"Of what was said, how much happened (off: beyond a {level:.0%} interval)", head, rows
-    )
+        raise ValueError(f"--{name} belongs to forecasts without --score")

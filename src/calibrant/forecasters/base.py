@@ -51,7 +51,7 @@ class Forecaster(Savable, Kernel):
         return self.rounds, self._get_state()
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        self._set_state(state)
+        self._set_state(state, rounds)
         self._resume(rounds)
 
 

@@ -1,37 +1,17 @@
-"""Forecasters as bytes.
-
-The layout, every number little-endian::
-
-    8 bytes   b"calibrnt"
-    4 bytes   version of this layout (1)
-    8 bytes   length of the whole in bytes
-    4 bytes   length of the header
-    header    JSON: class, parameters, rounds, numbers, arrays (name, dtype, length)
-    arrays    their raw values, one after the other
-    16 bytes  BLAKE2b of everything before
-
-Nothing in it is executed when it is read, and nothing is believed before the digest is checked.
-"""
+"""Forecasters and recalibrators as bytes."""
 
 from __future__ import annotations
 
-import json
-import struct
 from abc import abstractmethod
-from collections.abc import Mapping
-from hashlib import blake2b
-from typing import Any, NamedTuple, Self, SupportsFloat
+from typing import Any, Self, SupportsFloat
 
 import numpy as np
 
+from calibrant import _bytes
+from calibrant._bytes import Saved
 from calibrant.forecasters.arguments import Arguments
 from calibrant.partitions import Partition
 
-MAGIC = b"calibrnt"
-VERSION = 1
-FIXED = struct.Struct("<8sIQI")
-DIGEST = 16
-DTYPES = ("<f8", "<i8")
 #: Arguments that calibrant 0.1 saved under another name, by class.
 RENAMED = {
     "Interval": {"cells": "intervals"},
@@ -44,15 +24,8 @@ RENAMED = {
     "Foster1999": {"cells": "bins"},
     "FosterVohra": {"cells": "bins"},
 }
-
-
-class Saved(NamedTuple):
-    """What the bytes of a forecaster hold."""
-
-    name: str
-    parameters: dict[str, Any]
-    rounds: int
-    state: dict[str, Any]
+#: Arguments that say how many numbers a state holds, or a few times as many.
+SIZES = ("gaps", "bins", "intervals")
 
 
 class Savable(Arguments):
@@ -92,11 +65,21 @@ class Savable(Arguments):
         if saved.name != cls.__name__:
             raise ValueError(f"these bytes hold a {saved.name}, not a {cls.__name__}")
         try:
+            cls._check_size(saved)
             restored = cls(**saved.parameters)
             restored._load(saved.rounds, saved.state)
-        except (KeyError, TypeError) as error:
+        except (KeyError, OverflowError, TypeError) as error:
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
         return restored
+
+    @classmethod
+    def _check_size(cls, saved: Saved) -> None:
+        """Refuse arguments that ask for more memory than the saved state takes."""
+        longest = max((np.size(part) for part in saved.state.values()), default=0)
+        for name in SIZES:
+            asked = saved.parameters.get(name)
+            if isinstance(asked, int) and asked > longest:
+                raise ValueError(f"saved {name}={asked} is more than the saved state holds")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_bytes, (self.to_bytes(),)
@@ -108,56 +91,15 @@ class Savable(Arguments):
 
 def pack(saved: Saved) -> bytes:
     """Return a forecaster's state as bytes that `unpack` reads."""
-    numbers = {k: v for k, v in saved.state.items() if not isinstance(v, np.ndarray)}
-    arrays = {k: v for k, v in saved.state.items() if isinstance(v, np.ndarray)}
-    header = json.dumps(
-        {
-            "class": saved.name,
-            "parameters": saved.parameters,
-            "rounds": saved.rounds,
-            "numbers": numbers,
-            "arrays": [[k, v.dtype.newbyteorder("<").str, len(v)] for k, v in arrays.items()],
-        },
-        separators=(",", ":"),
-        default=_as_json,
-    ).encode()
-    body = b"".join(
-        v.astype(v.dtype.newbyteorder("<"), copy=False).tobytes() for v in arrays.values()
-    )
-    length = FIXED.size + len(header) + len(body) + DIGEST
-    content = FIXED.pack(MAGIC, VERSION, length, len(header)) + header + body
-    return content + blake2b(content, digest_size=DIGEST).digest()
+    return _bytes.pack(saved, _as_json)
 
 
 def unpack(blob: bytes | bytearray | memoryview) -> Saved:
     """Return what the bytes hold, or raise ValueError that says why they cannot be read."""
-    if not isinstance(blob, bytes | bytearray | memoryview):
-        raise ValueError(f"a saved forecaster is bytes, got {type(blob).__name__}")
-    blob = bytes(blob)
-    if not blob.startswith(MAGIC):
-        raise ValueError(
-            "these bytes are not a saved calibrant forecaster: the signature is missing"
-        )
-    if len(blob) < FIXED.size:
-        raise ValueError(f"the saved forecaster is cut short after {len(blob)} bytes")
-    _, version, length, header_length = FIXED.unpack_from(blob)
-    if version != VERSION:
-        raise ValueError(
-            f"the saved forecaster has layout version {version}; this calibrant reads {VERSION}"
-        )
-    if len(blob) != length:
-        raise ValueError(
-            f"the saved forecaster should have {length} bytes, got {len(blob)}: "
-            + ("it is cut short" if len(blob) < length else "something follows it")
-        )
-    content, digest = blob[:-DIGEST], blob[-DIGEST:]
-    if blake2b(content, digest_size=DIGEST).digest() != digest:
-        raise ValueError("the saved forecaster was altered: its checksum does not match")
-    # From here on the bytes are as some calibrant wrote them; a reader still checks their sense.
-    try:
-        return _parse(content, header_length)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"the saved forecaster makes no sense: {error}") from None
+    saved = _bytes.unpack(blob, _from_json)
+    now = RENAMED.get(saved.name, {})
+    parameters = {now.get(name, name): value for name, value in saved.parameters.items()}
+    return saved._replace(parameters=parameters)
 
 
 def _as_json(value: object) -> dict[str, Any] | float:
@@ -171,26 +113,3 @@ def _as_json(value: object) -> dict[str, Any] | float:
 
 def _from_json(mapping: dict[str, Any]) -> dict[str, Any] | Partition:
     return Partition(**mapping) if mapping.keys() == {"edges", "domain", "turn"} else mapping
-
-
-def _parse(content: bytes, header_length: int) -> Saved:
-    start = FIXED.size + header_length
-    header: Mapping[str, Any] = json.loads(content[FIXED.size : start], object_hook=_from_json)
-    state: dict[str, Any] = dict(header["numbers"])
-    for name, dtype, count in header["arrays"]:
-        if dtype not in DTYPES:
-            raise ValueError(f"array {name!r} has dtype {dtype!r}")
-        if not isinstance(count, int) or count < 0:
-            raise ValueError(f"array {name!r} has length {count!r}")
-        values = np.frombuffer(content, dtype=dtype, count=count, offset=start)
-        state[name] = values.astype(values.dtype.newbyteorder("="))
-        start += values.nbytes
-    if start != len(content):
-        raise ValueError(f"{len(content) - start} bytes belong to no array")
-    rounds = header["rounds"]
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 0 <= rounds < 2**62:
-        raise ValueError(f"rounds must be an integer of at least 0, got {rounds!r}")
-    name = str(header["class"])
-    parameters: dict[str, Any] = dict(header["parameters"])
-    now = RENAMED.get(name, {})
-    return Saved(name, {now.get(key, key): parameters[key] for key in parameters}, rounds, state)

@@ -69,6 +69,6 @@ from calibrant.measures.multiclass import multiclass_log_loss as multiclass_log_
 from calibrant.measures.multiclass import top_label_ece as top_label_ece
 from calibrant.measures.rounds import DistinctTable as DistinctTable
 from calibrant.measures.scorecard import Scorecard as Scorecard
-from calibrant.measures.scorecard import WindowMeasures as WindowMeasures
 from calibrant.measures.smooth import smooth_calibration as smooth_calibration
 from calibrant.measures.smooth_ece import smece as smece
+from calibrant.measures.windows import WindowMeasures as WindowMeasures

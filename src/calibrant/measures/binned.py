@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import check_choice, check_integer, describe
-from calibrant.measures.rounds import DistinctTable, Floats, Indices, as_rounds, sum_by
+from calibrant.measures.rounds import Counts, DistinctTable, Floats, Indices, as_rounds, sum_by
 
 Scheme: TypeAlias = Literal["width", "mass"]
 
@@ -103,8 +103,13 @@ def bins_of(p: Floats, bins: int, scheme: str) -> Indices:
     if check_choice("scheme", scheme, ("width", "mass")) == "width":
         return width_bins(p, bins)
     _, which, count = np.unique(p, return_inverse=True, return_counts=True)
+    return mass_bins(count, bins)[which]
+
+
+def mass_bins(count: Counts, bins: int) -> Indices:
+    """Return the bin of each distinct prediction, ascending, that its middle rank falls into."""
     twice_middle = 2 * np.cumsum(count) - count
-    return ((twice_middle * bins) // (2 * len(p)))[which]
+    return (twice_middle * bins) // (2 * int(count.sum()))
 
 
 def width_bins(p: Floats, bins: int) -> Indices:
@@ -115,12 +120,13 @@ def width_bins(p: Floats, bins: int) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityTable:
-    """One row a bin of equal width; arrays of the same length.
+    """One row a bin; arrays of the same length.
 
     Attributes
     ----------
     lower, upper : ndarray
-        The edges of each bin, ``lower <= p < upper``; the last bin holds 1 too.
+        The edges of each bin of equal width, ``lower <= p < upper``; the last bin holds 1 too. Of
+        a bin of equal mass, its smallest and its largest prediction, NaN if it is empty.
     count : ndarray of int
         Rounds in the bin.
     mean_prediction, mean_outcome : ndarray
@@ -170,20 +176,31 @@ class ReliabilityTable:
         return (predicted < self.interval_low) | (predicted > self.interval_high)
 
 
-def reliability_table(distinct: DistinctTable, bins: int, level: float) -> ReliabilityTable:
-    """Put distinct predictions into bins of equal width."""
+def reliability_table(
+    distinct: DistinctTable, bins: int, level: float, scheme: Scheme = "width"
+) -> ReliabilityTable:
+    """Put distinct predictions into bins, of equal width or of equal mass as in `ece`."""
     bins = check_integer("bins", bins, 1)
     if isinstance(level, bool) or not isinstance(level, int | float | np.number):
         raise ValueError(f"level must be a number in (0, 1), got {level!r}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be in (0, 1), got {level!r}")
-    which = width_bins(distinct.prediction, bins)
+    p = distinct.prediction
+    if check_choice("scheme", scheme, ("width", "mass")) == "width":
+        which = width_bins(p, bins)
+        lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
+    else:
+        which = mass_bins(distinct.count, bins)
+        # Predictions ascend, so each bin is a stretch of them.
+        first, last = (np.searchsorted(which, np.arange(bins), side) for side in ("left", "right"))
+        filled = first < last
+        lower, upper = np.full(bins, np.nan), np.full(bins, np.nan)
+        lower[filled], upper[filled] = p[first[filled]], p[last[filled] - 1]
     count = sum_by(which, distinct.count, bins)
     rounds = np.where(count > 0.0, count, np.nan)
-    predicted = sum_by(which, distinct.count * distinct.prediction, bins) / rounds
+    predicted = sum_by(which, distinct.count * p, bins) / rounds
     happened = sum_by(which, distinct.total, bins) / rounds
     low, high = wilson_interval(happened, count, level)
-    lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
     return ReliabilityTable(
         lower, upper, count.astype(np.int64), predicted, happened, low, high, float(level)
     )

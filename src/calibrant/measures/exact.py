@@ -118,7 +118,7 @@ def _pseudo_errors(
     return tally.errors
 
 
-def kl_terms(prediction: Floats, count: Counts, total: Floats) -> Floats:
+def kl_terms(prediction: Floats, count: Counts | Floats, total: Floats) -> Floats:
     """Return n KL(rho, p) of each distinct prediction."""
     residual = total - count * prediction
     happened = _share_terms(total, count, prediction, residual)
@@ -127,7 +127,9 @@ def kl_terms(prediction: Floats, count: Counts, total: Floats) -> Floats:
     return np.maximum(happened + failed, 0.0)
 
 
-def _share_terms(share: Floats, count: Counts, probability: Floats, residual: Floats) -> Floats:
+def _share_terms(
+    share: Floats, count: Counts | Floats, probability: Floats, residual: Floats
+) -> Floats:
     """Return share * log(share / (n p)): 0 where the share is 0, else inf where p = 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         excess = residual / (count * probability)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import check_integer, check_real, check_same_length, describe
+from calibrant._bytes import Saved, pack, unpack
+from calibrant._checks import check_id, check_integer, check_real, check_same_length, describe
+from calibrant._kernels.saved import part_of
 from calibrant._kernels.tally import TallyKernel
 from calibrant.measures.binned import ReliabilityTable, reliability_table
-from calibrant.measures.rounds import DistinctTable, Floats, Indices, as_rounds
+from calibrant.measures.rounds import DistinctTable, Indices, as_rounds
+from calibrant.measures.saved_tallies import load_tally
+from calibrant.measures.windows import WindowMeasures, Windows, measures_of
+
+#: More bins than anybody can look at.
+MOST_BINS = 2**24
 
 
 class Scorecard:
@@ -25,6 +34,9 @@ class Scorecard:
     Memory grows with the number of distinct predictions (about 64 bytes each) and, if asked for,
     with the number of windows and with the distinct predictions of each label; never with the
     number of rounds.
+
+    A copy (``copy.copy`` too) shares nothing with the original; pickle and `to_bytes` keep every
+    digit.
 
     Parameters
     ----------
@@ -47,7 +59,7 @@ class Scorecard:
 
     def __init__(self, window: int | None = None, bins: int = 20) -> None:
         size = None if window is None else check_integer("window", window, 1)
-        self._bins = check_integer("bins", bins, 1)
+        self._bins = check_integer("bins", bins, 1, MOST_BINS)
         self._all = TallyKernel(self._bins)
         self._rounds = 0
         self._windows = None if size is None else Windows(size, self._bins)
@@ -240,6 +252,71 @@ class Scorecard:
         measures = ", ".join(f"{name}={summary[name]:.4g}" for name in shown)
         return f"Scorecard(rounds={self._rounds}, distinct={len(self._all)}, {measures})"
 
+    # -- saving ------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """Return the whole scorecard as bytes: versioned, checksummed, without pickle.
+
+        Labels must be strings or integers.
+
+        Examples
+        --------
+        >>> card = Scorecard()
+        >>> card.add(0.5, 1)
+        >>> Scorecard.from_bytes(card.to_bytes()).brier
+        0.25
+        """
+        return pack(Saved("Scorecard", self._arguments(), self._rounds, self._get_state()))
+
+    @classmethod
+    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
+        """Return what `to_bytes` saved; it goes on exactly as that one would."""
+        saved = unpack(blob, what="scorecard")
+        if saved.name != "Scorecard":
+            raise ValueError(f"these bytes hold a {saved.name}, not a Scorecard")
+        try:
+            bins = saved.parameters["bins"]
+            if len(saved.state["residuals"]) != bins:  # before there is memory for so many
+                raise ValueError(f"the saved residuals must be as many as the {bins!r} bins")
+            card = cls(**saved.parameters)
+            card._set_state(saved.state, saved.rounds)
+        except (KeyError, OverflowError, TypeError) as error:
+            raise ValueError(f"the saved scorecard makes no sense: {error}") from None
+        return card
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # a copy that shared its counts would count for both
+
+    def _arguments(self) -> dict[str, Any]:
+        size = None if self._windows is None else self._windows.size
+        return {"window": size, "bins": self._bins}
+
+    def _get_state(self) -> dict[str, Any]:
+        state = self._all._get_state()
+        state["labels"] = [check_id(label, "a label that is saved") for label in self._labels]
+        state["label_rounds"] = [card._rounds for card in self._labels.values()]
+        for number, card in enumerate(self._labels.values()):
+            state |= {f"label{number}.{k}": v for k, v in card._all._get_state().items()}
+        if self._windows is not None:
+            state |= {f"window.{k}": v for k, v in self._windows.get_state().items()}
+        return state
+
+    def _set_state(self, state: dict[str, Any], rounds: int) -> None:
+        names, each = state.pop("labels"), state.pop("label_rounds")
+        check_same_length("saved labels", len(names), "saved label_rounds", len(each))
+        for number, (name, count) in enumerate(zip(names, each, strict=True)):
+            state, own = part_of(state, f"label{number}.")
+            card = Scorecard(bins=self._bins)
+            card._rounds = check_integer("saved label_rounds", count, 1, rounds)
+            card._all = load_tally(own, self._bins, count)
+            self._labels[check_id(name, "a saved label")] = card
+        if len(self._labels) != len(names) or sum(each) > rounds:
+            raise ValueError("saved labels must be distinct, and of no more rounds than all")
+        if self._windows is not None:
+            state, own = part_of(state, "window.")
+            self._windows.set_state(own, rounds)
+        self._all, self._rounds = load_tally(state, self._bins, rounds), rounds
+
     # -- inside ------------------------------------------------------------------------------
 
     def _mean(self, total: float) -> float:
@@ -271,80 +348,3 @@ class Scorecard:
                 ) from None
         cards = {label: self._card_of(label) for label in positions}
         return {label: (card, np.array(positions[label])) for label, card in cards.items() if card}
-
-
-@dataclass(frozen=True, slots=True)
-class WindowMeasures:
-    """The measures of the rounds ``start <= t < stop`` alone, as `Scorecard` defines them.
-
-    Examples
-    --------
-    >>> from calibrant.measures import Scorecard
-    >>> card = Scorecard(window=2)
-    >>> card.extend([0.5, 0.5, 0.5], [1, 0, 1])
-    >>> [(w.start, w.stop, w.cal1) for w in card.windows]
-    [(0, 2, 0.0), (2, 3, 0.5)]
-    """
-
-    start: int
-    stop: int
-    mean_prediction: float
-    mean_outcome: float
-    cal1: float
-    cal2: float
-    klcal: float
-    brier: float
-    log_loss: float
-    ece: float
-
-
-class Windows:
-    """Measures each window of `size` rounds by itself."""
-
-    def __init__(self, size: int, bins: int) -> None:
-        self.size = size
-        self.bins = bins
-        self._finished: list[WindowMeasures] = []
-        self._tally = TallyKernel(bins)
-        self._used = 0
-
-    def add(self, p: float, y: float) -> None:
-        """Count a checked round."""
-        self._tally.add(p, y)
-        self._advance(1)
-
-    def extend(self, p: Floats, y: Floats) -> None:
-        """Count checked rounds, window by window."""
-        done = 0
-        while done < len(p):
-            upto = min(len(p), done + self.size - self._used)
-            self._tally.extend(p[done:upto], y[done:upto])
-            self._advance(upto - done)
-            done = upto
-
-    def measures(self) -> list[WindowMeasures]:
-        """Return the measures of each window in turn, the unfinished last one included."""
-        return [*self._finished, self._measure()] if self._used else list(self._finished)
-
-    def _advance(self, rounds: int) -> None:
-        self._used += rounds
-        if self._used == self.size:
-            self._finished.append(self._measure())
-            self._tally = TallyKernel(self.bins)
-            self._used = 0
-
-    def _measure(self) -> WindowMeasures:
-        start = len(self._finished) * self.size
-        return measures_of(self._tally, start, start + self._used)
-
-
-def measures_of(tally: TallyKernel, start: int, stop: int) -> WindowMeasures:
-    """Return the measures of the rounds from start to stop that a tally counted."""
-    rounds = stop - start
-    _, *sums = tally.sums
-    mean_prediction, mean_outcome, brier, log_loss, ece = [
-        total / rounds if rounds else math.nan for total in (*sums, tally.binned)
-    ]
-    return WindowMeasures(
-        start, stop, mean_prediction, mean_outcome, *tally.errors, brier, log_loss, ece
-    )

@@ -69,6 +69,9 @@ def recalibrate_frame(
 
     check_choice("kind", kind, KINDS)
     check_seed(seed)
+    for name, given in (("score", score), ("outcome", outcome)):
+        if given is None:
+            raise ValueError(f"{name} must name a column, got None")
     table = from_frame(frame, "data frame", empty=True)
     if not isinstance(column, str):
         raise ValueError(f"column must be a string, got {describe(column)}")

@@ -12,7 +12,8 @@ own mixture takes over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsFloat
 
@@ -28,12 +29,14 @@ from calibrant._checks import (
     check_id,
     check_same_length,
 )
-from calibrant._kernels.pair import PairKernel
+from calibrant._kernels.kernel import own_outcomes
+from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
+from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
 #: The number that stands for no group.
 WHOLE = -1
@@ -161,18 +164,21 @@ class Groups:
         self, whole: RecalibrateKernel, scores: object, outcomes: npt.ArrayLike, by: object
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions."""
-        series = as_series(scores, "scores")
+        series, y = as_series(scores, "scores"), own_outcomes(outcomes)
         numbers, new = self.numbers_of(by, len(series))
-        # The whole learns from every round and from no group, so it can go first.
-        on_its_grid = (numbers == WHOLE).astype(np.uint8)
-        predictions, probabilities = whole._run_means(series, outcomes, on_its_grid)
-        for name in new:
-            self.keep(*self.find(name))
-        y = np.asarray(outcomes, dtype=np.float64)
-        for number, rows in rows_by_number(numbers):
-            if number != WHOLE:
-                group = self.members[number]
+        first = len(self.members)
+        fresh = [Group(self.seed, first + each) for each in range(len(new))]
+        members = [*self.members, *fresh]
+        rows_of = {n: rows for n, rows in rows_by_number(numbers) if n != WHOLE}
+        with undone_if_stopped(whole, [members[number] for number in rows_of]):
+            # The whole learns from every round and from no group, so it can go first.
+            on_its_grid = (numbers == WHOLE).astype(np.uint8)
+            predictions, probabilities = whole._run_means(series, y, on_its_grid)
+            for number, rows in rows_of.items():
+                group = members[number]
                 predictions[rows] = group.run(probabilities[rows], predictions[rows], y[rows])
+        for name, group in zip(new, fresh, strict=True):
+            self.keep(name, group)
         return predictions
 
     def get_state(self) -> dict[str, Any]:
@@ -188,15 +194,14 @@ class Groups:
         names = ids_of(state, "groups")
         if len(names) > self.most:
             raise ValueError(f"saved groups are more than max_groups={self.most}")
-        weights = floats(state, "group_weights", size=len(names), low=0.0)
-        if (weights > 1.0).any():
-            raise ValueError("saved group_weights must be in [0, 1]")
+        weights = floats(state, "group_weights", size=len(names), low=LEAST, high=1.0 - LEAST)
         members = [Group(self.seed, number) for number in range(len(names))]
         load_kernels("own_", state, [group.own for group in members])
         load_kernels("last_", state, [group.last for group in members])
         for group, weight in zip(members, weights.tolist(), strict=True):
-            if group.own.rounds != group.last.rounds:
-                raise ValueError("saved own_rounds and last_rounds must be equal")
+            own, last = group.own, group.last
+            if (own.rounds, own.learned) != (last.rounds, last.learned):
+                raise ValueError("saved own_ and last_ must have played the same rounds")
             group.pair = PairKernel(weight)
         self.index = {name: number for number, name in enumerate(names)}
         self.names, self.members = names, members
@@ -212,6 +217,20 @@ class Groups:
         check_rounds(last.reshape(-1), group.last._get_state()["z"])
         for off_grid in (whole, own):  # there, the prediction is the mean
             check_rounds(off_grid.reshape(-1), off_grid[:, 1])
+
+
+@contextmanager
+def undone_if_stopped(whole: RecalibrateKernel, groups: Sequence[Group]) -> Iterator[None]:
+    """Let the whole and the groups go back to where they are now if the body is interrupted."""
+    kernels = [whole, *(kernel for group in groups for kernel in (group.own, group.last))]
+    weights = [group.pair.weight for group in groups]
+    try:
+        with whole_or_not_at_all(kernels):
+            yield
+    except BaseException:
+        for group, weight in zip(groups, weights, strict=True):
+            group.pair = PairKernel(weight)
+        raise
 
 
 def rows_by_number(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._bytes import Saved
 from calibrant._checks import (
     Floats,
     Id,
@@ -18,16 +19,20 @@ from calibrant._checks import (
     check_integer,
     check_same_length,
     check_seed,
+    check_unmasked,
     describe,
 )
 from calibrant._kernels.saved import check_names
 from calibrant.forecasters.saving import Savable
+from calibrant.recalibrate.named_columns import by_name, named_row
 from calibrant.recalibrate.one_vs_rest import PerClass
 from calibrant.recalibrate.saving import load_waiting, save_waiting
 from calibrant.recalibrate.top_label import TopLabel
 from calibrant.recalibrate.waiting import Pending, RoundsById, Waiting
 
 MODES = ("per-class", "top-label")
+#: With "per-class", so many take about 1 GB.
+MOST_CLASSES = 2**16
 
 
 class MulticlassRecalibrator(Savable, RoundsById[Pending]):
@@ -38,7 +43,8 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     Parameters
     ----------
     classes : int or sequence of str or int
-        How many classes, labelled 0, 1, ...; or their labels, in the order of the columns.
+        How many classes, labelled 0, 1, ...; or their labels, in the order of the columns. At
+        most 65,536.
     mode : {"per-class", "top-label"}, default "per-class"
         Recalibrate each class against the rest and divide by the sum; or recalibrate the
         probability of the likeliest class, given which one it is, and let the others keep their
@@ -123,15 +129,20 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     def run(self, probabilities: npt.ArrayLike, labels: Sequence[Id] | npt.NDArray[Any]) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
 
-        What `predict` and `update` without ids give, bit for bit, in compiled loops.
+        What `predict` and `update` without ids give, bit for bit, in compiled loops. The columns of
+        a data frame are matched with the labels by name; those of an array are in their order.
+        All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
         """
-        rows = as_distributions(probabilities, "probabilities", len(self._labels))
+        rows = as_distributions(
+            by_name(probabilities, self._labels), "probabilities", len(self._labels)
+        )
         columns = self._columns_of(labels, len(rows))
         if len(rows) == 0:
             return rows
         with self._waiting.lock:
+            predictions = self._engine.run(rows, columns)
             self._waiting.unnamed = None
-            return self._engine.run(rows, columns)
+        return predictions
 
     def expected(self, probabilities: npt.ArrayLike) -> Floats:
         """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
@@ -141,6 +152,15 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         row = self._row(probabilities)
         with self._waiting.lock:
             return self._engine.expected(row)
+
+    @classmethod
+    def _check_size(cls, saved: Saved) -> None:
+        """Refuse more classes than there are saved recalibrators, before any is made."""
+        parameters, state = saved.parameters, saved.state
+        if parameters.get("mode", MODES[0]) == MODES[0]:
+            classes = len(check_classes(parameters["classes"]))
+            if np.size(state["class_rounds"]) != classes:
+                raise ValueError(f"saved class_rounds must be of {classes} classes")
 
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._waiting.lock:
@@ -153,11 +173,15 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         if self.rounds != rounds:
             raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
         highest = len(self._labels) - 1.0
+        if (np.asarray(late["finished_outcomes"]) % 1.0).any():
+            raise ValueError("saved finished_outcomes must be numbers of classes")
         load_waiting(self._waiting, late, rounds, self._engine.check_pending, highest)
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
+        check_unmasked(probabilities, "probabilities")
+        given = named_row(probabilities, self._labels)
         try:
-            row = np.asarray(probabilities)
+            row = np.asarray(given)
         except ValueError:  # a list of lists of different lengths
             row = np.empty(())
         if row.ndim != 1:
@@ -192,9 +216,13 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
 def check_classes(classes: object) -> list[Id]:
     """Return the labels of two classes or more."""
     if isinstance(classes, int | np.integer):
-        return list(range(check_integer("classes", classes, 2)))
+        return list(range(check_integer("classes", classes, 2, MOST_CLASSES)))
     listed = as_listed(classes, "classes", "a number or a sequence")
     labels = [check_id(label, "each of the classes") for label in listed]
     if len(labels) < 2 or len(set(labels)) != len(labels):
-        raise ValueError(f"classes must be two labels or more, all distinct, got {labels!r}")
+        raise ValueError(
+            f"classes must be two labels or more, all distinct, got {describe(labels)}"
+        )
+    if len(labels) > MOST_CLASSES:
+        raise ValueError(f"classes must be at most {MOST_CLASSES}, got {len(labels)}")
     return labels

@@ -15,6 +15,7 @@ from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds import check_rounds
 from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
+from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
 
 def nth_seed(seed: int, number: int) -> int:
@@ -28,10 +29,11 @@ def run_rows(members: Sequence[RecalibrateKernel], scores: Floats, columns: Inte
     `columns` says which class happened. Returns a row of probabilities for each round.
     """
     first = 1 if len(members) == 1 else 0
-    predictions = [
-        member.run(scores[:, number], columns == first + number)
-        for number, member in enumerate(members)
-    ]
+    with whole_or_not_at_all(members):
+        predictions = [
+            member.run(scores[:, number], columns == first + number)
+            for number, member in enumerate(members)
+        ]
     return summing_to_one(np.column_stack(predictions))
 
 

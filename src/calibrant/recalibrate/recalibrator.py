@@ -45,8 +45,9 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
     Notes
     -----
     Threads may share a recalibrator if each names its predictions by id: steps with an id or a
-    group wait for one another and for a `run`. A step with neither is refused with a RuntimeError
-    while another thread's `run` is at work on what all share.
+    group wait for one another and for a `run`, and so does a fork of the process. A step with
+    neither is refused with a RuntimeError while another thread's `run` is at work on what all
+    share.
 
     Examples
     --------
@@ -194,7 +195,8 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
         """Predict each score and then learn its outcome; return the predictions.
 
         Bit for bit what `predict` and `update` without ids give, in compiled loops. `by` gives the
-        group of each round, None for a round without one.
+        group of each round, None for a round without one. All or nothing: interrupted with Ctrl-C,
+        it is as if `run` had not been called.
         """
         with self._waiting.lock:
             if by is None:

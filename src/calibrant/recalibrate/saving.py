@@ -95,6 +95,8 @@ def load_waiting(
     named, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
     if max(len(named), len(finished)) > waiting.capacity or set(named) & set(finished):
         raise ValueError("saved ids are too many, or both waiting and finished")
+    if len(named) + len(finished) > rounds:
+        raise ValueError(f"saved ids are more than {rounds} predictions")
     groups = integers(state, "waiting_keys")
     if len(groups) - len(named) not in (0, 1):
         raise ValueError("saved waiting_keys must be as many as waiting_ids, or one more")

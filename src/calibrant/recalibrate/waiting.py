@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from threading import RLock
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from calibrant._checks import Id, check_id, check_integer
 from calibrant._kernels.rounds import Round
+from calibrant.recalibrate.forking import forkable_lock
 
 
 class Numbered(Protocol):
@@ -53,7 +53,7 @@ class Waiting(Generic[P]):
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.lock = RLock()
+        self.lock = forkable_lock()
         self.named: dict[Id, P] = {}
         self.unnamed: P | None = None
         self.finished: OrderedDict[Id, float] = OrderedDict()

@@ -12,12 +12,19 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, check_integer, check_same_length
 from calibrant.measures import ReliabilityTable, Scorecard, WindowMeasures, smece
-from calibrant.measures.binned import width_bins
-from calibrant.measures.rounds import as_rounds, sum_by
+from calibrant.measures.binned import reliability_table
+from calibrant.measures.rounds import as_rounds
+from calibrant.report.chance import LEVEL, Change, chance_ece, mean_change
+from calibrant.report.style import show_share
+from calibrant.report.verdict import Verdict, judge
 
-#: Rounds of a window, and the fewest stretches that tell a change from chance.
+#: Rounds of a window.
 WINDOW = 1000
-STRETCHES = 20
+#: Where one bin of ten holds a larger share of the rounds, bins of equal width show too little.
+CROWDED = 0.5
+#: A probability this close to 0 or 1 is taken to be that close and no closer: one that is certain
+#: and wrong costs 35 nats then, and not all there are.
+CERTAIN = 1e-15
 #: Groups with fewer rounds are not singled out: their errors are mostly chance.
 FEW_ROUNDS = 500
 
@@ -40,8 +47,8 @@ class Measured:
         The full window with the largest ECE; None with fewer than two full windows.
     worst_chance : float
         What chance alone would leave in that window; NaN without one.
-    reliability : ReliabilityTable
-        What was said and what happened, in ten bins.
+    reliability, reliability_by_mass : ReliabilityTable
+        What was said and what happened, in ten bins of equal width and in ten of equal mass.
     bins_used, bins_off : int
         Of these bins, those that hold a round, and those that disagree with their interval.
 
@@ -63,6 +70,7 @@ class Measured:
     worst: WindowMeasures | None
     worst_chance: float
     reliability: ReliabilityTable
+    reliability_by_mass: ReliabilityTable
     bins_used: int
     bins_off: int
 
@@ -82,7 +90,8 @@ class Measured:
             measures["brier"], measures["log_loss"], measures["cal1"], measures["cal2"],
             measures["ece"], smece(p, y), int(measures["distinct"]), chance_ece(p), worst,
             math.nan if worst is None else chance_ece(p[worst.start : worst.stop]),
-            reliability, int((reliability.count > 0).sum()), int(reliability.off.sum()),
+            reliability, reliability_table(card.distinct(), 10, LEVEL, scheme="mass"),
+            int((reliability.count > 0).sum()), int(reliability.off.sum()),
         )  # fmt: skip
 
 
@@ -103,22 +112,6 @@ class GroupMeasured:
     calibrated: Measured
 
 
-@dataclass(frozen=True)
-class Change:
-    """A mean difference, and where it lies with 95 % confidence; NaN with too few rounds to say.
-
-    Examples
-    --------
-    >>> both = BeforeAfter.from_predictions([0.9] * 200, [0.5] * 200, [1, 0] * 100)
-    >>> round(both.change.mean, 2), round(both.change.high, 2)
-    (-0.16, -0.16)
-    """
-
-    mean: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, eq=False)
 class BeforeAfter:
     """A model's scores and the recalibrated ones, on the rounds whose outcomes are known.
@@ -135,8 +128,9 @@ class BeforeAfter:
         The scores themselves; None where they are no probabilities.
     calibrated : Measured
         What became of them.
-    change : Change or None
-        Brier score, calibrated minus raw: negative is better.
+    change, log_change : Change or None
+        Brier score and log loss, calibrated minus raw: negative is better. Both intervals together
+        hold at 95 %. For the second, no probability is closer to 0 or 1 than 1e-15.
     groups : list of GroupMeasured
         Each group by itself, the largest first.
 
@@ -153,6 +147,7 @@ class BeforeAfter:
     raw: Measured | None
     calibrated: Measured
     change: Change | None
+    log_change: Change | None
     groups: list[GroupMeasured]
 
     @classmethod
@@ -201,7 +196,8 @@ class BeforeAfter:
             window,
             None if before is None else Measured.from_predictions(before, y, window=window),
             Measured.from_predictions(after, y, window=window),
-            None if before is None else mean_change((after - y) ** 2 - (before - y) ** 2),
+            None if before is None else _change(squared, before, after, y),
+            None if before is None else _change(surprise, before, after, y),
             sorted(parts, key=attrgetter("rounds"), reverse=True),
         )
 
@@ -210,6 +206,25 @@ class BeforeAfter:
         """The columns that were measured, by name: "raw", if there is one, and "calibrated"."""
         after = {"calibrated": self.calibrated}
         return after if self.raw is None else {"raw": self.raw, **after}
+
+    @property
+    def verdict(self) -> Verdict:
+        """Better, no different or worse, and by how much; without a cause."""
+        return judge(self)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether most rounds share one bin of ten, before or after: rare events, for instance."""
+        tables = [column.reliability.count for column in self.columns.values()]
+        return any(counts.max() > CROWDED * self.rounds for counts in tables)
+
+    @property
+    def reliability(self) -> dict[str, ReliabilityTable]:
+        """What was said and what happened, by column: in bins of equal mass where it is crowded."""
+        return {
+            name: column.reliability_by_mass if self.is_crowded else column.reliability
+            for name, column in self.columns.items()
+        }
 
     def findings(
         self,
@@ -232,41 +247,38 @@ class BeforeAfter:
         'Too few rounds (2) to tell a change of the Brier score from chance: 0.4100 became 0.1600.'
         """
         before, after = self.raw, self.calibrated
-        if before is None:
-            said = [
-                "The scores are margins, not probabilities, so there is no before to compare with. "
-                f"Calibrated, they are off by {after.ece:.3f} in the mean."
-            ]
-        else:
-            said = [
-                self._loss_in_words(before.brier, after.brier),
-                f"What was said was off what happened by {before.ece:.3f} in the mean (ECE) and is "
-                f"off by {after.ece:.3f} now; chance alone would leave {after.chance:.3f}. "
-                f"{before.bins_off} of {before.bins_used} bins disagreed with their 95 % interval; "
-                f"now {after.bins_off} of {after.bins_used} do.",
-            ]
+        said = [self.verdict.size]
+        if before is not None:
+            tables = self.reliability.values()
+            was_off, is_off = [int(table.off.sum()) for table in tables]
+            had, has = [int((table.count > 0).sum()) for table in tables]
+            said.append(
+                f"What was said was off what happened by {show_share(before.ece)} in the mean "
+                f"(ECE) and is off by {show_share(after.ece)} now; chance alone would leave "
+                f"{show_share(after.chance)}. "
+                f"{was_off} of {had} bins disagreed with their 95 % interval; "
+                f"now {is_off} of {has} do."
+            )
             if before.worst is not None:
                 worst = before.worst
                 said.append(
                     f"In the scores' worst {self.window:,} rounds, from {place(worst.start)}, they "
-                    f"were off by {worst.ece:.3f}: {worst.mean_prediction:.2f} was said in the "
-                    f"mean, {worst.mean_outcome:.2f} happened."
+                    f"were off by {show_share(worst.ece)}: {_said_and_happened(worst)}"
                 )
         if after.worst is not None:
             worst = after.worst
             said.append(
                 f"In their worst {self.window:,} rounds, from {place(worst.start)}, the calibrated "
-                f"probabilities are off by {worst.ece:.3f}, of which chance alone explains about "
-                f"{after.worst_chance:.3f}: {worst.mean_prediction:.2f} was said in the mean, "
-                f"{worst.mean_outcome:.2f} happened."
+                f"probabilities are off by {show_share(worst.ece)}, of which chance alone explains "
+                f"about {show_share(after.worst_chance)}: {_said_and_happened(worst)}"
             )
         large = [part for part in self.groups if part.rounds >= FEW_ROUNDS]
         if len(large) > 1:
             furthest = max(large, key=attrgetter("calibrated.ece"))
-            was = "" if furthest.raw is None else f"; before it was {furthest.raw.ece:.3f}"
+            was = "" if furthest.raw is None else f"; before it was {show_share(furthest.raw.ece)}"
             said.append(
                 f"Of the {len(large)} groups with {FEW_ROUNDS} rounds or more, {furthest.group} is "
-                f"furthest off: {furthest.calibrated.ece:.3f} in the mean over "
+                f"furthest off: {show_share(furthest.calibrated.ece)} in the mean over "
                 f"{furthest.rounds:,} rounds{was}."
             )
         if never:
@@ -276,56 +288,25 @@ class BeforeAfter:
             )
         return said
 
-    def _loss_in_words(self, before: float, after: float) -> str:
-        """Say whether the probabilities became better, worse or neither."""
-        change = self.change
-        assert change is not None
-        if math.isnan(change.low):
-            return (
-                f"Too few rounds ({self.rounds:,}) to tell a change of the Brier score from "
-                f"chance: {before:.4f} became {after:.4f}."
-            )
-        interval = f"{change.mean:+.4f}, 95 % interval {change.low:+.4f} to {change.high:+.4f}"
-        if change.high < 0.0:
-            percent = -100.0 * change.mean / before
-            return (
-                f"The probabilities became better: the Brier score fell from {before:.4f} to "
-                f"{after:.4f}, by {percent:.1f} % ({interval})."
-            )
-        if change.low > 0.0:
-            return (
-                f"The probabilities became worse: the Brier score rose from {before:.4f} to "
-                f"{after:.4f} ({interval})."
-            )
-        return (
-            f"The Brier score did not change beyond chance: {before:.4f} became {after:.4f} "
-            f"({interval})."
-        )
+
+def _said_and_happened(window: WindowMeasures) -> str:
+    said, happened = show_share(window.mean_prediction, 2), show_share(window.mean_outcome, 2)
+    return f"{said} was said in the mean, {happened} happened."
 
 
-def chance_ece(predictions: Floats, bins: int = 20) -> float:
-    """Return the mean ECE of outcomes that have exactly the probabilities said, independently.
-
-    The residuals of a bin then sum to a number with mean 0 and variance V, the sum of p (1 - p),
-    and close to normal, so that its mean size is sqrt(2 V / pi).
-    """
-    which = width_bins(predictions, bins)
-    variance = sum_by(which, predictions * (1.0 - predictions), bins)
-    return float(np.sqrt(2.0 * variance / math.pi).sum() / len(predictions))
+def squared(p: Floats, y: Floats) -> Floats:
+    """Return the squared error of each round."""
+    return (p - y) ** 2
 
 
-def mean_change(differences: Floats) -> Change:
-    """Return the mean of differences with an interval that allows for neighbours being alike.
+def surprise(p: Floats, y: Floats) -> Floats:
+    """Return the log loss of each round, finite also where the certain did not happen."""
+    near = np.clip(p, CERTAIN, 1.0 - CERTAIN)
+    return -(y * np.log(near) + (1.0 - y) * np.log1p(-near))
 
-    The interval comes from the means of consecutive stretches (batch means), of which there are 20
-    to 50: rounds within one may depend on each other, the stretches hardly do. With fewer than
-    200 rounds no interval is given.
-    """
-    mean = float(differences.mean())
-    if len(differences) < 10 * STRETCHES:
-        return Change(mean, math.nan, math.nan)
-    count = min(50, max(STRETCHES, len(differences) // WINDOW))
-    means = np.array([part.mean() for part in np.array_split(differences, count)])
-    # 2.1 is the 97.5 % point of Student's t with 19 degrees of freedom; with 49 it is 2.0.
-    half = 2.1 * float(means.std(ddof=1)) / math.sqrt(count)
-    return Change(mean, mean - half, mean + half)
+
+def _change(
+    loss: Callable[[Floats, Floats], Floats], before: Floats, after: Floats, y: Floats
+) -> Change:
+    """Return how a loss changed; the level is such that two losses together have `LEVEL`."""
+    return mean_change(loss(after, y) - loss(before, y), level=(1.0 + LEVEL) / 2.0)

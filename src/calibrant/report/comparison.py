@@ -20,7 +20,7 @@ from calibrant.report.panels import (
     panels,
     what_is_missing,
 )
-from calibrant.report.style import Drawable, as_png, as_svg, figure_of
+from calibrant.report.style import Drawable, as_png, as_svg, drawn, figure_of
 from calibrant.tables import replacing
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: More lines in a figure, or more panels, would be too many to read.
 MOST_LINES, MOST_PANELS = 6, 6
+#: Of a figure drawn for a phone, in inches.
+PHONE = 3.9, 4.6
 #: Measures that a forecaster improves also by saying more.
 SHARPNESS_TOO = ("brier", "log_loss")
 
@@ -244,6 +246,7 @@ class SweepReport:
             f"Mean {self.error} against the {word} {axis}.{what_is_missing(shown)}",
             f"Line charts of {self.error} against the {word} on logarithmic axes, one a stream: "
             f"{', '.join(shown)}.",
+            panels(shown, columns=1),
         )
 
     def claims_measured(self) -> None:
@@ -266,6 +269,7 @@ class SweepReport:
                     "steepness of a grey line means something. Forecasters with the printed "
                     "constants, if there are any, are in the table alone.",
                     f"Line charts on logarithmic axes: {', '.join(figures)}.",
+                    panels(figures, columns=1),
                 )
         self.page.table(
             ["error", "world", "claim", "forecaster", "in", "claimed", "fitted", "95 %",
@@ -309,7 +313,7 @@ class SweepReport:
                 self.page.text(f"A task could not be run again: {error}.")
             else:
                 if shown is not None:
-                    self.figure(*shown)
+                    self.figure(*shown, narrow=drawn(shown.figure, *PHONE))
 
     def what_was_run(self) -> None:
         """Say which tasks the numbers come from."""
@@ -326,12 +330,19 @@ class SweepReport:
             ],
         )
 
-    def figure(self, name: str, figure: Drawable | Figure, caption: str, alt: str) -> None:
-        """Put a figure on the page and into the folder."""
+    def figure(
+        self,
+        name: str,
+        figure: Drawable | Figure,
+        caption: str,
+        alt: str,
+        narrow: Figure | None = None,
+    ) -> None:
+        """Put a figure on the page, `narrow` for phones, and into the folder."""
         self.advance(f"drawing {name}")
-        drawn = figure_of(figure)
-        self.page.figure(drawn, caption, alt)
-        for ending, content in (("svg", as_svg(drawn).encode()), ("png", as_png(drawn))):
+        sheet = figure_of(figure)
+        self.page.figure(sheet, caption, alt, narrow=narrow)
+        for ending, content in (("svg", as_svg(sheet).encode()), ("png", as_png(sheet))):
             with replacing(self.folder / "figures" / f"{name}.{ending}") as file:
                 file.write(content)
 

@@ -17,7 +17,7 @@ from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.figures import ErrorThroughTime, PointSpread, ReliabilityDiagram
 from calibrant.report.figures.error_through_time import MEASURES_THROUGH_TIME, restarts_of
 from calibrant.report.naming import short_names, show_stream
-from calibrant.report.style import Drawable
+from calibrant.report.style import SERIES, Drawable, Series
 from calibrant.streams import names as real_streams
 
 #: Streams that show best how a forecaster follows a changing world, the first that is there.
@@ -86,6 +86,12 @@ def examples(results: Results, measure: str, stream: str) -> dict[str, Result]:
     return {name: found[name] for name in results.errors(measure)[stream]}
 
 
+def looks_by_rank(results: Results, measure: str) -> dict[str, Series]:
+    """Return how to draw each forecaster, by its short name: as in the figures of all of them."""
+    names = short_names(rank(results.errors(measure)))
+    return {name: SERIES[place % len(SERIES)] for place, name in enumerate(names.values())}
+
+
 class Shown(NamedTuple):
     """A figure, the name of its file, its caption, and its text for readers who cannot see it."""
 
@@ -107,7 +113,7 @@ def reliability(results: Results, measure: str, stream: str) -> Shown:
         tables |= diagram.tables
     return Shown(
         "reliability",
-        ReliabilityDiagram(tables),
+        ReliabilityDiagram(tables, looks=looks_by_rank(results, measure)),
         f"What was said against what happened on {show_stream(stream)}, "
         f"{len(run.outcomes):,} rounds. Calibrated forecasts lie on the diagonal; the vertical "
         "lines are intervals of 95 %, the strip below counts the rounds, and a faint point stands "
@@ -130,6 +136,7 @@ def through_time(results: Results, measure: str, stream: str) -> Shown | None:
         {name: run.predictions for name, run in runs.items()},
         {name: run.outcomes for name, run in runs.items()},
         measure=measure,
+        looks=looks_by_rank(results, measure),
         restarts={
             name: restarts_of(run.forecaster)
             for name, run in runs.items()

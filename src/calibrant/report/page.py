@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from calibrant.report.style import (
     as_svg,
     show_number,
 )
+from calibrant.report.verdict import Verdict, Word
 from calibrant.tables import replacing
 
 if TYPE_CHECKING:
@@ -37,6 +38,20 @@ DARK = "; ".join(f"{name}: {ON_DARK[color]}" for color, name in VARIABLES.items(
 #: A number as `show_number` writes it, or as text with other digits.
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]\d+)?|-?infinite|–")
 
+#: The class of each verdict, and the sign that says it without colour.
+SIGNS: dict[Word, tuple[str, str]] = {
+    "better": ("better", "&#10003;"),
+    "no different": ("same", "="),
+    "worse": ("worse", "!"),
+    "cannot tell": ("unknown", "?"),
+}
+
+#: A table with more columns has no room on a phone: there, each row becomes a list.
+MANY = 4
+#: Lines of a drawing, and digits in them that no screen shows: beyond a hundredth of a point.
+PATH = re.compile(r' d="[^"]*"')
+DECIMALS = re.compile(r"(?<=\d\.\d\d)\d+")
+
 DOCUMENT = """<!doctype html>
 <html lang="en">
 <head>
@@ -50,7 +65,7 @@ DOCUMENT = """<!doctype html>
 <body>
 <header>
 <h1>{title}</h1>
-<div class="lead">
+{verdict}<div class="lead">
 {lead}
 </div>
 {contents}</header>
@@ -76,6 +91,8 @@ class Page:
         The heading.
     lead : str or sequence of str
         What to look at and what it means, at the top: a text, or a text and then points of a list.
+    verdict : Verdict, optional
+        What is said first of all, in a word, a sign and a colour.
 
     Examples
     --------
@@ -87,8 +104,11 @@ class Page:
     True
     """
 
-    def __init__(self, title: str, lead: str | Sequence[str]) -> None:
+    def __init__(
+        self, title: str, lead: str | Sequence[str], verdict: Verdict | None = None
+    ) -> None:
         self._title = title
+        self._verdict = verdict
         self._lead = lead
         self._links: list[str] = []
         self._parts: list[str] = []
@@ -111,16 +131,42 @@ class Page:
         if text:
             self._parts.append(_prose(text))
 
-    def figure(self, figure: Drawable | Figure, caption: str, alt: str) -> None:
+    def figure(
+        self,
+        figure: Drawable | Figure,
+        caption: str,
+        alt: str,
+        *,
+        narrow: Drawable | Figure | None = None,
+    ) -> None:
         """Add a figure, of this package or of matplotlib.
 
-        The caption is shown below it; `alt` describes it to readers who cannot see it.
+        The caption is shown below it; `alt` describes it to readers who cannot see it. `narrow` is
+        the same drawn for a phone; without it, a wide figure scrolls there in a box of its own.
         """
+        drawn = self._drawing(figure, alt, "wide" if narrow else "")
+        if narrow is not None:
+            drawn += self._drawing(narrow, alt, "narrow")
+        self._figure(drawn, caption)
+
+    def figures(self, figures: Mapping[str, Drawable | Figure], caption: str) -> None:
+        """Add figures, by their descriptions: beside each other, on a phone below each other."""
+        drawn = "".join([self._drawing(figure, alt, "part") for alt, figure in figures.items()])
+        self._figure(f'<div class="pair">\n{drawn}</div>\n', caption)
+
+    def _figure(self, drawn: str, caption: str) -> None:
+        self._parts.append(
+            f"<figure>\n{drawn}<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
+        )
+
+    def _drawing(self, figure: Drawable | Figure, alt: str, kind: str) -> str:
+        """Return a figure in its box; `kind` says on which pages it is shown."""
         self._drawn += 1
         svg = as_svg(figure, text=True)
         # Inside HTML, neither prolog nor namespaces are needed, and ids must be unique on the page.
         svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg[svg.index("<svg") :])
         svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1f{self._drawn}-", svg)
+        svg = PATH.sub(lambda path: DECIMALS.sub("", path[0]), svg)
         for color, name in VARIABLES.items():
             svg = svg.replace(color, f"var({name})")
         opening, rest = svg.split(">", 1)
@@ -128,23 +174,26 @@ class Page:
         assert size is not None, "matplotlib says how wide a figure is"
         pixels = float(size[1]) / 0.75  # of CSS: 3/4 of a point each
         opening = re.sub(r' (width|height|version)="[^"]*"', "", opening)
-        self._parts.append(
-            f'<figure>\n<div class="drawing" tabindex="0" role="group" '
+        return (
+            f'<div class="{f"drawing {kind}".strip()}" tabindex="0" role="group" '
             f'aria-label="Figure {self._drawn}">\n{opening} role="img" '
             f'aria-label="{html.escape(alt)}" style="--width: {pixels:.0f}px">{rest}</div>\n'
-            f"<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
         )
 
     def table(
         self, headers: Sequence[str], rows: Sequence[Sequence[str | float]], caption: str
     ) -> None:
-        """Add a table; numbers are set right, the first column names its row."""
+        """Add a table; numbers are set right, the first column names its row.
+
+        On a phone, each row of a table with many columns becomes a list.
+        """
         for position, row in enumerate(rows):
             if len(row) != len(headers):
                 raise ValueError(
                     f"rows must have {len(headers)} cells, one a header, "
                     f"got {len(row)} in row {position}"
                 )
+        is_many = len(headers) > MANY
         numeric, body = [bool(rows)] * len(headers), []
         for row in rows:
             body.append("<tr>")
@@ -156,14 +205,15 @@ class Page:
                     body.append(f'<th scope="row">{html.escape(text)}</th>')
                 else:
                     side = ' class="number"' if is_number else ""
-                    body.append(f"<td{side}>{html.escape(text)}</td>")
+                    label = f' data-label="{html.escape(headers[at])}"' if is_many else ""
+                    body.append(f"<td{side}{label}>{html.escape(text)}</td>")
             body.append("</tr>\n")
-        head = ""
+        head, kind = "", ' class="many"' if is_many else ""
         for name, right in zip(headers, numeric, strict=True):
             side = "number" if right else "words"
             head += f'<th scope="col" class="{side}">{html.escape(name)}</th>'
         self._parts.append(
-            f'<div class="table" tabindex="0" role="group" aria-label="Table">\n<table>\n'
+            f'<div class="table" tabindex="0" role="group" aria-label="Table">\n<table{kind}>\n'
             f"<caption>{html.escape(caption)}</caption>\n<thead><tr>{head}</tr></thead>\n"
             f"<tbody>\n{''.join(body)}</tbody>\n</table>\n</div>"
         )
@@ -175,6 +225,7 @@ class Page:
         contents = f'<nav aria-label="Contents">\n<ol>\n{links}</ol>\n</nav>\n' if links else ""
         return DOCUMENT.format(
             title=html.escape(self._title),
+            verdict="" if self._verdict is None else _banner(self._verdict),
             lead=_prose(self._lead),
             contents=contents,
             body="\n".join(self._parts),
@@ -187,6 +238,18 @@ class Page:
         text = self.html().encode()
         with replacing(path) as file:
             file.write(text)
+
+
+def _banner(verdict: Verdict) -> str:
+    """Return the verdict: its sign, its word, and its sentences."""
+    name, sign = SIGNS[verdict.word]
+    sentences = "".join([f"<p>{html.escape(sentence)}</p>\n" for sentence in verdict.sentences])
+    word = verdict.word[0].upper() + verdict.word[1:]
+    return (
+        f'<section class="verdict {name}" aria-label="Verdict">\n'
+        f'<p class="word"><span class="sign" aria-hidden="true">{sign}</span>{word}</p>\n'
+        f"{sentences}</section>\n"
+    )
 
 
 def _prose(text: str | Sequence[str]) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant import __version__
 from calibrant._checks import (
     Floats,
     Id,
@@ -23,26 +22,17 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._kernels.recalibrate import KINDS
+from calibrant.measures.rounds import Indices
 from calibrant.report.before_after import WINDOW, BeforeAfter
-from calibrant.report.figures import ErrorThroughTime, ReliabilityDiagram
+from calibrant.report.causes import Evidence, explain, waits_of
+from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page
-from calibrant.report.style import show_number, styled
-
-#: Name, attribute of `Measured`, what it is.
-MEASURE_ROWS = (
-    ("Brier score", "brier", "squared error"),
-    ("log loss", "log_loss", "surprise, in nats"),
-    ("Cal1, sum", "cal1", "rounds by which counts are off"),
-    ("Cal2, sum", "cal2", "what calibration would save"),
-    ("ECE, 20 bins", "ece", "said and happened, apart"),
-    ("smECE", "smece", "the same, smoothed"),
-)
-READING = (
-    "Lower is better everywhere. Cal1 and Cal2 count exactly, without bins, and ask for "
-    "probabilities that repeat: scores with many distinct values are charged for noise, so "
-    "compare those by ECE and smECE."
-)
-GROUPS_ON_PAGE = 40
+from calibrant.report.recalibration_panels import PANELS
+from calibrant.report.style import show_number
+from calibrant.report.timeline import Timeline, Times
+from calibrant.report.verdict import Verdict
+from calibrant.tables import Arrivals, Cells, Clock
+from calibrant.tables.scored import by_clock
 
 
 def recalibration(
@@ -50,13 +40,15 @@ def recalibration(
     calibrated: npt.ArrayLike,
     outcomes: npt.ArrayLike,
     *,
-    times: npt.ArrayLike | Callable[[int], object] | None = None,
+    times: Times = None,
+    available: npt.ArrayLike | Arrivals | None = None,
     by: Sequence[Id] | npt.ArrayLike | None = None,
     kind: str = "probability",
     title: str = "Scores before and after recalibration",
     never: int | None = None,
     made: Mapping[str, str] | None = None,
     window: int = WINDOW,
+    recalibrator: HasMap | None = None,
 ) -> RecalibrationReport:
     """Report what a recalibration changed: measures, sentences, and a page that shows them.
 
@@ -71,7 +63,11 @@ def recalibration(
     outcomes : array_like of shape (T,)
         What happened, in [0, 1]; NaN where it is not known. Such rounds are counted and left out.
     times : array_like of shape (T,) or callable, optional
-        What sentences call the rounds: numbers, dates or text, or a function of the position.
+        When the rounds were: dates, numbers or text, or a function of the position. Dates and
+        numbers stand on the axes of time too.
+    available : array_like of shape (T,), optional
+        When each outcome became known, by the clock of `times`, missing for never; or the
+        `Arrivals` that came of it. Then the report can say whether outcomes came too late.
     by : array_like of shape (T,), optional
         The group of each round, text or integers.
     kind : {"probability", "logit", "margin"}
@@ -84,6 +80,8 @@ def recalibration(
         How the probabilities were made, for the end of the page.
     window : int
         Rounds of a window, of which the worst is shown.
+    recalibrator : Recalibrator, optional
+        The one that made `calibrated`: the page then shows what each score would become now.
 
     Examples
     --------
@@ -93,7 +91,9 @@ def recalibration(
     >>> nba = load("nba538")
     >>> calibrated = Recalibrator().run(nba.scores, nba.outcomes)
     >>> report = recalibration(nba.scores, calibrated, nba.outcomes)
-    >>> print(report.findings[0])
+    >>> report.verdict.word
+    'better'
+    >>> print(report.verdict.size)
     The probabilities became better: the Brier score fell from 0.2147 to 0.2124, ...
     >>> report.html().startswith("<!doctype html>")
     True
@@ -120,28 +120,23 @@ def recalibration(
         groups = as_listed(by, "by", "the group of each round")
         check_same_length("by", len(groups), "outcomes", len(happened))
         groups = [check_id(groups[row], f"by at position {row}") for row in known]
-    moments: list[object] = []
-    if times is not None and not callable(times):
-        # Listed by `tolist`, NumPy's times would be integers.
-        listed = list(times) if isinstance(times, np.ndarray) else times
-        moments = as_listed(listed, "times", "the time of each round")
-        check_same_length("times", len(moments), "outcomes", len(happened))
-
-    def place(at: int) -> str:
-        row = int(known[at])
-        if times is None:
-            return f"round {row + 1:,}"
-        return str(times(row) if callable(times) else moments[row])
-
+    timeline = Timeline.from_times(times, known, len(happened))
+    arrivals = as_arrivals(available, timeline.clock, known, len(happened))
     before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
     measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
-    never = len(said) - len(known) if never is None else never
-    findings = measures.findings(never=never, place=place)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
+    waits = None if arrivals is None else waits_of(arrivals, len(said))[known]
+    verdict = explain(measures.verdict, Evidence(measures, predictions, happened, waits))
+    if never is None:
+        never = len(said) - len(known if arrivals is None else arrivals.order)
+    _, *others = measures.findings(never=never, place=timeline.name)
     made = {"scores are": kind} if made is None else dict(made)
-    return RecalibrationReport(title, measures, findings, made, predictions, happened)
+    return RecalibrationReport(
+        title, verdict, measures, [*verdict.sentences, *others], made, predictions, happened,
+        timeline, said, kind, recalibrator,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +147,8 @@ class RecalibrationReport:
     ----------
     title : str
         The heading of the page.
+    verdict : Verdict
+        Better, no different or worse, by how much, and the likely cause.
     measures : BeforeAfter
         The measures before and after, of all rounds and of each group.
     findings : list of str
@@ -162,6 +159,14 @@ class RecalibrationReport:
         The rounds whose outcomes are known: "raw", where scores are probabilities, "calibrated".
     outcomes : array of float
         What happened in these rounds.
+    timeline : Timeline
+        When these rounds were.
+    scores : array of float
+        What the model said, in all rounds.
+    kind : str
+        What the scores are.
+    recalibrator : Recalibrator or None
+        The one that made the probabilities.
 
     Examples
     --------
@@ -174,78 +179,31 @@ class RecalibrationReport:
     """
 
     title: str
+    verdict: Verdict
     measures: BeforeAfter
     findings: list[str]
     made: dict[str, str]
     predictions: dict[str, Floats]
     outcomes: Floats
+    timeline: Timeline
+    scores: Floats
+    kind: str
+    recalibrator: HasMap | None
 
     @cached_property
     def page(self) -> Page:
         """The page; needs matplotlib."""
-        both, names = self.measures, list(self.predictions)
+        both = self.measures
+        said_first = set(self.verdict.sentences)
         page = Page(
             self.title,
-            [f"{both.rounds:,} rounds with an outcome, which was {both.mean_outcome:.3f} in the "
-             "mean. What to look at, and what it means:", *self.findings],
+            [f"{both.rounds:,} rounds with an outcome, which was {show_number(both.mean_outcome)} "
+             "in the mean. What to look at, and what it means:",
+             *[finding for finding in self.findings if finding not in said_first]],
+            self.verdict,
         )  # fmt: skip
-        page.section("Before and after", READING)
-        page.table(["", *names, "what it is"], measure_rows(both), "All rounds with an outcome.")
-        page.section(
-            "Of what was said, how much happened",
-            "Points on the diagonal are calibrated: of what was called 70 %, 70 % happened. Below "
-            "it, too much was said; above it, too little. Bars are 95 % intervals that take rounds "
-            "as independent; the strip below counts the rounds.",
-        )
-        bins_off = [
-            f"{name}, {column.bins_off} of {column.bins_used} bins lie off the diagonal"
-            for name, column in both.columns.items()
-        ]
-        with styled():
-            from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-
-            figure = Figure(figsize=(4.6 * len(names), 6.0), layout="constrained")
-            axes = figure.subplots(1, len(names), squeeze=False)[0]
-            for ax, (name, column) in zip(axes, both.columns.items(), strict=True):
-                diagram = ReliabilityDiagram({name: column.reliability})
-                diagram.plot(ax).set_anchor("N")  # what room is left belongs to the strip below
-        page.figure(
-            figure,
-            "Reliability before and after." if both.raw is not None else "Reliability.",
-            f"Reliability: {'; '.join(bins_off)}.",
-        )
-        if both.calibrated.worst is not None:
-            page.section(
-                "Through time",
-                f"The ECE of each {both.window:,} rounds by itself. A pooled error can hide that a "
-                "model says too much in one season and too little in the next; this cannot. It "
-                "never reaches 0: chance alone leaves a few hundredths in so few rounds.",
-            )
-            worst = [
-                f"at worst {column.worst.ece:.3f} {name}"
-                for name, column in both.columns.items()
-                if column.worst is not None
-            ]
-            page.figure(
-                ErrorThroughTime.from_several(
-                    self.predictions, self.outcomes, measure="ece", window=both.window
-                ),
-                f"ECE of each {both.window:,} rounds.",
-                f"ECE through time; {', '.join(worst)}.",
-            )
-        if both.groups:
-            head, rows = group_rows(both, GROUPS_ON_PAGE)
-            rest = len(both.groups) - len(rows)
-            page.section(
-                "By group",
-                "Each group by itself, the largest first. In a group with few rounds, errors are "
-                "mostly chance."
-                + (f" The {rest:,} smallest groups are not shown." if rest else ""),
-            )
-            page.table(head, rows, "Brier score and ECE (20 bins) by group.")
-        page.section("How this was made")
-        made = {**self.made, "calibrant": __version__, "numpy": np.__version__}
-        page.table(["", "this run"], list(made.items()), "The run.")
+        for panel in PANELS:
+            panel(self, page)
         return page
 
     def html(self) -> str:
@@ -269,33 +227,18 @@ def as_probabilities(scores: Floats, kind: str) -> Floats | None:
     return scores if kind == "probability" else None
 
 
-def measure_rows(both: BeforeAfter) -> list[list[str]]:
-    """Return a row a measure: its name, its values (raw first, where there is one), what it is."""
-    columns = both.columns.values()
-    rows = [
-        [title, *[show_number(getattr(column, name), fine=True) for column in columns], meaning]
-        for title, name, meaning in MEASURE_ROWS
-    ]
-    if both.calibrated.worst is not None:
-        worst = [
-            show_number(column.worst.ece, fine=True)
-            for column in columns
-            if column.worst is not None
-        ]
-        rows.append([f"worst {both.window:,} rounds", *worst, "ECE of the worst window"])
-    distinct = [show_number(column.distinct) for column in columns]
-    return [*rows, ["distinct", *distinct, "different probabilities"]]
-
-
-def group_rows(both: BeforeAfter, most: int) -> tuple[list[str], list[list[str]]]:
-    """Return the head of a table of groups, and a row for each of the largest ones."""
-    head, rows = ["group", "rounds"], []
-    for title in ("Brier", "ECE"):
-        head += [title] if both.raw is None else [f"{title} raw", f"{title} calibrated"]
-    for part in both.groups[:most]:
-        values = [part.calibrated.brier, part.calibrated.ece]
-        if part.raw is not None:
-            values = [part.raw.brier, values[0], part.raw.ece, values[1]]
-        digits = [show_number(value, fine=True) for value in values]
-        rows.append([str(part.group), show_number(part.rounds), *digits])
-    return head, rows
+def as_arrivals(
+    available: npt.ArrayLike | Arrivals | None, clock: Clock | None, known: Indices, rounds: int
+) -> Arrivals | None:
+    """Return when outcomes became known to which rows; None where nothing is said of it."""
+    if available is None or isinstance(available, Arrivals):
+        return available
+    if clock is None:
+        raise ValueError("available needs times by the same clock, as dates or as numbers")
+    if isinstance(available, np.ndarray) and available.dtype.kind == "M":
+        available = available.astype("datetime64[us]")
+    listed = as_listed(available, "available", "when each outcome became known")
+    check_same_length("available", len(listed), "outcomes", rounds)
+    arrives = np.zeros(rounds, dtype=np.bool_)
+    arrives[known] = True
+    return by_clock(clock, Cells("available", listed).clock(), arrives)

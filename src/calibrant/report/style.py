@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -40,6 +40,9 @@ SERIES = (
     Series("#5a5a5a", (0, (2, 3)), "X"),
 )
 
+#: A model's scores and what became of them look the same in every figure of a page.
+BEFORE_AFTER = {"raw": SERIES[1], "calibrated": SERIES[0]}
+
 #: What each colour becomes on a dark page.
 ON_DARK = {
     INK: "#e6e9ed", MUTED: "#a2abb6", RULE: "#3a424c", PAPER: "#14181d",
@@ -48,6 +51,7 @@ ON_DARK = {
 }  # fmt: skip
 
 SETTINGS: dict[str, Any] = {
+    "text.usetex": False,
     "font.size": 10, "axes.labelsize": 10, "xtick.labelsize": 9, "ytick.labelsize": 9,
     "legend.fontsize": 9, "legend.frameon": False, "legend.handlelength": 2.6,
     "text.color": INK, "axes.labelcolor": INK, "xtick.color": INK, "ytick.color": INK,
@@ -59,6 +63,11 @@ SETTINGS: dict[str, Any] = {
     # The same numbers give the same file, byte for byte.
     "svg.hashsalt": "calibrant",
 }  # fmt: skip
+
+
+def look_of(looks: Mapping[str, Series], name: str, position: int) -> Series:
+    """Return how a series looks: as `looks` says or, where it does not, by its position."""
+    return looks.get(name, SERIES[position % len(SERIES)])
 
 
 class Drawable(Protocol):
@@ -73,7 +82,7 @@ def show_number(value: float, *, fine: bool = False) -> str:
 
     Whole numbers are whole. Others have three significant digits and all that stand before the
     point; or, `fine`, four decimals below 10 and one from there on, so that numbers below each
-    other line up and a small change is seen.
+    other line up and a small change is seen, and three digits that count below 0.001.
 
     Examples
     --------
@@ -88,6 +97,8 @@ def show_number(value: float, *, fine: bool = False) -> str:
         return "infinite" if value > 0 else "-infinite"
     if value == int(value):
         return f"{value:,.0f}"
+    if fine and 1e-9 < abs(value) < 0.001:
+        return f"{value:.{2 - math.floor(math.log10(abs(value)))}f}"
     if fine:
         return f"{value:,.1f}" if abs(value) >= 10.0 else f"{value:.4f}"
     if abs(value) < 1e-9:
@@ -131,6 +142,16 @@ def figure_of(figure: Drawable | Figure) -> Figure:
     return drawn
 
 
+def drawn(figure: Drawable, width: float, height: float) -> Figure:
+    """Return something that can be drawn in a size of its own, in inches."""
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with styled():
+        sheet = figure.plot(new_axes(width, height)).get_figure(root=True)
+    assert isinstance(sheet, Figure)
+    return sheet
+
+
 def as_svg(figure: Drawable | Figure, *, text: bool = False) -> str:
     """Return a figure as SVG, always the same for the same numbers.
 
@@ -165,6 +186,19 @@ def legend_above(ax: Axes) -> None:
             handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0),
             ncols=max(1, min(columns, len(labels))), borderaxespad=0.3, columnspacing=1.4,
         )  # fmt: skip
+
+
+def show_share(value: float, places: int = 3) -> str:
+    """Return a share with some decimals or, a small one, with two digits that count.
+
+    Examples
+    --------
+    >>> [show_share(value) for value in (0.3881, 0.0342, 0.00512, 0.00097, 0.0)]
+    ['0.388', '0.034', '0.0051', '0.00097', '0.000']
+    """
+    if value == 0.0 or not abs(value) < 10.0 ** (1 - places):
+        return f"{value:.{places}f}"
+    return f"{value:.{min(1 - math.floor(math.log10(abs(value))), 9)}f}"
 
 
 def short_number(value: float, _position: object = None) -> str:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, check_choice
 from calibrant.tables import Table
-from calibrant.tables.reading import decoded, unzipped
+from calibrant.tables.packed import unpacked
+from calibrant.tables.reading import decoded
 
 FLIGHTS = "arrival delayed by 15 minutes or more, departures from New York, March-December 2013"
 ELO = "FiveThirtyEight, via the R package fivethirtyeightdata"
@@ -118,7 +119,7 @@ def bundled_table(name: str) -> Table:
 
     check_choice("name", name, names())
     file = resources.files("calibrant") / "data" / f"{name}.csv.gz"
-    header, _, rows = decoded(unzipped(file.read_bytes(), name), name).partition("\n")
+    header, _, rows = decoded(unpacked(file.read_bytes(), name), name).partition("\n")
     # The package's own files have no quotes and no empty lines: splitting is enough, and faster.
     cells = rows.rstrip("\n").replace("\n", ",").split(",")
     columns = header.split(",")

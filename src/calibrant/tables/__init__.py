@@ -1,19 +1,22 @@
 """Rows in and out: files, pipes and data frames; columns, clocks, and one family of errors.
 
 A file or a data frame becomes a `Table`, its columns as they were read; what a column holds is
-decided when it is taken. Read in the order in which a row travels: `reading` opens a file and calls
-`delimited` (CSV), `jsonlines` or `frames` (data frames and Parquet), each of which gives a `table`.
-`cells` turns the cells of one column into numbers, probabilities or a clock, and is the only place
-that knows what is missing and what number a cell stands for. `scored` takes from a table all that a
-recalibration needs, down to which outcome is known to which prediction. `pipes` reads line by line,
-`writing` writes, and `atomic` sees to it that a file appears whole or not at all. What cannot be
-used is an `InputError` (`errors`): what is wrong, in which file, row and column.
+decided when it is taken. Read in the order in which a row travels: `reading` opens a file, unpacks
+it (`packed`) and calls `delimited` (CSV, split at what `delimiters` finds), `json_rows` or `frames`
+(data frames and Parquet), each of which gives a `table`. `notation` says what one cell stands for,
+`cells` reads a whole column as numbers, outcomes or a clock. `scored` takes from a table all that a
+recalibration needs, down to which outcome is known to which prediction; `inspection` looks at a
+table nobody has described yet, its `columns` and the `roles` they seem to play. `pipes` reads line
+by line, `writing` writes, and `atomic` sees to it that a file appears whole or not at all. What
+cannot be used is an `InputError` (`errors`): what is wrong, in which file, row and column.
 """
 
 from calibrant.tables.atomic import replacing as replacing
 from calibrant.tables.cells import Cells as Cells
 from calibrant.tables.cells import Clock as Clock
 from calibrant.tables.errors import InputError as InputError
+from calibrant.tables.inspection import Inspection as Inspection
+from calibrant.tables.inspection import inspect_table as inspect_table
 from calibrant.tables.pipes import follow as follow
 from calibrant.tables.reading import read as read
 from calibrant.tables.scored import Arrivals as Arrivals

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +22,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
     It is written beside its final place, under a hidden name, and moved there in one step. After
     an error or an interrupt nothing is left behind, and a file that was there before is as it was.
+    One that is replaced hands on its mode and, where the system allows it, its owner.
 
     Examples
     --------
@@ -40,13 +42,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise InputError("is a folder, must be a file", source=shown)
     # A device or a pipe cannot be replaced: moving a file over /dev/null would destroy it.
     straight = final.exists() and not final.is_file()
-    part = final if straight else final.with_name(f".{final.name}.{os.urandom(4).hex()}.part")
+    # Not made from the final name, which may be as long as a name can be.
+    part = final if straight else final.with_name(f".{os.urandom(8).hex()}.part")
     try:
         file = part.open("wb" if straight else "xb")
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error})", source=shown) from None
     try:
         with file:
+            if not straight and final.exists():
+                _hand_on(final.stat(), part)  # before a byte is written: it may be secret
             yield file
         if not straight:
             part.replace(final)
@@ -56,3 +61,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise InputError(f"cannot be written ({error.strerror})", source=shown) from None
         raise
+
+
+def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Return whether two names are, or would be, one file: through links of either sort too.
+
+    Examples
+    --------
+    >>> is_same_file("a.csv", "./a.csv")
+    True
+    """
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    try:
+        return Path(one).samefile(other)
+    except OSError:  # one of them is not there yet
+        return False
+
+
+def _hand_on(old: os.stat_result, new: Path) -> None:
+    """Give a new file the mode and the owner of the one that it replaces."""
+    with suppress(PermissionError):  # only the system's administrator gives files away
+        os.chown(new, old.st_uid, old.st_gid)
+    new.chmod(stat.S_IMODE(old.st_mode))

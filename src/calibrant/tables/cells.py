@@ -1,7 +1,7 @@
 """The cells of a column: as numbers, as probabilities, as plain values, or as a clock.
 
 A column is a list of cells that were text (CSV) or JSON, an array, or a series of a data frame.
-What counts as missing and which number a cell stands for is decided here and nowhere else.
+What a single cell stands for is `notation`'s to say.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, describe
-from calibrant.tables.errors import InputError
+from calibrant.tables.errors import InputError, listed
+from calibrant.tables.notation import (
+    NumberOf,
+    finite_number,
+    is_missing,
+    is_same,
+    number_in,
+    outcome_in,
+    probability,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -25,50 +34,9 @@ if TYPE_CHECKING:
     #: A column as a table holds it.
     Raw: TypeAlias = Sequence[Any] | npt.NDArray[Any] | nw.Series[Any]
 
-WORDS = {"true": 1.0, "false": 0.0}
 #: What the readings of a clock are. Those of two sorts cannot be compared.
 Sort: TypeAlias = Literal["numbers", "times without a zone", "times with a zone"]
 TIME = "a number or an ISO date or time such as 2013-03-18T12:09"
-
-
-def is_missing(cell: object) -> bool:
-    """Return whether a cell is empty."""
-    return cell is None or (isinstance(cell, str) and not cell.strip())
-
-
-def number_in(cell: object, *, words: bool = True) -> float | None:
-    """Return the number that a cell stands for, or None; as words, true and false are 1 and 0."""
-    try:
-        return float(cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return WORDS.get(cell.strip().lower()) if words and isinstance(cell, str) else None
-
-
-def probability(cell: object) -> float:
-    """Return one cell as a number in [0, 1], or raise InputError that says why not."""
-    allowed = "a number in [0, 1], or true or false"
-    if is_missing(cell):
-        raise InputError(f"the value is missing; must be {allowed}", value=cell)
-    number = number_in(cell)
-    if number is None or not 0.0 <= number <= 1.0:  # also refuses NaN
-        raise InputError(f"got {_shown(cell)}, must be {allowed}", value=cell)
-    return number
-
-
-def finite_number(cell: object) -> float:
-    """Return one cell as a finite number, or raise InputError that says why not."""
-    if is_missing(cell):
-        raise InputError("the value is missing; must be a number", value=cell)
-    number = number_in(cell, words=False)
-    if number is None or not math.isfinite(number):
-        raise InputError(f"got {_shown(cell)}, must be a finite number", value=cell)
-    return number
-
-
-def _shown(cell: object) -> str:
-    if isinstance(cell, float):
-        cell = float(cell)  # or NumPy would write its type
-    return repr(cell) if isinstance(cell, str | float | int) else describe(cell)
 
 
 def _has_numbers(series: nw.Series[Any]) -> bool:
@@ -76,6 +44,15 @@ def _has_numbers(series: nw.Series[Any]) -> bool:
     import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
     return not series.null_count() and (series.dtype.is_numeric() or series.dtype == nw.Boolean)
+
+
+def _missing(cells: Sequence[Any]) -> list[bool]:
+    """Return which cells are missing; where it is possible, each value is looked at once."""
+    try:
+        words = {cell for cell in set(cells) if is_missing(cell)}
+    except TypeError:  # lists and objects of JSON cannot be in a set
+        return list(map(is_missing, cells))
+    return [cell in words for cell in cells]
 
 
 def _position(row: int) -> tuple[str, int]:
@@ -99,6 +76,9 @@ class Cells:
         The file or table that holds the column, for messages.
     row_name : callable
         What messages call the row at a position: the unit and the number.
+    decimal : {".", ","}
+        What text has before the decimals of a number. With a comma, a column may still be written
+        with points, but not with both.
 
     Examples
     --------
@@ -117,6 +97,7 @@ class Cells:
     text: bool = True
     source: str | None = None
     row_name: Callable[[int], tuple[str, int]] = _position
+    decimal: str = "."
 
     def refusal(self, row: int, problem: str) -> InputError:
         """Return the error that refuses one cell."""
@@ -133,7 +114,7 @@ class Cells:
     def values(self) -> Sequence[Any]:
         """Return Python's own values. Each library has a missing value of its own, here it is None.
 
-        An empty cell of a text file stays one; `is_missing` knows both.
+        A missing cell of a text file stays as it is; `is_missing` knows both.
         """
         if isinstance(self.raw, Sequence):
             return self.raw
@@ -147,12 +128,37 @@ class Cells:
         ]
 
     def probabilities(self, *, missing: bool = False) -> Floats:
-        """Return numbers in [0, 1]; NaN for empty cells, if some may be missing."""
+        """Return numbers in [0, 1]; NaN for missing cells, if some may be missing."""
         return self.numbers(probability, 0.0, 1.0, missing=missing)
+
+    def outcomes(self, *, positive: str | None = None, missing: bool = False) -> Floats:
+        """Return outcomes in [0, 1]; NaN for missing cells, if some may be missing.
+
+        With `positive`, cells that hold this value are 1 and those that hold another are 0; that
+        there is none of them is an error.
+        """
+        if positive is None:
+            return self.numbers(outcome_in, 0.0, 1.0, missing=missing)
+        cells = self.values()
+        known = {cell: is_same(cell, positive, self.decimal) for cell in set(map(str, cells))}
+        if not any(known.values()):
+            values = [cell for cell in dict.fromkeys(map(str, cells)) if not is_missing(cell)]
+            raise InputError(
+                f"no value is {positive!r}, which is to count as 1; there are {listed(values)}",
+                source=self.source,
+                column=self.column,
+            )
+        gone = [not known[str(cell)] and is_missing(cell) for cell in cells]
+        if any(gone) and not missing:
+            row = gone.index(True)
+            raise self.refusal(row, f"the value is missing; must be {positive!r}, or another value")
+        outcomes = np.array([known[str(cell)] for cell in cells], np.float64)
+        outcomes[gone] = math.nan
+        return outcomes
 
     def numbers(
         self,
-        number_of: Callable[[object], float] = finite_number,
+        number_of: NumberOf = finite_number,
         low: float = -sys.float_info.max,
         high: float = sys.float_info.max,
         *,
@@ -168,29 +174,67 @@ class Cells:
             if ((typed >= low) & (typed <= high)).all():  # not so for NaN
                 return typed
         cells = self.values()
-        empty = list(map(is_missing, cells)) if missing else []
-        if any(empty):
-            cells = [low if gone else cell for cell, gone in zip(cells, empty, strict=True)]
-        try:
-            if not self.text and any(isinstance(cell, str) for cell in cells):
-                raise TypeError("text is no number here")
-            numbers = np.fromiter(map(float, cells), np.float64, len(cells))
-        except (TypeError, ValueError, OverflowError):
-            numbers = np.full(len(cells), math.nan)
-        if not ((numbers >= low) & (numbers <= high)).all():
-            # Some cell is true or false, or must be named in an error.
-            numbers = self._one_by_one(cells, number_of)
-        if any(empty):
-            numbers[empty] = math.nan
+        numbers = self._all_at_once(cells, low, high)
+        if numbers is not None:
+            return numbers
+        if self.decimal == ",":
+            self._check_decimals(cells)
+        gone = _missing(cells) if missing else [False] * len(cells)
+        fill = repr(low)
+        simple = [fill if no else cell for cell, no in zip(cells, gone, strict=True)]
+        if self.decimal == ",":
+            simple = [c.replace(",", ".") if isinstance(c, str) else c for c in simple]
+        numbers = self._all_at_once(simple, low, high)
+        if numbers is None:
+            # Some cell is a word, or must be named in an error.
+            numbers = self._one_by_one(cells, gone, number_of)
+        numbers[gone] = math.nan
         return numbers
 
-    def _one_by_one(self, cells: Sequence[Any], number_of: Callable[[object], float]) -> Floats:
+    def _all_at_once(self, cells: Sequence[Any], low: float, high: float) -> Floats | None:
+        """Return what `number_in` reads in these cells; None if any is no number in [low, high]."""
+        types = set(map(type, cells))
+        if any(issubclass(each, bytes | bytearray) for each in types):
+            return None
+        text = ""
+        if any(issubclass(each, str) for each in types):
+            alone = len(types) == 1
+            text = "".join(cells if alone else (cell for cell in cells if isinstance(cell, str)))
+        # What Python alone takes for a number: 0_1, and digits of other scripts.
+        if "_" in text or not text.isascii() or (text and not self.text):
+            return None
+        try:
+            numbers = np.fromiter(map(float, cells), np.float64, len(cells))
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return numbers if ((numbers >= low) & (numbers <= high)).all() else None  # none if NaN
+
+    def _check_decimals(self, cells: Sequence[Any]) -> None:
+        """Refuse a column that has decimal commas in some cells and points in others."""
+        marks: dict[str, int] = {}
+        for row, cell in enumerate(cells):
+            if isinstance(cell, str) and number_in(cell, words=False, decimal=",") is not None:
+                marks.setdefault("," if "," in cell else "." if "." in cell else "", row)
+        if "," in marks and "." in marks:
+            row = max(marks[","], marks["."])
+            other = self.raw[min(marks[","], marks["."])]
+            raise self.refusal(
+                row,
+                f"got {self.raw[row]!r} after {other!r}: write a column with decimal commas or "
+                "with decimal points, not with both",
+            )
+
+    def _one_by_one(
+        self, cells: Sequence[Any], gone: Sequence[bool], number_of: NumberOf
+    ) -> Floats:
         numbers = np.empty(len(cells))
         for row, cell in enumerate(cells):
+            if gone[row]:
+                continue
             if not self.text and isinstance(cell, str):
                 raise self.refusal(row, f"got {describe(cell)}, must be a number")
             try:
-                numbers[row] = number_of(cell)
+                numbers[row] = number_of(cell, self.decimal)
             except InputError as error:
                 raise self.refusal(row, error.problem) from None
         return numbers
@@ -278,10 +322,8 @@ class Clock:
 def read_tick(cell: object) -> tuple[float, Sort]:
     """Return one reading as a number, and what it is."""
     if isinstance(cell, str):
-        try:
-            return read_tick(float(cell))
-        except ValueError:
-            return read_tick(datetime.fromisoformat(cell.strip()))
+        number = number_in(cell, words=False)
+        return read_tick(datetime.fromisoformat(cell.strip()) if number is None else number)
     if isinstance(cell, datetime):
         if cell.tzinfo is None:
             return cell.replace(tzinfo=UTC).timestamp(), "times without a zone"

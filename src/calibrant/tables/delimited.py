@@ -7,23 +7,33 @@ import io
 from collections.abc import Sequence
 from typing import NoReturn
 
-from calibrant.tables.cells import number_in
-from calibrant.tables.errors import InputError
-from calibrant.tables.table import Table, check_names, listed
+from calibrant.tables.delimiters import DECLARATION, find_delimiter, shown
+from calibrant.tables.errors import InputError, listed
+from calibrant.tables.notation import DECIMAL_COMMA, NUMBER
+from calibrant.tables.table import Table, check_names
+
+#: Words that are no name of a column: a first line that holds one is a value.
+VALUES = ("true", "false", "yes", "no")
 
 
-def parse_csv(text: str, source: str) -> Table:
+def parse_csv(text: str, source: str, delimiter: str | None = None) -> Table:
     """Return the rows of a CSV text, every cell as it stands there."""
-    # strict: an open quote at the end of a file that was cut is an error, not a value.
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    end = 0
+    if declared := DECLARATION.match(text):
+        text, end = text[declared.end() :], 1
+        delimiter = delimiter or declared[1]
+    delimiter = delimiter or find_delimiter(text, source, end + 1)
     names: list[str] | None = None
     columns: list[list[str]] = []
     lines: list[int] = []
-    end = 0
+    before = end
+    allow_long_cells(len(text))
+    # strict: an open quote at the end of a file that was cut is an error, not a value.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             # A quoted cell may span lines: a row is named after the first of its own.
-            line, end = end + 1, reader.line_num
+            line, end = end + 1, before + reader.line_num
             if len(row) <= 1 and _is_blank(row):
                 continue
             if names is None:
@@ -33,8 +43,8 @@ def parse_csv(text: str, source: str) -> Table:
                 if header is not None:
                     continue
             if len(row) != len(names):
-                last = end == sum(1 for _ in io.StringIO(text, newline=""))
-                refuse_row(row, names, source, line, last=last)
+                last = end - before == sum(1 for _ in io.StringIO(text, newline=""))
+                refuse_row(row, names, delimiter, source, line, last=last)
             lines.append(line)
             for cells, cell in zip(columns, row, strict=True):
                 cells.append(cell)
@@ -44,16 +54,24 @@ def parse_csv(text: str, source: str) -> Table:
         raise InputError("the file is empty", source=source)
     if not lines:
         raise InputError(f"there are no rows below the columns {listed(names)}", source=source)
-    return Table(source, dict(zip(names, columns, strict=True)), lines)
+    decimal = "," if delimiter != "," and "," in text and _have_commas(columns) else "."
+    return Table(source, dict(zip(names, columns, strict=True)), lines, delimiter, decimal)
+
+
+def allow_long_cells(length: int) -> None:
+    """Let the csv module read cells of this length; its limit is shared, so it only ever grows."""
+    csv.field_size_limit(max(csv.field_size_limit(), length))
 
 
 def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:
     """Return the names of the columns, or None for a first line that is a bare value."""
-    if None not in map(number_in, cells):
+    if all(NUMBER.fullmatch(cell.strip()) or cell.strip().lower() in VALUES for cell in cells):
         if len(cells) == 1:
             return None
         raise InputError(
-            f"must hold the names of the columns, got {', '.join(cells)}", source=source, row=line
+            f"must hold the names of the columns, got {', '.join(cells)}; add a line of names",
+            source=source,
+            row=line,
         )
     names = [cell.strip() for cell in cells]
     check_names(names, source, line)
@@ -61,13 +79,25 @@ def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:
 
 
 def refuse_row(
-    row: Sequence[str], names: Sequence[str], source: str, line: int, *, last: bool = False
+    row: Sequence[str],
+    names: Sequence[str],
+    delimiter: str,
+    source: str,
+    line: int,
+    *,
+    last: bool = False,
 ) -> NoReturn:
     """Say that a row has a cell too many or too few."""
-    cut = "; is the file cut short?" if last and len(row) < len(names) else ""
+    cure = ""
+    if names[0].startswith("#"):
+        cure = "; remove the lines that begin with '#'"
+    elif last and len(row) < len(names):
+        cure = "; is the file cut short?"
+    elif len(names) == 1 and delimiter == ",":
+        cure = "; for decimal commas say --delimiter ';'"
     raise InputError(
         f"has {len(row)} {'field' if len(row) == 1 else 'fields'}, must have {len(names)} "
-        f"({listed(names)}){cut}",
+        f"({listed(names)}), separated by {shown(delimiter)}{cure}",
         source=source,
         row=line,
         value=list(row),
@@ -77,3 +107,7 @@ def refuse_row(
 def _is_blank(row: Sequence[str]) -> bool:
     # A quoted nothing ("") is a cell without a value; white space alone is a blank line.
     return not row or (row[0] != "" and not row[0].strip())
+
+
+def _have_commas(columns: Sequence[Sequence[str]]) -> bool:
+    return any(DECIMAL_COMMA.fullmatch(cell.strip()) for cells in columns for cell in cells)

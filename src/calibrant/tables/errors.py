@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 
@@ -72,3 +73,9 @@ class InputError(ValueError):
         if row is not None:
             self.row, self.unit = row, unit
         return self
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as an error message lists them."""
+    shown = ", ".join(map(repr, names[:20]))
+    return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"

@@ -6,8 +6,8 @@ from types import ModuleType
 from typing import Any
 
 from calibrant._checks import describe
-from calibrant.tables.errors import InputError
-from calibrant.tables.table import Table, check_names, listed
+from calibrant.tables.errors import InputError, listed
+from calibrant.tables.table import Table, check_names
 
 
 def import_pyarrow() -> tuple[ModuleType, ModuleType]:

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_id, describe
-from calibrant.tables.cells import Cells, Clock, is_missing
+from calibrant.tables.cells import Cells, Clock
 from calibrant.tables.errors import InputError
-from calibrant.tables.table import Table, find_column
+from calibrant.tables.notation import is_empty
+from calibrant.tables.table import Table
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -98,12 +99,14 @@ def take_scored(
     available: str | None = None,
     by: str | None = None,
     kind: str = "probability",
+    positive: str | None = None,
     text: bool = True,
 ) -> Scored:
     """Return what a recalibration takes from a table, or say which row cannot be used.
 
-    The parameters are those of `calibrant.recalibrate.recalibrate_frame`; `text` says whether text
-    may stand for scores and outcomes, as it must in files.
+    The parameters are those of `calibrant.recalibrate.recalibrate_frame`; `positive` is the value
+    of an outcome that counts as 1, where every other is 0; `text` says whether text may stand for
+    scores and outcomes, as it must in files.
 
     Examples
     --------
@@ -112,12 +115,11 @@ def take_scored(
     >>> take_scored(table, score="s").outcomes
     array([ 1., nan])
     """
-    names = list(table.columns)
-    outcome, note = find_column(names, "outcome", outcome, table.source)
+    outcome, note = table.find("outcome", outcome)
     parts = {"score": score, "id": id, "time": time, "available": available, "group": by}
     for part, name in parts.items():
         if name is not None:
-            find_column(names, part, name, table.source)
+            table.find(part, name)
     check_parts(score, outcome, by)
     if available is not None and time is None:
         raise ValueError("available needs time: an outcome is late for predictions made before it")
@@ -130,7 +132,7 @@ def take_scored(
             f"got {float(scores[row])!r}, must be a number in [0, 1]; for other scores say "
             "kind 'logit' or 'margin'",
         )
-    outcomes = table.cells(outcome, text=text).probabilities(missing=True)
+    outcomes = table.cells(outcome, text=text).outcomes(positive=positive, missing=True)
     if id is not None:
         check_ids(table.cells(id))
     clock = None if time is None else table.cells(time).clock()
@@ -158,7 +160,7 @@ def check_ids(cells: Cells) -> None:
     """Refuse an id that is missing or comes twice."""
     first: dict[Hashable, int] = {}
     for row, cell in enumerate(cells.values()):
-        if is_missing(cell):
+        if is_empty(cell):
             raise cells.refusal(row, "the id is missing")
         try:
             before = first.setdefault(cell, row)
@@ -176,7 +178,7 @@ def take_groups(cells: Cells) -> list[Id]:
     groups: list[Id] = []
     distinct: set[Id] = set()
     for row, cell in enumerate(cells.values()):
-        if is_missing(cell):
+        if is_empty(cell):
             raise cells.refusal(row, "the group is missing")
         try:
             groups.append(check_id(cell, "a group"))

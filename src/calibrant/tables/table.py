@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, as_series, check_choice
 from calibrant.tables.cells import Cells
-from calibrant.tables.errors import InputError
+from calibrant.tables.delimiters import shown
+from calibrant.tables.errors import InputError, listed
 
 if TYPE_CHECKING:
     from calibrant.tables.cells import Raw
@@ -64,6 +65,10 @@ class Table:
         from data frames and Parquet.
     lines : sequence of int or None
         The line of each row, where rows have lines.
+    delimiter : str or None
+        What separates the columns in a CSV file.
+    decimal : {".", ","}
+        What its numbers have before their decimals.
 
     Examples
     --------
@@ -80,6 +85,8 @@ class Table:
     source: str
     columns: Mapping[str, Raw]
     lines: Sequence[int] | None = None
+    delimiter: str | None = None
+    decimal: str = "."
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -87,7 +94,22 @@ class Table:
     def __repr__(self) -> str:
         return f"Table({self.source}, {len(self)} rows: {', '.join(map(repr, self.columns))})"
 
-    def take(self, part: str, name: str | None = None) -> Column:
+    @property
+    def note(self) -> str | None:
+        """A line for the user about how a CSV file is written, if not in the usual way."""
+        if self.delimiter in (None, ","):
+            return None
+        commas = ", numbers have decimal commas" if self.decimal == "," else ""
+        return f"{self.source}: columns are separated by {shown(self.delimiter)}{commas}"
+
+    def take(
+        self,
+        part: str,
+        name: str | None = None,
+        *,
+        positive: str | None = None,
+        missing: bool = False,
+    ) -> Column:
         """Return the column that plays a part, as probabilities.
 
         Parameters
@@ -96,6 +118,10 @@ class Table:
             What the column is for.
         name : str, optional
             Its name; guessed if not given, and then `note` says what was taken.
+        positive : str, optional
+            The value of an outcome that counts as 1; every other is then 0.
+        missing : bool
+            Whether values may be missing, as NaN.
 
         Raises
         ------
@@ -104,12 +130,19 @@ class Table:
             [0, 1]: the message names the row, the column and the value.
         """
         check_choice("part", part, tuple(USUAL_NAMES))
-        name, note = find_column(list(self.columns), part, name, self.source)
-        return Column(name, self.cells(name).probabilities(), note)
+        name, note = self.find(part, name)
+        cells = self.cells(name)
+        if part == "outcome":
+            return Column(name, cells.outcomes(positive=positive, missing=missing), note)
+        return Column(name, cells.probabilities(missing=missing), note)
+
+    def find(self, part: str, name: str | None) -> tuple[str, str | None]:
+        """Return the column that plays a part, and a line for the user when it was guessed."""
+        return find_column(list(self.columns), part, name, self.source, self.delimiter)
 
     def cells(self, name: str, *, text: bool = True) -> Cells:
         """Return the cells of a column, to be read as numbers, values or a clock."""
-        return Cells(name, self.columns[name], text, self.source, self.row_name)
+        return Cells(name, self.columns[name], text, self.source, self.row_name, self.decimal)
 
     def row_name(self, position: int) -> tuple[str, int]:
         """Return what a row is called: a line of its file, or a row counted from 1."""
@@ -130,17 +163,19 @@ class Table:
 
 
 def find_column(
-    names: Sequence[str], part: str, given: str | None, source: str
+    names: Sequence[str], part: str, given: str | None, source: str, delimiter: str | None = None
 ) -> tuple[str, str | None]:
     """Return the column that plays a part, and a line for the user when it was guessed.
 
-    A name that is given must be there; with None, the part's usual names are looked for.
+    A name that is given must be there; with None, the part's usual names are looked for. Messages
+    say what the columns were split at.
     """
+    there = f"the columns are {listed(names)}"
+    if delimiter is not None:
+        there += f", separated by {shown(delimiter)}"
     if given is not None:
         if given not in names:
-            raise InputError(
-                f"there is no column {given!r}; the columns are {listed(names)}", source=source
-            )
+            raise InputError(f"there is no column {given!r}; {there}", source=source)
         return given, None
     found = [name for name in names if USUAL_NAMES[part].fullmatch(name.strip().lower())]
     own = [name for name in found if name.strip().lower() == part]
@@ -150,7 +185,7 @@ def find_column(
         found = list(names)
     if len(found) == 1:
         return found[0], f"{source}: no {part} column was named, taking {found[0]!r}"
-    which = f": it may be {listed(found)}" if found else f"; the columns are {listed(names)}"
+    which = f": it may be {listed(found)}" if found else f"; {there}"
     raise InputError(f"say which column holds the {part}{which}", source=source)
 
 
@@ -164,9 +199,3 @@ def check_names(names: Sequence[str], source: str, row: int | None = None) -> No
             source=source,
             row=row,
         )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as an error message lists them."""
-    shown = ", ".join(map(repr, names[:20]))
-    return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"

@@ -1,16 +1,14 @@
-"""Write a table: CSV, JSON Lines or Parquet, by the name of the file."""
+"""Write a table: CSV, JSON or Parquet, by the name of the file."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import math
 import os
 import re
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -19,6 +17,8 @@ from calibrant._checks import check_choice, describe
 from calibrant.tables.atomic import replacing
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import import_pyarrow
+from calibrant.tables.notation import DECIMAL_COMMA
+from calibrant.tables.packed import check_packing, packing
 from calibrant.tables.reading import KINDS, SUFFIXES, kind_of
 from calibrant.tables.table import Table
 
@@ -30,15 +30,16 @@ def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None
     """Write a table under a name that appears only once the file is whole.
 
     Text cells stay as they were read, except that a column of which every cell is a number (or
-    empty) becomes a column of numbers in JSON Lines and Parquet.
+    empty) becomes a column of numbers in JSON and Parquet. CSV keeps the delimiter and the decimal
+    commas of the file it was read from.
 
     Parameters
     ----------
     path : path
-        Where to; a name that ends in .gz is compressed, the same bytes on every run.
+        Where to; a name that ends in .gz, .bz2 or .xz is packed, the same bytes on every run.
     table : Table
         What to write.
-    kind : {"csv", "jsonl", "parquet"}, optional
+    kind : {"csv", "tsv", "json", "jsonl", "parquet"}, optional
         What to write it as, if the name does not say.
 
     Examples
@@ -57,43 +58,61 @@ def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None
         raise ValueError(f"table must be a Table, got {describe(table)}")
     name = os.fspath(path)
     kind = kind_to_write(name) if kind is None else check_choice("kind", kind, KINDS)
-    with ExitStack() as stack:
-        file: BinaryIO = stack.enter_context(replacing(path))
-        if name.lower().endswith(".gz"):
-            # No name and no time inside: equal tables give equal files.
-            file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))  # type: ignore[assignment]
-        {"csv": write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}[kind](file, table)
+    check_packing(name)
+    with replacing(path) as whole, packing(whole, name) as file:
+        WRITERS[kind](file, table)
 
 
 def kind_to_write(name: str) -> str:
     """Return what a file of this name is to be written as; refuse a name that does not say."""
+    check_packing(name)
     kind = kind_of(name)
     if kind is None:
         raise InputError(
-            f"the name must end in one of {', '.join(SUFFIXES)} (or these with .gz)", source=name
+            f"the name must end in one of {', '.join(SUFFIXES)} (or these with .gz, .bz2 or .xz)",
+            source=name,
         )
     return kind
 
 
-def write_csv(file: BinaryIO, table: Table) -> None:
+def write_csv(file: BinaryIO, table: Table, delimiter: str | None = None) -> None:
     """Write a table as CSV to a file that is open, standard output for instance."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    rows = csv.writer(text, lineterminator="\n")
+    rows = csv.writer(text, delimiter=delimiter or table.delimiter or ",", lineterminator="\n")
     rows.writerow(table.columns)
-    columns = [[_as_text(cell) for cell in table.cells(name).values()] for name in table.columns]
+    columns = [
+        [_as_text(cell, table.decimal) for cell in table.cells(name).values()]
+        for name in table.columns
+    ]
     rows.writerows(zip(*columns, strict=True))
     text.detach()
 
 
+def _write_tsv(file: BinaryIO, table: Table) -> None:
+    write_csv(file, table, "\t")
+
+
 def _write_jsonl(file: BinaryIO, table: Table) -> None:
-    columns = [_typed(table.cells(name).values()) for name in table.columns]
+    for record in _records(table):
+        file.write(record + b"\n")
+
+
+def _write_json(file: BinaryIO, table: Table) -> None:
+    for at, record in enumerate(_records(table)):
+        file.write((b",\n" if at else b"[\n") + record)
+    file.write(b"\n]\n")
+
+
+def _records(table: Table) -> Iterator[bytes]:
+    """Yield each row as a JSON object."""
+    columns = [_typed(table.cells(name).values(), table.decimal) for name in table.columns]
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
     for row in zip(*columns, strict=True):
         record = dict(zip(table.columns, row, strict=True))
         for name, cell in record.items():
             if isinstance(cell, float) and not math.isfinite(cell):
                 record[name] = None  # JSON has no NaN and no infinity
-        file.write(encoder.encode(record).encode() + b"\n")
+        yield encoder.encode(record).encode()
 
 
 def _write_parquet(file: BinaryIO, table: Table) -> None:
@@ -102,7 +121,7 @@ def _write_parquet(file: BinaryIO, table: Table) -> None:
     for name, column in table.columns.items():
         try:
             if isinstance(column, Sequence):
-                arrays[name] = arrow.array(_typed(column))
+                arrays[name] = arrow.array(_typed(column, table.decimal))
             elif isinstance(column, np.ndarray):
                 arrays[name] = arrow.array(column)
             else:
@@ -114,18 +133,34 @@ def _write_parquet(file: BinaryIO, table: Table) -> None:
     parquet.write_table(arrow.table(arrays), file)
 
 
-def _typed(cells: Sequence[Any]) -> Sequence[Any]:
+def _typed(cells: Sequence[Any], decimal: str) -> Sequence[Any]:
     """Return text cells as numbers where they all are, with None for the empty ones."""
     filled = [cell for cell in cells if cell != ""]
-    if not filled or not all(isinstance(cell, str) and NUMBER.fullmatch(cell) for cell in filled):
+    if not filled or not all(isinstance(cell, str) for cell in filled):
+        return cells
+    texts = cells
+    if decimal == ",":
+        texts = [c.replace(",", ".") if DECIMAL_COMMA.fullmatch(c) else c for c in cells]
+    if not all(text == "" or NUMBER.fullmatch(text) for text in texts):
         return cells
     number = int if all(cell.lstrip("-").isdigit() for cell in filled) else float
-    return [None if cell == "" else number(cell) for cell in cells]
+    return [None if text == "" else number(text) for text in texts]
 
 
-def _as_text(cell: Any) -> Any:
+def _as_text(cell: Any, decimal: str) -> Any:
     if cell is None:
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"
+    if isinstance(cell, float) and decimal == ",":
+        return repr(float(cell)).replace(".", ",")
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, dict | list) else cell
+
+
+WRITERS: dict[str, Callable[[BinaryIO, Table], None]] = {
+    "csv": write_csv,
+    "tsv": _write_tsv,
+    "json": _write_json,
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet,
+}

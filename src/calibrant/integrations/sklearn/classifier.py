@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import (
     _safe_indexing,
     assert_all_finite,
@@ -45,19 +46,22 @@ def _can_follow(classifier: OnlineCalibratedClassifier) -> bool:
 
 
 class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Recalibrate a classifier's probabilities, in the order in which the rows came.
+    """Recalibrate a classifier's probabilities, out of sample, and go on with every new batch.
 
-    The rows of X are in order of time, oldest first. What the recalibrators learn from is always
-    out of sample:
-
-    - ``fit`` cuts the rows into ``cv + 1`` stretches. A clone of the estimator is fitted on all
-      rows before each stretch but the first, and its scores on that stretch, with the outcomes,
-      teach the recalibrators. In the end the estimator is fitted on everything.
+    - ``fit`` takes the rows as a set without order, as scikit-learn does. Each of ``cv`` folds is
+      scored by a clone of the estimator that was fitted on the others, and the recalibrators learn
+      these scores, with the outcomes, in random order. In the end the estimator is fitted on
+      everything.
     - ``fit`` of a ``FrozenEstimator``, a model deployed already, teaches the recalibrators its
-      scores on X; X must be rows that the model was not fitted on.
-    - ``partial_fit`` scores the batch with the model as it stands, teaches the recalibrators,
-      and then lets the estimator learn the batch if it has ``partial_fit``. One that has not, or
-      is frozen, stays as it is and is followed.
+      scores on X, in random order; X must be rows that the model was not fitted on.
+    - ``partial_fit`` takes the rows in order of time, oldest first, and later than all before. It
+      scores the batch with the model as it stands, teaches the recalibrators, and then lets the
+      estimator learn the batch if it has ``partial_fit``. One that has not, or is frozen, stays as
+      it is and is followed.
+
+    With ``shuffle=False``, ``fit`` too takes the rows in order of time: it cuts them into ``cv +
+    1`` stretches, and a clone that is fitted on all rows before a stretch scores it. Rows that a
+    cross-validation has picked are in no such order.
 
     ``predict_proba`` is pure: it gives the mean of what the recalibrator would draw (its
     ``expected``). `docs/integrations.md` says what that costs.
@@ -69,10 +73,14 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
         Which scores of the estimator to take; "auto" prefers probabilities.
     cv : int, default 5
-        Stretches of ``fit`` that teach the recalibrators. A stretch before which some class was
+        Folds of ``fit``, at least two, and no more than rows of the rarest class; without
+        `shuffle`, stretches that teach the recalibrators. A stretch before which some class was
         never seen is passed over.
+    shuffle : bool, default True
+        Whether the rows of ``fit`` have no order; False if they are in order of time.
     random_state : int, RandomState or None, default 0
-        Seed of the draws, and of the default estimator. None takes another one each time.
+        Seed of the draws, of the random order, and of the default estimator. None takes another
+        one each time.
 
     Attributes
     ----------
@@ -111,11 +119,13 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         *,
         response_method: str = "auto",
         cv: int = 5,
+        shuffle: bool = True,
         random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.response_method = response_method
         self.cv = cv
+        self.shuffle = shuffle
         self.random_state = random_state
 
     # -- learning -----------------------------------------------------------------------------
@@ -126,7 +136,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows, in order of time.
+            The rows; in order of time if `shuffle` is False.
         y : array-like of shape (n_samples,)
             Their labels.
         **params
@@ -138,14 +148,23 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         if isinstance(estimator, FrozenEstimator):
             classes = _classes_of(estimator)
             codes = _codes(y, classes)
-            out_of_sample = iter([(estimator, X, codes)])
+            pieces = iter([(estimator, np.arange(len(codes)))])
         else:
             classes, codes = np.unique(y, return_inverse=True)
             estimator = clone(estimator).fit(X, y, **params)
-            out_of_sample = self._stretches(estimator, X, y, codes, params)
+            cut = self._folds if self.shuffle else self._stretches
+            pieces = self._models(estimator, X, y, params, cut(codes))
         recalibrators = self._fresh(estimator, len(classes))
-        for model, rows, happened in out_of_sample:
-            run_rows(recalibrators, self._scores(model, rows, len(classes)), happened)
+        scored = [
+            (self._scores(model, _safe_indexing(X, rows), len(classes)), codes[rows])
+            for model, rows in pieces
+        ]
+        if scored:
+            scores, happened = (np.concatenate(parts) for parts in zip(*scored, strict=True))
+            order = np.arange(len(happened))
+            if self.shuffle:
+                check_random_state(self.random_state).shuffle(order)
+            run_rows(recalibrators, scores[order], happened[order])
         return self._keep(estimator, classes, recalibrators)
 
     @available_if(_can_follow)  # type: ignore[untyped-decorator]
@@ -228,26 +247,45 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         routed: dict[str, Any] = process_routing(self, method, **params).estimator[method]
         return routed
 
-    def _stretches(
-        self, estimator: Any, X: Any, y: Any, codes: Codes, params: dict[str, Any]
-    ) -> Iterator[tuple[Any, Any, Codes]]:
-        """Yield a clone fitted on the rows before a stretch, the rows of the stretch, their codes.
+    def _folds(self, codes: Codes) -> Iterator[tuple[Codes, Codes]]:
+        """Yield the rows to fit a clone on and those that it scores, for each fold.
+
+        There are none if some class has but one row.
+        """
+        splits = min(max(2, check_integer("cv", self.cv, 1)), int(np.bincount(codes).min()))
+        if splits >= 2:
+            random = check_random_state(self.random_state)
+            folds = StratifiedKFold(splits, shuffle=True, random_state=random)
+            yield from folds.split(np.zeros(len(codes)), codes)
+
+    def _stretches(self, codes: Codes) -> Iterator[tuple[Codes, Codes]]:
+        """Yield the rows before a stretch of time and those of it.
 
         A stretch is passed over if the rows before it do not hold all classes.
         """
         pieces = np.array_split(np.arange(len(codes)), check_integer("cv", self.cv, 1) + 1)
         for stretch in pieces[1:]:
             before = np.arange(stretch[0]) if len(stretch) else stretch
-            if len(np.unique(codes[before])) < codes.max() + 1:
-                continue
+            if len(np.unique(codes[before])) == codes.max() + 1:
+                yield before, stretch
+
+    def _models(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        params: dict[str, Any],
+        pieces: Iterator[tuple[Codes, Codes]],
+    ) -> Iterator[tuple[Any, Codes]]:
+        """Yield a clone fitted on some rows, and the others that it is to score."""
+        for rows, others in pieces:
             some = {
-                name: _safe_indexing(value, before)
+                name: _safe_indexing(value, rows)
                 if not isinstance(value, str) and hasattr(value, "__len__") and len(value) == len(y)
                 else value
                 for name, value in params.items()
             }
-            earlier = clone(estimator).fit(_safe_indexing(X, before), y[before], **some)
-            yield earlier, _safe_indexing(X, stretch), codes[stretch]
+            yield clone(estimator).fit(_safe_indexing(X, rows), y[rows], **some), others
 
     def _response(self, estimator: Any) -> str:
         asked = check_choice("response_method", self.response_method, RESPONSES)
@@ -304,7 +342,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             raise ValueError("classes must be passed on the first call to partial_fit.")
         else:
             return np.unique(np.asarray(classes))
-        if classes is not None and not np.array_equal(known, np.unique(np.asarray(classes))):
+        if classes is not None and set(np.asarray(classes).tolist()) != set(known.tolist()):
             raise ValueError(f"classes must be {known} as before, got {describe(classes)}")
         return known
 
@@ -341,11 +379,14 @@ def _checked(X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
 
 def _codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
     """Return the place of each label among the classes, or name the first that has none."""
-    codes = np.searchsorted(classes, y).clip(0, len(classes) - 1)
-    strange = classes[codes] != y
-    if strange.any():
-        position = int(strange.argmax())
+    # Not by bisection: the classes of a model deployed already stand in its own order.
+    index = {label: code for code, label in enumerate(classes.tolist())}
+    labels = y.tolist()
+    codes = np.array([index.get(label, -1) for label in labels], dtype=np.intp)
+    if (codes < 0).any():
+        position = int((codes < 0).argmax())
         raise ValueError(
-            f"y must hold the classes {classes}, got {y[position]!r} at position {position}"
+            f"y must hold the classes that the model knows, {', '.join(map(repr, index))}, "
+            f"got {describe(labels[position])} at position {position}"
         )
     return codes

@@ -104,19 +104,22 @@ class Rival(RoundsById[Forecast], ABC):
         self._learned += 1
 
     def run(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike) -> Floats:
-        """Play one round a score; return the probabilities, each made before its outcome."""
+        """Play one round a score; return the probabilities, each made before its outcome.
+
+        Interrupted with Ctrl-C, the rounds played until then stay learned, and counted.
+        """
         known_scores = as_unit_series(scores, "scores")
         known_outcomes = as_unit_series(outcomes, "outcomes")
         check_same_length("scores", len(known_scores), "outcomes", len(known_outcomes))
         predictions = np.empty(len(known_scores))
         rounds = zip(known_scores.tolist(), known_outcomes.tolist(), strict=True)
+        if len(predictions):
+            self._waiting.unnamed = self._current = None
         for t, (score, outcome) in enumerate(rounds):
             predictions[t] = self._forecast(score)
             self._learn(outcome)
-        if len(predictions):
-            self._rounds += len(predictions)
-            self._learned += len(predictions)
-            self._waiting.unnamed = self._current = None
+            self._rounds += 1
+            self._learned += 1
         return predictions
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,18 @@ from calibrant._checks import Floats, as_unit_series, check_choice, check_intege
 from calibrant.forecasters import Restarting
 from calibrant.measures import Scorecard
 from calibrant.measures.rounds import Indices, as_rounds
-from calibrant.report.style import MUTED, SERIES, legend_above, new_axes, plain_number, styled
+from calibrant.report.chance import chance_ece_limit
+from calibrant.report.figures.axes import chance_band, time_axis
+from calibrant.report.style import (
+    MUTED,
+    Series,
+    legend_above,
+    look_of,
+    new_axes,
+    plain_number,
+    styled,
+)
+from calibrant.report.timeline import Moments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +77,12 @@ class ErrorThroughTime:
         Which error.
     window : int or None
         Rounds of a window; None where the error is that of all rounds so far.
+    chance : array of float or None
+        With windows, the error that chance leaves at most in 95 of 100 of them.
+    times : array or None
+        The date or reading of a clock of each round, for the axis; its number, if not given.
+    looks : dict of str to Series
+        How to draw a forecaster; by its position, if not given.
 
     Examples
     --------
@@ -82,6 +99,9 @@ class ErrorThroughTime:
     curves: dict[str, TimeCurve]
     measure: str
     window: int | None = None
+    chance: Floats | None = None
+    times: Moments | None = None
+    looks: Mapping[str, Series] = field(default_factory=dict)
 
     @classmethod
     def from_predictions(
@@ -129,10 +149,14 @@ class ErrorThroughTime:
         window: int | None = None,
         moments: int = 200,
         restarts: Mapping[str, Sequence[int]] | None = None,
+        chance_of: str | None = None,
+        times: Moments | None = None,
+        looks: Mapping[str, Series] | None = None,
     ) -> ErrorThroughTime:
         """Compute the errors of several forecasters through time, by their names.
 
-        The outcomes are the same for all or, against an adversary, by name too.
+        The outcomes are the same for all or, against an adversary, by name too. `chance_of` names
+        the one for which to show what chance leaves of the ECE of a window.
 
         Examples
         --------
@@ -155,7 +179,14 @@ class ErrorThroughTime:
                 rounds, error = _by_window(p, y, measure, window)
             marks = np.asarray((restarts or {}).get(name, ()), dtype=np.intp)
             curves[name] = TimeCurve(rounds, error, marks)
-        return cls(curves, measure, window)
+        chance = None
+        if chance_of is not None:
+            if measure != "ece" or window is None:
+                raise ValueError("chance_of needs the measure 'ece' and a window")
+            said = as_unit_series(predictions[chance_of], "predictions")
+            parts = np.split(said, curves[chance_of].rounds)
+            chance = np.array([chance_ece_limit(part) for part in parts[: len(rounds)]])
+        return cls(curves, measure, window, chance, times, looks or {})
 
     @classmethod
     def from_restarting(
@@ -202,34 +233,38 @@ class ErrorThroughTime:
         """Draw the error, on `ax` or on new axes, and return the axes.
 
         A triangle at the foot marks a restart; fine grey dashes are a certificate. Where the
-        last errors differ by a factor of ten or more, the axis of errors is logarithmic.
+        last errors differ by a factor of ten or more, the axis of errors is logarithmic; with a
+        shade for what chance leaves it is not.
         """
         with styled():
             ax = ax or new_axes()
             for position, (name, curve) in enumerate(self.curves.items()):
-                look = SERIES[position % len(SERIES)]
-                ax.plot(
-                    curve.rounds, curve.error, color=look.color, linestyle=look.dashes, label=name
-                )
+                look = look_of(self.looks, name, position)
+                when = self._when(curve.rounds)
+                ax.plot(when, curve.error, color=look.color, linestyle=look.dashes, label=name)
                 if curve.certificate is not None:
                     ax.plot(
-                        curve.rounds, curve.certificate, color=MUTED, linewidth=1.1,
+                        when, curve.certificate, color=MUTED, linewidth=1.1,
                         linestyle=(0, (2, 2)), label=f"certificate of {name}",
                     )  # fmt: skip
-                for restart in curve.restarts:
+                restarts = self._when(curve.restarts)
+                for restart in restarts:
                     ax.axvline(restart, color=look.color, linewidth=0.7, alpha=0.5, zorder=1)
                 if len(curve.restarts):
                     ax.plot(
-                        curve.restarts, np.zeros(len(curve.restarts)), color=look.color,
+                        restarts, np.zeros(len(restarts)), color=look.color,
                         marker="^", markersize=7, linestyle="none", clip_on=False,
                         transform=ax.get_xaxis_transform(), label=f"restarts of {name}",
                     )  # fmt: skip
             error = MEASURES_THROUGH_TIME.get(self.measure, self.measure)
-            ax.set(xlabel="rounds", ylabel=f"{error} {self._of}")
-            ax.set_xlim(0, max(int(curve.rounds[-1]) for curve in self.curves.values()))
-            ax.xaxis.set_major_formatter(plain_number)
+            ax.set_ylabel(f"{error} {self._of}")
+            longest = max(self.curves.values(), key=lambda curve: int(curve.rounds[-1])).rounds
+            if self.chance is not None:
+                chance_band(ax, self._when(longest), 0.0, self.chance)
+            ax.set_xlim(0 if self.times is None else self.times[0], self._when(longest)[-1])
+            time_axis(ax, self.times)
             last = [curve.error[-1] for curve in self.curves.values()]
-            if 0 < 10 * min(last) < max(last) < np.inf:
+            if self.chance is None and 0 < 10 * min(last) < max(last) < np.inf:
                 ax.set_yscale("log")
                 ax.set_ylim(bottom=max(_lowest(self.curves.values()), max(last) / 1e4))
             else:
@@ -237,6 +272,12 @@ class ErrorThroughTime:
             ax.yaxis.set_major_formatter(plain_number)
             legend_above(ax)
         return ax
+
+    def _when(self, rounds: Indices) -> Moments:
+        """Return the moments at which so many rounds were over, as the axis shows them."""
+        if self.times is None:
+            return rounds
+        return self.times[np.clip(rounds - 1, 0, None)]
 
     @property
     def is_finite(self) -> bool:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 
+from calibrant._checks import Floats
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.measures.rounds import as_rounds
+from calibrant.report.figures.axes import logit_axis
 from calibrant.report.style import (
     MUTED,
     PAPER,
     SERIES,
+    Series,
     legend_above,
+    look_of,
     new_axes,
     short_number,
     styled,
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
 #: A bin with a smaller share of the rounds is drawn faint, and no line leads to it.
 RARE = 1 / 200
+SAID = "said: predicted probability"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +43,17 @@ class ReliabilityDiagram:
     would have happened in the long run; a diagonal outside one is more than chance. The strip
     below shows how many rounds each point stands for; a faint point, less than 1 in 200.
 
+    For rare events, take bins of equal mass and the logit scale: it gives 0.1 %, 1 % and 10 % the
+    same room. What never happened in a bin is then drawn at the foot.
+
     Attributes
     ----------
     tables : dict of str to ReliabilityTable
         The numbers, by the name of the forecaster.
+    logit : tuple of float or None
+        The ends of both axes on the logit scale; None for plain axes from 0 to 1.
+    looks : dict of str to Series
+        How to draw a forecaster; by its position, if not given.
 
     Examples
     --------
@@ -54,6 +67,8 @@ class ReliabilityDiagram:
     """
 
     tables: dict[str, ReliabilityTable]
+    logit: tuple[float, float] | None = None
+    looks: Mapping[str, Series] = field(default_factory=dict)
 
     @classmethod
     def from_predictions(
@@ -114,40 +129,73 @@ class ReliabilityDiagram:
         The strip of counts hangs below them.
         """
         with styled():
-            from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
-
             ax = ax or new_axes(4.8, 5.4)
-            ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
-            # Below the axes, close enough to share their scale of predictions.
-            strip = ax.inset_axes((0.0, -0.27, 1.0, 0.22))
+            lowest, highest = self.logit or (0.0, 1.0)
+            ax.plot(
+                [lowest, highest], [lowest, highest],
+                color=MUTED, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1,
+            )  # fmt: skip
             for position, (name, table) in enumerate(self.tables.items()):
-                look = SERIES[position % len(SERIES)]
-                # The first is filled and the others are hollow: in grey, that is seen first.
-                fill = look.color if position == 0 else PAPER
+                look = look_of(self.looks, name, position)
                 often = table.count >= RARE * table.count.sum()
                 rare = ~often & (table.count > 0)
                 for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
-                    said, happened = table.mean_prediction[some], table.mean_outcome[some]
-                    low, high = table.interval_low[some], table.interval_high[some]
+                    said, happened, low, high = (
+                        np.clip(values[some], lowest, highest)
+                        for values in (
+                            table.mean_prediction, table.mean_outcome,
+                            table.interval_low, table.interval_high,
+                        )
+                    )  # fmt: skip
                     ax.vlines(
                         said, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2
                     )
                     ax.plot(
                         said, happened, color=look.color, marker=look.marker, alpha=alpha, zorder=3,
-                        markerfacecolor=fill, linestyle=look.dashes if some is often else "none",
-                        label=name if some is often else None,
+                        markerfacecolor=_fill(look), linestyle=look.dashes if some is often else "",
+                        label=name if some is often else None, clip_on=False,
                     )  # fmt: skip
-                width = (table.upper - table.lower) / len(self.tables)
-                strip.bar(
-                    table.lower + position * width, table.count, width * 0.92, align="edge",
-                    color=fill, edgecolor=look.color, linewidth=0.8,
-                )  # fmt: skip
-            ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
             ax.set_ylabel("happened: share of rounds")
-            ax.tick_params(labelbottom=False)
-            strip.set(xlim=ax.get_xlim(), xlabel="said: predicted probability", ylabel="rounds")
-            strip.yaxis.set_major_formatter(short_number)
-            strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
-            strip.grid(visible=False, axis="x")
+            if self.logit is not None:
+                for axis in ("x", "y"):
+                    logit_axis(ax, axis, lowest, highest)
+                ax.set(xlabel=SAID, aspect="equal", anchor="N")
+            else:
+                ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", anchor="N")
+                ax.tick_params(labelbottom=False)
+                self._strip(ax)
             legend_above(ax)
         return ax
+
+    def _strip(self, ax: Axes) -> None:
+        """Count the rounds below the axes, close enough to share their scale of predictions."""
+        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415
+
+        strip = ax.inset_axes((0.0, -0.27, 1.0, 0.22))
+        for position, (name, table) in enumerate(self.tables.items()):
+            look = look_of(self.looks, name, position)
+            width = (table.upper - table.lower) / len(self.tables)
+            strip.bar(
+                table.lower + position * width, table.count, width * 0.92, align="edge",
+                color=_fill(look), edgecolor=look.color, linewidth=0.8,
+            )  # fmt: skip
+        strip.set(xlim=ax.get_xlim(), xlabel=SAID, ylabel="rounds")
+        strip.yaxis.set_major_formatter(short_number)
+        strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
+        strip.grid(visible=False, axis="x")
+
+
+def seen_in(tables: Iterable[ReliabilityTable]) -> Floats:
+    """Return what was said, what happened and the upper ends of the intervals, in all bins."""
+    return np.concatenate(
+        [
+            values[table.count > 0]
+            for table in tables
+            for values in (table.mean_prediction, table.mean_outcome, table.interval_high)
+        ]
+    )
+
+
+def _fill(look: Series) -> str:
+    """Return a marker's filling: the first series is filled, the others hollow, also in grey."""
+    return look.color if look == SERIES[0] else PAPER

@@ -1,0 +1,160 @@
+"""``calibrant run FILE --score``: recalibrate the scores of a file, and show before and after."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import nullcontext
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+from rich.table import Table as Grid
+from rich.text import Text
+
+from calibrant import Recalibrator
+from calibrant.cli import console
+from calibrant.cli.arguments import Job
+from calibrant.recalibrate.recalibrator import recalibrate_rows
+from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
+from calibrant.report.recalibration_panels import READING, group_rows, measure_rows
+from calibrant.report.style import styled
+from calibrant.tables import InputError, Scored, replacing, take_scored, write
+
+GROUPS_IN_TERMINAL = 20
+
+
+def recalibrate_file(job: Job) -> None:
+    """Recalibrate a whole file; write and report what was asked for, show the rest."""
+    console.check_outputs(job.source, job.out, job.report)
+    if job.report is not None:
+        with styled():
+            pass  # or learn now, not after the work, that matplotlib is missing
+    with console.busy(f"reading {job.source}"):
+        table = console.read_source(job.source, job.delimiter)
+        if job.out is not None:
+            console.check_column(table, job.column)
+        rows = take_scored(
+            table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
+            available=job.available, by=job.by, kind=job.kind, positive=job.positive,
+        )  # fmt: skip
+        if np.isnan(rows.outcomes).all():
+            raise InputError(
+                "no outcome is known: every value is missing",
+                source=table.source, column=rows.outcome_column,
+            )  # fmt: skip
+    console.note(table.note)
+    console.note(rows.note)
+    # The report is opened first: if it cannot be written, nothing else is.
+    with nullcontext() if job.report is None else replacing(job.report) as report:
+        with console.busy("recalibrating"):
+            recalibrator = Recalibrator(job.kind, seed=job.seed, capacity=len(rows.scores))
+            calibrated = recalibrate_rows(
+                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
+            )
+        with console.busy("measuring"):
+            never = len(rows.scores) - len(rows.arrivals.order)
+            result = recalibration(
+                rows.scores, calibrated, rows.outcomes, by=rows.groups, kind=job.kind,
+                times=table.row_called if rows.clock is None else rows.clock,
+                available=None if job.available is None else rows.arrivals,
+                recalibrator=recalibrator,
+                title=f"{Path(table.source).name}: scores before and after recalibration",
+                never=never, made=how_made(job, table.source, rows, never),
+            )  # fmt: skip
+            page = result.page.html().encode() if report is not None else b""
+        if job.out is not None:
+            with console.busy(f"writing {job.out}"):
+                write(job.out, table.with_column(job.column, calibrated))
+        if report is not None:
+            report.write(page)
+    show(job, table.source, rows, result)
+
+
+def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
+    """Return how the run was made, and the command that does it again."""
+    words = ["calibrant", "run", job.source]
+    for field in fields(job)[1:]:
+        value = getattr(job, field.name)
+        if value != field.default:
+            words += [f"--{field.name}", str(value)]
+    columns = {
+        "score": job.score, "outcome": rows.outcome_column, "id": job.id,
+        "time": job.time, "available": job.available, "by": job.by,
+    }  # fmt: skip
+    known = "each known to the next row"
+    if job.available is not None:
+        known = f"known from column {job.available!r} on, used by later predictions only"
+    return {
+        "command": shlex.join(words),
+        "file": f"{source}, {len(rows.scores):,} rows",
+        "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
+        "scores are": job.kind,
+        "outcomes are": f"{known}; {never:,} never arrived",
+        "seed": str(job.seed),
+    }
+
+
+def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> None:
+    """Print what was read, the measures, the groups, what they say, and where the results are."""
+    both, arrivals, rounds = report.measures, rows.arrivals, len(rows.scores)
+    console.say(
+        f"{source}: {rounds:,} rounds, scores {job.score!r}, outcomes {rows.outcome_column!r} "
+        f"(mean {both.mean_outcome:.4f})"
+    )
+    if len(arrivals.order) < rounds:
+        console.say(f"outcomes that never arrived: {rounds - len(arrivals.order):,}")
+    # The last row's own outcome always comes after the last prediction.
+    too_late = np.count_nonzero(arrivals.order[arrivals.known[-1] :] != rounds - 1)
+    if job.available is not None and too_late:
+        console.say(f"outcomes that arrived only after the last prediction: {too_late:,}")
+    head = ["", *both.columns, console.MEANING]
+    measures = console.table("Before and after (lower is better)", head, measure_rows(both))
+    console.out.print("", measures, sep="\n")
+    console.out.print("\n", reliability(both))
+    if both.groups:
+        head, groups = group_rows(both, GROUPS_IN_TERMINAL)
+        # As `Text`, because brackets in the name of a group are no markup.
+        shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
+        console.out.print("\n", console.table("By group", head, shown))
+        if len(both.groups) > len(groups):
+            console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
+    console.out.print("\n[bold]What to look at[/]")
+    points = Grid.grid(padding=(0, 1))
+    points.add_column(width=1)
+    points.add_column()
+    for finding in report.findings:
+        points.add_row("-", Text(finding))
+    console.out.print(points)
+    console.say(f"\n{READING}", fold=True)
+    if job.out is None and job.report is None:
+        console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")
+    else:
+        console.say("\nWhere to look")
+    if job.report is not None:
+        console.say(f"  {job.report}: the report, in a browser")
+    if job.out is not None:
+        console.say(f"  {job.out}: every row, with its probability in column {job.column!r}")
+
+
+def reliability(both: BeforeAfter) -> Grid:
+    """Return what was said and what happened, bin by bin, before and after."""
+    head, tables = ["\nbin"], []
+    for name, column in both.columns.items():
+        head += [f"{name}\nrounds", "\nsaid", "\nhappened", ""]
+        tables.append(column.reliability)
+    rows = []
+    for at in np.flatnonzero(np.sum([table.count for table in tables], axis=0)):
+        row = [f"{tables[0].lower[at]:.1f}-{tables[0].upper[at]:.1f}"]
+        for table in tables:
+            said, happened = table.mean_prediction[at], table.mean_outcome[at]
+            off = "off" if table.off[at] else ""
+            row += (
+                [f"{table.count[at]:,}", f"{said:.3f}", f"{happened:.3f}", off]
+                if table.count[at]
+                else ["-", "", "", ""]
+            )
+        rows.append(row)
+    level = both.calibrated.reliability.level
+    return console.table(
+        f"Of what was said, how much happened (off: beyond a {level:.0%} interval)", head, rows
+    )

@@ -1,0 +1,218 @@
+"""Why a recalibration came out as it did: the causes that the rounds themselves can show.
+
+This is the one place where a diagnosis enters the report. Each is a function of the `Evidence` and
+of the word found so far; it returns a `Cause`, or None where it sees nothing. `CAUSES` says in
+which order they are asked, and the first that answers is believed: its sentence stands beside the
+verdict and, if it names a word of its own, the verdict becomes that word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from calibrant._checks import Floats
+from calibrant.measures import ece
+from calibrant.measures.binned import Scheme
+from calibrant.report.before_after import BeforeAfter
+from calibrant.report.chance import chance_ece_limit, chance_mean
+from calibrant.report.style import show_share
+from calibrant.report.verdict import FEW_EVENTS, Verdict, Word
+from calibrant.tables import Arrivals
+
+#: Outcomes that are learned at least so many rounds later, in the median, are called late.
+LATE = 10
+SCHEMES: tuple[Scheme, ...] = ("width", "mass")
+#: Chance puts 1 stretch in 40 on either side; this many are more.
+BY_TURNS = 0.1
+#: With fewer outcomes of a kind, a real change can hide in chance.
+SCARCE = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a cause can be seen from.
+
+    Attributes
+    ----------
+    both : BeforeAfter
+        The measures before and after.
+    predictions : mapping of str to array
+        The rounds whose outcomes are known: "raw", where scores are probabilities, "calibrated".
+    outcomes : array of float
+        What happened in these rounds.
+    waits : array of float or None
+        How many other rounds were predicted before each outcome was learned; infinite for one
+        that was not learned before the last prediction. None where nothing is said of it.
+    """
+
+    both: BeforeAfter
+    predictions: Mapping[str, Floats]
+    outcomes: Floats
+    waits: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A likely cause, in a sentence; `word` is the verdict it leads to, None for the one found."""
+
+    sentence: str
+    word: Word | None = None
+
+
+Diagnosis: TypeAlias = Callable[[Evidence, Word], Cause | None]
+
+
+def explain(verdict: Verdict, evidence: Evidence) -> Verdict:
+    """Return the verdict with its likely cause."""
+    for look in CAUSES:
+        cause = look(evidence, verdict.word)
+        if cause is not None:
+            word = cause.word or verdict.word
+            return replace(verdict, word=word, cause=cause.sentence, is_turned=word != verdict.word)
+    return verdict
+
+
+def too_few(evidence: Evidence, word: Word) -> Cause | None:
+    """Few rounds, or few of what is rare: no interval can be narrow."""
+    both = evidence.both
+    events = both.rounds * min(both.mean_outcome, 1.0 - both.mean_outcome)
+    if both.raw is None or word not in ("no different", "cannot tell") or events >= SCARCE:
+        return None
+    rare = 1 if both.mean_outcome < 0.5 else 0
+    more = "the verdict needs 200 rounds and ten outcomes of each kind"
+    if word == "no different":
+        if _is_calibrated(evidence):
+            return None
+        more = "a change of the size that calibration makes can hide in so few"
+    elif both.rounds >= 200 and events >= FEW_EVENTS:
+        return None  # there are enough: the losses contradict each other
+    return Cause(f"There are {both.rounds:,} outcomes, {events:,.0f} of them {rare}: {more}.")
+
+
+def outcomes_late(evidence: Evidence, word: Word) -> Cause | None:
+    """Outcomes that come late: what was learned describes the world of some time ago."""
+    waits = evidence.waits
+    if waits is None or word == "better" or np.median(waits) < LATE:
+        return None
+    if word != "worse" and _is_calibrated(evidence):
+        return None
+    happened = evidence.outcomes >= 0.5
+    typical = _later(float(np.median(waits)))
+    sentence = f"Outcomes come late: a typical one {typical}"
+    if happened.any() and not happened.all():
+        ones, zeros = (float(np.median(waits[which])) for which in (happened, ~happened))
+        if max(ones, zeros) >= 2.0 * max(min(ones, zeros), 1.0):
+            return Cause(
+                f"{sentence}, and the two kinds do not come alike: a typical 1 {_later(ones)}, a "
+                f"typical 0 {_later(zeros)}. What has arrived is then not like what happened."
+            )
+    return Cause(f"{sentence}. By then the scores may have become wrong in another way.")
+
+
+def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
+    """Scores that were right: there was nothing to gain."""
+    raw = evidence.both.raw
+    if raw is None or word not in ("no different", "worse") or not _is_calibrated(evidence):
+        return None
+    limit = chance_ece_limit(evidence.predictions["raw"])
+    return Cause(
+        f"The scores were calibrated already: they were off by {show_share(raw.ece)} in the mean, "
+        f"and chance alone leaves up to {show_share(limit)}."
+    )
+
+
+def said_and_happened(evidence: Evidence, word: Word) -> Cause | None:
+    """Probabilities whose mean is wrong: the scores' if they got better, else the calibrated."""
+    name = {"better": "raw", "worse": "calibrated"}.get(word)
+    if name is None or name not in evidence.predictions:
+        return None
+    said, happened = evidence.predictions[name], float(evidence.outcomes.mean())
+    mean = float(said.mean())
+    change = evidence.both.change
+    # A wrong mean adds its square to the Brier score.
+    explains = change is not None and (mean - happened) ** 2 >= abs(change.mean) / 4.0
+    if abs(mean - happened) <= chance_mean(said) or not explains:
+        return None
+    who = "The scores" if name == "raw" else "The calibrated probabilities"
+    return Cause(
+        f"{who} said {show_share(mean)} in the mean where {show_share(happened)} happened."
+    )
+
+
+def wrong_by_turns(evidence: Evidence, word: Word) -> Cause | None:
+    """Scores that say too much in some stretches and too little in others: the world moves."""
+    if word != "better" or "raw" not in evidence.predictions:
+        return None
+    said, happened, window = evidence.predictions["raw"], evidence.outcomes, evidence.both.window
+    stretches = len(said) // window
+    high = low = 0
+    for at in range(0, stretches * window, window):
+        part = said[at : at + window]
+        off, chance = float((part - happened[at : at + window]).mean()), chance_mean(part)
+        high, low = high + (off > chance), low + (off < -chance)
+    if min(high, low) <= BY_TURNS * stretches:
+        return None
+    return Cause(
+        f"The scores were wrong by turns: of {stretches:,} stretches of {window:,} rounds, they "
+        f"said too much in {high:,} and too little in {low:,}, by more than chance explains."
+    )
+
+
+def wrong_at_some_scores(evidence: Evidence, word: Word) -> Cause | None:
+    """Scores that are about right in the mean and wrong at many of their values."""
+    if evidence.both.raw is None or word != "better" or _is_calibrated(evidence):
+        return None
+    return Cause(
+        "The scores were nearly right in the mean of all rounds, but not at each of their values "
+        "or not in each group: see what was said and what happened."
+    )
+
+
+#: In the order in which they are asked.
+CAUSES: tuple[Diagnosis, ...] = (
+    too_few,
+    outcomes_late,
+    already_calibrated,
+    wrong_by_turns,
+    said_and_happened,
+    wrong_at_some_scores,
+)
+
+
+def waits_of(arrivals: Arrivals, rounds: int) -> Floats:
+    """Return for each row how many others were predicted before its outcome was learned.
+
+    Infinite where that was not before the last prediction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> waits_of(Arrivals(np.array([1, 0]), np.array([0, 0, 0, 1])), 4)
+    array([inf,  1., inf, inf])
+    """
+    waits = np.full(rounds, np.inf)
+    learned_by = np.searchsorted(arrivals.known, np.arange(len(arrivals.order)), side="right")
+    in_time = learned_by < rounds
+    rows = arrivals.order[in_time]
+    waits[rows] = learned_by[in_time] - rows - 1
+    return waits
+
+
+def _is_calibrated(evidence: Evidence) -> bool:
+    """Whether the scores' error is within what chance alone leaves."""
+    said = evidence.predictions.get("raw")
+    # Bins of equal width may hold all rare events in one; those of equal mass look closer.
+    return said is not None and all(
+        ece(said, evidence.outcomes, scheme=scheme) <= chance_ece_limit(said, scheme=scheme)
+        for scheme in SCHEMES
+    )
+
+
+def _later(wait: float) -> str:
+    if np.isinf(wait):
+        return "comes only after the last prediction"
+    return f"comes {wait:,.0f} rounds later" if wait else "comes at once"

@@ -1,0 +1,93 @@
+"""When the rounds of a report were: by a clock, by words, or by their number alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, as_listed, check_same_length
+from calibrant.measures.rounds import Indices
+from calibrant.tables import Cells, InputError
+from calibrant.tables.cells import Clock
+
+#: Dates and times, or numbers: what an axis can show.
+Moments: TypeAlias = npt.NDArray[Any]
+Times: TypeAlias = npt.ArrayLike | Clock | Callable[[int], object] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """The rounds of a report in time.
+
+    Attributes
+    ----------
+    rows : array of int
+        The position of each round among all rows, those without an outcome included.
+    clock : Clock or None
+        The reading of a clock at each row.
+    call : callable or None
+        What to call a row, where there is no clock.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.report.timeline import Timeline
+    >>> times = Timeline.from_times(["2013-04-22T1030", "2013-04-22T1100"], np.arange(2), 2)
+    >>> times.name(1), times.moments
+    ('2013-04-22 11:00', array(['2013-04-22T10:30:00', '2013-04-22T11:00:00'], ...))
+    """
+
+    rows: Indices
+    clock: Clock | None = None
+    call: Callable[[int], object] | None = None
+
+    @classmethod
+    def from_times(cls, times: Times, rows: Indices, rounds: int) -> Timeline:
+        """Make sense of what was given as the times of all `rounds`."""
+        if times is None:
+            return cls(rows)
+        if isinstance(times, Clock):
+            return cls(rows, times)
+        if callable(times):
+            return cls(rows, call=times)
+        if isinstance(times, np.ndarray) and times.dtype.kind == "M":
+            times = times.astype("datetime64[us]")  # nanoseconds would be listed as integers
+        listed = as_listed(times, "times", "the time of each round")
+        check_same_length("times", len(listed), "outcomes", rounds)
+        try:
+            return cls(rows, Cells("times", listed).clock())
+        except InputError:  # text that is no time
+            return cls(rows, call=listed.__getitem__)
+
+    def name(self, at: int) -> str:
+        """Return what to call a round: its time to the minute or second, or its number."""
+        row = int(self.rows[at])
+        if self.clock is None:
+            return f"round {row + 1:,}" if self.call is None else str(self.call(row))
+        if not self.has_dates or np.isnan(self.clock.ticks[row]):
+            return self.clock.shown(row)
+        moment = datetime.fromtimestamp(float(self.clock.ticks[row]), UTC)
+        seconds = self.clock.ticks[self.clock.ticks % 60.0 >= 1.0]
+        days = (self.clock.ticks % 86_400.0 == 0.0).all()
+        form = "%Y-%m-%d" if days else "%Y-%m-%d %H:%M:%S" if len(seconds) else "%Y-%m-%d %H:%M"
+        return moment.strftime(form) + (" UTC" if self.clock.sort == "times with a zone" else "")
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether the clock shows dates and times, not numbers."""
+        return self.clock is not None and self.clock.sort not in (None, "numbers")
+
+    @property
+    def moments(self) -> Moments | None:
+        """Each round's place on an axis of time; None where only its number says when it was."""
+        if self.clock is None:
+            return None
+        ticks: Floats = self.clock.ticks[self.rows]
+        if np.isnan(ticks).any() or (np.diff(ticks) < 0.0).any():
+            return None
+        return ticks.astype("datetime64[s]") if self.has_dates else ticks

@@ -1,0 +1,134 @@
+"""``calibrant inspect``: what it sees, and that the command it suggests runs."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from calibrant.tables import Table, inspect_table
+from corpus import GOOD, written
+
+
+def rows(*lines):
+    return "\n".join(lines) + "\n"
+
+
+LATE = rows(
+    "tx_id;scored_at;model_score;label;label_known_at;country",
+    *(
+        f"{t};2024-01-{t % 28 + 1:02}T00:00;0,{t % 9};{'fraud' if t % 10 == 0 else 'fine'};"
+        f"2024-0{4 if t % 10 else 2}-01;{'AT' if t % 2 else 'NA'}"
+        for t in range(28 * 3)
+    ),
+)  # fmt: skip
+
+
+def tried(calibrant, path, tmp_path, monkeypatch):
+    """Run the command that an inspection suggests; return what was seen."""
+    monkeypatch.chdir(tmp_path)
+    seen = json.loads(calibrant("inspect", path, "--json").stdout)
+    program, *arguments = shlex.split(seen["command"])
+    assert program == "calibrant"
+    result = calibrant(*arguments)
+    assert result.exit_code == 0, (seen["command"], result.stderr)
+    return seen
+
+
+def test_a_file_with_late_words(calibrant, tmp_path, monkeypatch):
+    lines = LATE.splitlines()
+    path = tmp_path / "in.csv"
+    path.write_text(rows(lines[0], *sorted(lines[1:], key=lambda line: line.split(";")[1])))
+    seen = tried(calibrant, path, tmp_path, monkeypatch)
+    assert seen["rows"] == 84
+    assert seen["roles"] == {
+        "outcome": "label", "time": "scored_at", "available": "label_known_at", "id": "tx_id",
+        "score": "model_score",
+    }  # fmt: skip
+    assert "--positive fraud" in seen["command"]
+    assert seen["groups"] == ["country"]
+    assert seen["base_rate"] == pytest.approx(9 / 84)
+    assert seen["delays"]["1"]["median"] < seen["delays"]["0"]["median"]
+    assert any("';', numbers have decimal commas" in note for note in seen["notes"])
+    assert any("after very different times" in note for note in seen["notes"])
+    assert any("'fraud' is taken as 1, because it is rarer" in note for note in seen["notes"])
+    shown = calibrant("inspect", path).stdout
+    assert "Outcome 1 became known after" in shown
+    assert seen["command"] in shown
+
+
+def test_a_clock_that_runs_backwards_is_said_and_not_used(calibrant, tmp_path, monkeypatch):
+    path = tmp_path / "in.csv"
+    path.write_text("t,score,y\n2,0.5,1\n1,0.25,0\n3,0.125,1\n")
+    seen = tried(calibrant, path, tmp_path, monkeypatch)
+    assert "time" not in seen["roles"]
+    assert any("runs backwards" in note for note in seen["notes"])
+
+
+#: Nobody could say which outcome counts, or which of three values.
+UNCLEAR = {"fraud.csv", "three values.csv", "words.json"}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_every_suggestion_for_the_corpus_runs(calibrant, tmp_path, name):
+    path = written(tmp_path, name, GOOD[name].content)
+    said = ["--delimiter", GOOD[name].delimiter] if GOOD[name].delimiter else []
+    seen = json.loads(calibrant("inspect", path, "--json", *said).stdout)
+    if name in UNCLEAR:
+        assert seen["command"] is None
+        assert seen["notes"]
+        return
+    words = shlex.split(seen["command"])
+    if "--report" in words:
+        words = words[: words.index("--report")]  # to draw each would take minutes
+    result = calibrant(*words[1:])
+    assert result.exit_code == 0, (seen["command"], result.stderr)
+
+
+@pytest.mark.parametrize("stream", ["nba538", "seattle_rain"])
+def test_streams_that_come_with_calibrant(calibrant, tmp_path, monkeypatch, stream):
+    tried(calibrant, stream, tmp_path, monkeypatch)
+
+
+def test_scores_outside_are_margins(calibrant, tmp_path, monkeypatch):
+    path = tmp_path / "[1].csv"
+    path.write_text("margin,y\n-3,-1\n2.5,1\n7,1\n")
+    seen = tried(calibrant, path, tmp_path, monkeypatch)
+    assert shlex.split(seen["command"])[3:] == [
+        "--score", "margin", "--outcome", "y", "--kind", "margin", "--positive", "1",
+        "--report", "[1].html",
+    ]  # fmt: skip
+
+
+def test_what_is_not_clear_is_said():
+    def notes(**columns):
+        seen = inspect_table(Table("memory", columns))
+        assert not seen.options
+        return " ".join(seen.notes)
+
+    assert "the outcome may be any of 'a', 'b'" in notes(a=["0", "1"], b=["1", "0"])
+    assert "say which counts as 1 (--positive)" in notes(y=["a", "b"])
+    assert "no column looks like an outcome" in notes(a=["x", "y", "z"])
+    assert "column 'y' holds" not in notes(y=["", ""])
+    two = inspect_table(Table("m", {"p1": ["0.1", "0.2"], "p2": ["0.3", "0.4"], "y": ["1", "0"]}))
+    assert "the score may be any of 'p1', 'p2': say which (--score)" in two.notes
+    assert dict(two.options) == {"outcome": "y"}
+
+
+def test_a_score_that_is_not_used_is_said(calibrant, tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("model score,y\n0.5,1\n0.25,0\n")
+    result = calibrant("run", path)
+    assert result.exit_code == 0
+    assert "'model score' looks like scores and is not used" in result.stderr
+    assert "--score 'model score'" in result.stderr
+    path.write_text("day,y\n1,1\n2,0\n")
+    assert "scores" not in calibrant("run", path).stderr
+
+
+def test_the_command_names_the_program_as_it_was_called(program, tmp_path):
+    """After `make run` it is in .venv/bin, where no shell looks for it."""
+    (tmp_path / "in.csv").write_text("score,y\n0.5,1\n0.25,0\n")
+    process = program("inspect", "in.csv", "--json", env={"PATH": "/nowhere"})
+    seen = json.loads(process.communicate()[0])
+    assert Path(shlex.split(seen["command"])[0]).is_file()
