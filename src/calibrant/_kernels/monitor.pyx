@@ -5,9 +5,12 @@ and the round since which the cell's CUSUM runs: the rounds from there on speak 
 most. Then only that cell is watched, for recovery, by a Shiryaev-Roberts sum against "the bias is
 still at least m": L <- f (L + 1), with f the likelihood ratio of p to p + m, or to p - m below. At
 CLOSE the episode ends and all evidence starts anew.
+
+In blocks, bets and f are averaged over the rounds of a block, and what they bring is seen at its
+end.
 """
 
-from libc.math cimport fabs, log
+from libc.math cimport fabs, isnan, log
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
@@ -16,42 +19,46 @@ import numpy as np
 
 from calibrant._kernels.evidence cimport (
     CELLS,
-    DATINGS,
-    GROUP_WEIGHT,
+    HELD_GROUPS,
     LEVELS,
     RANGES,
     SKETCH,
     SLOPES,
+    SLOPE_WEIGHT,
     STEPS,
-    TILTS,
     TINY,
     Bets,
     Cell,
     Evidence,
+    Held,
     bets_of,
     count_round,
     evidence_restart,
     evidence_start,
-    level_weight,
     mean_of,
+    play,
     range_of,
-    sum_of,
-    visit,
-    visit_tree,
+    release_cell,
+    release_slopes,
+    tilt_weight,
 )
-from calibrant._checks import check_integer
-from calibrant._kernels.kernel cimport array_of, as_outcome
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 
 cdef int64_t LONGEST = 2**32 - 1
 cdef double CLOSE = 1e6          # of the sum that ends an episode
+cdef double EULER = 2.718281828459045
 cdef enum:
     NOTHING, ALARM, END          # what a round can bring
     WHOLE = -1                   # the group of a round that has none
-    CELL_SIZE = TILTS + 12       # numbers of a saved cell
-STATE = (
-    "R", "restarted", "sketched", "named", "direction", "margin", "L", "cells", "slopes", "edges", "ranges", "sketch",
-)  # fmt: skip
+
+#: A cell as it lies in memory.
+CELL = np.dtype([
+    ("M", "f4", 12), ("W", "f4", 4), ("start", "u4", 4), ("S", "f4", 2),
+    ("n", "u4", 2),
+])
+FIRST_GROUP, FIRST_HELD_GROUP, RANGE_COUNT = CELLS, HELD_GROUPS, RANGES
+SKETCH_SIZE, SLOPE_COUNT, MOST_RECOVERY = SKETCH, SLOPES, CLOSE
+HELD_SIZE = sizeof(Held) // sizeof(double)
 
 
 cdef class MonitorKernel:
@@ -64,6 +71,12 @@ cdef class MonitorKernel:
     cdef double alpha_           # 0 if the guarantee is one a number of rounds
     cdef int64_t rounds_
     cdef int64_t restarted       # the round in which the evidence started anew
+    cdef bint running            # is a thread inside `run`?
+    # The block: the most rounds it may have, those it has, and how many of them watch recovery.
+    cdef int64_t block_
+    cdef int64_t in_block
+    cdef double held_L           # sum of f - 1
+    cdef double held_n
     # The open episode.
     cdef bint open_
     cdef Py_ssize_t named        # its cell; CELLS + g is group g
@@ -71,12 +84,14 @@ cdef class MonitorKernel:
     cdef double margin
     cdef double L
 
-    def __init__(self, double threshold, double alpha, double tolerance):
-        self.threshold, self.alpha_ = threshold, alpha
+    def __init__(self, double threshold, double alpha, double tolerance, int64_t block):
+        self.threshold, self.alpha_, self.block_ = threshold, alpha, block
         evidence_start(&self.evidence_, tolerance)
+        self._set_group_count(0)
 
     def __dealloc__(self):
         free(self.groups)
+        free(self.evidence_.held)
 
     # -- one round ------------------------------------------------------------------------------
 
@@ -89,28 +104,55 @@ cdef class MonitorKernel:
         return log(10.0) / (t * log(t) * log(t))
 
     cdef int step(self, double p, double y, Py_ssize_t group) noexcept nogil:
-        """Play a round and return what it brought."""
+        """Play a round and return what it brought; y is NaN where no outcome will come."""
         cdef Evidence *v = &self.evidence_
         cdef Py_ssize_t r = range_of(v, p)
-        cdef int event = NOTHING
+        cdef Cell *cell = NULL
+        cdef Held *held = NULL
         cdef Bets bets
-        cdef double add
-        cdef uint32_t t
+        cdef int event = NOTHING
         if self.open_:
-            event = self.watch_recovery(p, y, r, group)
+            self.watch_recovery(p, y, r, group)
         else:
-            bets, add, t = bets_of(v, p, y), self.granted(), self.since_restart()
-            visit_tree(v, &bets, r, p, y, add, t)
             if group != WHOLE:
-                visit(v, &self.groups[group], &bets, y - p, GROUP_WEIGHT, <float>add, t)
-            if v.R >= self.threshold:
-                self.open_episode()
-                event = ALARM
+                cell = &self.groups[group]
+                held = NULL if v.held == NULL else &v.held[HELD_GROUPS + group]
+            bets = bets_of(v, p, y)
+            play(v, cell, held, &bets, r, y - p, self.granted(), self.since_restart())
         count_round(v, r, p, y, self.rounds_, not self.open_)
         self.rounds_ += 1
-        if event == END:
-            self.restart()
+        self.in_block += 1
+        if self.in_block == self.block_:
+            event = self.conclude()
         return event
+
+    cdef int conclude(self) noexcept nogil:
+        """End the block, and return what it brought; without blocks, every round is one."""
+        self.in_block = 0
+        if self.evidence_.held != NULL:
+            self.release()
+        if self.open_ and self.L >= CLOSE:
+            self.restart()
+            return END
+        if not self.open_ and self.evidence_.R >= self.threshold:
+            self.open_episode()
+            return ALARM
+        return NOTHING
+
+    cdef void release(self) noexcept nogil:
+        """Play the bets of the block."""
+        cdef Evidence *v = &self.evidence_
+        cdef double add = self.granted(), block = <double>self.block_
+        cdef Py_ssize_t i
+        if self.open_:
+            self.L += self.L * self.held_L / block + self.held_L + self.held_n
+            self.held_L = self.held_n = 0.0
+            return
+        for i in range(CELLS + self.group_count):
+            release_cell(
+                v, self.cell_at(i), &v.held[i + (i >= CELLS)], tilt_weight(i), block, add
+            )
+        release_slopes(v, block, add)
 
     cdef uint32_t since_restart(self) noexcept nogil:
         """Return the rounds since the restart, as far as four bytes count."""
@@ -121,7 +163,10 @@ cdef class MonitorKernel:
         evidence_restart(&self.evidence_)
         if self.group_count:
             memset(self.groups, 0, self.group_count * sizeof(Cell))
-        self.open_, self.restarted = False, self.rounds_
+        if self.evidence_.held != NULL:
+            memset(self.evidence_.held, 0, (HELD_GROUPS + self.group_count) * sizeof(Held))
+        self.held_L = self.held_n = 0.0
+        self.open_, self.restarted, self.in_block = False, self.rounds_, 0
 
     # -- episodes -------------------------------------------------------------------------------
 
@@ -134,16 +179,13 @@ cdef class MonitorKernel:
 
     cdef void open_episode(self) noexcept nogil:
         """Name the cell with the most evidence, or the finest inside it that has as much."""
-        cdef double best = -1.0, own, weight, bias
-        cdef Py_ssize_t i, level = 0, child, named = 0
+        cdef double best = -1.0, own, bias = 0.0
+        cdef Py_ssize_t i, child, named = 0
         cdef int direction = 0
         cdef Cell *cell
         for i in range(CELLS + self.group_count):
-            if i + 1 == 2 << level and i < CELLS:
-                level += 1
-            weight = level_weight(level) if i < CELLS else GROUP_WEIGHT
             for self.direction in range(2):
-                own = weight * self.against(i)
+                own = tilt_weight(i) * self.against(i)
                 if own > best:
                     best, named, direction = own, i, self.direction
         self.direction = direction
@@ -151,18 +193,20 @@ cdef class MonitorKernel:
             child = 2 * named + 1
             if self.against(child + 1) > self.against(child):
                 child += 1
-            if 2.718281828459045 * self.against(child) < self.against(named):
+            if EULER * self.against(child) < self.against(named):
                 break
             named = child
         cell, self.named = self.cell_at(named), named
-        bias = <double>cell.S[direction] / cell.n[direction]
+        if cell.n[direction]:
+            bias = <double>cell.S[direction] / cell.n[direction]
         self.margin = max(fabs(bias) / 3.0, self.evidence_.tolerance)
         self.open_, self.L = True, 0.0
 
-    cdef int watch_recovery(
+    cdef void watch_recovery(
         self, double p, double y, Py_ssize_t r, Py_ssize_t group
     ) noexcept nogil:
         cdef double q = p + self.margin if self.direction == 0 else p - self.margin
+        cdef double f
         cdef Py_ssize_t cell = CELLS // 2 + r
         if self.named >= CELLS:
             cell = group + CELLS
@@ -170,10 +214,16 @@ cdef class MonitorKernel:
             while cell > self.named:
                 cell = (cell - 1) // 2
         if cell != self.named:
-            return NOTHING
+            return
+        if isnan(y):
+            y = 1.0 - self.direction  # what speaks least for an end
         q = min(max(q, TINY), 1.0 - TINY)
-        self.L = (y * p / q + (1.0 - y) * (1.0 - p) / (1.0 - q)) * (self.L + 1.0)
-        return END if self.L >= CLOSE else NOTHING
+        f = y * p / q + (1.0 - y) * (1.0 - p) / (1.0 - q)
+        if self.evidence_.held == NULL:
+            self.L = f * (self.L + 1.0)
+        else:
+            self.held_L += f - 1.0
+            self.held_n += 1.0
 
     # -- the contract ---------------------------------------------------------------------------
 
@@ -181,10 +231,6 @@ cdef class MonitorKernel:
     def rounds(self):
         """Rounds watched so far."""
         return self.rounds_
-
-    @property
-    def _threshold(self):
-        return self.threshold
 
     @property
     def evidence(self):
@@ -196,31 +242,79 @@ cdef class MonitorKernel:
             return 1.0
         return min(max(log(max(self.evidence_.R, 1e-300)) / log(self.threshold), 0.0), 1.0)
 
-    def _add_groups(self, Py_ssize_t count):
-        """Make room for so many groups in all."""
-        cdef Cell *larger = <Cell *>realloc(self.groups, count * sizeof(Cell))
-        if larger == NULL:
+    @property
+    def _threshold(self):
+        return self.threshold
+
+    @property
+    def _in_block(self):
+        return self.in_block
+
+    def _set_group_count(self, Py_ssize_t count):
+        """Make room for so many groups; new ones know nothing."""
+        cdef Py_ssize_t more = max(0, count - self.group_count)
+        cdef Cell *cells = <Cell *>realloc(self.groups, max(count, 1) * sizeof(Cell))
+        cdef Held *held
+        if cells == NULL:
             raise MemoryError
-        self.groups = larger
-        memset(&self.groups[self.group_count], 0, (count - self.group_count) * sizeof(Cell))
+        self.groups = cells
+        if self.block_ > 1:
+            held = <Held *>realloc(self.evidence_.held, (HELD_GROUPS + count) * sizeof(Held))
+            if held == NULL:
+                raise MemoryError
+            if self.evidence_.held == NULL:
+                memset(held, 0, HELD_GROUPS * sizeof(Held))
+            self.evidence_.held = held
+            memset(&held[HELD_GROUPS + count - more], 0, more * sizeof(Held))
+        memset(&cells[count - more], 0, more * sizeof(Cell))
         self.group_count = count
 
+    def _check(self, prediction, outcome):
+        """Raise ValueError unless both are numbers in [0, 1]."""
+        as_prediction(prediction)
+        as_outcome(outcome)
+
     def _watch(self, prediction, outcome, Py_ssize_t group):
-        """Play a round; return 1 at an alarm, 2 at the end of an episode, else 0."""
-        cdef double p = as_prediction(prediction), y = as_outcome(outcome)
+        """Play a round; return 1 at an alarm, 2 at the end of an episode, else 0.
+
+        An outcome of None will never come.
+        """
+        if self.running:
+            self._begin()        # it refuses
+        cdef double p = as_prediction(prediction)
+        cdef double y = float("nan") if outcome is None else as_outcome(outcome)
         return self.step(p, y, group)
 
-    def _run(self, const double[::1] p, const double[::1] y, const int64_t[::1] group,
-             double[::1] evidence, Py_ssize_t start):
-        """Play rounds from `start` on until one brings something.
+    def _end_block(self):
+        """End a block that has fewer rounds than it may; return what it brought."""
+        return self.conclude() if self.in_block else NOTHING
 
-        Return the number of the round after it, and what it brought. `evidence` is empty, or
-        takes R after each round.
+    def _begin(self):
+        """Refuse a second thread while `run` works without the GIL."""
+        if self.running:
+            raise RuntimeError(
+                "this Monitor is at work in another thread; give each thread a monitor of its own"
+            )
+        self.running = True
+
+    def _finish(self):
+        self.running = False
+
+    def _run(self, const double[::1] p, const double[::1] y, const int64_t[::1] group,
+             const unsigned char[::1] fresh, double[::1] evidence, Py_ssize_t start):
+        """Play rounds from `start` on until one brings something, at most UNINTERRUPTED.
+
+        Return the number of the round after it, and what it brought. A fresh round begins a block.
+        `evidence` is empty, or takes R after each round.
         """
-        cdef Py_ssize_t i = start
+        cdef Py_ssize_t i = start, stop = min(p.shape[0], start + UNINTERRUPTED)
         cdef int event = NOTHING
         with nogil:
-            while i < p.shape[0] and event == NOTHING:
+            while i < stop and event == NOTHING:
+                if fresh.shape[0] and fresh[i] and self.in_block:
+                    event = self.conclude()
+                    if event != NOTHING:
+                        break
                 event = self.step(p[i], y[i], group[i] if group.shape[0] else WHOLE)
                 if evidence.shape[0]:
                     evidence[i] = self.evidence_.R
@@ -231,7 +325,7 @@ cdef class MonitorKernel:
         """Return the open episode: onset, edges of its range, group, bias, visits."""
         cdef Cell *cell = self.cell_at(self.named)
         cdef Py_ssize_t level = 0, first
-        cdef double low = 0.0, high = 1.0
+        cdef double low = 0.0, high = 1.0, bias = 0.0
         if self.named < CELLS:
             while (2 << level) - 1 <= self.named:
                 level += 1
@@ -241,8 +335,10 @@ cdef class MonitorKernel:
         cdef int d = self.direction, dating = 2 * d
         if cell.W[dating + 1] > cell.W[dating]:
             dating += 1          # it speaks more for what happened since its start
-        onset, bias = self.restarted + cell.start[dating], <double>cell.S[d] / cell.n[d]
-        return onset, low, high, max(self.named - CELLS, WHOLE), bias, cell.n[d]
+        if cell.n[d]:
+            bias = <double>cell.S[d] / cell.n[d]
+        onset = self.restarted + cell.start[dating]
+        return onset, low, high, max(self.named - CELLS, WHOLE), d, bias, cell.n[d]
 
     def _ranges(self):
         """Return the edges of the ranges and, a row each: n, said, happened, V."""
@@ -256,89 +352,59 @@ cdef class MonitorKernel:
     # -- saving ---------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        return object.__sizeof__(self) + self.group_count * sizeof(Cell)
+        cdef Py_ssize_t held = 0 if self.evidence_.held == NULL else HELD_GROUPS + self.group_count
+        return object.__sizeof__(self) + self.group_count * sizeof(Cell) + held * sizeof(Held)
 
     def _get_state(self):
         """Return everything the past left behind, as arrays and numbers by name."""
-        cells = np.zeros((CELLS + self.group_count, CELL_SIZE))
-        cdef double[:, ::1] into = cells
-        cdef Py_ssize_t i, k
-        cdef Cell *cell
-        for i in range(CELLS + self.group_count):
-            cell = self.cell_at(i)
-            for k in range(TILTS):
-                into[i, k] = cell.M[k]
-            for k in range(DATINGS):
-                into[i, TILTS + k], into[i, TILTS + 4 + k] = cell.W[k], cell.start[k]
-            for k in range(2):
-                into[i, TILTS + 8 + k], into[i, TILTS + 10 + k] = cell.S[k], cell.n[k]
-        edges, ranges = self._ranges()
         cdef Evidence *v = &self.evidence_
+        cdef Py_ssize_t held = 0 if v.held == NULL else HELD_GROUPS + self.group_count
+        cells = np.empty(CELLS + self.group_count, dtype=CELL)
+        cdef char[::1] into = cells.view(np.int8)
+        memcpy(&into[0], v.cells, sizeof(v.cells))
+        memcpy(&into[sizeof(v.cells)], self.groups, self.group_count * sizeof(Cell))
+        edges, ranges = self._ranges()
         return {
-            "R": v.R, "restarted": self.restarted, "sketched": v.sketched, "named": self.named if self.open_ else -1,
+            "R": v.R, "restarted": self.restarted, "named": self.named if self.open_ else -1,
             "direction": self.direction, "margin": self.margin, "L": self.L,
-            "cells": cells.reshape(-1), "slopes": array_of(v.slopes, SLOPES),
-            "edges": edges, "ranges": ranges.reshape(-1),
+            "in_block": self.in_block, "held_L": self.held_L, "held_n": self.held_n,
+            "cells": cells, "edges": edges, "ranges": ranges.reshape(-1),
+            "slopes": np.array([v.slopes[i] for i in range(SLOPES)]),
             "sketch": np.array([v.sketch[i] for i in range(SKETCH)], dtype=np.int64),
+            "held": array_of(<double *>v.held, held * HELD_SIZE),
         }
 
-    def _set_state(self, state):
-        """Take over a state of `_get_state`, or raise ValueError and change nothing."""
-        check_names(state, {*STATE, "rounds", "groups"})
-        cdef int64_t rounds = state["rounds"]
-        values = floats(state, "cells")
-        if len(values) != (CELLS + state["groups"]) * CELL_SIZE:
-            raise ValueError(f"saved cells must be {CELLS} and one a group, of {CELL_SIZE} numbers")
-        cdef double[:, ::1] cells = values.reshape(-1, CELL_SIZE)
-        cdef Py_ssize_t i, k, count = cells.shape[0]
-        check_cells(values.reshape(-1, CELL_SIZE), rounds)
-        slopes = floats(state, "slopes", size=SLOPES, low=0.0)
-        edges = floats(state, "edges", size=RANGES + 1, low=0.0)
-        if edges[0] != 0.0 or edges[RANGES] != 1.0 or (np.diff(edges) < 0.0).any():
-            raise ValueError("saved edges must rise from 0 to 1")
-        ranges = floats(state, "ranges", size=4 * RANGES, low=0.0).reshape(RANGES, 4)
-        if (ranges[:, 1:] > ranges[:, :1] + 1e-6).any() or ranges[:, 0].sum() > rounds:
-            raise ValueError("saved ranges count more than there were rounds")
-        sketch = state["sketch"]
-        if not isinstance(sketch, np.ndarray) or sketch.dtype != np.int64 or len(sketch) != SKETCH:
-            raise ValueError(f"saved sketch must be {SKETCH} integers")
-        if (sketch < 0).any() or sketch.sum() > rounds:
-            raise ValueError("saved sketch counts more than there were rounds")
-        cdef int64_t restarted = check_integer("saved restarted", state["restarted"], 0, rounds)
-        cdef int64_t sketched = check_integer("saved sketched", state["sketched"], 0, rounds)
-        if sketched != sketch.sum():
-            raise ValueError("saved sketched must be the sum of saved sketch")
-        cdef Py_ssize_t named = check_integer("saved named", state["named"], -1, count - 1)
-        cdef int direction = check_integer("saved direction", state["direction"], 0, 1)
-        cdef double margin = number(state, "margin", low=0.0, high=1.0)
-        cdef double L = number(state, "L", low=0.0, high=CLOSE)
-        cdef double R = number(state, "R", low=-1e-3, high=1e300)
-        if named >= 0 and cells[named, TILTS + 10 + direction] < 1.0:
-            raise ValueError("the saved episode is in a cell without rounds")
-        self._add_groups(count - CELLS)
+    def _set_state(self, state, int64_t rounds):
+        """Take over a state of `_get_state` that was checked: see monitor/saving.py."""
+        cdef const char[::1] cells = np.ascontiguousarray(state["cells"]).view(np.int8)
+        cdef const double[::1] edges = state["edges"], ranges = state["ranges"]
+        cdef const double[::1] held = state["held"]
         cdef Evidence *v = &self.evidence_
-        cdef const double[::1] from_slopes = slopes, from_edges = edges
-        cdef const double[:, ::1] from_ranges = ranges
-        cdef Cell *cell
-        for i in range(count):
-            cell = self.cell_at(i)
-            for k in range(TILTS):
-                cell.M[k] = <float>cells[i, k]
-            cell.total = sum_of(cell.M)
-            for k in range(DATINGS):
-                cell.W[k] = <float>cells[i, TILTS + k]
-                cell.start[k] = <uint32_t>cells[i, TILTS + 4 + k]
-            for k in range(2):
-                cell.S[k] = <float>cells[i, TILTS + 8 + k]
-                cell.n[k] = <uint32_t>cells[i, TILTS + 10 + k]
-        memcpy(v.slopes, &from_slopes[0], sizeof(v.slopes))
-        memcpy(v.edges, &from_edges[0], sizeof(v.edges))
-        memcpy(v.ranges, &from_ranges[0, 0], sizeof(v.ranges))
+        cdef Py_ssize_t i
+        self._set_group_count(len(state["cells"]) - CELLS)
+        memcpy(v.cells, &cells[0], sizeof(v.cells))
+        memcpy(self.groups, &cells[0] + sizeof(v.cells), self.group_count * sizeof(Cell))
+        memcpy(v.edges, &edges[0], sizeof(v.edges))
+        memcpy(v.ranges, &ranges[0], sizeof(v.ranges))
+        if v.held != NULL:
+            memcpy(v.held, &held[0], (HELD_GROUPS + self.group_count) * sizeof(Held))
+        v.sketched = 0
         for i in range(SKETCH):
-            v.sketch[i] = sketch[i]
-        v.R, v.sketched, self.rounds_, self.restarted = R, sketched, rounds, restarted
-        self.open_, self.named, self.direction = named >= 0, named, direction
-        self.margin, self.L = margin, L
+            v.sketch[i] = state["sketch"][i]
+            v.sketched += v.sketch[i]
+        for i in range(SLOPES):
+            v.slopes[i] = state["slopes"][i]
+        self.rounds_, self.restarted, self.in_block = rounds, state["restarted"], state["in_block"]
+        self.open_, self.named = state["named"] >= 0, max(state["named"], 0)
+        self.direction, self.margin, self.L = state["direction"], state["margin"], state["L"]
+        self.held_L, self.held_n, v.R = state["held_L"], state["held_n"], state["R"]
+
+    @staticmethod
+    def _weighed(totals, slopes):
+        """Return R of cells with these sums over tilts, and of these bets on the slope."""
+        return sum(tilt_weight(i) * total for i, total in enumerate(totals)) + sum(
+            SLOPE_WEIGHT / SLOPES * M for M in slopes
+        )
 
 
 cdef double as_prediction(object prediction) except? -1.0:
@@ -347,16 +413,3 @@ cdef double as_prediction(object prediction) except? -1.0:
         return as_outcome(prediction)
     except ValueError as error:
         raise ValueError(str(error).replace("outcome", "prediction")) from None
-
-
-cdef object check_cells(cells, int64_t rounds):
-    """Refuse saved cells that no rounds can have left behind."""
-    M, W, start, S, n = np.split(cells, [TILTS, TILTS + 4, TILTS + 8, TILTS + 10], axis=1)
-    if (M < 0.0).any() or (W < 0.0).any() or (cells > 1e30).any():
-        raise ValueError("saved bets must be in [0, 1e30]")
-    if (n < 0.0).any() or (n != np.floor(n)).any() or (n > min(rounds, 2**32 - 1)).any():
-        raise ValueError("saved visits must be whole numbers, at most one a round")
-    if (np.abs(S) > n * 1.001 + 1e-6).any():
-        raise ValueError("saved sums must be at most 1 a visit")
-    if (start < 0.0).any() or (start != np.floor(start)).any() or (start > rounds).any():
-        raise ValueError("saved starts must be rounds")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calibrant._checks import Id
+from calibrant.monitor.clock import Time
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class Episode:
         Mean of outcome minus prediction in that range or group, from the onset to the alarm.
     bias_low, bias_high : float
         A 95 % interval of it that takes the onset as known, so it is somewhat too narrow.
+    alarm_at, onset_at, end_at : str or int or float or None
+        The times of these rounds, if the monitor was given times; that of the onset is the nearest
+        that is remembered.
 
     Examples
     --------
@@ -47,6 +51,9 @@ alarm in round 5,210.
     bias: float
     bias_low: float
     bias_high: float
+    alarm_at: Time | None = None
+    onset_at: Time | None = None
+    end_at: Time | None = None
 
     @property
     def direction(self) -> str:
@@ -62,17 +69,23 @@ alarm in round 5,210.
             return "predictions"
         return f"predictions from {self.low:.3g} to {self.high:.3g}"
 
-    def __str__(self) -> str:
+    @property
+    def size(self) -> str:
+        """How far off they were, in words."""
         least, most = sorted((abs(self.bias_low), abs(self.bias_high)))
         if self.bias_low < 0 < self.bias_high:
             least = 0.0
-        size = f"{self.direction} by {abs(self.bias):.2g} ({least:.2g} to {most:.2g})"
+        return f"{self.direction} by {abs(self.bias):.2g} ({least:.2g} to {most:.2g})"
+
+    def __str__(self) -> str:
+        onset, alarm = _when(self.onset, self.onset_at), _when(self.alarm, self.alarm_at)
         if self.end is None:
-            return (
-                f"Since round {self.onset:,}, {self.where} have been {size}; "
-                f"alarm in round {self.alarm:,}."
-            )
+            return f"Since {onset}, {self.where} have been {self.size}; alarm in {alarm}."
         return (
-            f"From round {self.onset:,} on, {self.where} were {size}; "
-            f"alarm in round {self.alarm:,}, over by round {self.end:,}."
+            f"From {onset} on, {self.where} were {self.size}; "
+            f"alarm in {alarm}, over by {_when(self.end, self.end_at)}."
         )
+
+
+def _when(round_: int, at: Time | None) -> str:
+    return f"round {round_:,}" + ("" if at is None else f" ({at})")

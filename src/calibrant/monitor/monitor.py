@@ -13,6 +13,9 @@ from calibrant._checks import (
     Floats,
     Id,
     as_listed,
+    as_series,
+    as_unit_series,
+    check_choice,
     check_id,
     check_integer,
     check_real,
@@ -20,16 +23,27 @@ from calibrant._checks import (
 )
 from calibrant._kernels.monitor import MonitorKernel
 from calibrant.forecasters.saving import Savable
-from calibrant.measures.rounds import as_rounds
 from calibrant.monitor.bands import Band, largest_sum
+from calibrant.monitor.clock import Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode
+from calibrant.monitor.late import Expected, Waiting
+from calibrant.monitor.saving import (
+    checked_evidence,
+    loaded_episode,
+    loaded_expected,
+    saved_episode,
+    saved_evidence,
+)
 
 ALARM = 1
 WHOLE = -1
 #: Normal quantile of a 95 % interval.
 TWO_SIDED = 1.959963984540054
-#: Numbers of a saved episode.
-FIELDS = 9
+#: Episodes that are remembered.
+MOST_EPISODES = 10_000
+ORDERS = ("arrival", "prediction")
+NO_GROUPS = np.empty(0, dtype=np.int64)
+NO_BLOCKS = np.empty(0, dtype=np.uint8)
 
 
 class Curve(NamedTuple):
@@ -59,6 +73,14 @@ class Monitor(Savable, MonitorKernel):
         How far off is near enough, in [0, 0.5). With 0, any real model rings in the end.
     alpha : float, optional
         Instead of `every`: the chance of ever a false alarm, in (0, 0.5].
+    block : int, optional
+        Outcomes of one block, at most so many, may hang together in any way. Rounds with the same
+        `at` are a block; without times, each `block` rounds are one. It costs power.
+    order : {"arrival", "prediction"}, default "arrival"
+        When late outcomes are played: as they come, or in the order of their predictions.
+    patience : int, default 10_000
+        How many predictions may wait for late outcomes. The oldest one too many expires: in the
+        order of prediction it counts as the outcome that speaks least for an alarm.
     max_groups : int, default 10_000
         How many groups `by` may name. A group takes 96 bytes.
 
@@ -84,11 +106,14 @@ class Monitor(Savable, MonitorKernel):
     True
     """
 
-    __slots__ = ("_episodes", "_given", "_groups")
+    __slots__ = ("_clock", "_episodes", "_given", "_groups", "_waiting")
 
     every: int
     tolerance: float
     alpha: float | None
+    block: int | None
+    order: str
+    patience: int
     max_groups: int
 
     def __init__(
@@ -97,16 +122,23 @@ class Monitor(Savable, MonitorKernel):
         *,
         tolerance: float = 0.02,
         alpha: float | None = None,
+        block: int | None = None,
+        order: str = "arrival",
+        patience: int = 10_000,
         max_groups: int = 10_000,
     ) -> None:
         threshold = float(check_integer("every", every, 100, 10**15))
         check_real("tolerance", tolerance, 0.0, 0.4999)
         if alpha is not None:
             threshold = 1.0 / check_real("alpha", alpha, 1e-15, 0.5)
-        check_integer("max_groups", max_groups, 0)
-        super().__init__(threshold, float(alpha or 0.0), float(tolerance))
+        rounds = 1 if block is None else check_integer("block", block, 2, 10**9)
+        in_order = check_choice("order", order, ORDERS) == "prediction"
+        check_integer("max_groups", max_groups, 0, 10**9)
+        super().__init__(threshold, float(alpha or 0.0), float(tolerance), rounds)
         self._groups: dict[Id, int] = {}
         self._episodes: list[Episode] = []
+        self._clock = Clock()
+        self._waiting = Waiting(in_order, check_integer("patience", patience, 1, 10**9))
 
     @property
     def state(self) -> str:
@@ -116,34 +148,65 @@ class Monitor(Savable, MonitorKernel):
 
     @property
     def episodes(self) -> list[Episode]:
-        """All episodes so far, the oldest first."""
+        """The episodes so far, the oldest first; of more than 10,000, the last 10,000."""
         return list(self._episodes)
 
+    # -- rounds ------------------------------------------------------------------------------------
+
     def update(
-        self, prediction: SupportsFloat, outcome: SupportsFloat, by: Id | None = None
+        self,
+        prediction: SupportsFloat,
+        outcome: SupportsFloat | None,
+        by: Id | None = None,
+        at: Any = None,
     ) -> Episode | None:
-        """Take a prediction and its outcome; return an episode that begins or ends with it."""
-        group = WHOLE if by is None else self._numbers([by])[0]
+        """Take a prediction and its outcome; return an episode that begins or ends with it.
+
+        `at` is the round's time: a number, a date or text. In the order of prediction, an outcome
+        of None will never come.
+        """
+        if by is None and at is None and outcome is not None and not self._waiting.named:
+            event = self._watch(prediction, outcome, WHOLE)
+            return self._note(event, self.rounds - 1, None) if event else None
+        self._check_unhurried()
+        return self._update(prediction, outcome, by, None if at is None else as_time(at))
+
+    def _update(self, prediction: Any, outcome: Any, by: Any, at: Time | None) -> Episode | None:
+        if outcome is None and not self._waiting.in_order:
+            raise ValueError('outcome must be a number in [0, 1]; None is for order="prediction"')
+        self._check(prediction, 0.0 if outcome is None else outcome)
+        group = self._numbers([by])[0]
+        found = None
+        if self._given["block"] and at is not None and self._in_block:
+            if at != self._clock.last:
+                event = self._end_block()
+                found = self._note(event, self.rounds - 1, self._clock.last) if event else None
+        if at is not None:
+            self._clock.note(self.rounds, at)
         event = self._watch(prediction, outcome, group)
-        return self._note(event, self.rounds - 1) if event else None
+        return self._note(event, self.rounds - 1, at) if event else found
 
     def run(
         self,
         predictions: npt.ArrayLike,
         outcomes: npt.ArrayLike,
         by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
+        times: Sequence[Any] | npt.NDArray[Any] | None = None,
     ) -> list[Episode]:
         """Take many rounds; return the episodes that begin or end in them.
 
-        Bit for bit what `update` gives, in compiled loops.
+        Bit for bit what `update` gives, in compiled loops. All or nothing: interrupted with
+        Ctrl-C, it is as if `run` had not been called. In the order of prediction, outcomes that
+        are NaN will never come.
         """
-        return self._play(predictions, outcomes, by, np.empty(0))
+        return self._play(predictions, outcomes, by, times, None)
 
     def trace(
         self,
         predictions: npt.ArrayLike,
         outcomes: npt.ArrayLike,
         by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
+        times: Sequence[Any] | npt.NDArray[Any] | None = None,
     ) -> Floats:
         """Do what `run` does; return the evidence after each round, as a share of an alarm's.
 
@@ -156,30 +219,125 @@ class Monitor(Savable, MonitorKernel):
         >>> bool(Monitor(every=100).trace([0.5] * 50, [1] * 50)[-1] >= 1)
         True
         """
-        p, _ = as_rounds(predictions, outcomes)
-        evidence = np.empty(len(p))
-        self._play(p, outcomes, by, evidence)
+        evidence = np.empty(len(as_series(predictions, "predictions")))
+        self._play(predictions, outcomes, by, times, evidence)
         return evidence / self._threshold
 
     def _play(
-        self, predictions: npt.ArrayLike, outcomes: npt.ArrayLike, by: Any, evidence: Floats
+        self,
+        predictions: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        by: Any,
+        times: Any,
+        evidence: Floats | None,
     ) -> list[Episode]:
-        p, y = as_rounds(predictions, outcomes)
-        groups = np.empty(0, dtype=np.int64)
+        self._check_unhurried()
+        p, y = as_unit_series(predictions, "predictions"), self._as_outcomes(outcomes)
+        check_same_length("predictions", len(p), "outcomes", len(y))
+        clock = [] if times is None else as_times(times, len(p))
+        names = None
         if by is not None:
             names = as_listed(by, "by", "one group a round")
             check_same_length("by", len(names), "predictions", len(p))
-            groups = np.array(self._numbers(names), dtype=np.int64)
+        self._begin()
+        before = self._save()
+        try:
+            return self._run_all(
+                p, y, names, clock, np.empty(0) if evidence is None else evidence
+            )
+        except BaseException:
+            self._load(*before)
+            raise
+        finally:
+            self._finish()
+
+    def _run_all(
+        self, p: Floats, y: Floats, names: Any, times: list[Time], evidence: Floats
+    ) -> list[Episode]:
+        groups = NO_GROUPS if names is None else np.array(self._numbers(names), dtype=np.int64)
+        fresh = NO_BLOCKS
+        if self._given["block"] and times:
+            before = [self._clock.last, *times[:-1]]
+            changed = [a != b for a, b in zip(before, times, strict=True)]
+            fresh = np.array(changed, dtype=np.uint8)
         found: list[Episode] = []
-        at, first = 0, self.rounds
+        at, noted, first = 0, 0, self.rounds
         while at < len(p):
-            at, event = self._run(p, y, groups, evidence, at)
+            last = self._clock.last
+            at, event = self._run(p, y, groups, fresh, evidence, at)
+            self._clock.note_all(first + noted, times[noted:at])
+            noted = at
             if event:
-                episode = self._note(event, first + at - 1)
                 if event != ALARM and found:
                     found.pop()  # it began in these rounds too
-                found.append(episode)
+                time = None if not times else times[at - 1] if at else last
+                found.append(self._note(event, first + at - 1, time))
         return found
+
+    def _as_outcomes(self, outcomes: npt.ArrayLike) -> Floats:
+        """Return outcomes in [0, 1]; NaN stands for one that will never come, if one may."""
+        if not self._waiting.in_order:
+            return as_unit_series(outcomes, "outcomes")
+        y = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
+        missing = np.isnan(y)
+        y = as_unit_series(np.where(missing, 0.0, y), "outcomes")
+        y[missing] = np.nan
+        return y
+
+    # -- late outcomes -----------------------------------------------------------------------------
+
+    def expect(
+        self, id: Id, prediction: SupportsFloat, by: Id | None = None, at: Any = None
+    ) -> list[Episode]:
+        """Let a prediction wait for its outcome, which `settle` brings.
+
+        Returns the episodes that begin or end because the oldest that waited expired.
+
+        Examples
+        --------
+        >>> from calibrant import Monitor
+        >>> monitor = Monitor(order="prediction")
+        >>> _ = monitor.expect("a", 0.3), monitor.expect("b", 0.6)
+        >>> monitor.settle("b", 1)  # held until "a" is settled
+        []
+        >>> monitor.rounds
+        0
+        >>> monitor.settle("a", 0)
+        []
+        >>> monitor.rounds
+        2
+        """
+        self._check(prediction, 0.0)
+        time = None if at is None else as_time(at)
+        group = None if by is None else check_id(by, "by")
+        if group is not None:
+            self._numbers([group])
+        ready = self._waiting.open(id, Expected(float(prediction), group, time))
+        return self._play_ready(ready)
+
+    def settle(self, id: Id, outcome: SupportsFloat | None) -> list[Episode]:
+        """Bring the outcome of a prediction that waits; None if it will never come.
+
+        Returns the episodes that begin or end.
+        """
+        if outcome is not None:
+            self._check(0.0, outcome)
+        return self._play_ready(
+            self._waiting.settle(id, None if outcome is None else float(outcome))
+        )
+
+    def _play_ready(self, ready: list[Expected]) -> list[Episode]:
+        events = (self._update(each.prediction, each.outcome, each.by, each.at) for each in ready)
+        return [episode for episode in events if episode is not None]
+
+    def _check_unhurried(self) -> None:
+        """Refuse a round that would overtake those that wait."""
+        if self._waiting.in_order and self._waiting.named:
+            raise ValueError(
+                'predictions wait for their outcomes, and order="prediction": settle them first'
+            )
+
+    # -- what it saw -------------------------------------------------------------------------------
 
     def bands(self, level: float = 0.95) -> list[Band]:
         """Return the bias of each range of predictions since the last restart, with its band.
@@ -226,8 +384,10 @@ class Monitor(Savable, MonitorKernel):
     def reset(self) -> None:
         """Forget all evidence. An open episode ends here; the rounds go on counting."""
         if self.state == "miscalibrated":
-            self._episodes[-1] = replace(self._episodes[-1], end=self.rounds)
+            self._end_episode(self.rounds, self._clock.last)
         super().reset()
+
+    # -- groups, episodes, saving ------------------------------------------------------------------
 
     def _numbers(self, names: Sequence[object]) -> list[int]:
         """Return the number of each group, new ones included, or raise and change nothing."""
@@ -245,62 +405,56 @@ class Monitor(Savable, MonitorKernel):
                 raise ValueError(f"by names more than max_groups={most} groups: {name!r} is new")
             numbers.append(index.setdefault(name, len(index)))
         if len(index) > len(self._groups):
-            self._add_groups(len(index))
+            self._set_group_count(len(index))
             self._groups = index
         return numbers
 
-    def _note(self, event: int, alarm: int) -> Episode:
+    def _note(self, event: int, alarm: int, at: Time | None) -> Episode:
         """Keep what an event says of the episodes, and return the episode."""
         if event != ALARM:
-            self._episodes[-1] = replace(self._episodes[-1], end=alarm)
-            return self._episodes[-1]
-        onset, low, high, group, bias, visits = self._episode()
+            return self._end_episode(alarm, at)
+        onset, low, high, group, direction, bias, visits = self._episode()
         edges, ranges = self._ranges()
         inside = (edges[:-1] >= low) & (edges[1:] <= high)
         n, _, _, V = ranges[inside].sum(axis=0)
-        half = TWO_SIDED * float(np.sqrt(V / max(n, 1.0) / visits))
+        half = TWO_SIDED * float(np.sqrt(V / max(n, 1.0) / max(visits, 1)))
         name = None if group == WHOLE else list(self._groups)[group]
         episode = Episode(
-            alarm, onset, None, low, high, name, bias, max(bias - half, -1.0), min(bias + half, 1.0)
-        )
-        self._episodes.append(episode)
+            alarm, onset, None, low, high, name, bias, max(bias - half, -1.0),
+            min(bias + half, 1.0), at, self._clock.at(onset),
+        )  # fmt: skip
+        self._episodes = [*self._episodes[1 - MOST_EPISODES :], episode]
         return episode
 
+    def _end_episode(self, end: int, at: Time | None) -> Episode:
+        self._episodes[-1] = replace(self._episodes[-1], end=end, end_at=at)
+        return self._episodes[-1]
+
     def _save(self) -> tuple[int, dict[str, Any]]:
-        fields = [
-            [e.alarm, e.onset, -1 if e.end is None else e.end, e.low, e.high, e.bias, e.bias_low,
-             e.bias_high, -1 if e.group is None else self._groups[e.group]]
-            for e in self._episodes
-        ]  # fmt: skip
         state = {
-            **self._get_state(),
+            **saved_evidence(self._get_state()),
             "groups": list(self._groups),
-            "episodes": np.array(fields, dtype=np.float64).reshape(-1),
+            "episodes": [saved_episode(each) for each in self._episodes],
+            "clock": self._clock.save(),
+            "waiting": [[name, *each] for name, each in self._waiting.named.items()],
         }
         return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        names = [check_id(name, "saved group") for name in state.pop("groups")]
-        if len(set(names)) < len(names):
-            raise ValueError("saved groups must differ")
-        table = state.pop("episodes")
-        self._groups = {name: at for at, name in enumerate(names)}
-        self._episodes = [_episode_of(row, names, rounds) for row in table.reshape(-1, FIELDS)]
-        self._set_state({**state, "rounds": rounds, "groups": len(names)})
-        if (state["named"] >= 0) != (self.state == "miscalibrated"):
+        parts = dict(state)
+        names = [check_id(name, "saved group") for name in parts.pop("groups")]
+        if len(set(names)) < len(names) or len(names) > self._given["max_groups"]:
+            raise ValueError("saved groups must differ, and be at most max_groups")
+        episodes = [loaded_episode(row, names, rounds) for row in parts.pop("episodes")]
+        clock = Clock.load(parts.pop("clock"), rounds)
+        waiting = dict(loaded_expected(row) for row in parts.pop("waiting"))
+        if len(waiting) > self._given["patience"]:
+            raise ValueError("saved predictions that wait must be at most patience")
+        evidence = checked_evidence(
+            parts, rounds, len(names), self._given["block"] or 1, self._threshold
+        )
+        if (evidence["named"] >= 0) != bool(episodes and episodes[-1].end is None):
             raise ValueError("the saved episodes do not fit the saved evidence")
-
-
-def _episode_of(row: Floats, names: Sequence[Id], rounds: int) -> Episode:
-    """Return a saved episode, or raise ValueError."""
-    alarm, onset, end, group = (int(row[i]) for i in (0, 1, 2, 8))
-    shares = [float(value) for value in row[3:8]]
-    low, high, bias, bias_low, bias_high = shares
-    if not (0 <= onset <= alarm < rounds and -1 <= end <= rounds and -1 <= group < len(names)):
-        raise ValueError("a saved episode lies outside of the saved rounds")
-    if not (0 <= low <= high <= 1 and -1 <= bias_low <= bias <= bias_high <= 1):
-        raise ValueError("a saved episode has an impossible range or bias")
-    name = None if group == WHOLE else names[group]
-    return Episode(
-        alarm, onset, None if end < 0 else end, low, high, name, bias, bias_low, bias_high
-    )
+        self._set_state(evidence, rounds)
+        self._groups = {name: at for at, name in enumerate(names)}
+        self._episodes, self._clock, self._waiting.named = episodes, clock, waiting
