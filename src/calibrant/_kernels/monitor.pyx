@@ -338,7 +338,7 @@ cdef class MonitorKernel:
         if cell.n[d]:
             bias = <double>cell.S[d] / cell.n[d]
         onset = self.restarted + cell.start[dating]
-        return onset, low, high, max(self.named - CELLS, WHOLE), d, bias, cell.n[d]
+        return onset, low, high, max(self.named - CELLS, WHOLE), bias, cell.n[d]
 
     def _ranges(self):
         """Return the edges of the ranges and, a row each: n, said, happened, V."""

@@ -45,6 +45,37 @@ class Band(NamedTuple):
     bias_high: float
 
 
+class Curve(NamedTuple):
+    """What was said and what happened since the last restart, a range of predictions each."""
+
+    low: Floats
+    high: Floats
+    rounds: Floats
+    mean_prediction: Floats
+    mean_outcome: Floats
+
+
+def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
+    """Return the band of each range with rounds; `ranges` has a row each: n, said, happened, V."""
+    n, said, happened, V = ranges.T
+    half = largest_sum(V, (1.0 - level) / 2.0) / np.maximum(n, 1.0)
+    bias = (happened - said) / np.maximum(n, 1.0)
+    return [
+        Band(
+            float(edges[i]), float(edges[i + 1]), int(n[i]), float(bias[i]),
+            max(float(bias[i] - half[i]), -1.0), min(float(bias[i] + half[i]), 1.0),
+        )
+        for i in np.flatnonzero(n)
+    ]  # fmt: skip
+
+
+def curve_of(edges: Floats, ranges: Floats) -> Curve:
+    """Return the curve of the ranges with rounds."""
+    some = ranges[:, 0] > 0
+    n, said, happened, _ = ranges[some].T
+    return Curve(edges[:-1][some], edges[1:][some], n, said / n, happened / n)
+
+
 def largest_sum(V: Floats, alpha: float) -> Floats:
     """Return u such that a sum of x - E x with this V ever passes u with chance at most alpha."""
     low, high = np.zeros(len(V)), 2.0 + 8.0 * np.sqrt(V) + V

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calibrant._checks import Id
+import numpy as np
+
+from calibrant._checks import Floats, Id
 from calibrant.monitor.clock import Time
+
+#: Normal quantile of a 95 % interval.
+TWO_SIDED = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,16 @@ alarm in round 5,210.
             f"From {onset} on, {self.where} were {self.size}; "
             f"alarm in {alarm}, over by {_when(self.end, self.end_at)}."
         )
+
+
+def interval_of(
+    bias: float, visits: int, low: float, high: float, edges: Floats, ranges: Floats
+) -> tuple[float, float]:
+    """Return a 95 % interval of a mean of that many visits to a range, from its spread so far."""
+    inside = (edges[:-1] >= low) & (edges[1:] <= high)
+    n, _, _, V = ranges[inside].sum(axis=0)
+    half = TWO_SIDED * float(np.sqrt(V / max(n, 1.0) / max(visits, 1)))
+    return max(bias - half, -1.0), min(bias + half, 1.0)
 
 
 def _when(round_: int, at: Time | None) -> str:

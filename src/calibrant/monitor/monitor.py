@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,10 @@ from calibrant._checks import (
 )
 from calibrant._kernels.monitor import MonitorKernel
 from calibrant.forecasters.saving import Savable
-from calibrant.monitor.bands import Band, largest_sum
+from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
 from calibrant.monitor.clock import Clock, Time, as_time, as_times
-from calibrant.monitor.episodes import Episode
+from calibrant.monitor.episodes import Episode, interval_of
+from calibrant.monitor.groups import WHOLE, numbered
 from calibrant.monitor.late import Expected, Waiting
 from calibrant.monitor.saving import (
     checked_evidence,
@@ -36,24 +37,12 @@ from calibrant.monitor.saving import (
 )
 
 ALARM = 1
-WHOLE = -1
-#: Normal quantile of a 95 % interval.
-TWO_SIDED = 1.959963984540054
+UNKNOWN = -2
 #: Episodes that are remembered.
 MOST_EPISODES = 10_000
 ORDERS = ("arrival", "prediction")
 NO_GROUPS = np.empty(0, dtype=np.int64)
 NO_BLOCKS = np.empty(0, dtype=np.uint8)
-
-
-class Curve(NamedTuple):
-    """What was said and what happened since the last restart, a range of predictions each."""
-
-    low: Floats
-    high: Floats
-    rounds: Floats
-    mean_prediction: Floats
-    mean_outcome: Floats
 
 
 class Monitor(Savable, MonitorKernel):
@@ -175,7 +164,9 @@ class Monitor(Savable, MonitorKernel):
         if outcome is None and not self._waiting.in_order:
             raise ValueError('outcome must be a number in [0, 1]; None is for order="prediction"')
         self._check(prediction, 0.0 if outcome is None else outcome)
-        group = self._numbers([by])[0]
+        group = WHOLE if by is None else self._groups.get(by, UNKNOWN) if type(by) is str else UNKNOWN
+        if group == UNKNOWN:
+            group = self._numbers([by])[0]
         found = None
         if self._given["block"] and at is not None and self._in_block:
             if at != self._clock.last:
@@ -352,18 +343,7 @@ class Monitor(Savable, MonitorKernel):
         >>> Monitor().bands()
         []
         """
-        alpha = 1.0 - check_real("level", level, 0.5, 0.9999)
-        edges, ranges = self._ranges()
-        n, said, happened, V = ranges.T
-        half = largest_sum(V, alpha / 2.0) / np.maximum(n, 1.0)
-        bias = (happened - said) / np.maximum(n, 1.0)
-        return [
-            Band(
-                float(edges[i]), float(edges[i + 1]), int(n[i]), float(bias[i]),
-                max(float(bias[i] - half[i]), -1.0), min(float(bias[i] + half[i]), 1.0),
-            )
-            for i in np.flatnonzero(n)
-        ]  # fmt: skip
+        return bands_of(*self._ranges(), check_real("level", level, 0.5, 0.9999))
 
     def curve(self) -> Curve:
         """Return what was said and what happened in each range since the last restart.
@@ -376,10 +356,7 @@ class Monitor(Savable, MonitorKernel):
         >>> monitor.curve().mean_outcome
         array([0.5])
         """
-        edges, ranges = self._ranges()
-        some = ranges[:, 0] > 0
-        n, said, happened, _ = ranges[some].T
-        return Curve(edges[:-1][some], edges[1:][some], n, said / n, happened / n)
+        return curve_of(*self._ranges())
 
     def reset(self) -> None:
         """Forget all evidence. An open episode ends here; the rounds go on counting."""
@@ -391,19 +368,7 @@ class Monitor(Savable, MonitorKernel):
 
     def _numbers(self, names: Sequence[object]) -> list[int]:
         """Return the number of each group, new ones included, or raise and change nothing."""
-        index, most = dict(self._groups), self._given["max_groups"]
-        numbers = []
-        for at, given in enumerate(names):
-            if given is None:
-                numbers.append(WHOLE)
-                continue
-            try:
-                name = check_id(given, "by")
-            except ValueError as error:
-                raise ValueError(f"{error} at position {at}") from None
-            if name not in index and len(index) >= most:
-                raise ValueError(f"by names more than max_groups={most} groups: {name!r} is new")
-            numbers.append(index.setdefault(name, len(index)))
+        numbers, index = numbered(names, self._groups, self._given["max_groups"])
         if len(index) > len(self._groups):
             self._set_group_count(len(index))
             self._groups = index
@@ -413,16 +378,12 @@ class Monitor(Savable, MonitorKernel):
         """Keep what an event says of the episodes, and return the episode."""
         if event != ALARM:
             return self._end_episode(alarm, at)
-        onset, low, high, group, direction, bias, visits = self._episode()
-        edges, ranges = self._ranges()
-        inside = (edges[:-1] >= low) & (edges[1:] <= high)
-        n, _, _, V = ranges[inside].sum(axis=0)
-        half = TWO_SIDED * float(np.sqrt(V / max(n, 1.0) / max(visits, 1)))
+        onset, low, high, group, bias, visits = self._episode()
         name = None if group == WHOLE else list(self._groups)[group]
+        band = interval_of(bias, visits, low, high, *self._ranges())
         episode = Episode(
-            alarm, onset, None, low, high, name, bias, max(bias - half, -1.0),
-            min(bias + half, 1.0), at, self._clock.at(onset),
-        )  # fmt: skip
+            alarm, onset, None, low, high, name, bias, *band, at, self._clock.at(onset)
+        )
         self._episodes = [*self._episodes[1 - MOST_EPISODES :], episode]
         return episode
 
