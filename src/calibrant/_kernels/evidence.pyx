@@ -188,13 +188,13 @@ cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept 
     Where no outcome will come, x is NaN and only the CUSUMs fall.
     """
     cdef float[DATINGS] W
-    cdef float come = 0.0 if isnan(x) else 1.0, by = 0.0 if isnan(x) else <float>x
+    cdef uint32_t came = not isnan(x), runs
+    cdef float by = <float>x if came else 0.0
     cdef Py_ssize_t k
     for k in range(2):
-        if cell.W[2 * k] <= ONE:
-            cell.S[k], cell.n[k] = 0.0, 0
-        cell.S[k] += by
-        cell.n[k] += come != 0.0
+        runs = cell.W[2 * k] > ONE   # as a factor, not as a branch: it is hard to foresee
+        cell.S[k] = cell.S[k] * runs + by
+        cell.n[k] = cell.n[k] * runs + came
     for k in range(DATINGS):
         cell.start[k] = t if cell.W[k] <= ONE else cell.start[k]
     for k in range(DATINGS):
