@@ -94,7 +94,9 @@ def false_alarms(progress):
         rang = sum(play(np.random.default_rng([1, run])) >= 0 for run in range(RUNS))
         rows.append([name, f"{rang:,} of {RUNS:,}", f"{rang / RUNS:.2%}"])
     rang = sum(shocks(np.random.default_rng([1, run]), None) >= 0 for run in range(20))
-    rows.append(["shared shocks, without blocks: no guarantee", f"{rang} of 20", f"{rang / 20:.0%}"])
+    rows.append(
+        ["shared shocks, without blocks: no guarantee", f"{rang} of 20", f"{rang / 20:.0%}"]
+    )
     return table(
         "False alarms in 100,000 calibrated rounds, bound 1 %",
         ["predictions", "runs that ring", "share"],
@@ -124,8 +126,8 @@ def delays(progress):
     rows = []
     for how, b, most in ASKED:
         progress(f"monitor: delay, {b} {TITLES[how]}")
-        rows.append([f"bias {b} {TITLES[how]}",
-                     shown(delay(monitor, "Beta(2, 4)", how, b, DELAY_RUNS)), f"{most:,}"])  # fmt: skip
+        found = delay(monitor, "Beta(2, 4)", how, b, DELAY_RUNS)
+        rows.append([f"bias {b} {TITLES[how]}", shown(found), f"{most:,}"])
     for shape in ("rare, all near 0.001", "rare, one value 0.001"):
         progress(f"monitor: delay, {shape}")
         mine, best, cusum = (
@@ -148,6 +150,7 @@ def power(progress):
         progress(f"monitor: power, {b}")
         row = [f"{b}"]
         for tolerance in (0.0, 0.01, 0.02, 0.05):
+
             def watch(p, y, tolerance=tolerance):
                 return monitor(p, y, tolerance=tolerance, every=10**6)
 
@@ -205,7 +208,9 @@ def three_stretches(progress, runs=200):
         if len(found) == 3:
             three += 1
             onsets.append([e.onset - o for e, o in zip(found, (30e3, 80e3, 130e3), strict=True)])
-            ends.append([(e.end or len(p)) - o for e, o in zip(found, (35e3, 90e3, 150e3), strict=True)])
+            ends.append(
+                [(e.end or len(p)) - o for e, o in zip(found, (35e3, 90e3, 150e3), strict=True)]
+            )
             inside += found[2].low >= 0.4 and found[2].high <= 0.8  # one leaf around 0.5 to 0.7
     onset, end = np.median(np.abs(onsets), axis=0), np.median(ends, axis=0)
     return table(
@@ -241,7 +246,9 @@ def real_streams(progress):
 def expected_of(stream):
     """Return the means of the Recalibrator's predictions, not what it drew."""
     recalibrator, means = Recalibrator(), np.empty(len(stream.outcomes))
-    for t, (score, y) in enumerate(zip(stream.scores.tolist(), stream.outcomes.tolist(), strict=True)):
+    for t, (score, y) in enumerate(
+        zip(stream.scores.tolist(), stream.outcomes.tolist(), strict=True)
+    ):
         means[t] = recalibrator.expected(score)
         recalibrator.predict(score)
         recalibrator.update(y)

@@ -50,7 +50,7 @@ def changing(random, shape, change, after, how, b):
     return p, outcomes(random, np.concatenate([p[:change], how(p[change:], b)]))
 
 
-# -- who watches: each returns the round of the first alarm, or -1 -----------------------------------
+# -- who watches: each returns the round of the first alarm, or -1 ---------------------------------
 
 
 def monitor(p, y, by=None, times=None, **arguments):

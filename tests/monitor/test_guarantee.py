@@ -16,7 +16,7 @@ MOST = RUNS * BOUND + 4 * np.sqrt(RUNS * BOUND * (1 - BOUND))
 SHAPES = {
     "beta": lambda random, n: random.beta(2, 4, n),
     "uniform": lambda random, n: random.random(n),
-    "rare": lambda random, n: np.full(n, 0.001),
+    "rare": lambda _, n: np.full(n, 0.001),
     "crowded": lambda random, n: 0.001 * np.exp(random.normal(0, 0.7, n)),
     "two points": lambda random, n: random.choice([0.2, 0.8], n),
     "grid": lambda random, n: random.integers(1, 20, n) / 20,
@@ -131,7 +131,7 @@ def independent(random, y):
     return random.exponential(50, len(y))
 
 
-def events_first(random, y):
+def events_first(_, y):
     return np.where(y == 1, 0, 200)
 
 
@@ -159,7 +159,9 @@ def late(monitor, p, y, order):
 def test_in_the_order_of_prediction_delays_may_know_the_outcome():
     def play(random):
         p, y, order = arrivals(random, events_first, 500)
-        monitor = late(Monitor(10_000, tolerance=0.0, order="prediction", patience=300), p, y, order)
+        monitor = late(
+            Monitor(10_000, tolerance=0.0, order="prediction", patience=300), p, y, order
+        )
         return bool(monitor.episodes)
 
     runs = 60

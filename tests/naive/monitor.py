@@ -215,7 +215,7 @@ class Monitor:
 
     def recover(self, p, y, names):
         if self.open["name"] not in names:
-            return None
+            return
         q = clip(
             p + self.open["margin"] if self.open["direction"] == 0 else p - self.open["margin"]
         )
@@ -226,7 +226,7 @@ class Monitor:
             self.open["held"].append(ratio)
         else:
             self.open["L"] = ratio * (self.open["L"] + 1.0)
-        return None
+        return
 
     def count(self, leaf, p, y):
         n, said, happened, V = self.ranges.get(leaf, (0.0, 0.0, 0.0, 0.0))

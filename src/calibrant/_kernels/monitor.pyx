@@ -18,29 +18,10 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from calibrant._kernels.evidence cimport (
-    CELLS,
-    HELD_GROUPS,
-    LEVELS,
-    RANGES,
-    SKETCH,
-    SLOPES,
-    SLOPE_WEIGHT,
-    STEPS,
-    TINY,
-    Bets,
-    Cell,
-    Evidence,
-    Held,
-    bets_of,
-    count_round,
-    evidence_restart,
-    evidence_start,
-    mean_of,
-    play,
-    range_of,
-    release_cell,
-    release_slopes,
-    tilt_weight,
+    CELLS, HELD_GROUPS, LEVELS, RANGES, SKETCH, SLOPES, SLOPE_WEIGHT, STEPS, TINY,
+    Bets, Cell, Evidence, Held,
+    bets_of, count_round, evidence_restart, evidence_start, mean_of, play, range_of, release_cell,
+    release_slopes, tilt_weight,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 

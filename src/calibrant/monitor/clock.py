@@ -6,6 +6,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class Clock:
             raise ValueError(f"saved times must be at most {MARKS}, one a round")
         if any(type(each) is not int for each in (*numbers, saved["every"])):
             raise ValueError("saved times must belong to rounds")
-        rising = all(a < b for a, b in zip(numbers, numbers[1:], strict=False))
+        rising = all(a < b for a, b in pairwise(numbers))
         if not rising or (numbers and not 0 <= numbers[0] <= numbers[-1] < rounds):
             raise ValueError("saved times must belong to rounds, in order")
         if not 1 <= saved["every"] <= 2**53 or any(each % saved["every"] for each in numbers):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from calibrant._checks import Id, check_id
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, Id, as_series, as_unit_series, check_id
 from calibrant.monitor.clock import Time
 
 
@@ -59,6 +62,23 @@ class Waiting:
             return [] if outcome is None else [settled]
         self.named[name] = settled
         return self._ready()
+
+    def check_overtaken(self) -> None:
+        """Refuse a round that would overtake those that wait."""
+        if self.in_order and self.named:
+            raise ValueError(
+                'predictions wait for their outcomes, and order="prediction": settle them first'
+            )
+
+    def as_outcomes(self, outcomes: npt.ArrayLike) -> Floats:
+        """Return outcomes in [0, 1]; NaN stands for one that will never come, if one may."""
+        if not self.in_order:
+            return as_unit_series(outcomes, "outcomes")
+        y = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
+        missing = np.isnan(y)
+        y = as_unit_series(np.where(missing, 0.0, y), "outcomes")
+        y[missing] = np.nan
+        return y
 
     def _ready(self) -> list[Expected]:
         """Take out the oldest ones, as far as they are settled."""

@@ -28,13 +28,7 @@ from calibrant.monitor.clock import Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode, interval_of
 from calibrant.monitor.groups import WHOLE, numbered
 from calibrant.monitor.late import Expected, Waiting
-from calibrant.monitor.saving import (
-    checked_evidence,
-    loaded_episode,
-    loaded_expected,
-    saved_episode,
-    saved_evidence,
-)
+from calibrant.monitor.saving import loaded_past, saved_episode, saved_evidence
 
 ALARM = 1
 UNKNOWN = -2
@@ -157,21 +151,22 @@ class Monitor(Savable, MonitorKernel):
         if by is None and at is None and outcome is not None and not self._waiting.named:
             event = self._watch(prediction, outcome, WHOLE)
             return self._note(event, self.rounds - 1, None) if event else None
-        self._check_unhurried()
+        self._waiting.check_overtaken()
         return self._update(prediction, outcome, by, None if at is None else as_time(at))
 
     def _update(self, prediction: Any, outcome: Any, by: Any, at: Time | None) -> Episode | None:
         if outcome is None and not self._waiting.in_order:
             raise ValueError('outcome must be a number in [0, 1]; None is for order="prediction"')
         self._check(prediction, 0.0 if outcome is None else outcome)
-        group = WHOLE if by is None else self._groups.get(by, UNKNOWN) if type(by) is str else UNKNOWN
+        group = (
+            WHOLE if by is None else self._groups.get(by, UNKNOWN) if type(by) is str else UNKNOWN
+        )
         if group == UNKNOWN:
             group = self._numbers([by])[0]
         found = None
-        if self._given["block"] and at is not None and self._in_block:
-            if at != self._clock.last:
-                event = self._end_block()
-                found = self._note(event, self.rounds - 1, self._clock.last) if event else None
+        if self._given["block"] and self._in_block and at not in (None, self._clock.last):
+            event = self._end_block()
+            found = self._note(event, self.rounds - 1, self._clock.last) if event else None
         if at is not None:
             self._clock.note(self.rounds, at)
         event = self._watch(prediction, outcome, group)
@@ -222,8 +217,8 @@ class Monitor(Savable, MonitorKernel):
         times: Any,
         evidence: Floats | None,
     ) -> list[Episode]:
-        self._check_unhurried()
-        p, y = as_unit_series(predictions, "predictions"), self._as_outcomes(outcomes)
+        self._waiting.check_overtaken()
+        p, y = as_unit_series(predictions, "predictions"), self._waiting.as_outcomes(outcomes)
         check_same_length("predictions", len(p), "outcomes", len(y))
         clock = [] if times is None else as_times(times, len(p))
         names = None
@@ -233,9 +228,7 @@ class Monitor(Savable, MonitorKernel):
         self._begin()
         before = self._save()
         try:
-            return self._run_all(
-                p, y, names, clock, np.empty(0) if evidence is None else evidence
-            )
+            return self._run_all(p, y, names, clock, np.empty(0) if evidence is None else evidence)
         except BaseException:
             self._load(*before)
             raise
@@ -265,20 +258,14 @@ class Monitor(Savable, MonitorKernel):
                 found.append(self._note(event, first + at - 1, time))
         return found
 
-    def _as_outcomes(self, outcomes: npt.ArrayLike) -> Floats:
-        """Return outcomes in [0, 1]; NaN stands for one that will never come, if one may."""
-        if not self._waiting.in_order:
-            return as_unit_series(outcomes, "outcomes")
-        y = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
-        missing = np.isnan(y)
-        y = as_unit_series(np.where(missing, 0.0, y), "outcomes")
-        y[missing] = np.nan
-        return y
-
     # -- late outcomes -----------------------------------------------------------------------------
 
     def expect(
-        self, id: Id, prediction: SupportsFloat, by: Id | None = None, at: Any = None
+        self,
+        id: Id,  # noqa: A002
+        prediction: SupportsFloat,
+        by: Id | None = None,
+        at: Any = None,
     ) -> list[Episode]:
         """Let a prediction wait for its outcome, which `settle` brings.
 
@@ -306,7 +293,7 @@ class Monitor(Savable, MonitorKernel):
         ready = self._waiting.open(id, Expected(float(prediction), group, time))
         return self._play_ready(ready)
 
-    def settle(self, id: Id, outcome: SupportsFloat | None) -> list[Episode]:
+    def settle(self, id: Id, outcome: SupportsFloat | None) -> list[Episode]:  # noqa: A002
         """Bring the outcome of a prediction that waits; None if it will never come.
 
         Returns the episodes that begin or end.
@@ -320,13 +307,6 @@ class Monitor(Savable, MonitorKernel):
     def _play_ready(self, ready: list[Expected]) -> list[Episode]:
         events = (self._update(each.prediction, each.outcome, each.by, each.at) for each in ready)
         return [episode for episode in events if episode is not None]
-
-    def _check_unhurried(self) -> None:
-        """Refuse a round that would overtake those that wait."""
-        if self._waiting.in_order and self._waiting.named:
-            raise ValueError(
-                'predictions wait for their outcomes, and order="prediction": settle them first'
-            )
 
     # -- what it saw -------------------------------------------------------------------------------
 
@@ -402,20 +382,7 @@ class Monitor(Savable, MonitorKernel):
         return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        parts = dict(state)
-        names = [check_id(name, "saved group") for name in parts.pop("groups")]
-        if len(set(names)) < len(names) or len(names) > self._given["max_groups"]:
-            raise ValueError("saved groups must differ, and be at most max_groups")
-        episodes = [loaded_episode(row, names, rounds) for row in parts.pop("episodes")]
-        clock = Clock.load(parts.pop("clock"), rounds)
-        waiting = dict(loaded_expected(row) for row in parts.pop("waiting"))
-        if len(waiting) > self._given["patience"]:
-            raise ValueError("saved predictions that wait must be at most patience")
-        evidence = checked_evidence(
-            parts, rounds, len(names), self._given["block"] or 1, self._threshold
-        )
-        if (evidence["named"] >= 0) != bool(episodes and episodes[-1].end is None):
-            raise ValueError("the saved episodes do not fit the saved evidence")
-        self._set_state(evidence, rounds)
-        self._groups = {name: at for at, name in enumerate(names)}
-        self._episodes, self._clock, self._waiting.named = episodes, clock, waiting
+        past = loaded_past(state, rounds, self._given, self._threshold)
+        self._set_state(past.evidence, rounds)
+        self._groups = {name: at for at, name in enumerate(past.groups)}
+        self._episodes, self._clock, self._waiting.named = past.episodes, past.clock, past.waiting

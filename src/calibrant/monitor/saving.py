@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +22,46 @@ from calibrant._kernels.monitor import (
     MonitorKernel,
 )
 from calibrant._kernels.saved import check_names, floats, integer, number
-from calibrant.monitor.clock import as_time
+from calibrant.monitor.clock import Clock, as_time
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.late import Expected
 
 NUMBERS = ("R", "restarted", "named", "direction", "margin", "L", "in_block", "held_L", "held_n")
 ARRAYS = ("cells", "edges", "ranges", "slopes", "sketch", "held")
-#: How far R may be off what its parts add up to, as a share of the threshold: it rounds at its peak.
+#: How far R may be off the sum of its parts, as a share of the threshold: it rounds at its peak.
 SLACK = 1e-6
 #: A bet never wins more in a round.
 MOST_GAIN = 1e5
 CELL_SIZE = structured_to_unstructured(np.zeros(1, CELL)).shape[1]
+
+
+class Past(NamedTuple):
+    """What the rounds of a monitor left behind."""
+
+    groups: list[Id]
+    episodes: list[Episode]
+    clock: Clock
+    waiting: dict[Id, Expected]
+    evidence: dict[str, Any]
+
+
+def loaded_past(
+    state: Mapping[str, Any], rounds: int, given: Mapping[str, Any], threshold: float
+) -> Past:
+    """Return what a monitor with these arguments saved, or raise ValueError."""
+    parts = dict(state)
+    groups = [check_id(name, "saved group") for name in parts.pop("groups")]
+    if len(set(groups)) < len(groups) or len(groups) > given["max_groups"]:
+        raise ValueError("saved groups must differ, and be at most max_groups")
+    episodes = [loaded_episode(row, groups, rounds) for row in parts.pop("episodes")]
+    clock = Clock.load(parts.pop("clock"), rounds)
+    waiting = dict(loaded_expected(row) for row in parts.pop("waiting"))
+    if len(waiting) > given["patience"]:
+        raise ValueError("saved predictions that wait must be at most patience")
+    evidence = checked_evidence(parts, rounds, len(groups), given["block"] or 1, threshold)
+    if (evidence["named"] >= 0) != bool(episodes and episodes[-1].end is None):
+        raise ValueError("the saved episodes do not fit the saved evidence")
+    return Past(groups, episodes, clock, waiting, evidence)
 
 
 def saved_evidence(state: dict[str, Any]) -> dict[str, Any]:
@@ -57,14 +86,15 @@ def checked_evidence(
         SLACK * max(threshold, R)
     ):
         raise ValueError("saved R must be what the saved bets add up to")
-    if (R >= threshold) != (named >= 0):
+    if (threshold <= R) != (named >= 0):
         raise ValueError("saved R must have reached the threshold in an episode, and only there")
     in_block = integer(state, "in_block", low=0, high=min(block - 1, rounds))
     return {
         "R": R, "restarted": restarted, "named": named, "direction": direction,
         "margin": number(state, "margin", low=0.0, high=1.0),
         "L": number(state, "L", low=0.0, high=MOST_RECOVERY if named < 0 else MOST_RECOVERY - 1e-9),
-        "in_block": in_block, **_held(state, FIRST_HELD_GROUP + groups if block > 1 else 0, in_block),
+        "in_block": in_block,
+        **_held(state, FIRST_HELD_GROUP + groups if block > 1 else 0, in_block),
         "cells": cells, "edges": _edges(state), "ranges": _ranges(state, rounds),
         "slopes": slopes, "sketch": _sketch(state, rounds),
     }  # fmt: skip
@@ -89,7 +119,7 @@ def _cells(values: Floats, rounds: int) -> npt.NDArray[np.void]:
 
 def _held(state: Mapping[str, Any], cells: int, in_block: int) -> dict[str, Any]:
     """Return the bets of a block that is not complete."""
-    parts = {
+    parts: dict[str, Any] = {
         "held": floats(state, "held", size=cells * HELD_SIZE),
         "held_L": number(state, "held_L", low=-in_block, high=in_block / 1e-9),
         "held_n": number(state, "held_n", low=0, high=in_block),
@@ -167,7 +197,9 @@ def loaded_expected(row: Any) -> tuple[Id, Expected]:
     numbers = [expected.prediction] + [expected.outcome] * (expected.outcome is not None)
     if any(type(each) is not float or not 0 <= each <= 1 for each in numbers):
         raise ValueError("a saved prediction that waits must be in [0, 1], and so its outcome")
-    if type(expected.settled) is not bool or (expected.outcome is not None and not expected.settled):
+    if type(expected.settled) is not bool or (
+        expected.outcome is not None and not expected.settled
+    ):
         raise ValueError("a saved prediction that waits must be settled by its outcome")
     if expected.by is not None:
         check_id(expected.by, "saved group")
