@@ -27,6 +27,7 @@ from benchmarks import (  # noqa: E402
     forged,
     groups,
     machine,
+    monitor,
     multiclass,
     paper,
     recalibrate,
@@ -56,8 +57,9 @@ PARTS = {
     "forged": forged,
     "decisions": decisions,
     "certificates": certificates,
+    "monitor": monitor,
 }
-LONG = {"certificates"}
+LONG = {"certificates", "monitor"}
 
 
 def quote(page, name, texts, titles):
