@@ -37,6 +37,7 @@ from benchmarks import (  # noqa: E402
     speed,
     sweep,
     tune,
+    why_not,
 )
 
 PARTS = {
@@ -56,6 +57,7 @@ PARTS = {
     "silence": silence,
     "forged": forged,
     "decisions": decisions,
+    "why_not": why_not,
     "certificates": certificates,
     "monitor": monitor,
 }
