@@ -27,6 +27,7 @@ from benchmarks import (  # noqa: E402
     forged,
     groups,
     machine,
+    monitor,
     multiclass,
     paper,
     recalibrate,
@@ -58,8 +59,9 @@ PARTS = {
     "decisions": decisions,
     "why_not": why_not,
     "certificates": certificates,
+    "monitor": monitor,
 }
-LONG = {"certificates"}
+LONG = {"certificates", "monitor"}
 
 
 def quote(page, name, texts, titles):

@@ -162,7 +162,7 @@ cdef class RecalibrateKernel(ScoringKernel):
         """
         self.enter()
         scores = self.as_scores(scores)
-        predictions, rounds = np.empty(len(scores)), []
+        predictions, rounds = np.empty(len(scores)), [None] * len(scores)
         cdef const double[::1] x = np.ascontiguousarray(scores, dtype=np.float64)
         cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(scores))
         cdef double[::1] p = predictions
@@ -173,7 +173,7 @@ cdef class RecalibrateKernel(ScoringKernel):
             r = self.begin(x[i]) if on_grid[i] else self.begin_mean(x[i])
             r.batch = batch
             p[i] = r.z
-            rounds.append(as_round(r))
+            rounds[i] = as_round(r)
         return predictions, rounds
 
     def _reserve(self, Py_ssize_t outcomes):

@@ -56,12 +56,15 @@ def order_of(list rounds not None):
     batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
     cdef int64_t[::1] batch = batches
     cdef uint64_t[::1] draw = drawn
+    cdef bint one_batch = True
     cdef Round r
     for i in range(size):
         r = rounds[i]
         batch[i] = r.begun.batch
         draw[i] = scramble(<uint64_t>r.begun.number + 1)
-    return np.lexsort((drawn, batches)).tolist()
+        one_batch = one_batch and batch[i] == batch[0]
+    order = np.argsort(drawn) if one_batch else np.lexsort((drawn, batches))
+    return order.tolist()
 
 
 def save_rounds(rounds):

@@ -7,8 +7,14 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
+from calibrant._kernels.rounds cimport Round
+
 from calibrant._checks import check_id
 from calibrant._kernels.forking import forkable_lock
+
+cdef object HUGE = 2**60  # integers below it need no closer look
+cdef object ZERO = 0.0
+cdef object ONE = 1.0
 
 # What becomes of an outcome.
 cdef enum:
@@ -19,10 +25,31 @@ cdef enum:
     _EXPIRED
 
 
-
-cdef inline object checked(object id_):
+cdef object checked(object id_):
     """Return an id that can be saved, or raise ValueError."""
-    return id_ if type(id_) is str else check_id(id_)
+    if type(id_) is str or type(id_) is int and -HUGE < id_ < HUGE:
+        return id_
+    return check_id(id_)
+
+
+cdef inline int64_t number_of(object prediction) except? -1:
+    """Return how many predictions came before this one."""
+    return (<Round>prediction).begun.number if type(prediction) is Round else prediction.number
+
+
+cdef tuple in_order(rows, list predictions):
+    """Return rows and their predictions in the order in which these were made."""
+    numbers = np.empty(len(predictions), dtype=np.int64)
+    cdef int64_t[::1] number = numbers
+    cdef Py_ssize_t i
+    cdef bint sorted_ = True
+    for i in range(len(predictions)):
+        number[i] = number_of(predictions[i])
+        sorted_ = sorted_ and (i == 0 or number[i - 1] < number[i])
+    if sorted_:
+        return rows, predictions
+    order = np.argsort(numbers)
+    return rows[order], [predictions[i] for i in order.tolist()]
 
 
 def checked_ids(list ids not None):
@@ -50,23 +77,11 @@ cdef class Waiting:
     A step with an id takes several calls; the lock keeps those of two threads apart.
     """
 
-    cdef public Py_ssize_t capacity
-    cdef readonly bint refuse
-    cdef readonly object lock
-    cdef readonly dict named
-    cdef readonly dict finished
-    cdef readonly object gone
-    cdef readonly dict times
-    cdef list oldest                    # some of the oldest in `named`, the very oldest last
-    cdef list ring                      # the ids in `finished`, each to be replaced in its turn
-    cdef Py_ssize_t turn
-    cdef public object unnamed
-    cdef public int64_t expired         # how many expired so far
-
     def __init__(self, capacity, refuse=False):
         self.capacity = capacity
         self.refuse = refuse
         self.lock = forkable_lock()
+        self.acquire, self.release = self.lock.acquire, self.lock.release
         self.named = {}
         self.finished = {}
         self.gone = OrderedDict()
@@ -164,15 +179,16 @@ cdef class Waiting:
             raise ValueError(f"id {name!r} had the outcome {first!r}, and now gets {second!r}")
         return 0
 
-    cdef int finish(self, object name, object outcome) except -1:
+    cdef int finish(self, object name, double outcome) except -1:
         del self.named[name]
         if self.times:
             self.times.pop(name, None)
         self.add_finished(name, outcome)
         return 0
 
-    cdef int add_finished(self, object name, object outcome) except -1:
-        self.finished[name] = outcome
+    cdef int add_finished(self, object name, double outcome) except -1:
+        # Most outcomes are 0 or 1, and two objects can stand for all of these.
+        self.finished[name] = ZERO if outcome == 0.0 else ONE if outcome == 1.0 else outcome
         if len(self.ring) < self.capacity:
             self.ring.append(name)
             return 0
@@ -186,10 +202,13 @@ cdef class Waiting:
     def check_new_ids(self, list names not None):
         """Refuse ids of new predictions that are taken, or too many; name the first."""
         cdef Py_ssize_t i
-        cdef dict first = dict.fromkeys(names)
-        is_new = self.named.keys().isdisjoint(first) and self.finished.keys().isdisjoint(first)
-        if len(first) < len(names) or not is_new:
-            first = {}
+        cdef dict first = {}
+        cdef bint is_new = len(set(names)) == len(names)
+        for i in range(len(names)):
+            if names[i] in self.named or names[i] in self.finished:
+                is_new = False
+                break
+        if not is_new:
             for i, name in enumerate(names):
                 if name in first:
                     raise ValueError(f"id {name!r} comes at positions {first[name]} and {i}")
@@ -211,7 +230,8 @@ cdef class Waiting:
     def judge(self, list names not None, const double[::1] outcomes):
         """Return what is to become of outcomes that came together, whatever their order.
 
-        Also the rows to be applied, and their predictions. An id that contradicts itself among them has no outcome yet: all its rows are in conflict.
+        Also the rows to be applied, and their predictions, what was predicted first first. An id
+        that contradicts itself has no outcome yet: all its rows are in conflict.
         """
         cdef Py_ssize_t i
         answers = np.empty(len(names), dtype=np.uint8)
@@ -239,7 +259,7 @@ cdef class Waiting:
                 if names[i] in torn:
                     answer[i] = _CONFLICT
             predictions = [self.named[name] for name in rows if name not in torn]
-        return answers, np.flatnonzero(answers == _APPLIED), predictions
+        return answers, *in_order(np.flatnonzero(answers == _APPLIED), predictions)
 
     def finish_many(self, list names not None, list outcomes not None):
         """Let these ids, which waited, be finished in this order."""

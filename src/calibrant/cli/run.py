@@ -29,7 +29,7 @@ from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters.named import make, parameters
 from calibrant.tables.reading import standard_input
 
-DEFAULT = "zoom"
+DEFAULT = "event-forecaster"
 
 
 def run(
@@ -46,7 +46,11 @@ def run(
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column of when each score was given; in order."),
+        typer.Option(
+            metavar="COL",
+            help="Column of when each score was given, in order; without --score, of when each "
+            "outcome happens: its hour, weekday and month then count, and gaps do.",
+        ),
     ] = None,
     available: Annotated[
         str | None,
@@ -193,12 +197,14 @@ def run(
         name = DEFAULT if forecaster is None else forecaster
         parameters(name)  # refuses what is no forecaster before anything is read
         if is_pipe:
+            if time is not None:
+                raise ValueError("--time needs --score in a pipe: lines hold outcomes alone")
             answer_lines(make(name, seed=seed), name, outcome, positive, delimiter, ahead=ahead)
         elif ahead:
             raise ValueError("--ahead answers a pipe line by line: give - as FILE and no --out")
         else:
             forecast_file(
-                source, outcome, name, seed, out, column or "prediction", positive, delimiter
+                source, outcome, name, seed, out, column or "prediction", positive, delimiter, time
             )
 
 
@@ -214,7 +220,9 @@ def check_stray(score: str | None, **given: object) -> None:
     """Refuse options of the other job: with scores those of a forecast, without them the rest."""
     of_forecasts = ("forecaster", "ahead")
     for name, value in given.items():
-        if value is None or value is False or (name in of_forecasts) == (score is None):
+        if value is None or value is False or name == "time":
+            continue
+        if (name in of_forecasts) == (score is None):
             continue
         if score is None:
             raise ValueError(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
-from pathlib import Path
 from typing import Any, Self, SupportsFloat
 
 import numpy as np
@@ -13,8 +11,7 @@ from calibrant import _bytes
 from calibrant._bytes import Saved
 from calibrant.forecasters.arguments import Arguments
 from calibrant.partitions import Partition
-from calibrant.tables.atomic import replacing
-from calibrant.tables.errors import InputError
+from calibrant.tables.in_files import InFiles
 
 #: Arguments that calibrant 0.1 saved under another name, by class.
 RENAMED = {
@@ -32,7 +29,7 @@ RENAMED = {
 SIZES = ("gaps", "bins", "intervals")
 
 
-class Savable(Arguments):
+class Savable(Arguments, InFiles):
     """What is made from arguments, plays rounds and is saved as bytes.
 
     A subclass says what to save (`_save`) and how to go on from it (`_load`).
@@ -84,34 +81,6 @@ class Savable(Arguments):
             asked = saved.parameters.get(name)
             if isinstance(asked, int) and asked > longest:
                 raise ValueError(f"saved {name}={asked} is more than the saved state holds")
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_bytes` to a file, whole or not at all: it is replaced in one step.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from calibrant import Zoom
-        >>> forecaster = Zoom(seed=7)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     forecaster.save(f"{folder}/zoom")
-        ...     again = Zoom.load(f"{folder}/zoom")
-        >>> again.predict() == forecaster.predict()
-        True
-        """
-        with replacing(path) as file:
-            file.write(self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return what `save` wrote; it continues exactly as that one would."""
-        source = os.fspath(path)
-        try:
-            return cls.from_bytes(Path(path).read_bytes())
-        except OSError as error:
-            raise InputError(f"cannot be read ({error.strerror})", source=source) from None
-        except ValueError as error:
-            raise InputError(str(error), source=source) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_bytes, (self.to_bytes(),)

@@ -61,7 +61,7 @@ class DelayCheck:
     >>> check = DelayCheck.from_times(fraud, days, days + np.where(fraud, 7, 30) * 86400.0)
     >>> print(check.sentence())
     Outcomes 1 become known earlier than outcomes 0 (after 7d and 30d in the median; earlier in \
-99 % of like pairs), so what is known at any time is not what happened: hold="30d" \
+87 % of like pairs), so what is known at any time is not what happened: hold="30d" \
 (--hold 30d) learns every outcome at the same age, and silence=0 with a deadline (--silence 0 \
 --after SPAN, or --due COL) learns earlier where silence until then means 0.
     """

@@ -185,7 +185,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
 
         What `predict` and `update` without ids give, bit for bit, in compiled loops. The columns of
         a data frame are matched with the labels by name; those of an array are in their order. A
-        label that is None is not known: the row is predicted, and nothing is learned. All or
+        label that is None or NaN is not known: the row is predicted, and nothing is learned. All or
         nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
         """
         rows = self._rows(probabilities)
@@ -204,7 +204,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         Of several rows, each of them. The classes are put together after the means are taken, not
         before.
         """
-        many = np.ndim(probabilities) == 2 if hasattr(probabilities, "__len__") else False
+        many = is_table(probabilities)
         rows = self._rows(probabilities) if many else self._row(probabilities)[None]
         with self._waiting.lock:
             means = self._engine.expected(rows)
@@ -266,13 +266,21 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         given = as_listed(labels, "labels", "a sequence, one a round")
         columns = np.full(len(given), NOT_KNOWN, dtype=np.int64)
         for at, label in enumerate(given):
-            if missing and label is None:
+            if missing and (label is None or label != label):  # NaN
                 continue
             try:
                 columns[at] = self._column(label)
             except ValueError as error:
                 raise ValueError(f"{error} at position {at}") from None
         return columns
+
+
+def is_table(probabilities: object) -> bool:
+    """Return whether these are several rows, and not one or none."""
+    try:
+        return np.ndim(probabilities) == 2  # type: ignore[arg-type]
+    except ValueError:  # a list of lists of different lengths
+        return False
 
 
 def check_classes(classes: object) -> list[Id]:

@@ -13,6 +13,7 @@ from calibrant._checks import Floats, Id, as_series, check_choice, check_integer
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round, check_rounds, order_of
 from calibrant._kernels.saved import check_names
+from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.answers import refuses
@@ -177,7 +178,7 @@ class Recalibrator(Savable, Settling):
             self._waiting.unnamed = None
             return prediction
         if by is None:
-            return self._waiting.open(id, time, self._begin, score).prediction
+            return predict_by_id(self, self._waiting, id, time, score)  # type: ignore[arg-type]
         opened = self._waiting.open(id, time, self._groups.begin, self, score, by)
         if id is None:
             self._give_up()
@@ -198,7 +199,9 @@ class Recalibrator(Savable, Settling):
             with self._waiting.lock:
                 if not self._hear(outcome, id, at):
                     return
-        if id is None and self._waiting.unnamed is None:
+        if id is not None:
+            update_by_id(self, self._waiting, id, outcome, self._learn)
+        elif self._waiting.unnamed is None:
             self._update(outcome)
         else:
             self._waiting.answer(id, outcome_of(outcome), self._learn)

@@ -121,8 +121,7 @@ class RoundsById(Generic[P]):
         with waiting.lock:
             answers, rows, predictions = waiting.judge(names, known)
             order = self._order(predictions)
-            rows = rows[order]
-            self._learn_many([predictions[each] for each in order], known[rows])
+            self._learn_many([predictions[each] for each in order], known[rows[order]])
             waiting.finish_many([names[row] for row in rows.tolist()], known[rows].tolist())
         return in_words(answers)
 

@@ -5,7 +5,8 @@ outcomes it makes a `RecalibrationReport`, with a `Verdict`, the measures before
 (`BeforeAfter`, of `Measured` columns), the findings in sentences, and a `Page`. Read `before_after`
 (the numbers and what they say), `chance` (what chance alone leaves), `verdict` (better or worse),
 `causes` (why), then `recalibration_page` (the call) and `recalibration_panels` (its page, one
-function a panel). `timeline` says when rounds were; `page` writes any page as one HTML file;
+function a panel). `watching` is the same for a monitor: episodes, evidence through time and what
+was off inside of them. `timeline` says when rounds were; `page` writes any page as one HTML file;
 `style` says how numbers and figures look; `figures` holds the drawings, each of which computes
 plain numbers first. The other modules make the page of a sweep (``calibrant report``):
 `results` and `claims` read it, `findings` says what it shows, `comparison` puts it together.
@@ -19,3 +20,5 @@ from calibrant.report.page import Page as Page
 from calibrant.report.recalibration_page import RecalibrationReport as RecalibrationReport
 from calibrant.report.recalibration_page import recalibration as recalibration
 from calibrant.report.verdict import Verdict as Verdict
+from calibrant.report.watch_page import WatchReport as WatchReport
+from calibrant.report.watch_page import watching as watching

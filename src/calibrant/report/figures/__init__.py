@@ -11,6 +11,9 @@ from calibrant.report.figures.error_growth import GrowthCurve as GrowthCurve
 from calibrant.report.figures.error_growth import Slope as Slope
 from calibrant.report.figures.error_through_time import ErrorThroughTime as ErrorThroughTime
 from calibrant.report.figures.error_through_time import TimeCurve as TimeCurve
+from calibrant.report.figures.evidence_through_time import (
+    EvidenceThroughTime as EvidenceThroughTime,
+)
 from calibrant.report.figures.mean_through_time import MeanThroughTime as MeanThroughTime
 from calibrant.report.figures.point_spread import PointSpread as PointSpread
 from calibrant.report.figures.reliability import ReliabilityDiagram as ReliabilityDiagram

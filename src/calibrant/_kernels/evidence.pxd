@@ -1,0 +1,72 @@
+"""What a monitor knows of the calibration of its predictions."""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+cdef enum:
+    LEVELS = 5
+    RANGES = 16                  # of the finest level
+    CELLS = 31                   # of all levels: the halves of cell i are 2i + 1 and 2i + 2
+    STEPS = 6                    # tilts a direction
+    TILTS = 12
+    SLOPES = 4
+    HELD_SLOPES = CELLS          # places of the slopes and of the first group among what is held
+    HELD_GROUPS = CELLS + 1
+    DATINGS = 4
+    SKETCH = 40                  # bins of past predictions, even in the logit
+
+cdef struct Cell:
+    float M[TILTS]               # the bets: first upwards, then downwards
+    # CUSUMs of two tilts in each direction, as likelihood ratios, and the rounds they started in.
+    float W[DATINGS]
+    uint32_t start[DATINGS]
+    # Sum of y - p and visits since the start of the first CUSUM in each direction.
+    float S[2]
+    uint32_t n[2]
+
+cdef struct Range:               # what a range saw since the evidence started anew
+    double n
+    double said                  # sum of p
+    double happened              # sum of y
+    double V                     # sum of (y - p - the mean of that before)^2
+
+cdef struct Held:                # bets of a block that is not complete: sums of e - 1, and rounds
+    double gain[TILTS]
+    double n
+
+cdef struct Evidence:
+    double R
+    double tolerance
+    float slopes[SLOPES]         # M of the bets on the slope
+    double edges[RANGES + 1]     # of the ranges
+    Cell cells[CELLS]
+    Range ranges[RANGES]
+    int32_t sketch[SKETCH]       # where the predictions lay
+    int64_t sketched             # how many of them it counts
+    # Where outcomes may hang together: one a range, one for the slopes, one a group. Else NULL.
+    Held *held
+
+cdef struct Bets:                # what a round does to each bet
+    float e[TILTS]
+    float slopes[SLOPES]
+
+cdef double SLOPE_WEIGHT
+cdef double TINY
+
+cdef double tilt_weight(Py_ssize_t i) noexcept nogil
+cdef void evidence_start(Evidence *v, double tolerance) noexcept nogil
+cdef void evidence_restart(Evidence *v) noexcept nogil
+cdef Py_ssize_t range_of(const Evidence *v, double p) noexcept nogil
+cdef Bets bets_of(const Evidence *v, double p, double y) noexcept nogil
+cdef void play(
+    Evidence *v, Cell *group, Held *held_group, const Bets *bets, Py_ssize_t r, double x,
+    double add, uint32_t t,
+) noexcept nogil
+cdef void hold(Held *held, const float *e, Py_ssize_t count) noexcept nogil
+cdef void release_cell(
+    Evidence *v, Cell *cell, Held *held, double weight, double block, double add
+) noexcept nogil
+cdef void release_slopes(Evidence *v, double block, double add) noexcept nogil
+cdef void count_round(
+    Evidence *v, Py_ssize_t r, double p, double y, int64_t t, bint may_settle
+) noexcept nogil
+cdef double mean_of(const float *M, Py_ssize_t count) noexcept nogil

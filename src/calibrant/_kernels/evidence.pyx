@@ -1,0 +1,360 @@
+"""The evidence of a monitor: a tree of Shiryaev-Roberts detectors, one visit to each level a round.
+
+The null, for every round in a cell: |E[y | past, p] - p| <= tolerance. A cell is a range of the
+predictions (levels of 1, 2, 4, 8 and 16 ranges) or a group. Against it, a cell holds bets. For a
+factor b of the odds
+
+    e = (1 - y + y b) / (1 - u + u b),  u = min(p + tolerance, 1),  if b > 1
+    e = (1 - y + y b) / (1 - l + l b),  l = max(p - tolerance, 0),  if b < 1
+
+has E[e] <= 1 under the null: e is linear in y, and the mean of y lies on the losing side of u or l.
+A visit makes M <- e (M + 1) of each bet of the cell. Four more bets, on the slope, choose b so that
+it leads from u or l to q, with logit q = beta logit p, whichever of the two q lies beyond.
+
+The evidence R is the sum over the levels of their weights times the mean over tilts of M, over
+all cells. A round visits one cell a level and the weights add up to 1, so under the null E[R] grows
+by at most 1 a round: P(R >= A within n rounds) <= n / A, however many cells there are. With pi_t in
+place of the 1 in M + 1, and a sum of at most 1 over all t, P(ever R >= A) <= 1 / A instead.
+
+The ranges are even in arcsin sqrt p. Where one of them has most of the predictions, they are cut
+anew, to hold equal shares of the predictions so far: once after SETTLE rounds, and whenever the
+evidence starts anew. A round's range depends on the past and on p alone, which is all that the
+argument above asks for.
+"""
+
+from libc.math cimport exp, isnan, log, sqrt
+from libc.string cimport memset
+
+import numpy as np
+
+# As constants of C, which a compiler knows not to change.
+cdef extern from *:
+    """
+    #define ONE 1.0f
+    /* A round has at most 10 roundings of 2^-24 in a bet; this is more, so bets stay fair. */
+    #define SHRINK (1.0f - 1.0f / (1 << 20))
+    /* The most a likelihood ratio is kept as: averaged bets do not stop it. */
+    #define ENOUGH 1e30f
+    """
+    const float ONE
+    const float SHRINK
+    const float ENOUGH
+
+# Shifts of the logit that are bet on, upwards and downwards.
+cdef double[STEPS] SHIFTS
+SHIFTS[:] = [0.08, 0.16, 0.32, 0.64, 1.28, 2.56]
+cdef float[TILTS] B              # what they multiply the odds by: first upwards, then downwards
+for _k in range(STEPS):
+    B[_k], B[STEPS + _k] = <float>exp(SHIFTS[_k]), <float>exp(-SHIFTS[_k])
+# The first of the tilts that date an onset: two upwards, two downwards. Smaller ones start too
+# early, larger ones miss a small bias.
+cdef enum:
+    DATING = 2
+# Weights of the levels, and of the groups; with that of the slopes they add up to 1.
+LEVEL_WEIGHTS = [0.42, 0.095, 0.095, 0.095, 0.095, 0.08]
+cdef double SLOPE_WEIGHT = 0.12
+cdef double[LEVELS + 1] TILT_WEIGHTS
+TILT_WEIGHTS[:] = [weight / TILTS for weight in LEVEL_WEIGHTS]
+cdef enum:
+    LANES = 4                    # sums that run side by side
+cdef double TINY = 1e-9          # likelihood ratios keep this far from 0 and 1
+cdef int64_t SETTLE = 512        # predictions after which the ranges follow them
+cdef int64_t SKETCHED = 1 << 20  # predictions after which the sketch forgets half of them
+cdef double WIDEST = 14.0        # logits beyond it fall into the sketch's last bins
+
+cdef double[RANGES + 1] EVEN     # ranges that are even in arcsin sqrt p
+EVEN[:] = [np.sin(np.pi * k / (2 * RANGES)) ** 2 for k in range(RANGES + 1)]
+EVEN[RANGES // 2], EVEN[RANGES] = 0.5, 1.0
+
+
+cdef double tilt_weight(Py_ssize_t i) noexcept nogil:
+    """Return the weight of each tilt of a cell; the groups come after the ranges."""
+    cdef Py_ssize_t level = 0
+    if i >= CELLS:
+        return TILT_WEIGHTS[LEVELS]
+    while i + 1 >= 2 << level:
+        level += 1
+    return TILT_WEIGHTS[level]
+
+
+cdef inline double inside(double p) noexcept nogil:
+    return TINY if p < TINY else 1.0 - TINY if p > 1.0 - TINY else p
+
+
+cdef inline float sum_of(const float *M) noexcept nogil:
+    """Return the sum of the bets of a cell, in an order that a processor can do four at a time."""
+    cdef float[LANES] sums
+    cdef Py_ssize_t k
+    for k in range(LANES):
+        sums[k] = M[k] + M[LANES + k] + M[2 * LANES + k]
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+
+
+cdef double mean_of(const float *M, Py_ssize_t count) noexcept nogil:
+    """Return the part that some bets have in the mean over all tilts."""
+    cdef double total = 0.0
+    cdef Py_ssize_t k
+    for k in range(count):
+        total += M[k]
+    return total / TILTS
+
+
+cdef Py_ssize_t range_in(const double *edges, double p) noexcept nogil:
+    cdef Py_ssize_t r = 0, step = RANGES // 2
+    while step:
+        r += step * (p >= edges[r + step])  # no branch: which way it goes is hard to foresee
+        step //= 2
+    return r
+
+
+cdef Py_ssize_t range_of(const Evidence *v, double p) noexcept nogil:
+    """Return the range that a prediction falls into, at the finest level."""
+    return range_in(v.edges, p)
+
+
+cdef void evidence_start(Evidence *v, double tolerance) noexcept nogil:
+    memset(v, 0, sizeof(Evidence))
+    v.tolerance, v.edges = tolerance, EVEN
+
+
+cdef void evidence_restart(Evidence *v) noexcept nogil:
+    """Forget all evidence, and choose the ranges from the predictions so far."""
+    v.R = 0.0
+    memset(v.cells, 0, sizeof(v.cells))
+    memset(v.slopes, 0, sizeof(v.slopes))
+    memset(v.ranges, 0, sizeof(v.ranges))
+    if v.sketched >= SETTLE:
+        cut_ranges(v)
+
+
+# -- one round ----------------------------------------------------------------------------------
+
+cdef inline float bet(float b, float r, float rest, float y, float no) noexcept nogil:
+    """Return e of odds times b against r, with rest = 1 - r and no = 1 - y: sums of what is >= 0."""
+    return SHRINK * ((no + y * b) / (rest + r * b))
+
+
+cdef Bets bets_of(const Evidence *v, double p, double y) noexcept nogil:
+    """Return what outcome y after prediction p does to the bets; NaN stands for none to come.
+
+    Where none will come, each bet takes the outcome that speaks least for an alarm.
+    """
+    cdef Bets bets
+    cdef Py_ssize_t k
+    cdef double high = min(p + v.tolerance, 1.0), low = max(p - v.tolerance, 0.0)
+    cdef double odds = inside(p) / (1.0 - inside(p)), root = sqrt(odds), fourth = sqrt(root)
+    cdef float over_u = <float>((1.0 - inside(high)) / inside(high))
+    cdef float over_l = <float>((1.0 - inside(low)) / inside(low))
+    cdef float u = <float>high, l = <float>low, not_u = <float>(1.0 - high), not_l = <float>(1.0 - low)
+    cdef float y_up = <float>y, no_up = <float>(1.0 - y), y_down = y_up, no_down = no_up, by_u, by_l
+    cdef float[SLOPES] powers    # the odds to the beta = 1/2, 3/4, 5/4, 7/4
+    if isnan(y):
+        y_up, no_up, y_down, no_down = 0.0, 1.0, 1.0, 0.0
+    for k in range(STEPS):
+        bets.e[k] = bet(B[k], u, not_u, y_up, no_up)
+    for k in range(STEPS, TILTS):
+        bets.e[k] = bet(B[k], l, not_l, y_down, no_down)
+    powers[0], powers[1] = <float>root, <float>(root * fourth)
+    powers[2], powers[3] = <float>(odds * fourth), <float>(odds * root * fourth)
+    for k in range(SLOPES):
+        by_u, by_l = powers[k] * over_u, powers[k] * over_l
+        if by_u > ONE:
+            bets.slopes[k] = bet(by_u, u, not_u, y_up, no_up)
+        else:
+            bets.slopes[k] = bet(by_l if by_l < ONE else ONE, l, not_l, y_down, no_down)
+    return bets
+
+
+cdef void visit(
+    Evidence *v, Cell *cell, const float *e, double weight, float add
+) noexcept nogil:
+    """Play a round in one cell, whose tilts weigh so much each.
+
+    The bets go through an array of their own, so that compilers do four of them at a time.
+    """
+    cdef float[TILTS] M
+    cdef double before = sum_of(cell.M)
+    cdef Py_ssize_t k
+    for k in range(TILTS):
+        M[k] = e[k] * (cell.M[k] + add)
+    v.R += weight * (sum_of(M) - before)
+    for k in range(TILTS):
+        cell.M[k] = M[k]
+
+
+cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept nogil:
+    """Go on with the CUSUMs of a cell in round t since the restart, in which y - p = x.
+
+    Where no outcome will come, x is NaN and only the CUSUMs fall.
+    """
+    cdef float[DATINGS] W
+    cdef uint32_t came = not isnan(x), runs
+    cdef float by = <float>x if came else 0.0
+    cdef Py_ssize_t k
+    for k in range(2):
+        runs = cell.W[2 * k] > ONE   # as a factor, not as a branch: it is hard to foresee
+        cell.S[k] = cell.S[k] * runs + by
+        cell.n[k] = cell.n[k] * runs + came
+    for k in range(DATINGS):
+        cell.start[k] = t if cell.W[k] <= ONE else cell.start[k]
+    for k in range(DATINGS):
+        W[k] = max(cell.W[k], ONE) * e[k]
+    for k in range(DATINGS):
+        cell.W[k] = min(W[k], ENOUGH)
+
+
+cdef void play(
+    Evidence *v, Cell *group, Held *held_group, const Bets *bets, Py_ssize_t r, double x,
+    double add, uint32_t t,
+) noexcept nogil:
+    """Play the t-th round since the restart in the cells of range r, in its group and the slopes.
+
+    Where outcomes may hang together, the bets are held until their block is complete.
+    """
+    cdef Cell *path[LEVELS + 1]      # the cells that the round falls into
+    cdef Held *held[LEVELS + 1]
+    cdef float[DATINGS] dating
+    cdef Py_ssize_t i, k, count = LEVELS + (group != NULL)
+    dating[0], dating[1] = bets.e[DATING], bets.e[DATING + 1]
+    dating[2], dating[3] = bets.e[STEPS + DATING], bets.e[STEPS + DATING + 1]
+    for k in range(LEVELS):
+        i = (1 << k) - 1 + (r >> (LEVELS - 1 - k))
+        path[k], held[k] = &v.cells[i], &v.held[i]
+    path[LEVELS], held[LEVELS] = group, held_group
+    for k in range(count):
+        date_onset(path[k], dating, x, t)
+    if v.held == NULL:
+        for k in range(count):
+            visit(v, path[k], bets.e, TILT_WEIGHTS[k], <float>add)
+        bet_on_slopes(v, bets, <float>add)
+    else:
+        for k in range(count):
+            hold(held[k], bets.e, TILTS)
+        hold(&v.held[HELD_SLOPES], bets.slopes, SLOPES)
+
+
+cdef void bet_on_slopes(Evidence *v, const Bets *bets, float add) noexcept nogil:
+    cdef float M
+    cdef Py_ssize_t k
+    for k in range(SLOPES):
+        M = bets.slopes[k] * (v.slopes[k] + add)
+        v.R += SLOPE_WEIGHT / SLOPES * (<double>M - <double>v.slopes[k])
+        v.slopes[k] = M
+
+
+# -- blocks of outcomes that may hang together --------------------------------------------------
+
+cdef void hold(Held *held, const float *e, Py_ssize_t count) noexcept nogil:
+    """Keep bets until their block is complete."""
+    cdef Py_ssize_t k
+    for k in range(count):
+        held.gain[k] += <double>e[k] - 1.0
+    held.n += 1.0
+
+
+cdef void release(
+    float *M, const Held *held, Py_ssize_t count, double block, double add
+) noexcept nogil:
+    """Play a block: its bets are averaged, not multiplied, over the most rounds it may have."""
+    cdef Py_ssize_t k
+    for k in range(count):
+        M[k] = <float>(M[k] * (1.0 + held.gain[k] / block) + add * (held.gain[k] + held.n))
+
+
+cdef void release_cell(
+    Evidence *v, Cell *cell, Held *held, double weight, double block, double add
+) noexcept nogil:
+    cdef double before = sum_of(cell.M)
+    if held.n == 0.0:
+        return
+    release(cell.M, held, TILTS, block, add)
+    v.R += weight * (<double>sum_of(cell.M) - before)
+    memset(held, 0, sizeof(Held))
+
+
+cdef void release_slopes(Evidence *v, double block, double add) noexcept nogil:
+    cdef float[SLOPES] before = v.slopes
+    cdef Py_ssize_t k
+    release(v.slopes, &v.held[HELD_SLOPES], SLOPES, block, add)
+    for k in range(SLOPES):
+        v.R += SLOPE_WEIGHT / SLOPES * (<double>v.slopes[k] - <double>before[k])
+    memset(&v.held[HELD_SLOPES], 0, sizeof(Held))
+
+
+# -- ranges -------------------------------------------------------------------------------------
+
+cdef void count_round(
+    Evidence *v, Py_ssize_t r, double p, double y, int64_t t, bint may_settle
+) noexcept nogil:
+    """Keep what bands and curves are made of, and where the predictions lie."""
+    cdef Range *own = &v.ranges[r]
+    cdef double guess = (own.happened - own.said) / own.n if own.n > 0.0 else 0.0
+    cdef double x = y - p
+    cdef Py_ssize_t at
+    guess = min(max(guess, -p), 1.0 - p)
+    if not isnan(y):
+        own.n += 1.0
+        own.said += p
+        own.happened += y
+        own.V += (x - guess) * (x - guess)
+    if v.sketched >= SETTLE and t % 16:
+        return                   # a sixteenth of the predictions is enough
+    at = <Py_ssize_t>((log(inside(p) / (1.0 - inside(p))) / WIDEST + 1.0) * (SKETCH / 2))
+    v.sketch[min(max(at, 0), SKETCH - 1)] += 1
+    v.sketched += 1
+    if v.sketched == SETTLE and may_settle:
+        settle(v)
+    elif v.sketched >= SKETCHED:
+        v.sketched = 0
+        for at in range(SKETCH):
+            v.sketch[at] //= 2
+            v.sketched += v.sketch[at]
+
+
+cdef void settle(Evidence *v) noexcept nogil:
+    """Let the ranges follow the first predictions; the evidence of the old ranges is given up."""
+    cdef Py_ssize_t i
+    if not cut_ranges(v):
+        return
+    for i in range(1, CELLS):
+        v.R -= tilt_weight(i) * sum_of(v.cells[i].M)
+    memset(&v.cells[1], 0, (CELLS - 1) * sizeof(Cell))
+    if v.held != NULL:
+        memset(&v.held[1], 0, (CELLS - 1) * sizeof(Held))
+    memset(v.ranges, 0, sizeof(v.ranges))
+
+
+cdef bint cut_ranges(Evidence *v) noexcept nogil:
+    """Make the ranges even, or of equal mass where one even range has most predictions.
+
+    Return whether they changed.
+    """
+    cdef double[RANGES] share
+    cdef double[RANGES + 1] before = v.edges
+    cdef double total = 0.0, below = 0.0, x, goal
+    cdef Py_ssize_t k = 1, at
+    cdef bint changed = False
+    memset(share, 0, sizeof(share))
+    for at in range(SKETCH):
+        total += v.sketch[at]
+        share[range_in(EVEN, sketch_point(at + 0.5))] += v.sketch[at]
+    v.edges = EVEN
+    for at in range(RANGES):
+        if share[at] > 0.5 * total:
+            break
+    else:
+        k = RANGES
+    for at in range(SKETCH):
+        while k < RANGES and below + v.sketch[at] > total * k / RANGES:
+            goal = total * k / RANGES
+            v.edges[k] = sketch_point(at + (goal - below) / v.sketch[at])
+            k += 1
+        below += v.sketch[at]
+    for at in range(RANGES):
+        changed |= v.edges[at] != before[at]
+    return changed
+
+
+cdef inline double sketch_point(double at) noexcept nogil:
+    """Return the prediction at a place of the sketch, counted in bins."""
+    return 1.0 / (1.0 + exp(-(at / (SKETCH / 2) - 1.0) * WIDEST))

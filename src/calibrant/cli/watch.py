@@ -1,0 +1,233 @@
+"""``calibrant watch``: ring when predictions are no longer calibrated.
+
+Whole files are watched at once, pipes line by line (`WatchPipe`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from calibrant import Episode, Monitor
+from calibrant.cli import console
+from calibrant.cli.arguments import Delimiter, OutcomeColumn, Positive, Source
+from calibrant.report.watch_page import HEAD, WatchReport, watching
+from calibrant.tables import InputError
+from calibrant.tables.notation import finite_number, is_missing, outcome_in
+from calibrant.tables.pipes import Line, follow_lines
+from calibrant.tables.reading import standard_input
+from calibrant.tables.scored import check_parts, take_groups
+from calibrant.tables.table import find_column
+
+#: The exit code when an episode is open.
+MISCALIBRATED = 3
+SOURCE = "standard input"
+#: Lines between two looks at the live line.
+LIVE = 100
+
+
+def watch(
+    source: Source,
+    prediction: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of the predictions; guessed if not given."),
+    ] = None,
+    outcome: OutcomeColumn = None,
+    positive: Positive = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of groups, each watched too.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of when each row was; in order.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(metavar="X", help="How far off is near enough.")
+    ] = 0.02,
+    every: Annotated[
+        int, typer.Option(metavar="N", help="At most one false alarm in so many rounds.")
+    ] = 1_000_000,
+    delimiter: Delimiter = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write a report with figures here."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: one object, in a pipe one an event.")
+    ] = False,
+) -> None:
+    """Watch whether the predictions in FILE stay calibrated, and ring when they do not.
+
+    Prints the episodes: since when, where and by how much. With - the rows come from a pipe, and
+    each alarm is printed at once. The exit code is 3 if an episode lasts at the end, 0 if not.
+    """
+    with console.clean_end():
+        monitor = Monitor(every, tolerance=tolerance)
+        console.check_outputs(source, None, report)
+        if source == "-" and report is None:
+            columns = {"prediction": prediction, "outcome": outcome, "group": by, "time": time}
+            pipe = WatchPipe(monitor, columns, positive, as_json=as_json)
+            pipe.follow(standard_input(), delimiter)
+        else:
+            found = watch_file(source, prediction, outcome, positive, by, time, monitor, delimiter)
+            if report is not None:
+                with console.busy(f"writing {report}"):
+                    found.save(report)
+            print_episodes(found, as_json=as_json)
+            monitor = found.monitor
+            if report is not None and not as_json:
+                console.note(f"wrote {report}")
+    if monitor.state == "miscalibrated":
+        raise typer.Exit(MISCALIBRATED)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def watch_file(
+    source: str,
+    prediction: str | None,
+    outcome: str | None,
+    positive: str | None,
+    by: str | None,
+    time: str | None,
+    monitor: Monitor,
+    delimiter: str | None,
+) -> WatchReport:
+    """Watch the rows of a file that have an outcome."""
+    with console.busy(f"reading {source}"):
+        rows = console.read_source(source, delimiter)
+        told = rows.take("prediction", prediction)
+        came = rows.take("outcome", outcome, positive=positive, missing=True)
+        check_parts(told.name, came.name, by)
+        groups = None if by is None else take_groups(rows.cells(rows.find("group", by)[0]))
+        clock = None if time is None else rows.cells(rows.find("time", time)[0]).clock()
+    for note in (rows.note, told.note, came.note):
+        console.note(note)
+    known = np.flatnonzero(~np.isnan(came.values))
+    if len(known) == 0:
+        raise InputError(
+            "no outcome is known: every value is missing", source=rows.source, column=came.name
+        )
+    if len(known) < len(rows):
+        console.note(f"rows without an outcome, not watched: {len(rows) - len(known):,}")
+    if clock is not None:
+        clock.check_order()
+    with console.busy("watching"):
+        return watching(
+            told.values[known],
+            came.values[known],
+            by=None if groups is None else [groups[row] for row in known],
+            times=None if clock is None else [clock.shown(int(row)) for row in known],
+            every=monitor.every,
+            tolerance=monitor.tolerance,
+            title=f"{rows.source}: is {told.name} still calibrated?",
+        )
+
+
+def print_episodes(found: WatchReport, *, as_json: bool) -> None:
+    """Print what was found, as a table or as one JSON object."""
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {
+                    "rounds": len(found.predictions),
+                    "state": found.monitor.state,
+                    "evidence": found.monitor.evidence,
+                    "episodes": [as_object(each) for each in found.episodes],
+                }
+            )
+        )
+        return
+    console.say(found.sentence, fold=True)
+    if found.episodes:
+        lines = [[Text(cell) for cell in row[:-1]] for row in found.rows()]
+        console.out.print("\n", console.table("Episodes", HEAD[:-1], lines, ("where",)))
+
+
+def as_object(episode: Episode) -> dict[str, Any]:
+    """Return an episode as JSON has it."""
+    fields = {**asdict(episode), "direction": episode.direction, "text": str(episode)}
+    return {name: value for name, value in fields.items() if value is not None or name == "end"}
+
+
+# -- pipes -----------------------------------------------------------------------------------------
+
+
+class WatchPipe:
+    """A monitor over the lines of a pipe: it prints each episode as it begins and as it ends."""
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        columns: dict[str, str | None],
+        positive: str | None,
+        *,
+        as_json: bool,
+    ) -> None:
+        self.monitor, self.columns, self.positive = monitor, columns, positive
+        self.as_json = as_json
+        self.names: dict[str, str] = {}
+
+    def follow(self, lines: Iterable[bytes], delimiter: str | None) -> None:
+        """Watch every line, and show the evidence on a terminal meanwhile."""
+        with console.err.status("watching") as live:
+            for line in follow_lines(lines, SOURCE, delimiter):
+                try:
+                    episode = self.take(line)
+                except InputError as error:
+                    raise error.at(source=SOURCE, row=line.number) from None
+                except ValueError as error:
+                    raise InputError(str(error), source=SOURCE, row=line.number) from None
+                if episode is not None:
+                    self.show(episode)
+                if self.monitor.rounds % LIVE == 0 or episode is not None:
+                    live.update(self.line())
+        console.note(self.line())
+
+    def take(self, line: Line) -> Episode | None:
+        """Watch one line; those without an outcome count as nothing."""
+        if line.is_bare:
+            raise ValueError("lines are JSON objects, or CSV rows below their names")
+        if not self.names:
+            self.find_columns(line)
+        if line.cells is None:
+            return None
+        cells = {part: line.cells.get(name) for part, name in self.names.items()}
+        if is_missing(cells["prediction"]):
+            raise InputError("the prediction is missing", column=self.names["prediction"])
+        if is_missing(cells["outcome"]):
+            return None
+        group, at = cells.get("group"), cells.get("time")
+        return self.monitor.update(
+            finite_number(cells["prediction"], line.decimal),
+            outcome_in(cells["outcome"], line.decimal, self.positive),
+            by=None if is_missing(group) else group,  # type: ignore[arg-type]
+            at=None if is_missing(at) else at,
+        )
+
+    def find_columns(self, line: Line) -> None:
+        """Find each part's column among the names of the first line."""
+        console.note(line.note(SOURCE))
+        for part, given in self.columns.items():
+            if given is not None or part in ("prediction", "outcome"):
+                self.names[part], note = find_column(
+                    line.names, part, given, SOURCE, line.delimiter
+                )
+                console.note(note)
+        check_parts(self.names["prediction"], self.names["outcome"], self.names.get("group"))
+
+    def show(self, episode: Episode) -> None:
+        """Print an episode that began or ended."""
+        typer.echo(json.dumps(as_object(episode)) if self.as_json else str(episode))
+
+    def line(self) -> str:
+        """Return the state of the monitor in a line."""
+        monitor = self.monitor
+        return f"{monitor.rounds:,} rounds, {monitor.state}, evidence {monitor.evidence:.2f} of 1"

@@ -1,0 +1,10 @@
+"""Is it still calibrated? An alarm that may be looked at every round.
+
+`Monitor` watches predictions and their outcomes. It rings once an episode, says in which range of
+predictions or in which group, in which direction and since when, and notices when the episode is
+over. How often it rings falsely is bounded, however often one looks: see docs/monitor.md.
+"""
+
+from calibrant.monitor.bands import Band as Band
+from calibrant.monitor.episodes import Episode as Episode
+from calibrant.monitor.monitor import Monitor as Monitor

@@ -1,0 +1,98 @@
+"""Confidence sequences of the running bias: bands that hold at all times at once.
+
+With x = y - p and a guess of x made before y is known, |x - guess| <= 1. For each rate lam in
+(0, 1)
+
+    exp(lam sum(x - E x) - psi(lam) sum(x - guess)^2),   psi(lam) = -log(1 - lam) - lam
+
+is a supermartingale that starts at 1 (Fan, Grama & Liu 2015; Howard et al. 2021), and so is a
+mixture over rates. It passes 1 / alpha ever with probability at most alpha; where it does gives a
+bound on sum(x - E x) in terms of V = sum(x - guess)^2, at all times at once and whatever E x does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant._checks import Floats
+
+RATES = 0.7 * 2.0 ** -np.arange(12)
+_SHARES = 1.0 / (np.arange(len(RATES)) + 2.0) ** 1.4
+_LOG_WEIGHTS = np.log(_SHARES / _SHARES.sum())
+_PSI = -np.log1p(-RATES) - RATES
+
+
+class Band(NamedTuple):
+    """What happened beyond what was said in a range of predictions, since the last restart.
+
+    Examples
+    --------
+    >>> from calibrant.monitor import Monitor
+    >>> monitor = Monitor()
+    >>> _ = monitor.run([0.5] * 400, [0, 1, 1, 1] * 100)
+    >>> band = monitor.bands()[0]
+    >>> print(f"off by {band.bias:.2f}, {band.bias_low:.2f} to {band.bias_high:.2f}")
+    off by 0.25, 0.16 to 0.34
+    """
+
+    low: float
+    high: float
+    rounds: int
+    bias: float
+    bias_low: float
+    bias_high: float
+
+
+class Curve(NamedTuple):
+    """What was said and what happened since the last restart, a range of predictions each."""
+
+    low: Floats
+    high: Floats
+    rounds: Floats
+    mean_prediction: Floats
+    mean_outcome: Floats
+
+
+def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
+    """Return the band of each range with rounds; `ranges` has a row each: n, said, happened, V."""
+    n, said, happened, V = ranges.T
+    half = largest_sum(V, (1.0 - level) / 2.0) / np.maximum(n, 1.0)
+    bias = (happened - said) / np.maximum(n, 1.0)
+    return [
+        Band(
+            float(edges[i]), float(edges[i + 1]), int(n[i]), float(bias[i]),
+            max(float(bias[i] - half[i]), -1.0), min(float(bias[i] + half[i]), 1.0),
+        )
+        for i in np.flatnonzero(n)
+    ]  # fmt: skip
+
+
+def curve_of(edges: Floats, ranges: Floats) -> Curve:
+    """Return the curve of the ranges with rounds."""
+    some = ranges[:, 0] > 0
+    n, said, happened, _ = ranges[some].T
+    return Curve(edges[:-1][some], edges[1:][some], n, said / n, happened / n)
+
+
+def largest_sum(V: Floats, alpha: float) -> Floats:
+    """Return u such that a sum of x - E x with this V ever passes u with chance at most alpha."""
+    low, high = np.zeros(len(V)), 2.0 + 8.0 * np.sqrt(V) + V
+    goal = np.log(1.0 / alpha)
+    while not _passes(high, V, goal).all():
+        high = np.where(_passes(high, V, goal), high, 2.0 * high)
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        passes = _passes(middle, V, goal)
+        low, high = np.where(passes, low, middle), np.where(passes, middle, high)
+    return high
+
+
+def _passes(total: Floats, V: Floats, goal: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    powers = _LOG_WEIGHTS + RATES * total[:, None] - _PSI * V[:, None]
+    most = powers.max(axis=1)
+    passes: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+        most + np.log(np.exp(powers - most[:, None]).sum(axis=1)) >= goal
+    )
+    return passes

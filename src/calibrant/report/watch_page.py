@@ -1,0 +1,238 @@
+"""The page of a monitor: what it found, its evidence through time, and what was off."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, Id
+from calibrant.measures import Scorecard
+from calibrant.measures.rounds import as_rounds
+from calibrant.monitor import Episode, Monitor
+from calibrant.report.figures.evidence_through_time import EvidenceThroughTime
+from calibrant.report.figures.reliability import ReliabilityDiagram
+from calibrant.report.page import Page
+from calibrant.report.style import SERIES, Drawable, drawn
+from calibrant.report.timeline import Timeline, Times
+
+WIDE, NARROW = (7.6, 3.3), (3.7, 3.5)
+LOOKS = {"outside of episodes": SERIES[0], "inside of episodes": SERIES[1]}
+#: Episodes in the table of the page; of more, the last.
+MOST_SHOWN = 200
+HEAD = ["onset", "alarm", "end", "where", "off by", "95 % interval"]
+
+
+def watching(
+    predictions: npt.ArrayLike,
+    outcomes: npt.ArrayLike,
+    *,
+    by: Sequence[Id] | npt.NDArray[Any] | None = None,
+    times: Times = None,
+    every: int = 1_000_000,
+    tolerance: float = 0.02,
+    title: str = "Is it still calibrated?",
+) -> WatchReport:
+    """Report what a monitor finds in predictions and their outcomes, with a page that shows it.
+
+    Parameters
+    ----------
+    predictions, outcomes : array_like of shape (T,)
+        Numbers in [0, 1], at least one round.
+    by : array_like of shape (T,), optional
+        The group of each round, text or integers.
+    times : array_like of shape (T,), optional
+        When the rounds were: dates, numbers or text.
+    every, tolerance
+        Arguments of `Monitor`.
+    title : str
+        The heading of the page.
+
+    Examples
+    --------
+    >>> from calibrant.report import watching
+    >>> from calibrant.streams import load
+    >>> nba = load("nba538")
+    >>> report = watching(nba.scores, nba.outcomes)
+    >>> print(report.episodes[0])
+    Since round ..., predictions ... have been too ...
+    >>> report.html().startswith("<!doctype html>")
+    True
+    """
+    p, y = as_rounds(predictions, outcomes, mean=True)
+    timeline = Timeline.from_times(times, np.arange(len(p)), len(p))
+    monitor = Monitor(every, tolerance=tolerance)
+    trace = monitor.trace(p, y, by)
+    return WatchReport(title, monitor, trace, p, y, timeline)
+
+
+@dataclass(frozen=True, eq=False)
+class WatchReport:
+    """What a monitor found, as `watching` returns it.
+
+    Attributes
+    ----------
+    title : str
+        The heading of the page.
+    monitor : Monitor
+        The monitor after the last round.
+    trace : array of float
+        The evidence after each round, as a share of what rings.
+    predictions, outcomes : array of float
+        What was watched.
+    timeline : Timeline
+        When the rounds were.
+
+    Examples
+    --------
+    >>> from calibrant.report import watching
+    >>> report = watching([0.5] * 200, [1, 0] * 100)
+    >>> print(report.sentence)
+    No alarm in 200 rounds: what happened agrees with what was said, ...
+    """
+
+    title: str
+    monitor: Monitor
+    trace: Floats
+    predictions: Floats
+    outcomes: Floats
+    timeline: Timeline
+
+    @cached_property
+    def episodes(self) -> list[Episode]:
+        """The episodes, the oldest first, with their times where these are known."""
+        if self.timeline.clock is None and self.timeline.call is None:
+            return self.monitor.episodes
+        return [
+            replace(
+                each, onset_at=self.when(each.onset), alarm_at=self.when(each.alarm),
+                end_at=None if each.end is None else self.when(each.end),
+            )
+            for each in self.monitor.episodes
+        ]  # fmt: skip
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        rounds, found = len(self.predictions), len(self.episodes)
+        if not found:
+            return (
+                f"No alarm in {rounds:,} rounds: what happened agrees with what was said, as far "
+                f"as {rounds:,} rounds can tell."
+            )
+        share = self.inside.mean()
+        now = "It lasts" if self.monitor.state == "miscalibrated" else "None lasts"
+        several = "1 episode" if found == 1 else f"{found:,} episodes"
+        if found > 1 and self.monitor.state == "miscalibrated":
+            now = "The last one lasts"
+        return f"{several} in {rounds:,} rounds, {share:.0%} of the time. {now}."
+
+    @property
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Which rounds lie inside of an episode, from its onset to its end."""
+        inside = np.zeros(len(self.predictions), dtype=np.bool_)
+        for each in self.episodes:
+            inside[each.onset : len(inside) if each.end is None else each.end + 1] = True
+        return inside
+
+    def rows(self) -> list[list[str]]:
+        """Return the episodes as lines of a table, below `HEAD`."""
+        return [
+            [
+                self.when(each.onset), self.when(each.alarm),
+                "lasts" if each.end is None else self.when(each.end), place_of(each),
+                f"{each.bias:+.3f}", f"{each.bias_low:+.3f} to {each.bias_high:+.3f}",
+            ]
+            for each in self.episodes
+        ]  # fmt: skip
+
+    def when(self, round_: int) -> str:
+        """Return what to call a round: its time, or its number."""
+        if self.timeline.clock is None and self.timeline.call is None:
+            return f"{round_:,}"
+        return self.timeline.name(min(round_, len(self.predictions) - 1))
+
+    @cached_property
+    def page(self) -> Page:
+        """The page; needs matplotlib."""
+        every, tolerance = self.monitor.every, self.monitor.tolerance
+        page = Page(
+            self.title,
+            [f"{self.sentence} Rounds whose chance was within {tolerance:g} of what was said count "
+             f"as calibrated; were all of them, a false alarm would come at most once in {every:,} "
+             "rounds, however often one looks.",
+             *(str(each) for each in self.episodes[-3:])],
+        )  # fmt: skip
+        self._through_time(page)
+        self._reliability(page)
+        if self.episodes:
+            self._table(page)
+        return page
+
+    def _through_time(self, page: Page) -> None:
+        figure = EvidenceThroughTime.from_trace(
+            self.trace, self.episodes, self.monitor._threshold, times=self.timeline.moments
+        )
+        page.section(
+            "The evidence through time",
+            "How much speaks against calibration, on a logarithmic axis. While predictions are "
+            "calibrated it grows by at most 1 a round in the mean. At the dashed line the monitor "
+            "rings; then it watches for the end.",
+        )
+        page.figure(
+            drawn(figure, *WIDE),
+            f"Episodes are shaded from their onset to their end: {len(self.episodes)} of them.",
+            f"Evidence against calibration through time, with {len(self.episodes)} episodes.",
+            narrow=drawn(figure, *NARROW),
+        )
+
+    def _table(self, page: Page) -> None:
+        page.section(
+            "Episodes",
+            "Off by: what happened less what was said, so above 0 predictions were too low. The "
+            "onset is the start that explains the alarm best; the interval takes it as known, so "
+            "it is somewhat too narrow.",
+        )
+        shown = self.rows()[-MOST_SHOWN:]
+        more = len(self.episodes) - len(shown)
+        first = f" The first {more:,} are left out." if more else ""
+        page.table(HEAD, shown, f"{len(self.episodes):,} episodes.{first}")
+
+    def _reliability(self, page: Page) -> None:
+        page.section(
+            "Of what was said, how much happened",
+            "Points on the diagonal are calibrated: of what was called 70 %, 70 % happened. "
+            "Episodes in opposite directions can cancel out here.",
+        )
+        figures: dict[str, Drawable | Any] = {}
+        for name, some in zip(LOOKS, (~self.inside, self.inside), strict=True):
+            if some.any():
+                card = Scorecard()
+                card.extend(self.predictions[some], self.outcomes[some])
+                diagram = ReliabilityDiagram({name: card.reliability(bins=15)}, looks=LOOKS)
+                figures[f"Reliability {name}, {int(some.sum()):,} rounds."] = drawn(
+                    diagram, 4.2, 5.5
+                )
+        page.figures(figures, " ".join(figures))
+
+    def html(self) -> str:
+        """Return the whole page."""
+        return self.page.html()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which appears whole or not at all."""
+        self.page.save(path)
+
+
+def place_of(episode: Episode) -> str:
+    """Return where an episode was, in as few words as a table has room for."""
+    if episode.group is not None:
+        return f"group {episode.group}"
+    if (episode.low, episode.high) == (0.0, 1.0):
+        return "everywhere"
+    return f"{episode.low:.3g} to {episode.high:.3g}"

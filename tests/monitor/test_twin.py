@@ -1,0 +1,76 @@
+"""The monitor against its slow twin, bit for bit."""
+
+import numpy as np
+import pytest
+
+from calibrant import Monitor
+from naive.monitor import Monitor as SlowMonitor
+
+SHAPES = {
+    "beta": lambda random, n: random.beta(2, 4, n),
+    "uniform": lambda random, n: random.random(n),
+    "rare": lambda random, n: 0.004 * np.exp(random.normal(0, 0.5, n)),
+    "two points": lambda random, n: random.choice([0.2, 0.8], n),
+    "one point": lambda random, n: random.choice([0.3], n),
+    "ends": lambda random, n: random.choice([0.0, 1.0, 0.5, 1e-12], n),
+}
+
+
+def world(shape, seed, n=2_500):
+    """Return predictions, outcomes with a stretch of bias in the middle, and groups."""
+    random = np.random.default_rng(seed)
+    p = SHAPES[shape](random, n)
+    off = np.where((np.arange(n) > 600) & (np.arange(n) < 1_300), random.choice([-0.3, 0.3]), 0.0)
+    y = (random.random(n) < np.clip(p + off, 0, 1)).astype(float)
+    if seed % 3 == 0:
+        y = np.clip(y + random.normal(0, 0.1, n), 0, 1)  # outcomes in between
+    return p, y, random.choice(["a", "b", "c"], n).tolist()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(6))
+def test_every_round_is_the_twins(shape, seed):
+    arguments = [
+        {"every": 1000, "tolerance": 0.0}, {"every": 10**5, "tolerance": 0.05}, {"alpha": 0.05},
+        {"every": 1000, "tolerance": 0.0, "block": 7},
+    ][seed % 4]  # fmt: skip
+    p, y, by = world(shape, seed)
+    fast, slow = Monitor(**arguments), SlowMonitor(**arguments)
+    for t in range(len(p)):
+        group = by[t] if seed % 2 else None
+        episode = fast.update(p[t], y[t], group)
+        event = slow.update(p[t], y[t], group)
+        assert (episode is not None) == (event is not None), t
+        assert fast._get_state()["R"] == slow.R, t
+    assert [e.alarm for e in fast.episodes] == [e["alarm"] for e in slow.found]
+    for ours, theirs in zip(fast.episodes, slow.found, strict=True):
+        for name, value in theirs.items():
+            assert getattr(ours, name) == value, name
+
+
+def test_the_worlds_ring_and_recover():
+    rang = ended = 0
+    for shape in SHAPES:
+        for seed in range(6):
+            p, y, _ = world(shape, seed)
+            monitor = Monitor(every=1000, tolerance=0.0)
+            monitor.run(p, y)
+            rang += bool(monitor.episodes)
+            ended += any(episode.end is not None for episode in monitor.episodes)
+    assert rang > 20
+    assert ended > 5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("groups", [False, True])
+def test_run_is_update_bit_for_bit(shape, groups):
+    p, y, by = world(shape, 1)
+    by = by if groups else None
+    whole, steps, parts = (Monitor(every=500, tolerance=0.0) for _ in range(3))
+    found = whole.run(p, y, by)
+    for t in range(len(p)):
+        steps.update(p[t], y[t], by[t] if groups else None)
+    for part in np.split(np.arange(len(p)), [1, 700, 701, 1_900]):
+        parts.run(p[part], y[part], [by[t] for t in part] if groups else None)
+    assert whole.to_bytes() == steps.to_bytes() == parts.to_bytes()
+    assert found == whole.episodes
