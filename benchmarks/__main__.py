@@ -23,6 +23,7 @@ from benchmarks import (  # noqa: E402
     decisions,
     delay,
     error,
+    events,
     figures,
     forged,
     groups,
@@ -40,6 +41,7 @@ from benchmarks import (  # noqa: E402
 PARTS = {
     "speed": speed,
     "error": error,
+    "events": events,
     "attack": attack,
     "attack_safe": attack_safe,
     "choices": choices,
