@@ -279,7 +279,7 @@ def test_copies_continue_alike(mode, how):
     recalibrator.predict(rows[0], id="late")
     recalibrator.predict(rows[1])
     other = how(recalibrator)
-    text = f"MulticlassRecalibrator(classes=[0, 1, 2], mode='{mode}', seed=5, capacity=7)"
+    text = f"MulticlassRecalibrator(classes=[0, 1, 2], mode='{mode}', seed=5, capacity=7, full='expire')"
     assert repr(other) == text
     for each in (recalibrator, other):
         each.update(1)

@@ -32,7 +32,14 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_free, grid_load, gri
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.hidden cimport Hidden
 from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
+from calibrant._kernels.safe cimport (
+    Place,
+    safe_counted,
+    safe_learn,
+    safe_place,
+    safe_start,
+    safe_weigh,
+)
 from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 from calibrant._kernels.slots cimport Slot, slots_load, slots_save
 from calibrant._kernels.slots import LEAST, SLOT_PARTS
@@ -238,7 +245,7 @@ cdef class EventKernel(Kernel):
         try:
             past_load(&loaded.past, state, rounds)
             slots_load(&loaded.slots, state, past_most(&loaded.past), rounds)
-            grid_load(&self.safe, state, rounds)
+            grid_load(&self.safe, state, rounds, safe_counted(rounds, len(state["z"])))
         except BaseException:
             event_free(&loaded)
             raise

@@ -14,7 +14,9 @@ from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.rounds cimport Begun, Round, as_round
 from calibrant._kernels.rounds import ROUND, check_rounds
-from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_reserve, safe_weigh
+from calibrant._kernels.safe cimport (
+    Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_weigh,
+)
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.scoring cimport MARGIN, ScoringKernel
 from calibrant._kernels.scoring import KINDS as KINDS
@@ -380,7 +382,7 @@ cdef class RecalibrateKernel(ScoringKernel):
         if waiting.shape[0] and learned == rounds:
             raise ValueError("saved open must be empty if every prediction has its outcome")
         check_parts(parts, learned)
-        grid_load(&self.safe, state, learned)
+        grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
         for i in range(self.safe.count):
             safe_weigh(&self.safe, i)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))

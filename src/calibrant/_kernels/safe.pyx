@@ -32,7 +32,7 @@ mixed round the expected sum of the costs is the same after 0 and after 1, and n
 not see the draw can choose it. `docs/safe-proof.md` has the theorem: whatever the means and the
 outcomes, the expected Cal2 is at most of the order of log^2 T times the number of points. The
 logarithm in f is not needed there. It lets heavy points weigh more: without it, an opponent who is
-greedy for Cal2 reaches half as much again.
+greedy for Cal2 reaches up to half as much again.
 """
 
 from libc.math cimport M_PI, cbrt, fabs, fmax, log, log1p, sqrt
@@ -179,6 +179,11 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     if elsewhere:
         count(s, grid_find(s, m), 1.0)
     return 0
+
+
+cdef double safe_counted(int64_t outcomes, Py_ssize_t points) noexcept nogil:
+    """Return the most that so many outcomes can count in the gaps of so many points."""
+    return outcomes * (2.0 + (CUT * points) * (CUT * points))
 
 
 cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil:

@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from calibrant._kernels.grid cimport Grid
+from calibrant._kernels.pending cimport PendingKernel
 from calibrant._kernels.rounds cimport Begun
 from calibrant._kernels.sharp cimport SharpState, View
 
@@ -24,10 +25,12 @@ cdef class ScoringKernel:
     cdef bint _running            # is a thread inside `run`, with the GIL released?
     cdef Begun current            # that prediction
     cdef View view                # what the experts said last; mostly, its outcome comes next
+    cdef PendingKernel pending    # what silence says, None if nothing
     cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date
 
     cdef double size_with(self, double score) noexcept nogil
     cdef double probability_of(self, double score) noexcept nogil
+    cdef double waiting_mean(self, double s) noexcept nogil
     cdef double look(self, double s) noexcept nogil
     cdef Begun begin_mean(self, double score) noexcept nogil
     cdef Begun begin(self, double score) noexcept nogil

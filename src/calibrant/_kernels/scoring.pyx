@@ -1,6 +1,6 @@
 """One round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
 
-from libc.math cimport exp, fabs, isfinite
+from libc.math cimport exp, fabs, isfinite, isnan
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -8,8 +8,11 @@ from calibrant._checks import describe
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.pending cimport PendingKernel
+from calibrant._kernels.rounds cimport Round
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start
 from calibrant._kernels.sharp cimport (
+    EXPERTS,
     sharp_learn,
     sharp_least,
     sharp_start,
@@ -61,13 +64,18 @@ cdef class ScoringKernel:
             score = 1.0 / (1.0 + exp(-score))
         return sharp_within(score, sharp_least(self._learned))
 
-    cdef double look(self, double s) noexcept nogil:
-        """Return the mixture's mean for s, and keep what each expert said."""
+    cdef double waiting_mean(self, double s) noexcept nogil:
+        """Return the mean for s of the mixture alone, and keep what each expert said."""
         cdef double least = sharp_least(self._learned)
         # An inner kernel has less evidence than the one whose word is its score.
         least = min(least, s, 1.0 - s)
         self.view_age = self._learned
         return sharp_view(&self.sharp, s, least, &self.view)
+
+    cdef double look(self, double s) noexcept nogil:
+        """Return the mixture's mean for s, moved by what silence says, if anything."""
+        cdef double mean = self.waiting_mean(s)
+        return mean if self.pending is None else self.pending.mixed(mean)
 
     cdef Begun begin_mean(self, double score) noexcept nogil:
         """Open the next round with the mixture's mean as its prediction."""
@@ -116,6 +124,33 @@ cdef class ScoringKernel:
                 "give each thread a recalibrator of its own"
             )
         return 0
+
+    # -- silence ------------------------------------------------------------------------------
+
+    def _attend(self, PendingKernel pending):
+        """Let what silence says move the mixture's mean from now on."""
+        self.pending = pending
+
+    def _waiting_mean(self, Round opened not None):
+        """Return what the mixture alone says of a round just begun."""
+        cdef double mean = 0.0
+        cdef Py_ssize_t i
+        for i in range(EXPERTS):
+            mean += self.sharp.w[i] * opened.begun.said[i]
+        return mean
+
+    def _refit(self, double now):
+        """Fit the words of what is pending, if a fit is due."""
+        self.enter()
+        if self.pending is None or not self.pending.is_stale:
+            return
+        scores = self.pending.scores()
+        cdef double[::1] s = scores
+        cdef Py_ssize_t i
+        for i in range(s.shape[0]):
+            s[i] = 0.5 if isnan(s[i]) else self.waiting_mean(s[i])
+        self.view_age = -1
+        self.pending.refit(now, scores)
 
     # -- scores ---------------------------------------------------------------------------------
 

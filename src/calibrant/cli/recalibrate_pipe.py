@@ -3,7 +3,9 @@
 A line with a score is answered with its probability before the next line is read: with a bare
 number, or with an object that repeats the id where there are ids. The outcome on a line is that of
 the score beside it; alone, that of its id or, without ids, of the last score. A line that cannot be
-used is answered with an object that says why, and changes nothing.
+used is answered with an object that says why, and changes nothing. With `--silence` or `--hold`
+outcomes are learned at deadlines: so many scores later, or by the clock of `--time`, which every
+line then shows.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from calibrant._checks import Id, check_id
+from calibrant._checks import Id, check_id, describe
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.forecast import WINDOW
@@ -23,6 +25,7 @@ from calibrant.cli.state import begin, keep
 from calibrant.measures import Scorecard
 from calibrant.report.recalibration_page import as_probabilities
 from calibrant.tables import InputError
+from calibrant.tables.cells import TIME, read_tick
 from calibrant.tables.notation import finite_number, is_empty, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.scored import check_parts
@@ -33,12 +36,14 @@ SOURCE = "standard input"
 
 def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
     """Answer each line with a score; measure the answers at the end."""
-    if job.time is not None:
-        raise ValueError(
-            "in a pipe the order of lines is the order of time: "
-            "--time and --available need a FILE, --out or --report"
-        )
     pipe = ScorePipe(job)
+    if job.available is not None or (job.time is not None and not pipe.job.has_deadlines):
+        raise ValueError(
+            "in a pipe the order of lines is the order of time: --available needs a FILE, --out or "
+            "--report, and so does --time without --silence or --hold"
+        )
+    if pipe.job.has_deadlines and job.id is None:
+        raise ValueError("--silence and --hold need --id in a pipe: outcomes come later")
     try:
         skip = None if job.strict else pipe.refuse
         for line in follow_lines(lines, SOURCE, job.delimiter, skip):
@@ -56,7 +61,12 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
         console.err.print(console.scorecards(cards))
     for count, what in (
         (pipe.refused, "lines that could not be used"),
-        (pipe.recalibrator.pending, "outcomes that never arrived"),
+        (
+            pipe.recalibrator.pending,
+            "predictions whose deadline is still to come"
+            if pipe.job.silence is not None
+            else "outcomes that never arrived",
+        ),
         (pipe.recalibrator.expired, "predictions given up because too many waited"),
     ):
         if count:
@@ -91,15 +101,27 @@ class ScorePipe:
         id_ = name_in(line, self.job.id, "id")
         decimal = line.decimal
         happened = None if is_missing(outcome) else outcome_in(outcome, decimal, self.job.positive)
+        at, due = time_in(line, self.job.time, "time"), None
         if not is_missing(score):
-            self.predict(finite_number(score, decimal), id_, name_in(line, self.job.by, "group"))
+            due = time_in(line, self.job.due, "deadline")
+            group = name_in(line, self.job.by, "group")
+            self.predict(finite_number(score, decimal), id_, group, at, due)
         if happened is not None:
-            self.learn(happened, id_)
+            self.learn(happened, id_, at)
+        if self.job.has_deadlines:
+            self.measure_settled()
 
-    def predict(self, score: float, id_: Id | None, group: Id | None) -> None:
+    def predict(
+        self,
+        score: float,
+        id_: Id | None,
+        group: Id | None,
+        at: float | None = None,
+        due: float | None = None,
+    ) -> None:
         """Make a prediction, say it, and remember it until its outcome comes."""
         smooth = self.job.smooth and self.recalibrator.smooth(score, group)
-        prediction = self.recalibrator.predict(score, id_, group)
+        prediction = self.recalibrator.predict(score, id_, group, at, due)
         raw = as_probabilities(np.array([score]), self.job.kind)
         self.said[id_] = (prediction,) if raw is None else (float(raw[0]), prediction)
         if len(self.said) > self.recalibrator.capacity:  # the oldest has expired
@@ -111,20 +133,30 @@ class ScorePipe:
         finer = {} if self.job.smooth is None else {self.job.smooth: smooth}
         say(json.dumps({**named, self.job.column: prediction, **finer}))
 
-    def learn(self, outcome: float, id_: Id | None) -> None:
+    def learn(self, outcome: float, id_: Id | None, at: float | None = None) -> None:
         """Learn an outcome; what comes twice counts once, what comes too late not at all."""
         if id_ is None:
             if None not in self.said:
                 raise ValueError("holds an outcome, but no score before it waits for one")
             self.recalibrator.update(outcome)
         else:
-            (answer,) = self.recalibrator.update_many([outcome], [id_])
+            (answer,) = self.recalibrator.update_many([outcome], [id_], at)
             if answer in ("unknown", "conflict"):
                 self.recalibrator.update(outcome, id_)  # says why it is refused
-            if answer != "applied":
+            if answer != "applied" or self.job.has_deadlines:
                 return
         for card, said in zip(self.cards.values(), self.said.pop(id_, ()), strict=False):
             card.add(said, outcome)
+
+    def measure_settled(self) -> None:
+        """Measure the oldest predictions whose outcomes have been learned at their deadlines."""
+        while self.said:
+            id_ = next(iter(self.said))
+            outcome = self.recalibrator._outcome_of(id_)
+            if outcome is None:
+                break
+            for card, said in zip(self.cards.values(), self.said.pop(id_), strict=True):
+                card.add(said, outcome)
 
     def refuse(self, number: int, error: InputError, line: Line | None = None) -> None:
         """Answer a line that cannot be used with what is wrong with it."""
@@ -138,7 +170,10 @@ class ScorePipe:
     def check_names(self, line: Line) -> None:
         """Check that a line of names has the columns asked for; find that of the outcome."""
         names, split = line.names, line.delimiter
-        parts = {"score": self.job.score, "id": self.job.id, "group": self.job.by}
+        parts = {
+            "score": self.job.score, "id": self.job.id, "group": self.job.by,
+            "time": self.job.time, "due": self.job.due,
+        }  # fmt: skip
         for part, name in parts.items():
             if name is not None:
                 find_column(names, part, name, SOURCE, split)
@@ -156,6 +191,19 @@ def name_in(line: Line, column: str | None, part: str) -> Id | None:
     if is_empty(cell):
         raise InputError(f"the {part} is missing", column=column)
     return check_id(cell, f"{part} in column {column!r}")
+
+
+def time_in(line: Line, column: str | None, part: str) -> float | None:
+    """Return what a line says of a time; None where there is no such column."""
+    if column is None or line.cells is None:
+        return None
+    cell = line.cells.get(column)
+    if is_empty(cell):
+        raise InputError(f"the {part} is missing", column=column)
+    try:
+        return read_tick(cell)[0]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"got {describe(cell)}, must be {TIME}", column=column) from None
 
 
 def say(answer: str) -> None:

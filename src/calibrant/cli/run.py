@@ -60,6 +60,32 @@ def run(
             "given later learn from it. Empty for never.",
         ),
     ] = None,
+    silence: Annotated[
+        int | None,
+        typer.Option(
+            metavar="0|1",
+            help="The outcome that is not announced: a row without one by its deadline had this.",
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPAN",
+            help="The deadline with --silence: so many rows later, or so much time (30d, 12h, "
+            "90min) by the clock of --time.",
+        ),
+    ] = None,
+    due: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of each row's own deadline, instead of --after."),
+    ] = None,
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPAN",
+            help="Learn every outcome at this age: for outcomes of which one kind comes sooner.",
+        ),
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(metavar="COL", help="Column of groups, each recalibrated for itself."),
@@ -142,6 +168,10 @@ def run(
             smooth=smooth,
             state=state,
             strict=strict,
+            silence=silence,
+            after=after,
+            due=due,
+            hold=hold,
         )
         is_pipe = source == "-" and out is None and report is None
         if score is not None:
@@ -157,6 +187,7 @@ def run(
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
                 column or "calibrated", out, report, positive, delimiter, state, smooth, strict,
+                due, silence, after, hold,
             )  # fmt: skip
             if is_pipe:
                 answer_scores(job, standard_input())

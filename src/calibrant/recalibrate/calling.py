@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, describe
-from calibrant.recalibrate.recalibrator import Names, Recalibrator, Times, is_one
+from calibrant.recalibrate.looking import is_one
+from calibrant.recalibrate.recalibrator import Names, Recalibrator, Times
 
 
 class Calibrated:

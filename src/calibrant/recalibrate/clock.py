@@ -39,18 +39,18 @@ def time_of(at: object, name: str = "at") -> float:
     raise ValueError(f"{name} must be {WANTED}, got {describe(at)}")
 
 
-def times_of(at: Any, rounds: int) -> list[float]:
+def times_of(at: Any, rounds: int, name: str = "at") -> list[float]:
     """Return the times of many rounds, from one a round or one for all of them."""
     if isinstance(at, int | float | datetime | np.datetime64):
-        return [time_of(at)] * rounds
+        return [time_of(at, name)] * rounds
     listed = list(at) if isinstance(at, np.ndarray) and at.ndim else None
     if listed is None:
-        listed = as_listed(at, "at", "a time, or a sequence of times, one a round")
-    check_same_length("at", len(listed), "scores", rounds)
+        listed = as_listed(at, name, "a time, or a sequence of times, one a round")
+    check_same_length(name, len(listed), "scores", rounds)
     times = []
     for position, each in enumerate(listed):
         try:
-            times.append(time_of(each))
+            times.append(time_of(each, name))
         except ValueError as error:
             raise ValueError(f"{error} at position {position}") from None
     return times

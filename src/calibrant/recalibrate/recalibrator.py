@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, Self, SupportsFloat, overload
 
 import numpy as np
@@ -16,16 +17,19 @@ from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.answers import refuses
 from calibrant.recalibrate.clock import Time, time_of
+from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
+from calibrant.recalibrate.looking import is_one, mean_of, means_of
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
-from calibrant.recalibrate.waiting import WHOLE, Pending, RoundsById, first_rounds, named
+from calibrant.recalibrate.settling import Settling
+from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
 
 #: One name a row, None for a row without one.
 Names = Sequence[Id | None] | npt.NDArray[Any]
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
 
-class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
+class Recalibrator(Savable, Settling):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations gives a mean for the score. The mean is placed on a grid of
@@ -48,6 +52,16 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
         new one is refused.
     max_groups : int, default 1000
         How many groups `by` may name. A group takes about 15 kB.
+    silence : {0, 1}, optional
+        The outcome that is not announced: a prediction without one by its deadline had this. The
+        other is used as soon as it comes, without taking the silence of the rest for more than
+        it says so far (`docs/silence.md`). Predictions then have an id.
+    after : number, timedelta or text such as "30d", optional
+        The deadline with `silence`, counted from the prediction: in predictions, or in time where
+        predictions say when they are made (``at=...``). A row may have its own, ``due=...``.
+    hold : number, timedelta or text, optional
+        Learn every outcome at this age, or when it comes if that is later: for delays that depend
+        on the outcome when both kinds do come.
 
     Notes
     -----
@@ -91,11 +105,14 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
     0
     """
 
-    __slots__ = ("_given", "_groups", "_waiting")
+    __slots__ = ("_deadlines", "_given", "_groups", "_waiting")
 
     capacity: int
     full: str
     max_groups: int
+    silence: int | None
+    after: float | timedelta | str | None
+    hold: float | timedelta | str | None
 
     def __init__(
         self,
@@ -105,10 +122,16 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
         capacity: int = 100_000,
         full: str = "expire",
         max_groups: int = 1000,
+        silence: int | None = None,
+        after: float | timedelta | str | None = None,
+        hold: float | timedelta | str | None = None,
     ) -> None:
         super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
         self._waiting = Waiting(check_integer("capacity", capacity, 1), refuses(full))
         self._groups = Groups(check_integer("max_groups", max_groups, 0), self.seed)
+        self._deadlines = deadlines_of(silence, after, hold)
+        if self._deadlines is not None:
+            self._attend(self._deadlines.pending)
 
     @property
     def groups(self) -> dict[Id, int]:
@@ -134,14 +157,20 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
         id: Id | None = None,  # noqa: A002
         by: Id | None = None,
         at: Time | None = None,
+        due: Time | None = None,
     ) -> float:
         """Return the probability for a score, and open a round that waits for its outcome.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
         id gives it up. With one, it waits until ``update(outcome, id)``, however many rounds that
         takes. An id is used once. `by` names the group that the round belongs to, if any, and
-        `at` says when it is predicted, for ``expire(before=...)``.
+        `at` says when it is predicted, for deadlines and ``expire(before=...)``, and `due` is the
+        deadline of this row, with `silence` or `hold`.
         """
+        if self._deadlines is not None:
+            return self._predict_until(score, id, by, at, due)
+        if due is not None:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
         time = None if at is None else time_of(at)
         if id is None and by is None:  # one kernel call, which needs no lock
             prediction = self._predict(score)
@@ -154,12 +183,21 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
             self._give_up()
         return opened.prediction
 
-    def update(self, outcome: SupportsFloat, id: Id | None = None) -> None:  # noqa: A002
+    def update(
+        self,
+        outcome: SupportsFloat,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+    ) -> None:
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
 
         It counts for the group of the prediction. An outcome that an id had before is ignored; a
-        different one is refused.
+        different one is refused. `at` says when it came, where predictions have deadlines.
         """
+        if self._deadlines is not None:
+            with self._waiting.lock:
+                if not self._hear(outcome, id, at):
+                    return
         if id is None and self._waiting.unnamed is None:
             self._update(outcome)
         else:
@@ -182,6 +220,7 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
         by: Names | None = None,
         at: Times | None = None,
+        due: Times | None = None,
     ) -> Floats:
         """Return the probabilities for many scores as things stand now.
 
@@ -200,7 +239,9 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
         """
         waiting = self._waiting
         with waiting.lock:
-            names, times = named(waiting, ids, at, len(as_series(scores, "scores")))
+            rounds = len(as_series(scores, "scores"))
+            names, made = named(waiting, ids, at, rounds)
+            until = self._until(scores, names, at, due, made)
             opened: Sequence[Round | Pending]
             if by is None:
                 predictions, opened = self._begin_many(scores)
@@ -208,7 +249,9 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
                 opened = self._groups.begin_many(self, scores, by)
                 predictions = np.array([each.prediction for each in opened])
             if names is not None:
-                waiting.keep_many(names, opened, times)
+                waiting.keep_many(names, opened, made)
+                if until:
+                    self._wait(opened, names, until)
         return predictions
 
     def _order(self, predictions: list[Round | Pending]) -> list[int]:
@@ -327,11 +370,13 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._waiting.lock:
             state = self._get_state() | self._groups.get_state() | save_waiting(self._waiting)
+            if self._deadlines is not None:
+                state |= self._deadlines.get_state()
             return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         own = {name: state.pop(name) for name in self._get_state()} | {"rounds": rounds}
-        late = take_waiting(state)
+        late, ends = take_waiting(state), take_deadlines(state)
         self._groups.set_state(state)
         check_names(state, set(self._groups.get_state()))
         self._set_state(own)
@@ -339,6 +384,8 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
         unnamed = self._waiting.unnamed
         if unnamed and (isinstance(unnamed, Round) or len(own["open"])):
             raise ValueError("a saved prediction without an id waits beside another")
+        if self._deadlines is not None:
+            self._deadlines.set_state(ends, self._waiting.named)
 
     def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
@@ -346,18 +393,3 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Round | Pending]):
             check_rounds(places.reshape(-1), self._get_state()["z"])
         else:
             self._groups.check_pending(group, numbers, places)
-
-
-def is_one(score: object) -> bool:
-    """Return whether this is one score, or no score at all, and not many."""
-    return isinstance(score, str | bytes) or not getattr(score, "shape", hasattr(score, "__len__"))
-
-
-def mean_of(kernel: RecalibrateKernel, score: SupportsFloat) -> float:
-    """Return the mixture's mean for a score."""
-    return kernel._look(score)[1]
-
-
-def means_of(kernel: RecalibrateKernel, scores: npt.ArrayLike) -> Floats:
-    """Return the mixture's mean for each score."""
-    return kernel._look_many(scores)[1]

@@ -44,6 +44,7 @@ SIGNS: dict[Word, tuple[str, str]] = {
     "no different": ("same", "="),
     "worse": ("worse", "!"),
     "cannot tell": ("unknown", "?"),
+    "one-sided": ("worse", "!"),
 }
 
 #: A table with more columns has no room on a phone: there, each row becomes a list.
