@@ -33,9 +33,11 @@ from benchmarks import (  # noqa: E402
     recalibrate,
     scored,
     search,
+    silence,
     speed,
     sweep,
     tune,
+    why_not,
 )
 
 PARTS = {
@@ -52,8 +54,10 @@ PARTS = {
     "sweep": sweep,
     "scored": scored,
     "delay": delay,
+    "silence": silence,
     "forged": forged,
     "decisions": decisions,
+    "why_not": why_not,
     "certificates": certificates,
     "monitor": monitor,
 }

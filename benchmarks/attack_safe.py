@@ -15,13 +15,39 @@ from benchmarks.routes import log_uniform, triangle
 from benchmarks.tables import table
 from calibrant._kernels.safe import SafeKernel
 from calibrant.measures import cal2
+from calibrant.recalibrate import Recalibrator
 from naive.safe import NaiveSafeBefore, TwinStage
 
 TITLE = "The safe stage under attack"
 IN_README = ()
 HORIZONS = {10**4: 5, 10**5: 3, 10**6: 1}  # with the number of seeds
-BEFORE = 10**5  # rounds against the rule before, which is plain Python
+# The longest games, and the rule before, which is plain Python, only for these.
+LONG = ("beside the mark", "march, then greedy")
+BEFORE = 10**5
+SHORT = {10**4: 3, 10**5: 1}  # for the whole Recalibrator
+MEANS_CHOSEN = "The safe stage: Cal2 and points where an opponent chooses means and outcomes"
+SCORES_CHOSEN = "The whole Recalibrator: the same where it chooses scores and outcomes"
 LEAST = 1e-4  # as close to 0 and 1 as the Recalibrator's mixture goes
+
+
+class Whole:
+    """A Recalibrator with the methods of its safe stage: the opponent chooses scores, not means."""
+
+    def __init__(self, seed):
+        self.recalibrator = Recalibrator(seed=seed)
+
+    def place(self, score):
+        points, weights = self.recalibrator.distribution(score)
+        return float(points[0]), float(points[-1]), float(weights[0])
+
+    def draw(self, score):
+        return self.recalibrator.predict(score)
+
+    def learn(self, _score, _point, outcome):
+        self.recalibrator.update(outcome)
+
+    def columns(self):
+        return self.recalibrator._get_state()
 
 
 class Game:
@@ -29,6 +55,7 @@ class Game:
 
     def __init__(self, stage, rounds, seed):
         self.stage, self.rounds = stage, rounds
+        self.draws_itself = isinstance(stage, Whole)
         self.random = np.random.default_rng(seed)
         self.visits, self.bias = {}, {}
         self.last, self.owed, self.t = 0.5, 0.0, 0
@@ -57,7 +84,7 @@ class Game:
             mean = min(max(MEANS[phase["mean"]](self, phase), LEAST), 1 - LEAST)
             lo, hi, share = self.stage.place(mean)
             outcome = OUTCOMES[phase["outcome"]](self, phase, lo, hi, share)
-            p = lo if draws[t] < share else hi
+            p = self.stage.draw(mean) if self.draws_itself else lo if draws[t] < share else hi
             self.stage.learn(mean, p, outcome)
             self.visits[p] = self.visits.get(p, 0) + 1
             self.bias[p] = self.bias.get(p, 0.0) + p - outcome
@@ -172,26 +199,44 @@ def against_policy(stage, policy, rounds, seed):
     return cal2(*Game(stage, rounds, seed).play(policy))
 
 
+def points_visited(stages):
+    return f"{np.mean([(stage.columns()['n'] > 0).sum() for stage in stages]):.0f}"
+
+
 def policies_table(progress):
     rows = []
     for name, policy in POLICIES.items():
         row = [name]
         for horizon, seeds in HORIZONS.items():
+            if horizon > BEFORE and name not in LONG:
+                row += ["-", "-"]
+                continue
             progress(f"attack_safe: {name}, {horizon:,} rounds")
             stages = [SafeKernel() for _ in range(seeds)]
             errors = [against_policy(s, policy, horizon, seed) for seed, s in enumerate(stages)]
-            points = np.mean([(s.columns()["n"] > 0).sum() for s in stages])
-            row += [show(np.mean(errors)), f"{points:.0f}"]
-        before = against_policy(TwinStage(NaiveSafeBefore()), policy, BEFORE, 0)
-        rows.append([*row, show(before)])
+            row += [show(np.mean(errors)), points_visited(stages)]
+        if name in LONG:
+            row.append(show(against_policy(TwinStage(NaiveSafeBefore()), policy, BEFORE, 0)))
+        rows.append([*row, "-"][: len(HORIZONS) * 2 + 2])
     head = [word for horizon in HORIZONS for word in (f"{horizon:,}", "points")]
-    yield table(
-        "Cal2 of the safe stage where an opponent chooses means and outcomes, and points visited",
-        ["policy", *head, f"the rule before, {BEFORE:,}"],
-        rows,
-    )
+    yield table(MEANS_CHOSEN, ["policy", *head, f"the rule before, {BEFORE:,}"], rows)
+
+
+def whole_table(progress):
+    rows = []
+    for name, policy in POLICIES.items():
+        row = [name]
+        for horizon, seeds in SHORT.items():
+            progress(f"attack_safe: the whole, {name}, {horizon:,} rounds")
+            stages = [Whole(seed) for seed in range(seeds)]
+            errors = [against_policy(s, policy, horizon, seed) for seed, s in enumerate(stages)]
+            row += [show(np.mean(errors)), points_visited(stages)]
+        rows.append(row)
+    head = [word for horizon in SHORT for word in (f"{horizon:,}", "points")]
+    yield table(SCORES_CHOSEN, ["policy", *head], rows)
 
 
 def tables(progress):
     """Return the tables of this module, one after the other."""
     yield from policies_table(progress)
+    yield from whole_table(progress)

@@ -26,11 +26,20 @@ from rich.progress import Progress
 import calibrant
 from benchmarks.tables import table
 from benchmarks.worlds import WORLDS
-from calibrant import Refined
 from calibrant._checks import Floats, as_unit_series, check_integer
-from calibrant.certificates import CERTIFIED_MEASURES, Coefficients, form
+from calibrant._kernels.restartable import Restartable
+from calibrant.certificates import BASES, CERTIFIED_MEASURES, Coefficients, form
+from calibrant.forecasters.restarting import base_kernel
 from calibrant.tables.atomic import replacing
 
+#: Every certificate: its measure and its base. Those of `Refined` come first.
+CERTIFICATES = {
+    form.name_of(measure, base): (measure, base)
+    for measure, base in sorted(
+        ((measure, base) for measure in CERTIFIED_MEASURES for base in BASES[measure]),
+        key=lambda pair: pair[1] != "refined",
+    )
+}
 #: What is taken off the error before its maximum: a multiple of log2(n + 1).
 SLOPES = {"l1": 0.0, "l2": 1.0, "pseudo_l2": 1.0, "pseudo_kl": 2.0}
 LEVELS = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
@@ -43,9 +52,9 @@ SHIPPED = Path(__file__).parents[1] / "src" / "calibrant" / "certificates" / "tu
 
 
 class Batch(NamedTuple):
-    """Runs of one world with one measure."""
+    """Runs of one world for one certificate."""
 
-    measure: str
+    certificate: str
     world: str
     mean: float  # of a steady world
     deviation: float  # of the world, and given to the forecaster
@@ -66,8 +75,8 @@ class Chunk(NamedTuple):
 def plan_steady(runs: int, rounds: int) -> list[Batch]:
     """Return the stationary batches; most runs, and longer ones, where the error is largest."""
     return [
-        Batch(measure, "steady", mean, 0.0, length, count)
-        for measure in CERTIFIED_MEASURES
+        Batch(name, "steady", mean, 0.0, length, count)
+        for name in CERTIFICATES
         for mean, length, count in (
             (0.5, rounds, runs),
             (0.5, 10 * rounds, runs // 10),
@@ -80,8 +89,8 @@ def plan_steady(runs: int, rounds: int) -> list[Batch]:
 def plan_drifting(runs: int, rounds: int) -> list[Batch]:
     """Return the batches with a deviation: every world at every power of 8 up to half of n."""
     return [
-        Batch(measure, world, 0.5, 8.0**k, length, max(FEWEST_RUNS, runs // 10))
-        for measure in CERTIFIED_MEASURES
+        Batch(name, world, 0.5, 8.0**k, length, max(FEWEST_RUNS, runs // 10))
+        for name in CERTIFICATES
         for length in (rounds // 10, rounds)
         for k in range(1, 6)
         if 8**k <= length / 2
@@ -89,7 +98,7 @@ def plan_drifting(runs: int, rounds: int) -> list[Batch]:
     ]
 
 
-def running_errors(forecaster: Refined, outcomes: object) -> Floats:
+def running_errors(forecaster: Restartable, outcomes: object) -> Floats:
     """Run one round an outcome; return the error so far after each."""
     series = as_unit_series(outcomes, "outcomes")
     errors = np.empty(len(series))
@@ -125,23 +134,28 @@ def numbers_of(chunk: Chunk) -> list[float]:
         else:
             means = WORLDS[batch.world](batch.rounds, batch.deviation, rng)
         outcomes = rng.random(batch.rounds) < means
-        forecaster = Refined(
-            batch.measure, deviation=batch.deviation, seed=int(rng.integers(2**63))
-        )
+        measure, base = CERTIFICATES[batch.certificate]
+        forecaster = base_kernel(
+            measure, base, deviation=batch.deviation, delta=0.05, constants="tuned",
+            horizon=batch.rounds if base == "interval" else 0, seed=int(rng.integers(2**63)),
+        )  # fmt: skip
         errors = running_errors(forecaster, outcomes)
         if chunk.level is None:
-            numbers.append(excess(batch.measure, errors))
+            numbers.append(excess(measure, errors))
         else:
-            numbers.append(need(batch.measure, errors, chunk.level, batch.deviation))
+            numbers.append(need(measure, errors, chunk.level, batch.deviation))
     return numbers
 
 
-def chunks_of(batches: Sequence[Batch], levels: dict[str, Coefficients] | None) -> list[Chunk]:
-    """Return the batches in parts of about `CHUNK` rounds."""
+def chunks_of(
+    batches: Sequence[Batch], levels: dict[str, Coefficients] | None, names: Sequence[str]
+) -> list[Chunk]:
+    """Return the batches of some certificates in parts of about `CHUNK` rounds."""
     return [
         Chunk(batch, number, first, min(first + step, batch.runs), level)
         for number, batch in enumerate(batches)
-        for level in (None if levels is None else levels[batch.measure],)
+        if batch.certificate in names
+        for level in (None if levels is None else levels[batch.certificate],)
         for step in (max(1, CHUNK // batch.rounds),)
         for first in range(0, batch.runs, step)
     ]
@@ -181,25 +195,31 @@ def round_up(value: float, step: float) -> float:
 
 
 def fit_steady(batches: Sequence[Batch], numbers: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Return the row of each measure, as far as stationary worlds decide it."""
+    """Return the row of each certificate, as far as stationary worlds decide it."""
     rows: dict[str, Any] = {}
-    for measure in CERTIFIED_MEASURES:
+    for name in dict.fromkeys(
+        batch.certificate for batch, values in zip(batches, numbers, strict=True) if values
+    ):
+        measure, _ = CERTIFICATES[name]
         quantiles: dict[str, float] = {}
         for level in LEVELS:
             bounds = [
                 bound
                 for batch, values in zip(batches, numbers, strict=True)
-                if batch.measure == measure and (bound := upper_quantile(values, level)) is not None
+                if batch.certificate == name
+                and (bound := upper_quantile(values, level)) is not None
             ]
             if bounds:
                 quantiles[str(level)] = round(max(bounds), 4)
         points = [(math.log(1 / float(level)), value) for level, value in quantiles.items()]
         start, per_log = line_above(points)
-        rows[measure] = {
+        rows[name] = {
             "slope": SLOPES[measure],
             "start": start,
             "per_log": per_log,
             "quantiles": quantiles,
+            "runs": max(batch.runs for batch in batches),
+            "rounds": min(batch.rounds for batch in batches),
         }
     return rows
 
@@ -208,15 +228,15 @@ def fit_drifting(
     rows: dict[str, Any], batches: Sequence[Batch], numbers: Sequence[Sequence[float]]
 ) -> None:
     """Add to each row the part with C: the largest need over the worlds, at level 0.05."""
-    for measure, row in rows.items():
+    for name, row in rows.items():
         worst = ""
         largest = 0.0
         for batch, values in zip(batches, numbers, strict=True):
             bound = upper_quantile(values, 0.05)
-            if batch.measure == measure and bound is not None and bound > largest:
+            if batch.certificate == name and bound is not None and bound > largest:
                 largest = bound
                 worst = f"{batch.world}, C = {batch.deviation:g}, n = {batch.rounds}"
-        row["deviation"] = round_up(largest, 0.1 if measure == "l1" else 1.0)
+        row["deviation"] = round_up(largest, 0.1 if name.startswith("l1") else 1.0)
         row["deviation_needed"] = round(largest, 4)
         row["worst_world"] = worst
 
@@ -249,11 +269,15 @@ def rounds_of(chunk: Chunk) -> int:
 def simulate(
     batches: Sequence[Batch],
     levels: dict[str, Coefficients] | None,
+    names: Sequence[str],
     workers: int,
     advance: Callable[[int], None],
 ) -> list[list[float]]:
-    """Return the numbers of every batch, in the order of its runs, whichever worker did them."""
-    chunks = chunks_of(batches, levels)
+    """Return the numbers of every batch, in the order of its runs, whichever worker did them.
+
+    Batches of certificates that are not among the names have none.
+    """
+    chunks = chunks_of(batches, levels, names)
     # The long ones first, so that no worker is left with one at the end.
     chunks.sort(key=rounds_of, reverse=True)
     done = {(c.number, c.first): values for c, values in run_chunks(chunks, workers, advance)}
@@ -263,16 +287,17 @@ def simulate(
     ]
 
 
-def total_rounds(runs: int, rounds: int) -> int:
+def total_rounds(runs: int, rounds: int, names: Sequence[str] = tuple(CERTIFICATES)) -> int:
     """Return how many rounds `tune` simulates, for a progress bar."""
     batches = plan_steady(runs, rounds) + plan_drifting(runs, rounds)
-    return sum(batch.runs * batch.rounds for batch in batches)
+    return sum(batch.runs * batch.rounds for batch in batches if batch.certificate in names)
 
 
 def tune(
     *,
     runs: int = 1000,
     rounds: int = 100_000,
+    names: Sequence[str] = tuple(CERTIFICATES),
     workers: int | None = None,
     advance: Callable[[int], None] = lambda _rounds: None,
 ) -> dict[str, Any]:
@@ -281,9 +306,11 @@ def tune(
     Parameters
     ----------
     runs : int, default 1000
-        Stationary runs of mean 1/2 for each measure; the others follow from it.
+        Stationary runs of mean 1/2 for each certificate; the others follow from it.
     rounds : int, default 100,000
         Their length. A tenth as many runs are ten times as long.
+    names : sequence of str, optional
+        Which of `CERTIFICATES`; all by default.
     workers : int, optional
         Processes to use; all cores by default. The numbers do not depend on it.
     advance : callable, optional
@@ -293,9 +320,9 @@ def tune(
     check_integer("rounds", rounds, FEWEST_ROUNDS, 10**7)
     count = os.cpu_count() or 1 if workers is None else check_integer("workers", workers, 1, 1024)
     steady, drifting = plan_steady(runs, rounds), plan_drifting(runs, rounds)
-    rows = fit_steady(steady, simulate(steady, None, count, advance))
-    levels = {measure: form.tuned({**row, "deviation": 0.0}, 0.05) for measure, row in rows.items()}
-    fit_drifting(rows, drifting, simulate(drifting, levels, count, advance))
+    rows = fit_steady(steady, simulate(steady, None, names, count, advance))
+    levels = {name: form.tuned({**row, "deviation": 0.0}, 0.05) for name, row in rows.items()}
+    fit_drifting(rows, drifting, simulate(drifting, levels, names, count, advance))
     return {
         "schema": 1,
         "measured": {
@@ -303,7 +330,7 @@ def tune(
             "runs": runs,
             "rounds": rounds,
             "confidence": CONFIDENCE,
-            "steady": "per measure: mean 0.5, `runs` of `rounds` and runs/10 of 10 `rounds`; "
+            "steady": "per certificate: mean 0.5, `runs` of `rounds` and runs/10 of 10 `rounds`; "
             "means 0.1 and 0.01, 3 runs/10 of `rounds`; the seed is (part, batch, run)",
             "drifting": f"{len(WORLDS)} worlds, C = 8^k up to half the length, lengths `rounds`/10 "
             "and `rounds`, runs/10 of each; at level 0.05, the largest need over all rounds",
@@ -316,11 +343,11 @@ def formulas(rows: dict[str, Any]) -> str:
     """Return the certificates as a table of formulas."""
     return table(
         "Tuned certificates U(n, C) at level delta",
-        ["measure", "grows with", "stationary", "for ln(1/delta)", "for the deviation"],
+        ["certificate", "grows with", "stationary", "for ln(1/delta)", "for the deviation"],
         [
             [
                 name,
-                "sqrt(n)" if name == "l1" else f"{row['slope']:g} log2(n+1)",
+                "sqrt(n)" if name.startswith("l1") else f"{row['slope']:g} log2(n+1)",
                 *(f"{row[part]:g}" for part in ("start", "per_log", "deviation")),
             ]
             for name, row in rows.items()
@@ -338,17 +365,27 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--runs", type=int, default=1000, help="stationary runs, at least 60")
     parser.add_argument("--rounds", type=int, default=100_000, help="rounds of a run")
     parser.add_argument("--workers", type=int, help="processes to use; all cores if not given")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", choices=CERTIFICATES, default=list(CERTIFICATES),
+        help=f"measure these anew and keep the others: {', '.join(CERTIFICATES)}",
+    )  # fmt: skip
     given = parser.parse_args(arguments)
+    shipped = form.tuned_table()
     try:
         # The file is opened first: a path that cannot be written fails before the work, not after.
         with replacing(given.out) as file, Progress(console=Console(stderr=True)) as shown:
-            bar = shown.add_task("simulating", total=total_rounds(given.runs, given.rounds))
+            bar = shown.add_task(
+                "simulating", total=total_rounds(given.runs, given.rounds, given.only)
+            )
             tuned = tune(
                 runs=given.runs,
                 rounds=given.rounds,
+                names=given.only,
                 workers=given.workers,
                 advance=lambda rounds: shown.advance(bar, rounds),
             )
+            if set(given.only) != set(CERTIFICATES):
+                tuned = {**shipped, "measures": shipped["measures"] | tuned["measures"]}
             file.write((json.dumps(tuned, indent=2) + "\n").encode())
     except ValueError as error:
         parser.error(str(error))

@@ -1,5 +1,6 @@
 """Settings of the documentation; everything it needs is installed, nothing is fetched."""
 
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -15,10 +16,14 @@ version = release = calibrant.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
+    "sphinx_design",
+    "examples",
+    "picture",
     "public_names",
 ]
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -27,7 +32,14 @@ napoleon_use_ivar = True
 # An attribute that two classes share is no reason to stop.
 suppress_warnings = ["ref.python"]
 
+# MathJax in one file, drawn as SVG: no font and no other site is asked for.
+package = importlib.util.find_spec("sphinx-mathjax-offline")
+mathjax = Path(package.origin).parent / "static" / "mathjax" / "tex-svg.js"
+mathjax_path = mathjax.name
+
 html_theme = "furo"
 html_title = "calibrant"
+html_static_path = ["_static", str(mathjax)]
+html_css_files = ["site.css"]
 templates_path: list[str] = []
 exclude_patterns = ["_build"]

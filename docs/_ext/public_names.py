@@ -105,8 +105,10 @@ def write_reference(app: Sphinx) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     for page in folder.glob("*.md"):
-        if page.stem not in MODULES:
+        if page.stem not in (*MODULES, "index"):
             page.unlink()  # of a module that is gone
+    contents = ["# Every public name", "", "```{toctree}", ":maxdepth: 1", "", *MODULES, "```", ""]
+    write_if_new(folder / "index.md", "\n".join(contents))
     described: set[int] = set()
     for module, title in MODULES.items():
         lines = [f"# {module}: {title.lower()}", "", "```{eval-rst}"]
@@ -115,9 +117,13 @@ def write_reference(app: Sphinx) -> None:
             lines += entry(f"{module}.{name}", value, again=id(value) in described)
             described.add(id(value))
         lines += ["```", ""]
-        page, text = folder / f"{module}.md", "\n".join(lines)
-        if not page.exists() or page.read_text() != text:
-            page.write_text(text)
+        write_if_new(folder / f"{module}.md", "\n".join(lines))
+
+
+def write_if_new(page: Path, text: str) -> None:
+    """Write a page unless it says this already: Sphinx reads again what was written again."""
+    if not page.exists() or page.read_text() != text:
+        page.write_text(text)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -103,7 +103,9 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
 
 def check_unmasked(values: object, name: str) -> None:
     """Refuse a masked array that hides some of its values: NumPy would show what is behind."""
-    hidden = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else np.zeros(0)
+    if not isinstance(values, np.ma.MaskedArray):
+        return
+    hidden = np.ma.getmaskarray(values)
     if hidden.any():
         raise ValueError(
             f"{name} must have no missing values, got {int(hidden.sum())} masked, the first in "

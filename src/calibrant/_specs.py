@@ -128,7 +128,8 @@ def offered(maker: Callable[..., Any], without: tuple[str, ...]) -> dict[str, ty
 def kind_of(hint: Any) -> type | None:
     """Return the type that a value is read as, or None if a spec cannot hold such a value."""
     if get_origin(hint) in (Union, UnionType):
-        rest = [each for each in get_args(hint) if each is not NoneType]
+        # Of one or several integers, a spec can hold one.
+        rest = [each for each in get_args(hint) if each not in (NoneType, Sequence[int])]
         return kind_of(rest[0]) if len(rest) == 1 else None
     if hint == Sequence[float]:
         return list

@@ -22,7 +22,7 @@ from benchmarks.tune import (
 )
 from benchmarks.worlds import WORLDS
 from calibrant import Refined
-from calibrant.certificates import CERTIFIED_MEASURES, coefficients
+from calibrant.certificates import CERTIFIED_MEASURES, coefficients, form
 
 
 @pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
@@ -127,6 +127,30 @@ def test_the_same_table_whatever_the_number_of_workers(capsys, tmp_path):
     assert table["measured"]["runs"] == 60
     assert set(table["measures"]["l2"]) >= {"slope", "start", "per_log", "deviation"}
     assert sorted(tmp_path.iterdir()) == [one, two]
+
+
+def test_only_some_are_measured_anew(tmp_path):
+    """They get the numbers that they have among all, and the others keep the shipped ones."""
+    path = tmp_path / "some.json"
+    main(
+        [
+            "--runs",
+            "60",
+            "--rounds",
+            "100",
+            "--workers",
+            "1",
+            "--only",
+            "l2-swap",
+            "--out",
+            str(path),
+        ]
+    )
+    table = json.loads(path.read_text())["measures"]
+    shipped = form.tuned_table()["measures"]
+    assert table["l1"] == shipped["l1"]
+    assert table["l2-swap"] == tune(runs=60, rounds=100, workers=1)["measures"]["l2-swap"]
+    assert table["l2-swap"] != shipped["l2-swap"]
 
 
 @pytest.mark.parametrize(

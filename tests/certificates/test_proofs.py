@@ -24,7 +24,7 @@ from calibrant.certificates.lemmas import (
     squared_regret,
     visits,
 )
-from calibrant.certificates.proofs import l2, pseudo_kl, pseudo_l2
+from calibrant.certificates.proofs import l1_interval, l2, l2_swap, pseudo_kl, pseudo_l2
 from naive.interval import Experts
 
 horizons = st.floats(4, 18.6).map(lambda x: 10**x)
@@ -160,6 +160,58 @@ def test_pseudo_kl_is_the_sum_of_its_epochs(world):
         occupancy = 6 + 2 * points * h1 + 16 * h1 * iota
         total += points * h1 + 4 / math.pi**2 * s * I**2 / N**2 + 4 * occupancy / least**2
     assert total <= pseudo_kl(T, delta).bound("pseudo_kl", n, C)
+
+
+@given(worlds())
+@long_and(0.0)
+@long_and(1e9)
+def test_l1_of_equal_intervals_is_the_sum_of_them(world):
+    """The intervals one by one outwards from p*, with the deviation where it costs most."""
+    T, delta, n, C = world
+    iota, L = math.log(T / delta), math.log(T)
+    N = math.ceil(min(math.sqrt(T / (iota * L)), (T**2 / (iota * (1 + C) * L)) ** (1 / 3)))
+    harmonic = 1 + math.log(N)
+    noise = 137 * (math.sqrt(3 * iota * C * 2 * N * harmonic) + 120 * iota * 2 * N * harmonic)
+    total = 137 * math.sqrt(3 * iota * n) + 627 * iota * (N + 3) + n / N + noise
+    assert min(n, total) <= l1_interval(T, delta).bound("l1", n, C) * (1 + 1e-12)
+
+
+def test_far_intervals_sum_to_the_harmonic_bound():
+    """Step 3 and 4, on a real number of intervals with random shares of the deviation."""
+    iota, N = 12.0, 50
+    rng = np.random.default_rng(3)
+    for C in (0.0, 10.0, 1e4):
+        shares = C * rng.dirichlet(np.ones(2 * N))
+        far = [k for k in range(1, N + 1) for _ in range(2)]
+        total = sum(
+            137 * math.sqrt(iota * visits(k / N, c, iota)) for k, c in zip(far, shares, strict=True)
+        )
+        harmonic = 1 + math.log(N)
+        assert total <= 137 * (
+            math.sqrt(3 * iota * C * 2 * N * harmonic) + 120 * iota * 2 * N * harmonic
+        )
+
+
+@given(worlds())
+@long_and(0.0)
+@long_and(1e9)
+def test_l2_of_swap_is_the_sum_of_its_epochs(world):
+    T, delta, n, C = world
+    iota = math.log(T / delta)
+    B = math.ceil((1 + C) ** (1 / 3) / iota)
+    total = 5.4 * pseudo_l2(T, delta).bound("pseudo_l2", n, C)
+    total += sum(195 * iota * (e.N + math.log2(T) * B + 1) for e in epochs(n, iota, C))
+    assert total <= l2_swap(T, delta).bound("l2", n, C) * (1 + 1e-12)
+
+
+def test_constants_of_the_draws():
+    """Step 3 of `l2_swap`: n above 40 iota, G at most 2 n + 26.2 iota."""
+    assert 2 + 26.2 / 40 <= 2.66
+    assert 4 * 4.25**2 <= 72.4
+    assert 2 * 2.66 <= 5.4
+    assert 72.4 * 2.66 + 64 / 40 <= 195
+    for T in (1e4, 1e6, 2.0**62):
+        assert 2 * (2 + math.log2(T) / 2) * math.log2(T + 1) * (T / 2) * 12 <= T**2
 
 
 def test_bands_are_at_most_log2_of_the_horizon():

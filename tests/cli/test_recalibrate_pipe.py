@@ -27,7 +27,12 @@ def test_each_line_is_answered_before_the_next_is_read(program):
 def answers(calibrant, lines, *options):
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
     result = calibrant("run", "-", "--score", "s", *options, stdin=text)
-    return result, [float(line) for line in result.stdout.splitlines()]
+    return result, [said_in(line) for line in result.stdout.splitlines()]
+
+
+def said_in(line):
+    """Return the probability in an answer; with ids, answers are objects."""
+    return json.loads(line)["calibrated"] if line.startswith("{") else float(line)
 
 
 def test_late_outcomes_come_by_id(calibrant):
@@ -116,7 +121,7 @@ def test_groups(calibrant):
 def test_a_bad_line_ends_the_conversation_with_a_message(
     calibrant, lines, options, answered, words
 ):
-    result, said = answers(calibrant, lines, *options)
+    result, said = answers(calibrant, lines, *options, "--strict")
     assert result.exit_code == 2
     assert len(said) == answered
     assert result.stderr.splitlines()[-1].startswith("calibrant: error:")
@@ -132,13 +137,54 @@ def test_old_predictions_are_given_up_when_too_many_wait():
     assert pipe.recalibrator.pending == 3
     assert list(pipe.said) == ["c", "d", "e"]
     for name in "bbc":  # the outcome of b, also a second time, is too late but no error
-        pipe.arrived = (name, 1.0)
-        pipe.learn()
-    assert (pipe.expired, pipe.recalibrator.learned) == (2, 1)
+        pipe.learn(1.0, name)
+    assert (pipe.recalibrator.expired, pipe.recalibrator.learned) == (2, 1)
     for name in "fgh":
         pipe.predict(0.5, name, None)
-    assert list(pipe.given_up) == ["b", "d", "e"]  # as many as may wait are remembered
-    pipe.predict(0.5, "e", None)  # and such a name may come again
-    pipe.arrived = ("e", 1.0)
-    pipe.learn()
+    pipe.predict(0.5, "e", None)  # such a name may come again
+    pipe.learn(1.0, "e")
     assert pipe.recalibrator.learned == 2
+
+
+def test_bad_lines_are_answered_and_passed_over(calibrant):
+    """Of ten lines seven are bad in their own ways; the others are answered as if alone."""
+    lines = [
+        {"id": "a", "s": 0.3}, {"id": "b", "s": 1.5}, "{not json", {"s": 0.5},
+        {"id": "a", "s": 0.4}, {"id": "x", "y": 1}, {"id": "a", "y": 1}, {"id": "a", "y": 0},
+        {"id": "c", "y": "maybe"}, {"id": "d", "s": 0.5},
+    ]  # fmt: skip
+    text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+    result = calibrant("run", "-", "--score", "s", "--outcome", "y", "--id", "id", stdin=text)
+    assert result.exit_code == 0, result.stderr
+    said = [json.loads(line) for line in result.stdout.splitlines()]
+    twin = Recalibrator()
+    first = twin.predict(0.3, "a")
+    twin.update(1, "a")
+    assert said[0] == {"id": "a", "calibrated": first}
+    assert said[-1] == {"id": "d", "calibrated": twin.predict(0.5, "d")}
+    assert [each["line"] for each in said[1:-1]] == [2, 3, 4, 5, 6, 8, 9]
+    assert [each.get("id") for each in said[1:-1]] == ["b", None, None, "a", "x", "a", "c"]
+    for each, word in zip(
+        said[1:-1],
+        ["1.5", "JSON", "id is missing", "already", "unknown", "had the outcome", "maybe"],
+        strict=True,
+    ):
+        assert word in each["error"]
+    assert "lines that could not be used: 7" in result.stderr
+
+
+def test_a_state_goes_on_and_smooth_answers(calibrant, tmp_path):
+    state = tmp_path / "state"
+    options = ("--score", "s", "--outcome", "y", "--id", "id", "--state", str(state))
+    first = calibrant("run", "-", *options, stdin='{"id": "a", "s": 0.3}\n')
+    assert first.exit_code == 0, first.stderr
+    lines = '{"id": "a", "y": 1}\n{"id": "b", "s": 0.3}\n'
+    second = calibrant("run", "-", *options, "--smooth", "fine", stdin=lines)
+    assert second.exit_code == 0, second.stderr
+    twin = Recalibrator()
+    twin.predict(0.3, "a")
+    twin.update(1, "a")
+    fine = twin.smooth(0.3)
+    answer = {"id": "b", "calibrated": twin.predict(0.3, "b"), "fine": fine}
+    assert json.loads(second.stdout) == answer
+    assert Recalibrator.load(state).to_bytes() == twin.to_bytes()

@@ -7,10 +7,11 @@ import subprocess
 
 import pytest
 
-from calibrant import Zoom
-from calibrant.forecasters.named import FORECASTERS
+from calibrant import EventForecaster, Zoom
+from calibrant.cli.forecast import SIMPLE
+from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.forecasters.rivals import RunningMean
-from calibrant.measures import cal1, cal2
+from calibrant.measures import brier, cal2, log_loss
 from calibrant.streams import load
 from calibrant.tables import read
 
@@ -23,7 +24,9 @@ def test_a_file_gets_one_probability_a_row(calibrant, events, tmp_path):
     rows = list(csv.DictReader((tmp_path / "o.csv").read_text().splitlines()))
     outcomes = [float(row["outcome"]) for row in rows]
     assert [row["day"] for row in rows] == [str(t) for t in range(300)]
-    assert [float(row["prediction"]) for row in rows] == Zoom(seed=3).run(outcomes).tolist()
+    assert [float(row["prediction"]) for row in rows] == (
+        EventForecaster(seed=3).run(outcomes).tolist()
+    )
 
 
 def test_each_prediction_is_made_before_its_outcome(calibrant, events, tmp_path):
@@ -43,17 +46,48 @@ def test_each_prediction_is_made_before_its_outcome(calibrant, events, tmp_path)
 def test_the_scorecard_stands_beside_the_baselines(calibrant, events):
     result = calibrant("run", events)
     outcomes = read(events).take("outcome").values
-    head, cal1_row, cal2_row = (
+    head, cal2_row, brier_row, log_row = (
         next(line.split() for line in result.stdout.splitlines() if line.strip().startswith(start))
-        for start in ("zoom", "Cal1", "Cal2")
+        for start in ("event-forecaster", "Cal2", "Brier", "log loss")
     )
-    assert head == ["zoom", "epoch", "running-mean"]
-    predictions = Zoom(seed=0).run(outcomes)
-    assert float(cal1_row[2]) == pytest.approx(cal1(predictions, outcomes), rel=0.01)
-    assert float(cal2_row[2]) == pytest.approx(cal2(predictions, outcomes), rel=0.01)
-    mean = RunningMean().run(outcomes)
-    assert float(cal1_row[4]) == pytest.approx(cal1(mean, outcomes), rel=0.01)
+    assert head[:3] == ["event-forecaster", "zoom", "running-mean"]
+    predictions = [EventForecaster().run(outcomes), Zoom().run(outcomes)]
+    predictions += [RunningMean().run(outcomes), make(head[3]).run(outcomes)]
+    for at, each in enumerate(predictions):
+        for row, measure in ((cal2_row, cal2), (brier_row, brier), (log_row, log_loss)):
+            assert float(row[2 + at]) == pytest.approx(measure(each, outcomes), rel=0.01)
+    rivals = [log_loss(make(name).run(outcomes), outcomes) for name in SIMPLE]
+    assert float(log_row[5]) == pytest.approx(min(rivals), rel=0.001)
+    first, *_ = forecaster_after(outcomes).memory()
+    assert f"draw on {first.words}" in " ".join(result.stdout.split())
     assert "no outcome column was named, taking 'outcome'" in result.stderr
+
+
+def forecaster_after(outcomes):
+    forecaster = EventForecaster()
+    forecaster.run(outcomes)
+    return forecaster
+
+
+def test_times_of_a_file(calibrant, tmp_path):
+    rain = load("seattle_rain")
+    rows = zip(rain.times[:3000], rain.outcomes[:3000].astype(int), strict=True)
+    path = tmp_path / "rain.csv"
+    path.write_text("day,rain\n" + "".join(f"{day},{wet}\n" for day, wet in rows))
+    result = calibrant(
+        "run", path, "--outcome", "rain", "--time", "day", "--out", tmp_path / "o.csv"
+    )
+    assert result.exit_code == 0, result.stderr
+    days = rain.times[:3000].astype("datetime64[D]")
+    expected = EventForecaster().run(rain.outcomes[:3000], times=days)
+    assert read(tmp_path / "o.csv").take("prediction").values.tolist() == expected.tolist()
+    for refused, why in (
+        (("--time", "nobody"), "nobody"),
+        (("--time", "day", "--forecaster", "zoom"), "no use for times"),
+    ):
+        result = calibrant("run", path, "--outcome", "rain", *refused)
+        assert result.exit_code == 2
+        assert why in result.stderr
 
 
 @pytest.mark.parametrize("name", FORECASTERS)
@@ -70,7 +104,7 @@ def test_results_in_every_format(calibrant, events, tmp_path, suffix):
     out = tmp_path / f"out{suffix}"
     assert calibrant("run", events, "--out", out).exit_code == 0
     again = read(out).take("prediction").values
-    assert again.tolist() == Zoom().run(read(events).take("outcome").values).tolist()
+    assert again.tolist() == EventForecaster().run(read(events).take("outcome").values).tolist()
 
 
 def test_standard_input_can_fill_a_file(program, tmp_path):
@@ -83,7 +117,7 @@ def test_standard_input_can_fill_a_file(program, tmp_path):
 def test_a_pipe_is_answered_line_by_line(program):
     """Each answer is read before the next line is written: nothing waits in a buffer."""
     process = program("run", "-", "--seed", "5")
-    twin = Zoom(seed=5)
+    twin = EventForecaster(seed=5)
     for outcome in (1, 0, 0, 1, 1, 1, 0, 1) * 5:
         process.stdin.write(f"{outcome}\n".encode())
         process.stdin.flush()
@@ -96,7 +130,7 @@ def test_a_pipe_is_answered_line_by_line(program):
 
 def test_ahead_answers_with_the_next_forecast(program):
     process = program("run", "-", "--seed", "5", "--ahead")
-    twin = Zoom(seed=5)
+    twin = EventForecaster(seed=5)
     assert float(process.stdout.readline()) == twin.predict()
     for outcome in (1, 0, 0, 1, 1):
         process.stdin.write(f"{outcome}\n".encode())
@@ -148,13 +182,13 @@ def test_an_interrupt_leaves_nothing_half_written(program, tmp_path):
 
 
 def test_the_bundled_stream_of_make_run(calibrant, request):
-    """The main job of the README: 261,877 flights, calibrated where the baselines are not."""
+    """The main job of the README: 261,877 flights, calibrated."""
     path = request.config.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
     result = calibrant("run", path, "--outcome", "outcome")
     assert result.exit_code == 0, result.stderr
     assert "261,877 rounds" in result.stdout
     row = next(line.split() for line in result.stdout.splitlines() if line.startswith("Cal2"))
-    zoom, epoch = (float(figure.replace(",", "")) for figure in row[2:4])
-    assert zoom < epoch / 10
+    own, zoom = (float(figure.replace(",", "")) for figure in row[2:4])
     outcomes = load("nycflights").outcomes
+    assert own < 60
     assert zoom == pytest.approx(cal2(Zoom().run(outcomes), outcomes), rel=0.01)

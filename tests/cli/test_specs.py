@@ -34,7 +34,7 @@ def test_simulate_takes_parameters(calibrant, tmp_path):
     [
         ("foster-hart:cells=5", "no parameter 'cells'; it takes gaps or horizon"),
         ("refined:deviation=C", "needs C, the deviation of the stream"),
-        ("nobody", "forecaster must be one of 'zoom'"),
+        ("nobody", "forecaster must be one of 'event-forecaster', 'zoom'"),
     ],
 )
 def test_a_bad_spec_is_one_clear_line(calibrant, events, tmp_path, spec, word):

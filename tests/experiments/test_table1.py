@@ -2,6 +2,7 @@
 
 import pytest
 
+from calibrant import Interval, Swap
 from calibrant.experiments import SIZES
 from calibrant.experiments.table1 import DEVIATING, HOSTILE, ROWS, SEGMENTED, STEADY
 from calibrant.forecasters import named
@@ -11,7 +12,9 @@ from calibrant.streams.named import find
 THEOREMS = {
     "simple_block_Cal1", "simple_block_Cal2", "simple_block_PKL", "CalL1_knownC", "cal1_better",
     "cal2_approach1", "PCal2_bound", "Cal2_bound_implied_by_PCal2", "PKLCal_bound_knownC",
-    "combine_piecewise_cal1", "combine_piecewise_cal2", "combine_piecewise_PKL",
+    "combine_piecewise_cal1, cal1_better", "combine_piecewise_cal2, cal2_approach1",
+    "combine_piecewise_cal2, Cal2_bound_implied_by_PCal2",
+    "combine_piecewise_PKL, PKLCal_bound_knownC", "Table 1, CalL1_knownC",
 }  # fmt: skip
 
 
@@ -39,12 +42,50 @@ def test_claims(row):
     }
     assert row.exponent == claimed[row.axis, row.situation]
     assert (row.log_power == 0) == (row.axis != "T")
-    assert (row.cost_exponent is None) == (row.axis != "T")
     forecaster = named.make(row.forecaster, rounds=1000, deviation=10.0)
     assert getattr(forecaster, "constants", "paper") == row.constants
     if row.kind == "refined" and row.axis != "K":
         assert forecaster.deviation == 10.0
     assert (row.axis == "K") <= (row.kind == "restarting")
+
+
+# Theorems `combine_piecewise_...`: a min over C and K. With C = 0 there is one segment, and a1 is
+# sqrt(log T) for Cal1 and log^3 T for the others.
+@pytest.mark.parametrize("row", [row for row in ROWS if row.kind == "restarting"], ids=str)
+def test_not_to_know_c_costs_no_logarithm_where_there_is_one_segment(row):
+    if row.situation == "i.i.d.":
+        assert row.log_power == (1 if row.error == "Cal1" else 3)
+
+
+def test_every_row_that_adapts_has_a_null_with_its_constants():
+    for row in ROWS:
+        if row.theorem.startswith("simple_block"):
+            assert row.null is None
+            continue
+        null = named.make(row.null, rounds=1000)
+        assert null.horizon == 1000
+        if "pseudo" in row.forecaster or "swap" in row.forecaster:
+            assert isinstance(null, Swap)
+            assert null.loss == ("log" if row.error == "PKLCal" else "squared")
+        else:
+            assert isinstance(null, Interval)
+            assert null.constants == row.constants
+        assert row.beyond_null == (row.situation != "C of order T")
+
+
+# The time of a round that the combine theorems claim: in C, and, if that is less, in K.
+@pytest.mark.parametrize(
+    ("forecaster", "in_c", "in_k"),
+    [
+        ("restarting:measure=l1,horizon=T", 1 / 3, 1 / 2),
+        ("restarting:measure=l2,horizon=T", 1 / 3, 1),
+        ("restarting:measure=l2,base=swap,horizon=T", 2 / 3, 2),
+        ("restarting:measure=pseudo_kl,horizon=T", 2 / 3, 2),
+    ],
+)
+def test_claimed_times(forecaster, in_c, in_k):
+    times = {row.axis: row.cost_exponent for row in ROWS if row.forecaster == forecaster}
+    assert (times["C"], times["K"]) == (in_c, in_k)
 
 
 @pytest.mark.parametrize("size", SIZES.values(), ids=SIZES.keys())

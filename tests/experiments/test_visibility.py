@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from calibrant import Epoch, Interval, Restarting
+from calibrant.experiments import Task, measure_task
 from calibrant.experiments.table1 import ROWS
-from calibrant.experiments.visibility import cap_end, clip_start, first_block, visible_sizes
+from calibrant.experiments.visibility import (
+    cap_end,
+    clip_start,
+    first_block,
+    null_bound,
+    null_cap_end,
+    threshold,
+    visible_sizes,
+)
 from calibrant.streams import piecewise
 
 
@@ -34,42 +43,56 @@ def test_an_epoch_counts_from_there_on():
     means = [piecewise(1, segments=1, seed=seed).means[0] for seed in range(8)]
     start = clip_start(min(0.1, *means, 1 - max(means)))
     assert start > clip_start(0.1)
-    found = visible_sizes(kl, [start - 1, start, 10**6], [1, 1, 1], rounds=0, seeds=8)
+    found = visible_sizes(kl, [start - 1, start, 10**6], rounds=0, seeds=8)
     assert found.sizes == (False, True, True)
     assert not found.enough
     assert f"{start:,}" in found.why
 
 
-@pytest.mark.parametrize("error", ["l1", "l2", "pseudo_l2", "pseudo_kl"])
-def test_the_first_block_brings_no_more(error):
-    spec = f"restarting:measure={error},horizon=T"
-    claim = rows(forecaster=spec, axis="C")[0]
+@pytest.mark.parametrize(
+    ("measure", "base"),
+    [("l1", "refined"), ("l2", "refined"), ("l2", "swap"), ("pseudo_kl", "refined")],
+)
+def test_the_first_block_brings_no_more(measure, base):
+    wanted = f"restarting:measure={measure}" + (f",base={base}" if base != "refined" else "")
+    claim = rows(forecaster=f"{wanted},horizon=T", axis="C")[0]
     T = 50_000
-    forecaster = Restarting(error, horizon=T)
+    forecaster = Restarting(measure, base=base, horizon=T)
     forecaster.run(piecewise(T, levels=[0.1, 0.9] * 20, seed=2).outcomes)
     first = [part for part in forecaster.history if part.block == 1]
     assert forecaster.history[-1].block > 1, "the first block must end for this to mean anything"
     # A sub-block ends with the round that passes its threshold, which brings at most a round more.
-    round_more = 1.0 if error != "pseudo_kl" else 10.0
+    round_more = 1.0 if measure != "pseudo_kl" else 10.0
     assert sum(part.error for part in first) <= first_block(claim, T) + round_more * len(first)
 
 
 def test_in_c_the_guess_must_grow():
     claim = row(forecaster="restarting:measure=l2,horizon=T", axis="C")
-    least = first_block(claim, 100_000)
-    found = visible_sizes(
-        claim, [1, 2, 3, 4], [least - 1, least, 2 * least, 3 * least], rounds=100_000, seeds=2
-    )
+    most = first_block(claim, 100_000)
+    least = next(C for C in range(1, 20_000) if threshold(claim, 100_000, C) >= most)
+    found = visible_sizes(claim, [least - 1, least, 2 * least, 20_000], rounds=100_000, seeds=2)
     assert found.sizes == (False, True, True, True)
     assert found.enough
 
 
 @pytest.mark.parametrize("axis", ["C", "K"])
-def test_printed_thresholds_are_never_passed(axis):
+def test_a_restart_by_the_printed_constants_comes_too_late(axis):
     for claim in rows(kind="restarting", constants="paper", axis=axis):
-        found = visible_sizes(claim, [1, 2, 3], [900.0, 9000.0, 20_000.0], rounds=100_000, seeds=2)
-        assert found.sizes == (False,) * 3
-        assert "20,000" in found.why
+        for T in (100_000, 10_000_000):
+            found = visible_sizes(claim, [1, 2, 3], rounds=T, seeds=2)
+            assert found.sizes == (False,) * 3
+            assert f"{threshold(claim, T):,.0f}" in found.why
+
+
+def test_the_null_stays_below_its_bound():
+    """Also on worlds made for the worst: the bound is of any outcomes."""
+    for claim in rows(kind="restarting", constants="paper", axis="K"):
+        for stream in ("drift:amplitude=0.4,periods=2", "piecewise:segments=20", "greedy:norm=l2"):
+            task = Task(claim.null, stream, 20_000, 1)
+            measure = claim.measure
+            error = measure_task(task, [measure]).values[measure]
+            assert error <= null_bound(claim, 20_000)
+            assert error < 20_000
 
 
 def test_the_cap_of_msmwc():
@@ -82,7 +105,10 @@ def test_the_cap_of_msmwc():
 
     assert enough(T)
     assert not enough(round(T / 1.02))
-    assert visible_sizes(claim, [1000, T], [1, 1], rounds=0, seeds=2).sizes == (False, True)
+    # The null has more intervals, and the sizes that count are the same for both.
+    later = null_cap_end()
+    assert later > T
+    assert visible_sizes(claim, [T, later], rounds=0, seeds=2).sizes == (False, True)
     refined = row(
         kind="refined", constants="paper", situation="C of order T", theorem="cal1_better"
     )
@@ -96,5 +122,5 @@ def test_everything_else_shows_everywhere():
         )
         swap = claim.kind == "refined" and "pseudo" in claim.forecaster
         if tuned or swap or (claim.situation == "i.i.d." and claim.kind != "epoch-kl"):
-            found = visible_sizes(claim, [10, 20], [1.0, 1.0], rounds=1000, seeds=2)
+            found = visible_sizes(claim, [10, 20], rounds=1000, seeds=2)
             assert found == ((True, True), None)

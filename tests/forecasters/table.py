@@ -1,21 +1,26 @@
 """Every public forecaster, once for each way of building it: all pass the same tests."""
 
-from calibrant import Epoch, Interval, Refined, Restarting, Swap, Zoom
+from calibrant import Epoch, EventForecaster, Interval, Refined, Restarting, Swap, Zoom
 from calibrant.forecasters.rivals import (
     AOSA,
     K29,
     AbernethyBartlettHazan,
+    ContextTree,
     ExponentialWindow,
     Foster1999,
     FosterHart,
     FosterVohra,
     K29Star,
+    MarkovTable,
     RunningMean,
+    SeasonalTable,
     SlidingWindow,
 )
 from calibrant.partitions import refined
 
 FORECASTERS = [
+    (EventForecaster, {}),
+    (EventForecaster, {"periods": [12, 30]}),
     (Zoom, {}),
     (Epoch, {"measure": "l2"}),
     (Epoch, {"measure": "kl"}),
@@ -32,11 +37,16 @@ FORECASTERS = [
         for constants in ("tuned", "paper")
     ],
     (Refined, {"measure": "l2", "deviation": 20.0, "horizon": 1000, "constants": "paper"}),
+    (Restarting, {"measure": "l1", "base": "interval", "horizon": 300_000}),
+    (Restarting, {"measure": "l2", "base": "swap"}),
     (RunningMean, {}),
     (FosterHart, {"gaps": 1}),
     (FosterHart, {"gaps": 32}),
     (SlidingWindow, {"window": 100}),
     (ExponentialWindow, {}),
+    (MarkovTable, {}),
+    (SeasonalTable, {"period": 7}),
+    (ContextTree, {}),
     (FosterVohra, {"bins": 11}),
     (Foster1999, {}),
     (AbernethyBartlettHazan, {}),

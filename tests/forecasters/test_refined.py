@@ -32,6 +32,39 @@ def test_agrees_with_its_twin(number):
     assert forecaster.error == pytest.approx(twin.error(), abs=1e-9)
 
 
+@pytest.mark.parametrize("outcome", [0.0, 1.0])
+@pytest.mark.parametrize("constants", ["tuned", "paper"])
+def test_an_angle_outside_the_domain(constants, outcome):
+    """The printed region is centred on theta(y_hat), 0 or pi here, and then cut off."""
+    settings = {"horizon": 1000, "delta": 1.0, "constants": constants}
+    forecaster = Refined("pseudo_kl", seed=1, **settings)
+    twin = RefinedTwin("pseudo_kl", **settings)
+    run_beside(forecaster, twin, lambda twin: twin.points, np.full(300, outcome))
+    if constants == "paper":
+        low, r = 2 * math.asin(math.sqrt(1 / 1001)), 2 * math.pi * math.sqrt(math.log(1000) / 128)
+        end = math.sin(r) ** 2 if outcome == 0.0 else 1 - math.sin(r) ** 2
+        assert 2 * r < math.pi
+        assert np.abs(twin.points - end).min() < 1e-12
+        # Moved into the domain first, the region would end at another angle.
+        assert np.abs(twin.points - math.sin(r + low / 2) ** 2).min() > 1e-3
+
+
+def test_an_epoch_of_calibrant_0_1_keeps_its_intervals():
+    """It had moved the centre into the domain first, and did not save that."""
+    settings = {"horizon": 1000, "delta": 1.0, "constants": "paper"}
+    forecaster = Refined("pseudo_kl", **settings)
+    forecaster.run(np.zeros(300))
+    state = forecaster._get_state()
+    assert state["moved"] == 0
+    del state["moved"]
+    restored = Refined("pseudo_kl", **settings)
+    restored._set_state(state)
+    assert restored._get_state()["moved"] == 1
+    assert restored.distribution()[0].tolist() != forecaster.distribution()[0].tolist()
+    restored.run(np.zeros(300))  # past the end of epoch 8, with round 510
+    assert restored._get_state()["moved"] == 0
+
+
 @pytest.mark.parametrize("constants", ["tuned", "paper"])
 @pytest.mark.parametrize("measure", CERTIFIED_MEASURES)
 def test_the_error_is_the_sum_over_epochs(measure, constants):

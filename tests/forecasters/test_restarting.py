@@ -1,12 +1,13 @@
 """Restarting against its slow twin, its history, and how small its error is."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from calibrant import Refined, Restarting
-from calibrant.certificates import CERTIFIED_MEASURES, coefficients
+from calibrant import Interval, Refined, Restarting
+from calibrant.certificates import BASES, CERTIFIED_MEASURES, coefficients
 from calibrant.forecasters import restarting
 from calibrant.measures import cal1, cal2
 from calibrant.streams.synthetic import alternating, corrupted, drift, iid, piecewise
@@ -22,21 +23,25 @@ def switching(number, rounds):
     return (random.random(rounds) < 0.05 + 0.9 * means).astype(float)
 
 
-@pytest.mark.parametrize("number", range(100))
+PAIRS = [(measure, base) for measure in CERTIFIED_MEASURES for base in BASES[measure]]
+
+
+@pytest.mark.parametrize("number", range(120))
 def test_agrees_with_its_twin(number, monkeypatch):
-    """Draws, restarts, thresholds and errors, over measures, constants and horizons.
+    """Draws, restarts, thresholds and errors, over measures, bases, constants and horizons.
 
     Half of the certificates are the tuned ones. The others are far too small, so that there are
     many restarts, and guesses of the deviation beyond the first, also with the paper's constants.
     """
-    measure, constants = CERTIFIED_MEASURES[number % 4], ("tuned", "paper")[number // 4 % 2]
-    horizon = (None, 1000)[number // 8 % 2]
-    U = coefficients(measure, delta=0.1)
-    if constants == "paper" or number // 16 % 2:
+    (measure, base), constants = PAIRS[number % 6], ("tuned", "paper")[number // 6 % 2]
+    horizon = 1000 if base == "interval" else (None, 1000)[number // 12 % 2]
+    U = coefficients(measure, base=base, delta=0.1)
+    if constants == "paper" or base != "refined" or number // 24 % 2:
         U = (0.4, 0.0, 0.02, 0.0) if measure == "l1" else (1.0, 0.05, 0.2, 0.01)
     monkeypatch.setattr(restarting, "coefficients", lambda *_, **__: U)
-    forecaster = Restarting(measure, horizon=horizon, delta=0.1, constants=constants, seed=number)
-    twin = RestartingTwin(measure, U, horizon=horizon, delta=0.1, constants=constants)
+    settings = {"base": base, "horizon": horizon, "delta": 0.1, "constants": constants}
+    forecaster = Restarting(measure, **settings, seed=number)
+    twin = RestartingTwin(measure, U, **settings)
     run_beside(forecaster, twin, lambda twin: twin.base.points, switching(number, 300))
     *closed, current = forecaster.history
     assert len(closed) == len(twin.history) > 0
@@ -194,6 +199,8 @@ def test_the_printed_constants_never_restart_at_real_horizons(measure):
         ({"horizon": 0}, "horizon must be an integer in .*, got 0"),
         ({"delta": -0.1}, "delta must be a number in .*, got -0.1"),
         ({"constants": 1}, "constants must be one of 'tuned', 'paper', got 1"),
+        ({"base": "interval"}, "base must be one of 'refined', 'swap', got 'interval'"),
+        ({"measure": "l1", "base": "interval"}, "horizon must be given for the base 'interval'"),
     ],
 )
 def test_bad_arguments(arguments, message):
@@ -228,3 +235,46 @@ def test_a_state_without_sense_is_refused_and_nothing_changes(name, value):
     with pytest.raises(ValueError, match="saved"):
         forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
     assert forecaster.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("interval.n", np.zeros(2)),
+        ("interval.s", np.full(9, 1e6)),
+        ("interval.base.w", np.zeros(2)),
+        ("interval.base.seen", -1),
+        ("interval.other", 1.0),
+        ("b", 65),
+    ],
+)
+def test_a_state_of_equal_intervals_without_sense_is_refused(name, value):
+    forecaster = Restarting("l1", base="interval", horizon=1000)
+    forecaster.run(switching(3, 300))
+    before = forecaster.to_bytes()
+    with pytest.raises(ValueError, match="saved"):
+        forecaster._set_state({**forecaster._get_state(), name: value})
+    assert forecaster.to_bytes() == before
+
+
+def test_the_base_swap_is_refined_for_pseudo_l2_watched_by_cal2():
+    """The same draws until a restart; the error is that of the predictions, not of P_t."""
+    outcomes = iid(2 + 4 + 8 + 16 + 32 + 64 + 128, mean=0.3, seed=8).outcomes
+    forecaster, alone = Restarting("l2", base="swap", seed=8), Refined("pseudo_l2", seed=8)
+    predictions = forecaster.run(outcomes)
+    assert predictions.tolist() == alone.run(outcomes).tolist()
+    starts = [2**m - 2 for m in range(1, 9)]
+    parts = [slice(*ends) for ends in pairwise(starts)]
+    total = sum(cal2(predictions[part], outcomes[part]) for part in parts)
+    assert forecaster.error == pytest.approx(total, abs=1e-9)
+    assert forecaster.error != pytest.approx(alone.error, rel=1e-3)
+
+
+def test_equal_intervals_are_interval_until_a_restart():
+    outcomes = iid(3000, mean=0.3, seed=8).outcomes
+    forecaster = Restarting("l1", base="interval", horizon=3000, seed=8)
+    alone = Interval.for_deviation(0, 3000, seed=8)
+    predictions = forecaster.run(outcomes)
+    assert len(forecaster.history) == 1
+    assert predictions.tolist() == alone.run(outcomes).tolist()
+    assert forecaster.error == pytest.approx(cal1(predictions, outcomes), abs=1e-9)

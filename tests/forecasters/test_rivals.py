@@ -9,12 +9,15 @@ from calibrant.forecasters.rivals import (
     AOSA,
     K29,
     AbernethyBartlettHazan,
+    ContextTree,
     ExponentialWindow,
     Foster1999,
     FosterHart,
     FosterVohra,
     K29Star,
+    MarkovTable,
     RunningMean,
+    SeasonalTable,
     SlidingWindow,
 )
 from calibrant.measures import cal1, lower_distance, smooth_calibration
@@ -51,6 +54,25 @@ def test_rounding_does_not_pile_up_in_a_window():
     forecaster.run(np.random.default_rng(0).random(1_000_000))
     forecaster.run([0.0, 0.0, 0.0])
     assert forecaster.predict() == pytest.approx(0.2, abs=1e-15)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_tables_agree_with_their_twins(size):
+    for number in STREAMS:
+        outcomes = random_stream(number, 300)
+        predictions = MarkovTable(size).run(outcomes).tolist()
+        assert predictions == pytest.approx(naive.markov_table(outcomes.tolist(), size), abs=1e-12)
+        predictions = SeasonalTable(size + 1).run(outcomes).tolist()
+        twin = naive.seasonal_table(outcomes.tolist(), size + 1)
+        assert predictions == pytest.approx(twin, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_context_tree_agrees_with_its_twin(depth):
+    for number in range(6):
+        outcomes = np.round(random_stream(number, 40))
+        predictions = ContextTree(depth).run(outcomes).tolist()
+        assert predictions == pytest.approx(naive.context_tree(outcomes.tolist(), depth), abs=1e-9)
 
 
 @pytest.mark.parametrize("halflife", [0.5, 3, 500])

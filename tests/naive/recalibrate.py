@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naive.draws import Draws
+from naive.draws import Draws, scramble
 from naive.safe import NaiveSafe
 
-LEAST = 1e-4
+
+def floor(outcomes):
+    """Return the least that is said after so many outcomes."""
+    return min(max(1 / (outcomes + 2), 1e-9), 1e-4)
 
 
-def within(p):
-    return min(max(p, LEAST), 1 - LEAST)
+def within(p, least):
+    return min(max(p, least), 1 - least)
 
 
 def sigmoid(x):
@@ -21,10 +24,10 @@ def sigmoid(x):
 
 
 class Identity:
-    def predict(self, s):
+    def predict(self, s, _least):
         return s
 
-    def learn(self, s, p, y):
+    def learn(self, s, p, y, least):
         pass
 
 
@@ -37,12 +40,12 @@ class Scaling:
         self.features = features
         self.forget = forget
 
-    def predict(self, s):
-        return within(sigmoid(float(self.a @ self.features(s))))
+    def predict(self, s, least):
+        return within(sigmoid(float(self.a @ self.features(s))), least)
 
-    def learn(self, s, p, y):
+    def learn(self, s, p, y, least):
         f = self.features(s)
-        curvature = max(p * (1 - p), 0.001)
+        curvature = max(p * (1 - p), 10 * least)
         identity = np.eye(len(f))
         self.matrix = (1 - self.forget) * self.matrix + self.forget * identity
         self.matrix += curvature * np.outer(f, f)
@@ -56,12 +59,12 @@ class Offset:
         self.base, self.forget = base, forget
         self.c, self.curvature = 0.0, 10.0
 
-    def predict(self, s):
-        return within(sigmoid(self.base(s) + self.c))
+    def predict(self, s, least):
+        return within(sigmoid(self.base(s) + self.c), least)
 
-    def learn(self, _s, p, y):
+    def learn(self, _s, p, y, least):
         self.curvature = (1 - self.forget) * self.curvature + self.forget
-        self.curvature += max(p * (1 - p), 0.001)
+        self.curvature += max(p * (1 - p), 10 * least)
         self.c -= (p - y) / self.curvature
 
 
@@ -73,11 +76,11 @@ class Bins:
     def bin(self, s):
         return bisect_right(self.edges, s)
 
-    def predict(self, s):
+    def predict(self, s, least):
         b = self.bin(s)
-        return within((2 * s + self.outcomes[b]) / (2 + self.visits[b]))
+        return within((2 * s + self.outcomes[b]) / (2 + self.visits[b]), least)
 
-    def learn(self, s, _p, y):
+    def learn(self, s, _p, y, _least):
         b = self.bin(s)
         self.outcomes[b] = (1 - self.forget) * self.outcomes[b] + y
         self.visits[b] = (1 - self.forget) * self.visits[b] + 1
@@ -111,6 +114,7 @@ def make_experts():
 @dataclass
 class Said:
     number: int  # of predictions before
+    batch: int  # the number of the first one made in the same call
     s: float  # the score as a probability
     each: np.ndarray  # what each expert says
     mean: float  # and all together
@@ -127,6 +131,7 @@ class NaiveRecalibrator:
         self.safe = NaiveSafe()
         self.margins = []
         self.predictions = 0
+        self.learned = 0
         self.lag = 0.0
         self.waiting = {}
 
@@ -135,33 +140,73 @@ class NaiveRecalibrator:
             self.margins.append(abs(score))
             size = sum(self.margins) / len(self.margins)
             score = score / size if size else 0.0
-        return within(score if self.kind == "probability" else sigmoid(score))
+        return within(score if self.kind == "probability" else sigmoid(score), self.least)
 
-    def say(self, score):
+    @property
+    def least(self):
+        return floor(self.learned)
+
+    def say(self, score, batch=None):
         """Return what the experts say of a score, before it goes to the grid."""
         s = self.probability(score)
-        said = np.array([expert.predict(s) for expert in self.experts])
-        self.predictions += 1
-        return Said(self.predictions - 1, s, said, within(float(self.weights @ said)))
+        said = np.array([expert.predict(s, self.least) for expert in self.experts])
+        number, self.predictions = self.predictions, self.predictions + 1
+        mean = within(float(self.weights @ said), self.least)
+        return Said(number, number if batch is None else batch, s, said, mean)
 
-    def predict(self, score, id_):
-        said = self.say(score)
+    def predict(self, score, id_, batch=None):
+        said = self.say(score, batch)
         points, weights = self.safe.place(said.mean)
         drawn = self.draws.choose(points, weights)
         self.waiting[id_] = said, drawn
         return drawn.z
+
+    def predict_many(self, scores, ids):
+        batch = self.predictions
+        return [self.predict(score, id_, batch) for score, id_ in zip(scores, ids, strict=True)]
 
     def update(self, outcome, id_):
         said, point = self.waiting.pop(id_)
         self.safe.learn(said.mean, point, outcome)
         self.learn(said, outcome)
 
+    def update_many(self, outcomes, ids):
+        """Learn the outcomes of distinct ids that all wait."""
+        if len(ids) == 1:
+            self.update(outcomes[0], ids[0])
+            return
+        rows = [
+            (*self.waiting.pop(id_), outcome) for id_, outcome in zip(ids, outcomes, strict=True)
+        ]
+        rows.sort(key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
+        for said, point, outcome in rows:
+            self.safe.learn(said.mean, point, outcome)
+            self.step(said.s, outcome)
+        self.weigh([(said, outcome) for said, _, outcome in rows])
+
     def learn(self, said, outcome):
         """Teach the mixture alone."""
-        self.lag += 0.01 * (self.predictions - said.number - 1 - self.lag)
-        likelihoods = said.each**outcome * (1 - said.each) ** (1 - outcome)
-        self.weights = self.weights * likelihoods ** (1 / (1 + self.lag / 32))
-        self.weights = (1 - 5e-5) * self.weights / self.weights.sum() + 5e-5 * self.priors
-        predictions = [expert.predict(said.s) for expert in self.experts]
+        self.weigh([(said, outcome)])
+        self.step(said.s, outcome)
+
+    def weigh(self, rows):
+        """Weigh the experts by outcomes that came together."""
+        late = sum(self.predictions - said.number - 1 for said, _ in rows) / len(rows)
+        for _ in rows:
+            self.lag += 0.01 * (late - self.lag)
+        logs = sum(
+            outcome * np.log(said.each) + (1 - outcome) * np.log1p(-said.each)
+            for said, outcome in rows
+        )
+        weights = self.weights * np.exp((logs - logs.max()) / (1 + self.lag / 32))
+        self.weights = weights / weights.sum()
+        for said, _ in rows:
+            share = 5e-5 * min(1, said.mean * (1 - said.mean) / 0.01)
+            self.weights = (1 - share) * self.weights + share * self.priors
+
+    def step(self, s, outcome):
+        """Let each expert learn."""
+        predictions = [expert.predict(s, self.least) for expert in self.experts]
         for expert, p in zip(self.experts, predictions, strict=True):
-            expert.learn(said.s, p, outcome)
+            expert.learn(s, p, outcome, self.least)
+        self.learned += 1

@@ -94,10 +94,11 @@ class Learners(Swap):
 class Refined:
     """All rounds of all epochs are kept; `place` and `learn` make one."""
 
-    def __init__(self, measure, *, C=0.0, horizon=None, delta=0.05, constants="tuned"):
+    def __init__(self, measure, *, C=0.0, horizon=None, delta=0.05, constants="tuned", drawn=False):
         self.measure, self.C, self.horizon, self.delta = measure, C, horizon, delta
         self.tuned = constants == "tuned"
         self.swaps = measure.startswith("pseudo")
+        self.drawn = drawn or not self.swaps  # does the error count predictions, not P_t?
         self.epochs = [[]]  # of each, the rounds (P_t by point, the point drawn, y)
         self.points = np.array([0.5])
 
@@ -111,8 +112,9 @@ class Refined:
         if self.measure == "pseudo_kl":
             low = Fraction(theta(1 / (T + 1)))
             high = Fraction(math.pi) - low
-            x = float(min(max(theta(y_hat), low), high))
+            x = theta(y_hat)
         if self.tuned:
+            x = float(min(max(x, low), high))  # an edge lies there
             r, inner, B = tuned_parameters(self.measure, self.C, s, n, y_hat)
             edges = anchored_edges(x, r, inner, B, low, high)
         else:
@@ -173,7 +175,7 @@ class Refined:
     def error_of(self, rounds):
         n, s = {}, {}
         for P, drawn, y in rounds:
-            for point, mass in (P if self.swaps else {drawn: 1.0}).items():
+            for point, mass in ({drawn: 1.0} if self.drawn else P).items():
                 n[point] = n.get(point, 0.0) + mass
                 s[point] = s.get(point, 0.0) + mass * y
         term = {

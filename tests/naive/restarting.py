@@ -1,15 +1,48 @@
-"""Restarting from Algorithm `meta_alg_piecewise`, with a fresh Refined for every sub-block."""
+"""Restarting from Algorithm `meta_alg_piecewise`, with a fresh base for every sub-block."""
 
 import math
 
+import numpy as np
+
+from naive.interval import Interval
 from naive.refined import Refined
+
+
+class Uniform:
+    """Interval on the equal intervals of Theorem `CalL1_knownC`; all rounds are kept."""
+
+    def __init__(self, *, C, horizon, delta, constants):
+        logs = math.log(horizon / delta) * math.log(horizon)
+        N = math.ceil(min(math.sqrt(horizon / logs), (horizon**2 / ((1 + C) * logs)) ** (1 / 3)))
+        self.points = np.array([i / N for i in range(N + 1)])
+        cap, correction = (1 / 16, 0.53) if constants == "tuned" else (1 / 64, 32)
+        self.base = Interval(self.points, horizon, cap, correction)
+        self.rounds = []
+
+    def place(self):
+        P = np.zeros(len(self.points))
+        self.played = self.base.place()
+        for i, share in zip(*self.played[:2], strict=True):
+            P[i + 1] += share
+        return P
+
+    def learn(self, _P, drawn, y):
+        self.base.learn(*self.played, y)
+        self.rounds.append((drawn, y))
+
+    def error(self):
+        """Return Cal1."""
+        return sum(
+            abs(sum(y - self.points[at] for drawn, y in self.rounds if drawn == at))
+            for at in range(len(self.points))
+        )
 
 
 class Restarting:
     """`U` has the four coefficients of the certificate."""
 
-    def __init__(self, measure, U, *, horizon=None, delta=0.05, constants="tuned"):
-        self.measure, self.U = measure, U
+    def __init__(self, measure, U, *, base="refined", horizon=None, delta=0.05, constants="tuned"):
+        self.measure, self.U, self.kind = measure, U, base
         self.tuned = constants == "tuned"
         self.horizon = None if self.tuned else horizon
         if not self.tuned:
@@ -35,7 +68,12 @@ class Restarting:
     def open_sub_block(self, number):
         self.sub_block, self.start = number, self.t
         self.guess = 0 if number <= self.G else 8**self.b
-        self.base = Refined(self.measure, C=self.guess, **self.settings)
+        if self.kind == "interval":
+            self.base = Uniform(C=self.guess, **self.settings)
+        elif self.kind == "swap":  # Corollary `Cal2_bound_implied_by_PCal2`, with Err = Cal2
+            self.base = Refined("pseudo_l2", C=self.guess, drawn=True, **self.settings)
+        else:
+            self.base = Refined(self.measure, C=self.guess, **self.settings)
 
     def threshold(self):
         if self.sub_block <= self.G:

@@ -1,6 +1,7 @@
 """The rivals, as their papers say it: everything is remembered, nothing is updated in place."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -150,3 +151,46 @@ def aosa(outcomes, m):
         predictions.append(low / m)
         shadow.append(min((low / m, high / m), key=lambda p: abs(p - y)))
     return predictions, shadow
+
+
+def markov_table(outcomes, order):
+    """What followed the same `order` outcomes before, by Laplace's rule; zeros before the start."""
+    predictions, followed, past = [], {}, (False,) * order
+    for y in outcomes:
+        seen = followed.setdefault(past, [])
+        predictions.append((sum(seen) + 1) / (len(seen) + 2))
+        seen.append(y)
+        past = (*past, y > 0.5)[1:]
+    return predictions
+
+
+def seasonal_table(outcomes, period):
+    return [
+        (sum(outcomes[t % period : t : period]) + 1) / (len(outcomes[t % period : t : period]) + 2)
+        for t in range(len(outcomes))
+    ]
+
+
+def context_tree(outcomes, depth):
+    """The ratio of two weighted probabilities of the whole past, by their recursive definition."""
+
+    def weighted(bits, asked, past):
+        """Return Pw of the node `past`: of the bits from `asked` on that followed it."""
+        followed = [
+            bits[t] for t in range(asked, len(bits)) if tuple(bits[t - len(past) : t]) == past
+        ]
+        own, ones = Fraction(1), 0
+        for n, bit in enumerate(followed):
+            chance = (ones + Fraction(1, 2)) / (n + 1)
+            own, ones = own * (chance if bit else 1 - chance), ones + bit
+        if len(past) == depth:
+            return own
+        children = [weighted(bits, asked, (bit, *past)) for bit in (0, 1)]
+        return (own + children[0] * children[1]) / 2
+
+    predictions, bits = [], [0] * depth
+    for y in outcomes:
+        before = weighted(bits, depth, ())
+        predictions.append(float(weighted([*bits, 1], depth, ()) / before))
+        bits.append(int(y > 0.5))
+    return predictions

@@ -7,6 +7,10 @@ from functools import cached_property
 import numpy as np
 
 
+def steep(x):
+    return x**2 * math.log1p(x) if x > 0 else 0.0
+
+
 @dataclass
 class Point:
     theta: float
@@ -36,8 +40,7 @@ class Point:
     @property
     def slope(self):
         """By how much the cost after the next visit differs between its two outcomes."""
-        before = max(self.excess, 0.0) ** 2 / self.noise
-        return before - max(self.excess - 1, 0.0) ** 2 / self.noise
+        return (steep(self.excess) - steep(self.excess - 1)) / self.noise
 
     @property
     def leaning(self):
@@ -91,9 +94,13 @@ class NaiveSafe:
         leaning, played = point.leaning, self.points.index(point)
         point.visits += 1
         point.bias += point.z - outcome
+        elsewhere = True
         if leaning:
-            self.count(played if leaning < 0 else played - 1, max(1.0, self.patience()))
-        self.count(self.gap(mean), 1.0)
+            at = played if leaning < 0 else played - 1
+            elsewhere = at != self.gap(mean)
+            self.count(at, max(1.0, self.patience()))
+        if elsewhere:
+            self.count(self.gap(mean), 1.0)
 
     def patience(self):
         return ((len(self.points) - 1) / 64) ** 2

@@ -25,9 +25,13 @@ def over(x):
     return np.maximum(x, 0.0)
 
 
+def f(x):
+    return over(x) ** 2 * np.log1p(over(x))
+
+
 def cost(z, v, n, S):
     N = n * v + 1
-    return over(np.abs(S + 0.5 - z) - 0.5 - r(N)) ** 2 / N
+    return f(np.abs(S + 0.5 - z) - 0.5 - r(N)) / N
 
 
 def excess(v, n, S):
@@ -36,7 +40,12 @@ def excess(v, n, S):
 
 def slope(v, n, S):
     e = excess(v, n, S)
-    return (over(e) ** 2 - over(e - 1) ** 2) / ((n + 1) * v + 1)
+    return (f(e) - f(e - 1)) / ((n + 1) * v + 1)
+
+
+def steepness(v, n, S):
+    """Return lambda: how fast the slope of the cost can grow."""
+    return 1.5 + np.log1p(over(excess(v, n, S)))
 
 
 def change(z, v, n, S, y):
@@ -44,9 +53,9 @@ def change(z, v, n, S, y):
     return cost(z, v, n + 1, S + z - y) - cost(z, v, n, S)
 
 
-def rho(v, n):
+def rho(v, n, S):
     N = n * v + 1
-    return v / (N + v) + (1 / N - 1 / (N + v)) / 4
+    return steepness(v, n, S) * v / (N + v) + (1 / N - 1 / (N + v)) / 4
 
 
 class Seen(NamedTuple):

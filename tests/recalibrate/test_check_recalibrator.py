@@ -243,7 +243,66 @@ class NoLists(Recalibrator):
         return super().run(scores, outcomes, by)
 
 
+class LearnsFromMissing(OnlinePlatt):
+    def run(self, scores, outcomes):
+        if isinstance(outcomes, list) and len(outcomes) == 60:
+            outcomes = [0.0 if each is None else each for each in outcomes]
+        return super().run(scores, outcomes)
+
+
+class PredictsManyOtherwise(Recalibrator):
+    def predict_many(self, scores, ids=None, by=None, at=None):
+        return super().predict_many(scores, ids, by, at)[::-1]
+
+
+class LearnsAsTheyCome(Recalibrator):
+    """Learns a batch in the order of its rows."""
+
+    def _order(self, predictions):
+        return list(range(len(predictions)))
+
+
+class HearsTheFirst(Recalibrator):
+    """Believes the first of two outcomes that a batch has for one id."""
+
+    def update_many(self, outcomes, ids):
+        if not isinstance(ids, list) or len(ids) != 9:
+            return super().update_many(outcomes, ids)
+        rows = [at for at, name in enumerate(ids) if name not in ids[:at]]
+        answers = super().update_many([outcomes[at] for at in rows], [ids[at] for at in rows])
+        return np.array([answers[rows.index(ids.index(name))] for name in ids])
+
+
+class NoClock(Recalibrator):
+    def expire(self, *, older_than=None, before=None):
+        return super().expire(older_than=older_than if before is None else 0)
+
+
+class LearnsUpToTheBadRow(Recalibrator):
+    def update_many(self, outcomes, ids):
+        try:
+            return super().update_many(outcomes, ids)
+        except ValueError:
+            if isinstance(ids, list) and ids[0] == "waits":
+                super().update_many(outcomes[:1], ids[:1])
+            raise
+
+
+class DropsOddBatches(Recalibrator):
+    def _learn_many(self, predictions, outcomes):
+        if len(predictions) == 8:
+            predictions, outcomes = predictions[1:], outcomes[1:]
+        super()._learn_many(predictions, outcomes)
+
+
 BROKEN = [
+    (LearnsFromMissing, "check_missing_outcomes", "with missing outcomes differs"),
+    (PredictsManyOtherwise, "check_many_predictions", "differs from predict"),
+    (LearnsAsTheyCome, "check_many_outcomes", "the order of outcomes"),
+    (HearsTheFirst, "check_answers", "update_many.. answers"),
+    (NoClock, "check_times", r"expire\(before=20\)"),
+    (LearnsUpToTheBadRow, "check_bad_many", "changes the state"),
+    (DropsOddBatches, "check_batches_of_every_cut", "learned, pending"),
     (NothingToClose, "check_first_round", "update.. before any predict"),
     (CountsOnlyAnswers, "check_first_round", r"\(0, 0, 1\) after predict"),
     (KeepsTheFirst, "check_open_round", "a replaced prediction counts"),

@@ -25,6 +25,8 @@ class LateOutcomes(RuleBasedStateMachine):
         self.log = []  # everything that was accepted, in order
         self.waiting = {}  # id: number of its round
         self.finished = []  # (id, outcome), oldest first
+        self.gone = []  # expired ids, oldest first
+        self.expired = 0
         self.rounds = 0
         self.learned = 0
         self.open = False
@@ -35,19 +37,78 @@ class LateOutcomes(RuleBasedStateMachine):
     @rule(data=st.data(), id_=ids)
     def predict(self, data, id_):
         given = data.draw(self.inputs)
-        if id_ in self.waiting or id_ in self.remembered() or len(self.waiting) == CAPACITY:
-            with pytest.raises(ValueError, match=r"predicted already|capacity=6"):
+        if id_ in self.waiting or id_ in self.remembered():
+            with pytest.raises(ValueError, match="predicted already"):
                 self.recalibrator.predict(**given, id=id_)
             return
         prediction = self.recalibrator.predict(**given, id=id_)
-        self.log.append(("predict", given, id_, prediction))
-        self.waiting[id_] = self.rounds
-        self.rounds += 1
+        self.log.append(("predict", [given], [id_], [prediction]))
+        self.admit([id_])
+
+    def admit(self, names):
+        """Let predictions wait; the oldest expire if they are too many."""
+        for name in names:
+            self.waiting[name] = self.rounds
+            self.rounds += 1
+            if name in self.gone:
+                self.gone.remove(name)
+            if len(self.waiting) > CAPACITY:
+                self.give_up(min(self.waiting, key=self.waiting.get))
+
+    def give_up(self, name):
+        del self.waiting[name]
+        self.gone = [*self.gone, name][-CAPACITY:]
+        self.expired += 1
+
+    @rule(data=st.data(), names=st.lists(ids, min_size=1, max_size=8))
+    def predict_many(self, data, names):
+        rows = [data.draw(self.inputs) for _ in names]
+        scores, more = columns_of(rows)
+        taken = {*self.waiting, *self.remembered()}
+        if len(set(names)) < len(names) or taken & set(names):
+            before = self.recalibrator.to_bytes()
+            with pytest.raises(ValueError, match=r"predicted already|comes at positions"):
+                self.recalibrator.predict_many(scores, ids=names, **more)
+            assert self.recalibrator.to_bytes() == before
+            return
+        said = self.recalibrator.predict_many(scores, ids=names, **more)
+        self.log.append(("predict_many", rows, names, list(said)))
+        self.admit(names)
+
+    @rule(data=st.data(), names=st.lists(ids, min_size=1, max_size=8))
+    def update_many(self, data, names):
+        """Among the rows are strangers, repeats and contradictions; order does not matter."""
+        names = [*names, *data.draw(st.permutations(list(self.waiting)))[: len(names)]]
+        rows = [(name, data.draw(self.outcomes)) for name in names]
+        remembered = self.remembered()
+        said = {name: {y for other, y in rows if other == name} for name in names}
+        expected, applied = [], {}
+        for name, outcome in rows:
+            if name in self.waiting and len(said[name]) == 1:
+                expected.append("repeated" if name in applied else "applied")
+                applied[name] = outcome
+            elif name in self.waiting:
+                expected.append("conflict")
+            elif name in remembered:
+                expected.append("repeated" if remembered[name] == outcome else "conflict")
+            else:
+                expected.append("expired" if name in self.gone else "unknown")
+        answers = self.recalibrator.update_many([y for _, y in rows], ids=names)
+        assert answers.tolist() == expected
+        if not applied:
+            return
+        self.log.append(("update_many", list(applied.values()), list(applied), None))
+        order = list(self.recalibrator._waiting.finished)[-len(applied) :]
+        for name in order if len(applied) <= CAPACITY else applied:
+            self.finished.append((name, applied[name]))
+        for name in applied:
+            del self.waiting[name]
+        self.learned += len(applied)
 
     @rule(data=st.data())
     def predict_without_id(self, data):
         given = data.draw(self.inputs)
-        self.log.append(("predict", given, None, self.recalibrator.predict(**given)))
+        self.log.append(("predict", [given], [None], [self.recalibrator.predict(**given)]))
         self.rounds += 1
         self.open = True
 
@@ -59,7 +120,7 @@ class LateOutcomes(RuleBasedStateMachine):
                 self.recalibrator.update(outcome)
             return
         self.recalibrator.update(outcome)
-        self.log.append(("update", outcome, None, None))
+        self.log.append(("update", [outcome], [None], None))
         self.learned += 1
         self.open = False
 
@@ -83,12 +144,12 @@ class LateOutcomes(RuleBasedStateMachine):
         remembered = self.remembered()
         if id_ in self.waiting:
             self.recalibrator.update(outcome, id=id_)
-            self.log.append(("update", outcome, id_, None))
+            self.log.append(("update", [outcome], [id_], None))
             del self.waiting[id_]
             self.finished.append((id_, outcome))
             self.learned += 1
         elif id_ not in remembered:
-            with pytest.raises(ValueError, match="unknown"):
+            with pytest.raises(ValueError, match="expired" if id_ in self.gone else "unknown"):
                 self.recalibrator.update(outcome, id=id_)
         elif remembered[id_] == outcome:
             self.recalibrator.update(outcome, id=id_)
@@ -101,7 +162,7 @@ class LateOutcomes(RuleBasedStateMachine):
         old = [id_ for id_, number in self.waiting.items() if self.rounds - number > age]
         assert self.recalibrator.expire(older_than=age) == old
         for id_ in old:
-            del self.waiting[id_]
+            self.give_up(id_)
 
     @rule()
     def save_and_restore(self):
@@ -114,6 +175,8 @@ class LateOutcomes(RuleBasedStateMachine):
         before = self.recalibrator.to_bytes()
         with pytest.raises(ValueError, match="must be"):
             self.recalibrator.update(data.draw(self.not_outcomes), id=id_)
+        with pytest.raises(ValueError, match="must be"):
+            self.recalibrator.update_many([data.draw(self.not_outcomes)], ids=[id_])
         assert self.recalibrator.to_bytes() == before
 
     @invariant()
@@ -122,23 +185,41 @@ class LateOutcomes(RuleBasedStateMachine):
         assert recalibrator.rounds == self.rounds
         assert recalibrator.learned == self.learned
         assert recalibrator.pending == len(self.waiting) + self.open
+        assert recalibrator.expired == self.expired
         assert self.counted() == self.learned
 
     def teardown(self):
-        """Outcomes in order of arrival, with no saves, repeats or errors, end in the same state."""
-        plain, names = self.make(10_000), {}
-        for number, (what, value, id_, prediction) in enumerate(self.log):
-            if what == "predict":
+        """What was known when, with no saves, repeats or errors, ends in the same state.
+
+        Batches come last row first: their order must not matter.
+        """
+        plain, names = self.make(10_000), {None: None}
+        for number, (what, values, ids_, predictions) in enumerate(self.log):
+            if what.startswith("predict"):
                 # An id may come again after it was forgotten; here each has a name of its own.
-                names[id_] = None if id_ is None else number
-                again = plain.predict(**value, id=names[id_])
-                assert np.array_equal(again, prediction)
+                names |= {id_: f"{number} {id_}" for id_ in ids_ if id_ is not None}
+            mine = [names[id_] for id_ in ids_]
+            if what == "predict":
+                assert np.array_equal(plain.predict(**values[0], id=mine[0]), predictions[0])
+            elif what == "predict_many":
+                scores, more = columns_of(values)
+                again = plain.predict_many(scores, ids=mine, **more)
+                assert np.array_equal(again, predictions)
+            elif what == "update":
+                plain.update(values[0], id=mine[0])
             else:
-                plain.update(value, id=names[id_])
+                plain.update_many(values[::-1], ids=mine[::-1])
         ours, theirs = self.state(self.recalibrator), self.state(plain)
         assert ours.keys() == theirs.keys()
         for name, value in theirs.items():
             assert np.array_equal(value, ours[name]), name
+
+
+def columns_of(rows):
+    """Return what `predict_many` gets for rounds of `inputs`: scores, and groups if any."""
+    (main,) = {"score", "probabilities"} & rows[0].keys()
+    more = {"by": [row["by"] for row in rows]} if "by" in rows[0] else {}
+    return [row[main] for row in rows], more
 
 
 class LateOutcomesInGroups(LateOutcomes):
@@ -200,10 +281,10 @@ TestLateOutcomesInGroups = LateOutcomesInGroups.TestCase
 TestLateLabels = LateLabels.TestCase
 TestLateLabelsPerClass = LateLabelsPerClass.TestCase
 TestLateOutcomesInGroups.settings = settings(
-    derandomize=True, max_examples=120, stateful_step_count=60, deadline=None
+    derandomize=True, max_examples=40, stateful_step_count=50, deadline=None
 )
 TestLateLabels.settings = TestLateLabelsPerClass.settings = settings(
-    derandomize=True, max_examples=40, stateful_step_count=50, deadline=None
+    derandomize=True, max_examples=20, stateful_step_count=40, deadline=None
 )
 
 
@@ -213,7 +294,7 @@ def test_the_bound_on_finished_ids():
         recalibrator.predict(0.5, id=id_)
         recalibrator.update(1, id=id_)
     recalibrator.update(1, id=4)
-    with pytest.raises(ValueError, match=r"0 is unknown: .* more than 3 outcomes ago"):
+    with pytest.raises(ValueError, match=r"0 is unknown: .* more than 3 ids ago"):
         recalibrator.update(1, id=0)
     assert recalibrator.learned == 5
 
@@ -249,10 +330,16 @@ def test_an_id_that_could_not_be_saved_is_refused():
     assert recalibrator.pending == 0
 
 
-@pytest.mark.parametrize("age", [-1, 1.5, "1", None, True])
+@pytest.mark.parametrize("age", [-1, 1.5, "1", True])
 def test_ages_that_are_none(age):
     with pytest.raises(ValueError, match="older_than must be an integer"):
         Recalibrator().expire(older_than=age)
+
+
+@pytest.mark.parametrize("given", [{}, {"older_than": 1, "before": 2}, {"older_than": None}])
+def test_expiry_is_by_count_or_by_time(given):
+    with pytest.raises(ValueError, match="older_than, an integer, or before, a time"):
+        Recalibrator().expire(**given)
 
 
 def test_delay_costs_little_and_loses_nothing():

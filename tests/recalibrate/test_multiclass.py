@@ -210,7 +210,7 @@ def test_bad_rows(mode, row, message):
         ([[0.5, 0.5], [0.5, 0.5]], [0, 2], r"label must be one of 0, 1, got 2 .* at position 1"),
         ([[0.5, 0.5], [0.5, 0.5]], [0, 1.0], "label must be a string or an integer, got 1.0"),
         ([[0.5, 0.5], [0.5, 0.5]], [0, True], "label must be a string or an integer, got True"),
-        ([[0.5, 0.5], [0.5, 0.5]], [0, None], "label must be .* at position 1"),
+        ([[0.5, 0.5], [0.5, 0.5]], [0, float("inf")], "label must be .* at position 1"),
         ([[0.5, 0.5], [0.5, 0.5]], [0], "same length, got 2 and 1"),
         ([[0.5, 0.5], [0.5, 0.5]], "01", "labels must be a sequence"),
         ([[0.5, 0.5], [0.5, 0.5]], 1, "labels must be a sequence"),
@@ -225,6 +225,20 @@ def test_bad_batches(mode, rows, labels, message):
     with pytest.raises(ValueError, match=message):
         recalibrator.run(rows, labels)
     assert recalibrator.to_bytes() == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan")])
+def test_a_row_without_a_label_is_predicted_and_not_learned(mode, missing):
+    recalibrator, other = (MulticlassRecalibrator(["a", "b"], mode) for _ in range(2))
+    said = recalibrator.run([[0.2, 0.8], [0.3, 0.7], [0.4, 0.6]], ["a", missing, "b"])
+    for row, label, expected in zip([0.2, 0.3, 0.4], ["a", None, "b"], said, strict=True):
+        assert np.array_equal(other.predict([row, 1 - row]), expected)
+        if label:
+            other.update(label)
+    assert (recalibrator.rounds, recalibrator.learned) == (3, 2)
+    with pytest.raises(ValueError, match="label must be"):
+        recalibrator.update(missing)
 
 
 @pytest.mark.parametrize(
@@ -249,13 +263,13 @@ def test_bad_arguments(arguments, message):
 
 
 def test_the_bound_on_what_waits():
-    recalibrator = MulticlassRecalibrator(2, capacity=2)
+    recalibrator = MulticlassRecalibrator(2, capacity=2, full="refuse")
     for id_ in (1, 2):
         recalibrator.predict([0.5, 0.5], id=id_)
-    with pytest.raises(ValueError, match="as many as capacity=2 allows"):
+    with pytest.raises(ValueError, match="more than capacity=2 allows"):
         recalibrator.predict([0.5, 0.5], id=3)
     assert recalibrator.expire(older_than=1) == [1]
-    with pytest.raises(ValueError, match="id 1 is unknown"):
+    with pytest.raises(ValueError, match="id 1 expired"):
         recalibrator.update(0, id=1)
     with pytest.raises(ValueError, match="none waits for its outcome"):
         recalibrator.update(0)
@@ -279,8 +293,8 @@ def test_copies_continue_alike(mode, how):
     recalibrator.predict(rows[0], id="late")
     recalibrator.predict(rows[1])
     other = how(recalibrator)
-    text = f"MulticlassRecalibrator(classes=[0, 1, 2], mode='{mode}', seed=5, capacity=7)"
-    assert repr(other) == text
+    given = f"classes=[0, 1, 2], mode='{mode}', seed=5, capacity=7, full='expire'"
+    assert repr(other) == f"MulticlassRecalibrator({given})"
     for each in (recalibrator, other):
         each.update(1)
         each.update(0, id="late")

@@ -182,7 +182,7 @@ def test_late_outcomes_that_cannot_be():
     assert (rival.rounds, rival.learned) == (7, 3)
     assert rival.pending == 3  # b, c and the one without an id
     assert rival.expire(older_than=3) == ["b"]
-    with pytest.raises(ValueError, match="'b' is unknown"):
+    with pytest.raises(ValueError, match="'b' expired"):
         rival.update(1, id="b")
     assert rival.pending == 2
 
@@ -202,7 +202,7 @@ def test_bad_input_is_refused_before_anything_changes(make):
             rival.predict(bad)
     for bad_scores, bad_outcomes, message in [
         ([0.5, 2.0], [0, 1], r"scores must be in \[0, 1\], got 2.0 at position 1"),
-        ([0.5, 0.5], [0, float("nan")], r"outcomes must be in \[0, 1\], got nan at position 1"),
+        ([0.5, 0.5], [0, 2], r"outcomes must be in \[0, 1\], got 2.0 at position 1"),
         ([0.5], [0, 1], "scores and outcomes must have the same length, got 1 and 2"),
         ([[0.5]], [1], "scores must be one-dimensional"),
         ("0.5", [1], "scores must be a one-dimensional array"),

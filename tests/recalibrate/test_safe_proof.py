@@ -23,6 +23,7 @@ from recalibrate.safe_states import (
     change,
     cost,
     excess,
+    f,
     k,
     look,
     over,
@@ -30,6 +31,7 @@ from recalibrate.safe_states import (
     random_points,
     rho,
     slope,
+    steepness,
     watch,
 )
 
@@ -41,7 +43,8 @@ every_policy = pytest.mark.parametrize("policy", POLICIES)
 
 def bound_of_a_visit(z, v, n, S, y, a):
     N = n * v + 1
-    return np.sign(S) * a * (z - y) + (v - v * cost(z, v, n, S)) / (N + v)
+    noise = steepness(v, n, S) * v
+    return np.sign(S) * a * (z - y) + (noise - v * cost(z, v, n, S)) / (N + v)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -63,14 +66,23 @@ def test_lemma_1_bounds_a_visit(seed):
     assert (np.abs(differ - np.sign(S) * wrong) / sizes).max() > 0.1
 
 
+def test_the_inequality_of_one_variable_in_lemma_2():
+    e = np.linspace(1e-6, 6, 600_001)
+    short = (f(e) - f(e - 1)) ** 2 - 8 * (1.5 + np.log1p(e)) * f(e - 1) - 2
+    assert short.max() == pytest.approx(-0.103, abs=0.001)
+    assert e[short.argmax()] == pytest.approx(1.54, abs=0.01)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_lemma_2_bounds_the_fall(seed):
     z, v, n, S = random_points(40_000, seed)
     N, a = n * v + 1, slope(v, n, S)
     fall, rest = -v * cost(z, v, n, S) / (N + v), (1 / N - 1 / (N + v)) / 4
-    assert (fall - (rest - v * a**2 / 8)).max() <= ROUNDING
+    share = v * a**2 / steepness(v, n, S)
+    sizes = 1 + share
+    assert ((fall - (rest - share / 8)) / sizes).max() <= ROUNDING
     # Four times the fall would be too much to ask.
-    assert (fall - (rest - v * a**2 / 2)).max() > 0.001
+    assert ((fall - (rest - share / 2)) / sizes).max() > 0.001
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -80,14 +92,14 @@ def test_proposition_1_turns_costs_into_errors(seed):
     N, F = n * v + 1, cost(z, v, n, S)
     allowed = (1 + np.sqrt(k(N))) ** 2
     assert (S**2 / n <= 0.75 * F + 0.75 * allowed + 3).all()
-    assert (S**2 / n <= 0.75 * F + 0.75 * allowed)[n >= 8].all()
+    assert (S**2 / n <= 0.75 * F + 0.75 * allowed + 0.1)[n >= 8].all()
     assert (S**2 / n > 0.75 * F + 0.1 * k(N) + 1).any(), "less than the threshold would not do"
     q = np.clip(z - S / n, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         ones = np.where(q > 0, q * np.log(q / z), 0)
         zeros = np.where(q < 1, (1 - q) * np.log((1 - q) / (1 - z)), 0)
     most = np.maximum(1, -np.log(np.minimum(z, 1 - z)))
-    assert (n * (ones + zeros) <= (4 * F + 4 * allowed + 3) * most).all()
+    assert (n * (ones + zeros) <= (4 * F + 4 * allowed + 4.3) * most).all()
 
 
 # -- a round: Lemmas 3 to 5 ----------------------------------------------------------------------
@@ -100,14 +112,17 @@ def check_mixed_round(points, share, w):
     rises = [float(weights @ change(z, v, n, S, y)) for y in OUTCOMES]
     size = 1 + float(cost(z, v, n, S).sum())
     assert rises[0] == pytest.approx(rises[-1], abs=ROUNDING * size)
-    assert max(rises) - float(weights @ rho(v, n)) <= 9 / 8 * w * w + ROUNDING * size
-    return (max(rises) - float(weights @ rho(v, n))) / (9 / 8 * w * w)
+    rise = max(rises) - float(weights @ rho(v, n, S))
+    most = 9 / 8 * steepness(v, n, S).max() * w * w
+    assert rise <= most + ROUNDING * size
+    return rise / most
 
 
 def check_end_round(z, v, n, S, w):
     """Lemma 4."""
     for y in OUTCOMES:
-        assert change(z, v, n, S, y) - rho(v, n) <= 0.51 * w * w + ROUNDING
+        most = 0.51 * steepness(v, n, S) * w * w
+        assert change(z, v, n, S, y) - rho(v, n, S) <= most + ROUNDING
 
 
 def check_round(played):
@@ -176,8 +191,8 @@ def test_lemmas_3_and_4_on_random_states(seed):
         share = max(share, check_mixed_round(points, a[1] / a.sum(), w))
         if first == 1:
             check_end_round(z[0], v[0], n[0], -S[0], w)
-    # The bound is not idle: some state comes within a factor of ten.
-    assert share > 0.1
+    # The bound is not idle: some state comes within a factor of thirty.
+    assert share > 1 / 30
 
 
 # -- a run: Lemma 6 and the theorem --------------------------------------------------------------
@@ -188,6 +203,7 @@ class Count:
 
     def __init__(self):
         self.squares, self.mixed, self.biased = {}, 0, set()  # squares by gap
+        self.steepest = 1.5
 
     def __call__(self, played):
         gap = played.gap
@@ -196,6 +212,9 @@ class Count:
             self.squares[left, right] = self.squares.get((left, right), 0.0) + (right - left) ** 2
             self.mixed += 1
             self.biased.add(played.point)
+            for end in played.placed[:2]:
+                steep = steepness(*played.before.point(end)[1:4])
+                self.steepest = max(self.steepest, float(steep))
 
     def check_lemma_6(self, seen, rounds):
         most = 1 + 2 * math.log(max(1.0, seen.gaps / 64))
@@ -208,18 +227,19 @@ class Count:
     def check_theorem(self, seen, predictions, outcomes):
         """(S1) is about expectations; its right side is so far above that luck does not matter."""
         was_biased = np.isin(seen.z, list(self.biased))
-        noise = float((np.log1p(seen.n * seen.v) + 0.25)[was_biased].sum())
-        bound = noise + 9 / 8 * sum(self.squares.values())
+        noise = float(np.log1p(seen.n * seen.v)[was_biased].sum())
+        bound = self.steepest * (noise + 9 / 8 * sum(self.squares.values()))
+        bound += 0.25 * was_biased.sum()
         assert seen.costs <= bound + ROUNDING
         visited = seen.n > 0
         N = (seen.n * seen.v + 1)[visited]
         allowed = (1 + np.sqrt(k(N))) ** 2
-        few = np.where(seen.n[visited] < 8, 3, 0)
+        few = np.where(seen.n[visited] < 8, 3, 0.1)
         rest = float((0.75 * allowed + few).sum())
         assert cal2(predictions, outcomes) <= 0.75 * seen.costs + rest
         most = math.log(316 * len(outcomes))
         assert klcal(predictions, outcomes) <= most * float(
-            4 * seen.costs + (4 * allowed + 3).sum()
+            4 * seen.costs + (4 * allowed + 4.3).sum()
         )
 
 

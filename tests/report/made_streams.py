@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from calibrant import Recalibrator
-from calibrant.recalibrate.recalibrator import recalibrate_rows
+from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.report import recalibration
 from calibrant.tables import Cells
 from calibrant.tables.scored import by_clock

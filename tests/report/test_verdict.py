@@ -26,8 +26,9 @@ def test_it_names_the_likely_cause():
     assert told["wrong"].startswith("The scores said 0.6")
     assert told["rare"].startswith("The scores said 0.0")
     assert told["right"].startswith("The scores were calibrated already")
-    assert told["late"].startswith("Outcomes come late: a typical one comes 2,500 rounds later")
-    assert "a typical 1 comes 2 rounds later, a typical 0 comes 2,500" in told["late"]
+    assert told["late"].startswith("Outcomes 1 become known earlier than outcomes 0 (after 2min")
+    assert "and 1.74d in the median" in told["late"]
+    assert 'hold="1.8d" (--hold 1.8d) learns every outcome at the same age' in told["late"]
     assert told["tiny"].startswith("There are 30 outcomes")
 
 
@@ -103,6 +104,23 @@ def test_certain_misses_leave_a_finite_verdict():
     assert both.verdict.word == "better"
     assert math.isfinite(both.log_change.mean)
     assert "the log loss fell from infinite to 0.6931" in both.verdict.size
+
+
+def test_delays_that_depend_on_the_outcome_turn_the_verdict():
+    """Scores that say too much become better, though late news is one-sided."""
+    random = np.random.default_rng(0)
+    truth, at = random.random(5000), np.arange(5000.0)
+    outcomes = (random.random(5000) < truth).astype(float)
+    known, fair = at + np.where(outcomes == 1.0, 5, 15), at + random.integers(5, 15, 5000)
+    scores, calibrated = np.sqrt(truth), truth
+    told = recalibration(scores, calibrated, outcomes, times=at, available=known).verdict
+    assert (told.word, told.is_turned) == ("one-sided", True)
+    assert told.sentences[0].startswith("Outcomes 1 become known earlier than outcomes 0 (after 5")
+    assert "hold=15 (--hold 15" in told.sentences[0]
+    assert told.sentences[1].startswith("The probabilities became better")
+    assert recalibration(scores, calibrated, outcomes, times=at, available=fair).verdict.word == (
+        "better"
+    )
 
 
 def test_a_diagnosis_can_turn_the_verdict(monkeypatch):

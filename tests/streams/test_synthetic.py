@@ -34,6 +34,16 @@ CASES = [
     ("corrupted", {"budget": 3.3, "mean": 0.9, "target": 0.2}),
     ("alternating", {}),
     ("alternating", {"low": 0.4, "high": 0.2, "every": 7}),
+    ("markov", {}),
+    ("markov", {"order": 8}),
+    ("hidden_markov", {}),
+    ("hidden_markov", {"low": 0.0, "high": 1.0, "stay_low": 1.0, "stay_high": 0.5}),
+    ("cycle", {}),
+    ("cycle", {"period": 1}),
+    ("runs", {}),
+    ("runs", {"shortest": 1, "longest": 1}),
+    ("regimes", {}),
+    ("regimes", {"segments": 20}),
 ]
 
 
@@ -210,6 +220,11 @@ def test_pinned_values():
         "random_walk": 1746,
         "corrupted": 4019,
         "alternating": 5000,
+        "markov": 4831,
+        "hidden_markov": 3853,
+        "cycle": 5135,
+        "runs": 4996,
+        "regimes": 5131,
     }
     assert synthetic.piecewise(20, seed=7).means[:3].tolist() == [
         0.7978591868433563,

@@ -16,7 +16,7 @@ cdef enum:
 cdef struct Cut:
     double T              # rounds that the base forecaster is to plan for
     double low, high      # the domain, in probabilities or angles
-    double x              # y_hat in the domain
+    double x              # y_hat, or its angle; tuned: moved into the domain
     double r
     double a, b
     Py_ssize_t left       # inner intervals left of x if x is an edge, all of them if not
@@ -35,13 +35,19 @@ cdef inline Cut domain_of(int measure, double T, double y_hat) noexcept nogil:
     if measure == PSEUDO_KL:
         cut.low = theta(1.0 / (T + 1.0))
         cut.high = M_PI - cut.low
-        cut.x = fmin(fmax(theta(y_hat), cut.low), cut.high)
+        cut.x = theta(y_hat)
     return cut
+
+
+cdef inline void move_inside(Cut *cut) noexcept nogil:
+    """Move the centre into the domain."""
+    cut.x = fmin(fmax(cut.x, cut.low), cut.high)
 
 
 cdef inline void set_region(Cut *cut, double r) noexcept nogil:
     cut.r = r
-    cut.a, cut.b = fmax(cut.x - 2.0 * r, cut.low), fmin(cut.x + 2.0 * r, cut.high)
+    cut.a = fmin(fmax(cut.x - 2.0 * r, cut.low), cut.high)
+    cut.b = fmax(fmin(cut.x + 2.0 * r, cut.high), cut.low)
 
 
 cdef inline Py_ssize_t as_count(double B) noexcept nogil:
@@ -50,11 +56,17 @@ cdef inline Py_ssize_t as_count(double B) noexcept nogil:
 
 
 cdef inline Cut paper_cut(
-    int measure, double C, double T, double delta, double s, double y_hat
+    int measure, double C, double T, double delta, double s, double y_hat, bint moved
 ) noexcept nogil:
-    """As printed, with y_hat the mean of the last epoch, of n = s/2 rounds."""
+    """As printed, with y_hat the mean of the last epoch, of n = s/2 rounds.
+
+    The inner region is centred on theta(y_hat) and then intersected with the domain. Calibrant 0.1
+    moved the centre into the domain first; `moved` does so for an epoch that it began.
+    """
     cdef double iota = log(T / delta), n = s / 2.0, I, N, B
     cdef Cut cut = domain_of(measure, T, y_hat)
+    if moved:
+        move_inside(&cut)
     if measure == PSEUDO_KL:
         set_region(&cut, 2.0 * M_PI * sqrt((iota + C) / n))
     else:
@@ -87,6 +99,7 @@ cdef inline Cut tuned_cut(int measure, double C, double s, double y_hat) noexcep
     """
     cdef double n = s - 2.0, T = 2.0 * s, v, I, N, B = cbrt((1.0 + C) / 4.0)
     cdef Cut cut = domain_of(measure, T, y_hat)
+    move_inside(&cut)
     if measure == PSEUDO_KL:
         set_region(&cut, 1.5 / sqrt(n) + sqrt(C / n))
     else:

@@ -22,7 +22,7 @@ cdef int grid_grow(Grid *s, Py_ssize_t count) noexcept nogil
 cdef bint grid_cut(Grid *s, Py_ssize_t k) noexcept nogil
 cdef Py_ssize_t grid_bytes(const Grid *s) noexcept nogil
 cdef dict grid_save(const Grid *s)
-cdef object grid_load(Grid *s, object state, int64_t rounds)
+cdef object grid_load(Grid *s, object state, int64_t rounds, double counted)
 
 
 cdef inline Py_ssize_t grid_find(const Grid *s, double z) noexcept nogil:

@@ -116,13 +116,13 @@ cdef dict grid_save(const Grid *s):
     }
 
 
-def check_grid(theta, z, v, n, S, g, rounds):
+def check_grid(theta, z, v, n, S, g, rounds, counted):
     """Refuse points that are not where their angles say, and sums that rounds cannot reach."""
     if (abs(z - np.sin(theta / 2) ** 2) > 1e-9).any() or (abs(v - z * (1 - z)) > 1e-9).any():
         raise ValueError("saved theta, z and v must be of the same points")
-    if n[0] or n[-1] or g[-1] or (n % 1).any() or (g % 1).any():
+    if n[0] or n[-1] or g[-1] or (n % 1).any() or (counted == rounds and (g % 1).any()):
         raise ValueError("saved n and g must be whole, and 0 where nothing is predicted")
-    if n.sum() > rounds or g.sum() > rounds:
+    if n.sum() > rounds or g.sum() > counted * (1 + SLACK):
         raise ValueError(f"saved n and g must count no more than {rounds} rounds")
     # An outcome in [0, 1] adds z - y.
     slack = SLACK * n
@@ -130,10 +130,11 @@ def check_grid(theta, z, v, n, S, g, rounds):
         raise ValueError("saved S must be within reach of saved n")
 
 
-cdef object grid_load(Grid *s, object state, int64_t rounds):
+cdef object grid_load(Grid *s, object state, int64_t rounds, double counted):
     """Take over what `grid_save` returned, or raise and change nothing; e is left to the owner.
 
-    At most that many rounds were played on the grid.
+    At most that many rounds were played on the grid, and `counted` in its gaps: the same number, or
+    more if some rounds count for several.
     """
     cdef const double[::1] theta = floats(state, "theta", low=0.0, high=M_PI)
     cdef Py_ssize_t count = theta.shape[0], i
@@ -141,13 +142,13 @@ cdef object grid_load(Grid *s, object state, int64_t rounds):
     cdef const double[::1] v = floats(state, "v", size=count, low=0.0, high=0.25)
     cdef const double[::1] n = floats(state, "n", size=count, low=0.0, high=rounds)
     cdef const double[::1] S = floats(state, "S", size=count)
-    cdef const double[::1] g = floats(state, "g", size=count, low=0.0, high=rounds)
+    cdef const double[::1] g = floats(state, "g", size=count, low=0.0)
     if count < 3 or z[0] != 0.0 or z[count - 1] != 1.0:
         raise ValueError("saved z must run from 0 to 1 over three points or more")
     for i in range(1, count):
         if not (theta[i - 1] < theta[i] and z[i - 1] < z[i]):
             raise ValueError(f"saved points must increase, they do not at point {i}")
-    check_grid(*(state[name] for name in GRID_PARTS), rounds)
+    check_grid(*(state[name] for name in GRID_PARTS), rounds, counted)
     if grid_reserve(s, count) < 0:
         raise MemoryError
     s.count = count

@@ -6,7 +6,7 @@ forecast plus -log w, and at most that of the second plus -log(1 - w), where w i
 weight at the start; and in both cases SHARE / (1 - SHARE) a round.
 """
 
-from libc.math cimport pow
+from libc.math cimport isnan, pow
 
 import numpy as np
 
@@ -38,17 +38,30 @@ cdef class PairKernel:
         """Return the mixture of two forecasts inside (0, 1)."""
         return self.mixed(first, second)
 
+    def mix_many(self, const double[::1] first, const double[::1] second):
+        """Return the mixture of each two forecasts as things stand now."""
+        mixtures = np.empty(len(first))
+        cdef double[::1] into = mixtures
+        cdef Py_ssize_t i
+        for i in range(into.shape[0]):
+            into[i] = self.mixed(first[i], second[i])
+        return mixtures
+
     def learn(self, double first, double second, double y):
         """Weigh the two forecasts by an outcome in [0, 1]."""
         self.weigh(first, second, y)
 
     def run(self, const double[::1] first, const double[::1] second, const double[::1] outcomes):
-        """Return the mixtures of many rounds, each learned after it; bit for bit the steps."""
+        """Return the mixtures of many rounds, each learned after it; bit for bit the steps.
+
+        An outcome that is NaN is not known.
+        """
         mixtures = np.empty(len(outcomes))
         cdef double[::1] into = mixtures
         cdef Py_ssize_t i
         with nogil:
             for i in range(into.shape[0]):
                 into[i] = self.mixed(first[i], second[i])
-                self.weigh(first[i], second[i], outcomes[i])
+                if not isnan(outcomes[i]):
+                    self.weigh(first[i], second[i], outcomes[i])
         return mixtures

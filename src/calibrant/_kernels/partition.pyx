@@ -72,13 +72,13 @@ cdef int partition_refined(
     """Cut centre +- 2r into `left + right` intervals and each band around it into `per_band`.
 
     Equations `outer_division_Cal2` and `outer_division` of the paper. With `anchored`, the two
-    sides of the centre are cut apart, `left` and `right` intervals each: the centre is an edge.
+    sides of the centre are cut apart, `left` and `right` intervals each: the centre is an edge, and
+    must lie inside. Without it the centre may lie outside.
     """
     cdef double a, b, far, near
     cdef int below, above, q
     r = fmax(r, FINEST * (high - low))
-    centre = fmin(fmax(centre, low), high)
-    a, b = fmax(centre - 2.0 * r, low), fmin(centre + 2.0 * r, high)
+    a, b = fmin(fmax(centre - 2.0 * r, low), high), fmax(fmin(centre + 2.0 * r, high), low)
     below, above = bands_within(a - low, r), bands_within(high - b, r)
     if partition_reserve(p, <double>(below + above) * per_band + left + right + 3.0) < 0:
         return -1

@@ -1,45 +1,40 @@
-"""The round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
+"""A recalibrator's rounds as Python plays them: one by one, in batches, and in a compiled loop."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport exp, fabs, isfinite
-from libc.stdint cimport int64_t, uint64_t
+from libc.math cimport isnan
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
-from calibrant._checks import check_integer, check_same_length, describe
-from calibrant._kernels.draws cimport scramble, uniform
-from calibrant._kernels.grid cimport (
-    Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save,
-)
+from calibrant._checks import check_integer, check_same_length
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
-from calibrant._kernels.kernel import own_copy, own_outcomes
+from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.rounds cimport Begun, Round, as_round
 from calibrant._kernels.rounds import ROUND, check_rounds
-from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start, safe_weigh
+from calibrant._kernels.safe cimport (
+    Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_weigh,
+)
 from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.scoring cimport MARGIN, ScoringKernel
+from calibrant._kernels.scoring import KINDS as KINDS
 from calibrant._kernels.sharp import check_parts
 from calibrant._kernels.sharp cimport (
     ALL_BINS,
     BETAS,
     EXPERTS,
+    Evidence,
     MEMORIES,
     OFFSETS,
     PLATTS,
     SharpState,
-    View,
-    sharp_learn,
-    sharp_start,
-    sharp_view,
-    sharp_within,
+    evidence_add,
+    evidence_start,
+    sharp_step,
+    sharp_weigh,
 )
-
-KINDS = ("probability", "logit", "margin")
-cdef enum:
-    PROBABILITY
-    LOGIT
-    MARGIN
 
 # The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
 SHARP_PARTS = {
@@ -61,123 +56,42 @@ def outcome_of(outcome):
     return as_outcome(outcome)
 
 
-cdef class RecalibrateKernel:
-    """The mixture and the grid of one Recalibrator."""
+def as_known(outcomes):
+    """Return outcomes in [0, 1], NaN or None where one is not known, as numbers of its own.
+
+    A copy, so that another thread cannot change what was checked.
+    """
+    if isinstance(outcomes, list | tuple) or getattr(outcomes, "dtype", None) == object:
+        outcomes = [np.nan if each is None else each for each in outcomes]
+    known = own_copy(outcomes, "outcomes")
+    cdef const double[::1] y = known
+    cdef Py_ssize_t i
+    for i in range(y.shape[0]):
+        if y[i] < 0.0 or y[i] > 1.0:
+            raise ValueError(f"outcomes must be in [0, 1], got {y[i]!r} at position {i}")
+    return known
+
+
+cdef inline double place_mean(Place place) noexcept nogil:
+    return place.share * place.lo + (1.0 - place.share) * place.hi
+
+
+cdef class Copy:
+    """The state of a kernel at some time, to go back to."""
 
     cdef SharpState sharp
     cdef Grid safe
-    cdef int _kind
-    cdef double size              # mean absolute margin so far
-    cdef uint64_t _seed
-    cdef uint64_t _key
-    cdef int64_t _rounds          # predictions made
-    cdef int64_t _learned         # outcomes learned
-    cdef bint _open               # does a prediction without an id wait for its outcome?
-    cdef bint _running            # is a thread inside `run`, with the GIL released?
-    cdef Begun current            # that prediction
-    cdef View view                # what the experts said last; mostly, its outcome comes next
-    cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date
-
-    def __cinit__(self, *args, **kwargs):
-        sharp_start(&self.sharp)
-        self.view_age = -1
-        if safe_start(&self.safe) < 0:
-            raise MemoryError
-
-    def __init__(self, kind, seed):
-        self._kind = KINDS.index(kind)
-        self._seed = seed
-        self._key = scramble(self._seed)
+    cdef double size
+    cdef int64_t rounds, learned
+    cdef bint open
+    cdef Begun current
 
     def __dealloc__(self):
         grid_free(&self.safe)
 
-    # -- one round ------------------------------------------------------------------------------
 
-    cdef double size_with(self, double score) noexcept nogil:
-        return self.size + (fabs(score) - self.size) / (self._rounds + 1)
-
-    cdef double probability_of(self, double score) noexcept nogil:
-        """Return a score of any kind as a probability that the experts can take."""
-        cdef double size
-        if self._kind == PROBABILITY:
-            return sharp_within(score)
-        if self._kind == MARGIN:
-            # A margin of the usual size counts as a logit of 1; only its unit is unknown.
-            size = self.size_with(score)
-            score = score / size if size > 0.0 else 0.0
-        return sharp_within(1.0 / (1.0 + exp(-score)))
-
-    cdef double look(self, double s) noexcept nogil:
-        """Return the mixture's mean for s, and keep what each expert said."""
-        self.view_age = self._learned
-        return sharp_view(&self.sharp, s, &self.view)
-
-    cdef Begun begin_mean(self, double score) noexcept nogil:
-        """Open the next round with the mixture's mean as its prediction."""
-        cdef Begun r
-        r.number, r.s = self._rounds, self.probability_of(score)
-        r.z = r.m = self.look(r.s)
-        memcpy(r.said, self.view.p, sizeof(r.said))
-        if self._kind == MARGIN:
-            self.size = self.size_with(score)
-        self._rounds += 1
-        return r
-
-    cdef Begun begin(self, double score) noexcept nogil:
-        """Make the next prediction."""
-        cdef Begun r = self.begin_mean(score)
-        cdef Place place = safe_place(&self.safe, r.m)
-        r.z = place.hi
-        if uniform(self._key, <uint64_t>r.number) < place.share:
-            r.z = place.lo
-        return r
-
-    cdef void finish_mean(self, const Begun *r, double y) noexcept nogil:
-        """Learn the outcome of a round that stayed off the grid."""
-        if self.view_age != self._learned or self.view.s != r.s:
-            self.look(r.s)
-        sharp_learn(&self.sharp, &self.view, r.said, y, <double>(self._rounds - r.number - 1))
-        self._learned += 1
-
-    cdef int finish(self, const Begun *r, double y) noexcept nogil:
-        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
-        if safe_learn(&self.safe, r.m, r.z, y) < 0:
-            return -1
-        self.finish_mean(r, y)
-        return 0
-
-    cdef int enter(self) except -1:
-        """Refuse a second thread while `run` works without the GIL."""
-        if self._running:
-            raise RuntimeError(
-                f"this {type(self).__name__} is at work in another thread; "
-                "give each thread a recalibrator of its own"
-            )
-        return 0
-
-    cdef double as_score(self, object score) except? -1.0:
-        """Return one score as a float of the declared kind, or raise ValueError."""
-        cdef double value
-        try:
-            if type(score) is not float and getattr(score, "shape", ()) != ():
-                raise TypeError  # an array of one element would pass for a number
-            value = score
-        except (TypeError, OverflowError):
-            raise ValueError(f"score must be {self._allowed()}, got {describe(score)}") from None
-        if not self.fits(value):
-            raise ValueError(f"score must be {self._allowed()}, got {value!r}")
-        return value
-
-    cdef bint fits(self, double score) noexcept nogil:
-        return 0.0 <= score <= 1.0 if self._kind == PROBABILITY else isfinite(score)
-
-    def _allowed(self):
-        if self._kind == PROBABILITY:
-            return "a number in [0, 1] (kind='probability')"
-        return f"a finite number (kind={self.kind!r})"
-
-    # -- the contract ---------------------------------------------------------------------------
+cdef class RecalibrateKernel(ScoringKernel):
+    """The mixture and the grid of one Recalibrator."""
 
     @property
     def rounds(self):
@@ -193,11 +107,6 @@ cdef class RecalibrateKernel:
     def seed(self):
         """The seed of the draws, as given."""
         return self._seed
-
-    @property
-    def kind(self):
-        """What the scores are, as given."""
-        return KINDS[self._kind]
 
     @property
     def is_open(self):
@@ -221,7 +130,7 @@ cdef class RecalibrateKernel:
                 "update() without an id answers the last predict() without one, "
                 "and none waits for its outcome"
             )
-        if self.finish(&self.current, y) < 0:
+        if self.finish(&self.current, y, self.lateness(&self.current)) < 0:
             raise MemoryError
         self._open = False
 
@@ -239,17 +148,89 @@ cdef class RecalibrateKernel:
     def _finish(self, Round opened not None, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
-        cdef double y = as_outcome(outcome)
+        cdef double y = as_outcome(outcome), late = self.lateness(&opened.begun)
         if not placed:
-            self.finish_mean(&opened.begun, y)
-        elif self.finish(&opened.begun, y) < 0:
+            self.finish_mean(&opened.begun, y, late)
+        elif self.finish(&opened.begun, y, late) < 0:
             raise MemoryError
+
+    def _begin_many(self, scores, placed=None):
+        """Predict many scores as things stand now, for a caller that keeps the rounds.
+
+        Only rounds marked in `placed`, a byte each, go to the grid. Returns the predictions and
+        the rounds, which are one batch.
+        """
+        self.enter()
+        scores = self.as_scores(scores)
+        predictions, rounds = np.empty(len(scores)), [None] * len(scores)
+        cdef const double[::1] x = np.ascontiguousarray(scores, dtype=np.float64)
+        cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(scores))
+        cdef double[::1] p = predictions
+        cdef int64_t batch = self._rounds
+        cdef Py_ssize_t i
+        cdef Begun r
+        for i in range(x.shape[0]):
+            r = self.begin(x[i]) if on_grid[i] else self.begin_mean(x[i])
+            r.batch = batch
+            p[i] = r.z
+            rounds[i] = as_round(r)
+        return predictions, rounds
+
+    def _reserve(self, Py_ssize_t outcomes):
+        """Get the memory that so many outcomes may want, so that learning them cannot fail."""
+        if safe_reserve(&self.safe, outcomes) < 0:
+            raise MemoryError
+
+    def _finish_many(self, list rounds not None, const double[::1] outcomes, placed=None):
+        """Learn outcomes in [0, 1] that came together, of rounds of `_begin` or `_begin_many`.
+
+        One alone is what `_finish` learns.
+        """
+        self.enter()
+        self._reserve(len(rounds))
+        cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(rounds))
+        cdef Py_ssize_t i, size = len(rounds)
+        cdef double late = 0.0
+        cdef Evidence evidence
+        cdef Round r
+        if size == 1:
+            self._finish(rounds[0], outcomes[0], on_grid[0])
+        if size <= 1:
+            return
+        evidence_start(&evidence)
+        for i in range(size):
+            r = rounds[i]
+            late += self.lateness(&r.begun)  # integers, whose sum is exact in any order
+            evidence_add(&evidence, r.begun.said, r.begun.m, outcomes[i])
+            if on_grid[i] and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
+                raise MemoryError
+            self.look(r.begun.s)
+            sharp_step(&self.sharp, &self.view, outcomes[i])
+            self._learned += 1
+        sharp_weigh(&self.sharp, &evidence, late / <double>size)
+        self.view_age = -1
+
+    cdef object mask_of(self, placed, Py_ssize_t size):
+        return np.ones(size, dtype=np.uint8) if placed is None else placed
 
     def _look(self, score):
         """Return a score as a probability and the mixture's mean for it; changes nothing."""
         self.enter()
         cdef double s = self.probability_of(self.as_score(score))
         return s, self.look(s)
+
+    def _look_many(self, scores):
+        """Return scores as probabilities and the mixture's means for them; changes nothing."""
+        self.enter()
+        scores = self.as_scores(scores)
+        probabilities, means = np.empty(len(scores)), np.empty(len(scores))
+        cdef const double[::1] x = np.ascontiguousarray(scores, dtype=np.float64)
+        cdef double[::1] s = probabilities, m = means
+        cdef Py_ssize_t i
+        for i in range(x.shape[0]):
+            s[i] = self.probability_of(x[i])
+            m[i] = self.look(s[i])
+        return probabilities, means
 
     def _trust(self, double weight):
         """Give the identity this weight in the mixture; the others keep their proportions."""
@@ -265,8 +246,16 @@ cdef class RecalibrateKernel:
 
     def expected(self, score):
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
-        cdef Place place = self.would_be(score)
-        return place.share * place.lo + (1.0 - place.share) * place.hi
+        return place_mean(self.would_be(score))
+
+    def _expected_many(self, scores):
+        """Return what `expected` gives for each of many scores."""
+        means = self._look_many(scores)[1]
+        cdef double[::1] m = means
+        cdef Py_ssize_t i
+        for i in range(m.shape[0]):
+            m[i] = place_mean(safe_place(&self.safe, m[i]))
+        return means
 
     def distribution(self, score):
         """Return the points that `predict` would draw from for this score now, and their weights.
@@ -279,7 +268,7 @@ cdef class RecalibrateKernel:
         return np.array([place.lo, place.hi]), np.array([place.share, 1.0 - place.share])
 
     def run(self, scores, outcomes):
-        """Predict each score and then learn its outcome; return the predictions.
+        """Predict each score and then learn its outcome, if it is known; return the predictions.
 
         Bit for bit what `predict` and `update` without ids give, in one compiled loop. All or
         nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
@@ -289,22 +278,20 @@ cdef class RecalibrateKernel:
     def _run_means(self, scores, outcomes, placed=None):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
-        Returns the predictions, the mixture's means for rounds off the grid, and the scores as
-        probabilities. Bit for bit what the steps give.
+        Returns the predictions, the mixture's means, and the scores as probabilities. Bit for bit
+        what the steps give; an outcome that is NaN is not known.
         """
         self.enter()
         # Each outcome and score stands here until the prediction and the probability of its round
         # take its place.
-        probabilities, predictions = own_copy(scores, "scores"), own_outcomes(outcomes)
+        probabilities, predictions = self.as_scores(scores), as_known(outcomes)
         cdef Py_ssize_t rounds = len(probabilities), start = 0, stop, t
         check_same_length("scores", rounds, "outcomes", len(predictions))
-        cdef double[::1] p = predictions, s = probabilities
+        means = np.empty(rounds)
+        cdef double[::1] p = predictions, m = means, s = probabilities
         cdef double score, y
-        if placed is None:
-            placed = np.ones(rounds, dtype=np.uint8)
-        cdef const unsigned char[::1] on_grid = placed
+        cdef const unsigned char[::1] on_grid = self.mask_of(placed, rounds)
         cdef int failed = 0
-        self.check_scores(s)
         before = self._copy() if rounds > UNINTERRUPTED else None
         if rounds:
             self._open = False
@@ -317,13 +304,14 @@ cdef class RecalibrateKernel:
                         score, y = s[t], p[t]
                         if on_grid[t]:
                             self.current = self.begin(score)
-                            failed = self.finish(&self.current, y)
+                            failed = 0 if isnan(y) else self.finish(&self.current, y, 0.0)
                             if failed < 0:
                                 break
                         else:
                             self.current = self.begin_mean(score)
-                            self.finish_mean(&self.current, y)
-                        p[t], s[t] = self.current.z, self.current.s
+                            if not isnan(y):
+                                self.finish_mean(&self.current, y, 0.0)
+                        p[t], m[t], s[t] = self.current.z, self.current.m, self.current.s
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")
                 start = stop
@@ -335,33 +323,24 @@ cdef class RecalibrateKernel:
             raise
         finally:
             self._running = False
-        return predictions, probabilities
-
-    cdef int check_scores(self, const double[::1] scores) except -1:
-        cdef Py_ssize_t i
-        for i in range(scores.shape[0]):
-            if not self.fits(scores[i]):
-                raise ValueError(
-                    f"scores must each be {self._allowed()}, got {scores[i]!r} at position {i}"
-                )
-        return 0
+        return predictions, means, probabilities
 
     # -- going back -----------------------------------------------------------------------------
 
     def _copy(self):
-        """Return a kernel in the state of this one, for `_go_back`."""
-        cdef RecalibrateKernel copy = RecalibrateKernel.__new__(RecalibrateKernel)
+        """Return the state, for `_go_back`."""
+        cdef Copy copy = Copy.__new__(Copy)
         if grid_copy(&copy.safe, &self.safe) < 0:
             raise MemoryError
         copy.sharp, copy.size, copy.current = self.sharp, self.size, self.current
-        copy._rounds, copy._learned, copy._open = self._rounds, self._learned, self._open
+        copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
         return copy
 
-    def _go_back(self, RecalibrateKernel before not None):
+    def _go_back(self, Copy before not None):
         """Return to the state that `_copy` gave, which must not be used again."""
         self.safe, before.safe = before.safe, self.safe
         self.sharp, self.size, self.current = before.sharp, before.size, before.current
-        self._rounds, self._learned, self._open = before._rounds, before._learned, before._open
+        self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
         self.view_age = -1
 
     # -- saving ---------------------------------------------------------------------------------
@@ -403,12 +382,12 @@ cdef class RecalibrateKernel:
         if waiting.shape[0] and learned == rounds:
             raise ValueError("saved open must be empty if every prediction has its outcome")
         check_parts(parts, learned)
-        grid_load(&self.safe, state, learned)
+        grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
         for i in range(self.safe.count):
             safe_weigh(&self.safe, i)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:
-            self.current.number = opened
+            self.current.number = self.current.batch = opened
             memcpy(&self.current.s, &waiting[0], ROUND * sizeof(double))

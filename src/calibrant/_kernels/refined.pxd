@@ -4,13 +4,15 @@ from calibrant._kernels.cuts cimport Cut
 from calibrant._kernels.interval cimport IntervalKernel
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.partition cimport Partition
+from calibrant._kernels.restartable cimport Restartable
 from calibrant._kernels.swap cimport SwapKernel
 
 
-cdef class RefinedKernel(Kernel):
+cdef class RefinedKernel(Restartable):
     cdef int measure          # one of cuts.pxd
     cdef bint tuned
-    cdef double C, T, delta   # T = 0: none was given, and every epoch plans for twice its length
+    cdef bint drawn           # does the error count predictions, not P_t?
+    cdef double T, delta      # T = 0: none was given, and every epoch plans for twice its length
     cdef IntervalKernel interval      # for l1 and l2
     cdef SwapKernel swap              # for pseudo_l2 and pseudo_kl
     cdef Kernel base                  # the one of the two in use
@@ -18,6 +20,7 @@ cdef class RefinedKernel(Kernel):
     cdef int m                # the epoch, of s_m = 2^m rounds
     cdef int64_t seen         # rounds of it so far
     cdef double y_hat         # the mean that its intervals were cut around
+    cdef bint moved           # was it cut around y_hat moved into the domain (calibrant 0.1)?
     cdef double total         # sum of the outcomes since the start
     cdef double epoch_total   # sum of the epoch's outcomes
 
@@ -29,10 +32,6 @@ cdef class RefinedKernel(Kernel):
     cdef double *ones         # the same, times the outcomes
     cdef double *term         # what it adds to the error
 
-    # Forget everything that was learned and start with epoch 1, for deviation C. Needs no memory.
-    cdef void begin(self, double C) noexcept nogil
-    # The error so far: the sum over epochs of the epoch's own error.
-    cdef double error_so_far(self) noexcept nogil
     cdef int open_epoch(self, int m, double y_hat) noexcept nogil
     cdef int lay_out(self, Partition *partition, const Cut *cut) noexcept nogil
     cdef int open_interval(self, const Cut *cut) noexcept nogil

@@ -1,6 +1,6 @@
-from calibrant._kernels.kernel import Kernel
+from calibrant._kernels.restartable import Restartable
 
-class RefinedKernel(Kernel):
+class RefinedKernel(Restartable):
     def __init__(
         self,
         seed: int,
@@ -9,8 +9,7 @@ class RefinedKernel(Kernel):
         horizon: float,
         delta: float,
         tuned: bool,
+        drawn: bool = False,
     ) -> None: ...
     @property
     def epoch(self) -> int: ...
-    @property
-    def error(self) -> float: ...

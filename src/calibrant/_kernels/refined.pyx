@@ -17,11 +17,12 @@ import numpy as np
 
 from calibrant._kernels.cuts cimport Cut, L1, L2, PSEUDO_KL, paper_cut, tuned_cut
 from calibrant._kernels.interval cimport IntervalKernel, Lean, lean_towards
-from calibrant._kernels.kernel cimport Kernel, array_of
+from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize
 from calibrant._kernels.partition cimport (
     Partition, partition_as_probabilities, partition_refined,
 )
+from calibrant._kernels.restartable cimport Restartable
 from calibrant._kernels.swap cimport SwapKernel
 from calibrant._kernels.tally cimport cal1_term, cal2_term, kl_term
 
@@ -38,14 +39,19 @@ cdef double MOST_ERROR = 64.0 # a round adds less to any measure: -log(p) for p 
 cdef int LAST_EPOCH = 48      # beyond it, 1 - 1/(T + 1) would be too close to 1 for floats
 
 
-cdef class RefinedKernel(Kernel):
-    """The epochs of one Refined; horizon 0 stands for none."""
+cdef class RefinedKernel(Restartable):
+    """The epochs of one Refined; horizon 0 stands for none.
+
+    The error of a pseudo measure is counted over P_t, or, if it is to be `drawn`, over predictions.
+    """
 
     def __init__(
-        self, seed, int measure, double deviation, double horizon, double delta, bint tuned
+        self, seed, int measure, double deviation, double horizon, double delta, bint tuned,
+        bint drawn=False,
     ):
         super().__init__(seed)
         self.measure, self.T, self.delta, self.tuned = measure, horizon, delta, tuned
+        self.drawn = drawn or measure == L1 or measure == L2
         # The partitions given here are stand-ins until epoch 2 lays out its own.
         if measure == L1 or measure == L2:
             self.interval = IntervalKernel(
@@ -68,7 +74,7 @@ cdef class RefinedKernel(Kernel):
     # -- epochs ---------------------------------------------------------------------------------
 
     cdef void begin(self, double C) noexcept nogil:
-        self.C = C
+        self.C, self.moved = C, False
         self.m, self.seen, self.y_hat = 1, 0, 0.5
         self.total = self.epoch_total = self.closed = self.open = 0.0
         self.mass[0] = self.ones[0] = self.term[0] = 0.0
@@ -81,7 +87,7 @@ cdef class RefinedKernel(Kernel):
         if self.tuned:
             cut = tuned_cut(self.measure, self.C, s, y_hat)
         else:
-            cut = paper_cut(self.measure, self.C, T, self.delta, s, y_hat)
+            cut = paper_cut(self.measure, self.C, T, self.delta, s, y_hat, self.moved)
         if (self.open_interval(&cut) if self.swap is None else self.open_swap(&cut, s)) < 0:
             return -1
         self.m, self.seen, self.y_hat, self.epoch_total = m, 0, y_hat, 0.0
@@ -181,7 +187,7 @@ cdef class RefinedKernel(Kernel):
         """Return what the round's outcome adds to the error, and count it if it is to be kept."""
         cdef double gain = 0.0
         cdef Py_ssize_t k
-        if self.swap is None:
+        if self.drawn:
             return self.gain_at(self.chosen, 1.0, y, keep)
         for k in range(self.size):
             if self.weights[k] > 0.0:
@@ -206,13 +212,16 @@ cdef class RefinedKernel(Kernel):
 
     cdef int learn(self, double y) noexcept nogil:
         cdef double s = ldexp(1.0, self.m), error, mean
+        cdef bint moved
         if self.seen + 1 >= s and self.m < LAST_EPOCH:
             # The next epoch starts afresh: the base forecaster need not learn this outcome.
             error = self.closed + self.open + self.gain_of(y, False)
             mean = (self.epoch_total + y) / s
             if self.tuned:
                 mean = (self.total + y) / (2.0 * s - 2.0)
+            moved, self.moved = self.moved, False
             if self.open_epoch(self.m + 1, fmin(mean, 1.0)) < 0:
+                self.moved = moved
                 return -1
             self.closed, self.open = error, 0.0
             self.total += y
@@ -235,15 +244,6 @@ cdef class RefinedKernel(Kernel):
         self.enter()
         return self.m
 
-    @property
-    def error(self):
-        """The error so far, by the measure: the sum over epochs of the epoch's own error.
-
-        It is never below the error of all rounds together, and it is what the certificates bound.
-        """
-        self.enter()
-        return self.error_so_far()
-
     def __sizeof__(self):
         cdef Py_ssize_t own = 3 * self.room * sizeof(double)
         return object.__sizeof__(self) + own + self.base.__sizeof__()
@@ -262,27 +262,23 @@ cdef class RefinedKernel(Kernel):
             "ones": array_of(self.ones, points),
             "term": array_of(self.term, points),
         }
+        if self.measure == PSEUDO_KL:
+            state["moved"] = int(self.moved)
         if self.m > 1:
             state |= {f"base.{name}": value for name, value in self.base._get_state().items()}
         return state
 
-    def _set_state(self, state, rounds):
-        before = self._get_state(), (<int64_t>1 << self.m) - 2 + self.seen
-        try:
-            self._take_over(state, rounds)
-        except ValueError:
-            self._take_over(*before)
-            raise
+    cdef int64_t played(self) noexcept nogil:
+        return (<int64_t>1 << self.m) - 2 + <int64_t>self.seen  # 2^m - 2 in the epochs before m
 
     def _take_over(self, state, rounds):
-        """Take over a state; a bad one raises ValueError and may leave part of it behind."""
         state, base = part_of(state, "base.")
-        check_names(
-            state,
-            {"m", "seen", "y_hat", "total", "epoch_total", "closed", "open"}
-            | {"mass", "ones", "term"},
-        )
-        # Epochs before m have 2^m - 2 rounds.
+        names = {"m", "seen", "y_hat", "total", "epoch_total", "closed", "open"}
+        names |= {"mass", "ones", "term"}
+        if self.measure == PSEUDO_KL and "moved" in state:  # calibrant 0.1 did not save it
+            names.add("moved")
+        check_names(state, names)
+        cdef bint moved = integer(state, "moved", low=0, high=1) if "moved" in state else True
         cdef int m = min((rounds + 2).bit_length() - 1, LAST_EPOCH)
         cdef int64_t seen = rounds + 2 - (<int64_t>1 << m)
         integer(state, "m", low=m, high=m)
@@ -299,6 +295,7 @@ cdef class RefinedKernel(Kernel):
                  <= SLACK * rounds)
         ):
             raise ValueError("saved total, epoch_total and y_hat must be of the same outcomes")
+        self.moved = moved
         if m == 1:
             check_names(base, set())
             self.begin(self.C)

@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
 from calibrant._kernels.kernel cimport Kernel
-from calibrant._kernels.refined cimport RefinedKernel
+from calibrant._kernels.restartable cimport Restartable
 
 cdef enum:
     KEPT = 4096           # rows of the history; older ones are forgotten
@@ -20,7 +20,8 @@ cdef struct Row:
 
 
 cdef class RestartingKernel(Kernel):
-    cdef RefinedKernel base
+    cdef Restartable base     # the forecaster that is restarted
+    cdef str name             # what its part of a saved state is called
     cdef bint l1
     cdef double horizon       # [T] of the paper, or 0: then the rounds so far take its place
     cdef double c0, c1, d0, d1

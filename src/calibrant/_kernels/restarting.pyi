@@ -1,14 +1,15 @@
 from calibrant._checks import Floats
 from calibrant._kernels.kernel import Kernel
+from calibrant._kernels.restartable import Restartable
 
 class RestartingKernel(Kernel):
     def __init__(
         self,
         seed: int,
-        measure: int,
+        base: Restartable,
+        name: str,
+        l1: bool,
         horizon: float,
-        delta: float,
-        tuned: bool,
         coefficients: tuple[float, float, float, float],
     ) -> None: ...
     @property

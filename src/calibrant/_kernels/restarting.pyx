@@ -1,4 +1,4 @@
-"""Restarting, Algorithm `meta_alg_piecewise`: Refined, until its error passes a certificate.
+"""Restarting, Algorithm `meta_alg_piecewise`: a base, until its error passes a certificate.
 
 Symbols: b, the block, which guesses C = 8^b; l, the sub-block; G, how many sub-blocks of a block
 assume C = 0, before one assumes C = 8^b; U(n, C), the certificate: what error n rounds of deviation
@@ -12,9 +12,8 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from calibrant._kernels.cuts cimport L1
 from calibrant._kernels.kernel cimport Kernel
-from calibrant._kernels.refined cimport RefinedKernel
+from calibrant._kernels.restartable cimport Restartable
 
 from calibrant._kernels.saved import check_names, floats, integer, number, part_of
 
@@ -41,16 +40,17 @@ def check_rows(rows, int64_t end):
 cdef class RestartingKernel(Kernel):
     """The blocks of one Restarting.
 
-    `horizon` is also what the thresholds of a whole stream refer to; 0 stands for none.
+    `base` is the forecaster that is restarted, fresh and with deviation 0, and `name` what its part
+    of a saved state is called. `l1` says that its error, and so the certificate, is of Cal1.
+    `horizon` is what the thresholds of a whole stream refer to; 0 stands for none.
     """
 
     def __init__(
-        self, seed, int measure, double horizon, double delta, bint tuned,
-        coefficients,
+        self, seed, Restartable base, str name, bint l1, double horizon, coefficients,
     ):
         super().__init__(seed)
-        self.base = RefinedKernel(0, measure, 0.0, horizon, delta, tuned)
-        self.l1, self.horizon = measure == L1, horizon
+        self.base, self.name = base, name
+        self.l1, self.horizon = l1, horizon
         self.c0, self.c1, self.d0, self.d1 = coefficients
         self.open_block(1)
 
@@ -145,9 +145,9 @@ cdef class RestartingKernel(Kernel):
 
     @property
     def epoch(self):
-        """The current epoch, counted from 1 since the last restart."""
+        """The current epoch, counted from 1 since the last restart; 1 if the base has none."""
         self.enter()
-        return self.base.m
+        return getattr(self.base, "epoch", 1)
 
     @property
     def error(self):
@@ -193,7 +193,7 @@ cdef class RestartingKernel(Kernel):
             "closed": self.closed,
             "rows": self._rows().ravel(),
         }
-        return state | {f"refined.{k}": v for k, v in self.base._get_state().items()}
+        return state | {f"{self.name}.{k}": v for k, v in self.base._get_state().items()}
 
     def _set_state(self, state, rounds):
         before = self._get_state(), self.t
@@ -205,7 +205,7 @@ cdef class RestartingKernel(Kernel):
 
     def _take_over(self, state, rounds):
         """Take over a state; a bad one raises ValueError and may leave part of it behind."""
-        state, inner = part_of(state, "refined.")
+        state, inner = part_of(state, f"{self.name}.")
         check_names(state, {"t", "start", "b", "l", "G", "closed", "rows"})
         cdef int64_t t = integer(state, "t", low=rounds, high=rounds)
         cdef int64_t start = integer(state, "start", low=0, high=t)
@@ -219,7 +219,7 @@ cdef class RestartingKernel(Kernel):
         if (closed == 0) != (start == 0) or l != floor(l) or G != floor(G):
             raise ValueError("saved sub-blocks must be counted from the first round")
         self.t, self.start, self.b, self.l, self.G = t, start, b, l, G
-        # Refined lays out its intervals for the deviation that the sub-block assumes.
+        # The base lays out its intervals for the deviation that the sub-block assumes.
         self.base.C = self.guess()
         self.base._take_over(inner, t - start)
         if self.base.error_so_far() > self.threshold():

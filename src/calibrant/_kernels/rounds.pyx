@@ -1,17 +1,18 @@
 """What a recalibrator remembers of a round until its outcome comes."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 cimport cython
 
 import numpy as np
 
+from calibrant._kernels.draws cimport scramble
 from calibrant._kernels.kernel cimport array_of
-from calibrant._kernels.sharp cimport sharp_within
+from calibrant._kernels.sharp cimport sharp_least
 
 ROUND = ROUND_SIZE
-LEAST = sharp_within(0.0)  # of the scores, and of what the experts say
+LEAST = sharp_least(1 << 62)  # no score and no expert is ever nearer to 0 or 1
 
 
 @cython.final
@@ -45,25 +46,50 @@ cdef class Round:
         return array_of(self.begun.said, EXPERTS)
 
 
+def order_of(list rounds not None):
+    """Return the order in which outcomes that come together are learned, as indices of rounds.
+
+    First what was predicted first. Rounds of one batch have no order of their own, and a file's
+    may be sorted by anything: they are learned in an order drawn from their numbers.
+    """
+    cdef Py_ssize_t i, size = len(rounds)
+    batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
+    cdef int64_t[::1] batch = batches
+    cdef uint64_t[::1] draw = drawn
+    cdef bint one_batch = True
+    cdef Round r
+    for i in range(size):
+        r = rounds[i]
+        batch[i] = r.begun.batch
+        draw[i] = scramble(<uint64_t>r.begun.number + 1)
+        one_batch = one_batch and batch[i] == batch[0]
+    order = np.argsort(drawn) if one_batch else np.lexsort((drawn, batches))
+    return order.tolist()
+
+
 def save_rounds(rounds):
-    """Return the numbers of rounds, and all else of them, ROUND doubles for each."""
-    numbers = np.array([r.number for r in rounds], dtype=np.int64)
+    """Return the numbers of rounds, their batches, and all else of them, ROUND doubles for each."""
+    numbers, batches = np.empty(len(rounds), dtype=np.int64), np.empty(len(rounds), dtype=np.int64)
     places = np.empty(len(rounds) * ROUND)
+    cdef int64_t[::1] number = numbers, batch = batches
     cdef double[::1] to = places
     cdef Py_ssize_t i
     cdef Round r
     for i, r in enumerate(rounds):
+        number[i], batch[i] = r.begun.number, r.begun.batch
         memcpy(&to[i * ROUND_SIZE], &r.begun.s, ROUND_SIZE * sizeof(double))
-    return numbers, places
+    return numbers, batches, places
 
 
-def load_rounds(const int64_t[::1] numbers, const double[:, ::1] places):
+def load_rounds(
+    const int64_t[::1] numbers, const int64_t[::1] batches, const double[:, ::1] places
+):
     """Return the rounds that `save_rounds` saved, from one row of `places` each."""
     rounds = []
     cdef Begun begun
     cdef Py_ssize_t i
     for i in range(numbers.shape[0]):
-        begun.number = numbers[i]
+        begun.number, begun.batch = numbers[i], batches[i]
         memcpy(&begun.s, &places[i, 0], ROUND_SIZE * sizeof(double))
         rounds.append(as_round(begun))
     return rounds

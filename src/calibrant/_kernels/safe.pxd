@@ -1,3 +1,5 @@
+from libc.stdint cimport int64_t
+
 from calibrant._kernels.grid cimport Grid
 
 # Where a round is played: at one of two neighbouring points, or at one point if `lo == hi`.
@@ -11,3 +13,5 @@ cdef int safe_start(Grid *s) noexcept nogil
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil
 cdef Place safe_place(const Grid *s, double m) noexcept nogil
 cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil
+cdef double safe_counted(int64_t outcomes, Py_ssize_t points) noexcept nogil
+cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil

@@ -12,28 +12,31 @@ A round with mean m is played
    S^2 / D if m is right. So nearby ends are preferred, and among them the one whose bias the visit
    repays;
 2. otherwise at the admissible place nearest to m: a neutral point, or neighbours of which the left
-   under-predicts and the right over-predicts, mixed each with the other's slope a, where a D is
-   e^2 up to e = 1 and 2 e - 1 beyond.
+   under-predicts and the right over-predicts, mixed each with the other's slope a = (f(e) -
+   f(e - 1)) / D, where f(x) = x^2 log(1 + x), and 0 for x <= 0.
 
 Every outcome counts for the gap that holds m, and a gap with enough of them is cut: where points
-have become biased, new ones appear near m. The outcome of a mixed round also counts, and for more
-with many gaps, for the gap it was played in, which may lie far from m: mixing costs by the square
-of that gap's width.
+have become biased, new ones appear near m. That of a mixed round also counts for the gap it was
+played in, which may lie far from m, and there for more than one if there are many gaps: mixing
+costs by the square of that gap's width.
 
 **An admissible place always exists.** If no point is neutral, each under- or over-predicts. The
 first, 0, under-predicts and the last, 1, over-predicts, so somewhere a point that under-predicts
 stands left of a neighbour that over-predicts. (If one of the two is a sentinel, the other is
 predicted.)
 
-**What bounds S.** Take as the cost of a point the square of what |S + 1/2 - z| has in excess of
-1/2 + sqrt(k (n v + 1)), over n v + 1. A visit to a neutral point leaves the cost at 0, whatever
+**What bounds S.** Take as the cost of a point f(x) / (n v + 1), where x is what |S + 1/2 - z| has
+in excess of 1/2 + sqrt(k (n v + 1)). A visit to a neutral point leaves the cost at 0, whatever
 the outcome. The slope a is by how much the cost after the visit depends on the outcome. So in a
 mixed round the expected sum of the costs is the same after 0 and after 1, and no opponent that does
 not see the draw can choose it. `docs/safe-proof.md` has the theorem: whatever the means and the
-outcomes, the expected Cal2 is at most of the order of log T times the number of points.
+outcomes, the expected Cal2 is at most of the order of log^2 T times the number of points. The
+logarithm in f is not needed there. It lets heavy points weigh more: without it, an opponent who is
+greedy for Cal2 reaches up to half as much again.
 """
 
-from libc.math cimport fabs, fmax, log, sqrt
+from libc.math cimport M_PI, cbrt, fabs, fmax, log, log1p, sqrt
+from libc.stdint cimport int64_t
 
 from calibrant._kernels.grid cimport (
     Grid,
@@ -84,10 +87,14 @@ cdef inline int leaning(const Grid *s, Py_ssize_t k) noexcept nogil:
     return 1 if s.S[k] > 0.0 else -1
 
 
+cdef inline double steep(double x) noexcept nogil:
+    """Return f."""
+    return x * x * log1p(x) if x > 0.0 else 0.0
+
+
 cdef inline double slope(const Grid *s, Py_ssize_t k) noexcept nogil:
     """Return by how much the cost of a biased point depends on its next outcome."""
-    cdef double e = s.e[k]
-    return (e * e if e < 1.0 else 2.0 * e - 1.0) / noise(s, k)
+    return (steep(s.e[k]) - steep(s.e[k] - 1.0)) / noise(s, k)
 
 
 cdef inline double charge(const Grid *s, Py_ssize_t k, double m) noexcept nogil:
@@ -158,6 +165,7 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     """
     cdef Py_ssize_t k = grid_find(s, z)
     cdef int side = leaning(s, k)
+    cdef bint elsewhere = True  # was the round played outside of m's gap?
     if grid_reserve(s, s.count + 2) < 0:
         return -1
     s.n[k] += 1.0
@@ -165,9 +173,34 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     safe_weigh(s, k)
     if side != 0:
         # A biased point is only played with the neighbour that it leans towards.
-        count(s, k if side < 0 else k - 1, fmax(1.0, patience(s)))
-    count(s, grid_find(s, m), 1.0)
+        k = k if side < 0 else k - 1
+        elsewhere = k != grid_find(s, m)
+        count(s, k, fmax(1.0, patience(s)))
+    if elsewhere:
+        count(s, grid_find(s, m), 1.0)
     return 0
+
+
+cdef double safe_counted(int64_t outcomes, Py_ssize_t points) noexcept nogil:
+    """Return the most that so many outcomes can count in the gaps of so many points."""
+    return outcomes * (2.0 + (CUT * points) * (CUT * points))
+
+
+cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil:
+    """Make room for the points that so many outcomes can add; -1 when there is no memory.
+
+    A gap is at most pi / GAPS wide, so one that is cut when there are k gaps holds more than
+    A (CUT k)^2, A = (GAPS / pi)^2, and is empty afterwards. An outcome adds at most 2 to what the
+    gaps hold, and (CUT k)^2 for a biased point. Of the cuts to come, those paid for one half by the
+    former, and by what the gaps hold now, sum to at most all of that, so there are at most
+    cbrt(6 held / (A CUT^2)) + 1 of them. Each of the others takes A / 2 outcomes.
+    """
+    cdef double held = 2.0 * outcomes, A = (GAPS / M_PI) * (GAPS / M_PI)
+    cdef Py_ssize_t i
+    for i in range(s.count):
+        held += s.g[i]
+    held = cbrt(6.0 * held / (A * CUT * CUT)) + 2.0 * outcomes / A
+    return grid_reserve(s, s.count + 2 + <Py_ssize_t>held)
 
 
 cdef class SafeKernel:

@@ -1,3 +1,6 @@
+from libc.stdint cimport int64_t
+
+
 # How many experts of each shape; `sharp.pyx` gives their memories.
 cdef enum:
     PLATTS = 6
@@ -28,13 +31,35 @@ cdef struct View:
     double s                        # the score as a probability
     double u                        # log s
     double v                        # -log(1 - s)
+    double least                    # no expert says less, or more than 1 - least
     Py_ssize_t[GRIDS] bin           # its bin in each grid
     double[EXPERTS] p
 
 
+# How likely each expert made outcomes that came together: the logarithm, without the last few.
+cdef struct Evidence:
+    int64_t count
+    double keep                     # the share of the weights that does not return to the prior
+    double[EXPERTS] log
+    double[EXPERTS] product         # of the last few
+
+
+cdef inline void evidence_start(Evidence *evidence) noexcept nogil:
+    cdef Py_ssize_t i
+    evidence.count, evidence.keep = 0, 1.0
+    for i in range(EXPERTS):
+        evidence.log[i], evidence.product[i] = 0.0, 1.0
+
+
 cdef void sharp_start(SharpState *s) noexcept nogil
-cdef double sharp_within(double p) noexcept nogil
-cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil
-cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double y, double late
+cdef double sharp_least(int64_t outcomes) noexcept nogil
+cdef double sharp_within(double p, double least) noexcept nogil
+cdef double sharp_view(
+    const SharpState *state, double s, double least, View *view
 ) noexcept nogil
+cdef void sharp_learn(
+    SharpState *state, const View *view, const double *said, double m, double y, double late
+) noexcept nogil
+cdef void evidence_add(Evidence *evidence, const double *said, double m, double y) noexcept nogil
+cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil
+cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil

@@ -10,12 +10,13 @@ The experts, at a score s with x = log s - log(1 - s):
 - the mean outcome of the score's bin, (2 s + Y) / (2 + N), on grids of 10, 30 and 100 bins.
 
 All but the first and the last take Newton steps on the log loss, one a round: with f the features
-and p the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), 0.001), and the
+and p the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), FLAT least), and the
 parameters move by -A^-1 (p - y) f. A starts at 10 I, which is a prior of standard deviation 0.3 on
 each parameter, and never falls below I, so no step is longer than |f|.
 
 The mixture's weights start at a prior w0, are multiplied by each expert's likelihood of the outcome
-and then moved a little, by SHARE, towards w0. So its log loss over any stretch of rounds is at most
+and then moved a little, by SHARE, towards w0; where the mean m is so near 0 or 1 that an outcome
+says little, by SHARE m (1 - m) / RARE, or rare events could never show which expert is right. So its log loss over any stretch of rounds is at most
 that of expert i there plus -log(SHARE w0_i), and a further such term for each change of the best
 expert (Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round on, it is
 -log(w0_i) instead.
@@ -24,9 +25,20 @@ If the last hundred outcomes came `lag` predictions late on average, a likelihoo
 power 1 / (1 + lag / LAG): what late outcomes say about the experts may no longer hold, and many late
 outcomes repeat one another. The power is the same for all outcomes, early or late, because how late
 an outcome comes may depend on the outcome itself.
+
+Outcomes that come together are weighed together: each weight is multiplied by its expert's
+likelihood of all of them, raised to the same power, and then moved towards w0 as often as there
+are outcomes, at once. Each counts as late as they are on average. So their order does not matter
+for the weights; the experts still learn one outcome after the other.
+
+No expert says less than `least`, or more than 1 - least. It follows the evidence: after n outcomes
+it is 1 / (n + 2), the rule of succession for what was never seen, but never above LEAST or below
+TINIEST. So rare events are not over-predicted once there is evidence that they are rare, and one
+surprise never costs more than -log(least).
 """
 
-from libc.math cimport exp, log, log1p
+from libc.math cimport exp, log, log1p, pow
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 import numpy as np
@@ -34,12 +46,15 @@ import numpy as np
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.tally cimport bin_of
 
-cdef double LEAST = 1e-4            # no expert says less than this, or more than 1 - LEAST
+cdef double LEAST = 1e-4            # `least` at the start
+cdef double TINIEST = 1e-9          # what it never falls below
 cdef double SHARE = 5e-5            # share of the weight that returns to the prior each round
+cdef double RARE = 0.01             # the variance of an outcome below which less is shared
 cdef double LAG = 32.0              # outcomes this late count half
 cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double START = 10.0            # A at the start
-cdef double FLAT = 0.001            # the least curvature that a Newton step sees
+cdef double FLAT = 10.0             # the least curvature that a Newton step sees, over `least`
+cdef int64_t PRODUCTS = 32           # likelihoods to multiply before a logarithm: TINIEST^32 > 0
 cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
 
 cdef double[PLATTS] PLATT_FORGETS
@@ -63,9 +78,15 @@ PRIORS[:] = [
 ]
 
 
-cdef double sharp_within(double p) noexcept nogil:
-    """Return p, moved away from 0 and 1 if it is too near."""
-    return LEAST if p < LEAST else 1.0 - LEAST if p > 1.0 - LEAST else p
+cdef double sharp_least(int64_t outcomes) noexcept nogil:
+    """Return the smallest probability that so many outcomes allow to be said."""
+    cdef double least = 1.0 / (<double>outcomes + 2.0)
+    return LEAST if least > LEAST else TINIEST if least < TINIEST else least
+
+
+cdef double sharp_within(double p, double least) noexcept nogil:
+    """Return p, moved away from 0 and 1 if it is nearer than `least`."""
+    return least if p < least else 1.0 - least if p > 1.0 - least else p
 
 
 cdef inline double sigmoid(double x) noexcept nogil:
@@ -94,43 +115,48 @@ cdef void sharp_start(SharpState *s) noexcept nogil:
         s.beta_A[6 * i] = s.beta_A[6 * i + 3] = s.beta_A[6 * i + 5] = START
 
 
-cdef double sharp_view(const SharpState *state, double s, View *view) noexcept nogil:
-    """Ask every expert about the score s, inside [LEAST, 1 - LEAST]; return the mixture's mean."""
+cdef double sharp_view(
+    const SharpState *state, double s, double least, View *view
+) noexcept nogil:
+    """Ask every expert about the score s, inside [least, 1 - least]; return the mixture's mean."""
     cdef Py_ssize_t i, j, k, before = 0, at = 1
     cdef double u = log(s), v = -log1p(-s), m = 0.0, base
-    view.s, view.u, view.v = s, u, v
+    view.s, view.u, view.v, view.least = s, u, v, least
     view.p[0] = s
     for i in range(PLATTS):
-        view.p[at] = sharp_within(sigmoid(state.platt[2 * i] * (u + v) + state.platt[2 * i + 1]))
+        view.p[at] = sharp_within(
+            sigmoid(state.platt[2 * i] * (u + v) + state.platt[2 * i + 1]), least
+        )
         at += 1
     for i in range(OFFSETS):
         base = u + v if i == 0 else state.platt[0] * (u + v) + state.platt[1]
-        view.p[at] = sharp_within(sigmoid(base + state.offset[i]))
+        view.p[at] = sharp_within(sigmoid(base + state.offset[i]), least)
         at += 1
     for i in range(BETAS):
         view.p[at] = sharp_within(
-            sigmoid(state.beta[3 * i] * u + state.beta[3 * i + 1] * v + state.beta[3 * i + 2])
+            sigmoid(state.beta[3 * i] * u + state.beta[3 * i + 1] * v + state.beta[3 * i + 2]),
+            least,
         )
         at += 1
     for i in range(GRIDS):
         view.bin[i] = before + bin_of(s, BINS[i])
         for j in range(MEMORIES):
             k = j * ALL_BINS + view.bin[i]
-            view.p[at] = sharp_within((PRIOR * s + state.Y[k]) / (PRIOR + state.N[k]))
+            view.p[at] = sharp_within((PRIOR * s + state.Y[k]) / (PRIOR + state.N[k]), least)
             at += 1
         before += BINS[i]
     for i in range(EXPERTS):
         m += state.w[i] * view.p[i]
-    return sharp_within(m)
+    return sharp_within(m, least)
 
 
 def check_parts(parts, double learned):
     """Refuse a saved mixture that so many outcomes cannot have made; arrays by name.
 
-    A step is no longer than its features, which is below 10, and adds at most a quarter of their
-    square to a matrix, which never falls below I.
+    A step is no longer than its features, each of which is below 21, and adds at most a quarter of
+    their square to a matrix, which never falls below I.
     """
-    least, steps, most = SHARE * np.array(PRIORS), 1.0 + 10.0 * learned, START + 25.0 * learned
+    least, steps, most = SHARE * np.array(PRIORS), 1.0 + 37.0 * learned, START + 111.0 * learned
     platt, beta = parts["platt_A"].reshape(-1, 3), parts["beta_A"].reshape(-1, 6)
     if (parts["w"] < least * (1.0 - SLACK)).any() or abs(parts["w"].sum() - 1.0) > SLACK:
         raise ValueError("saved w must not fall below what the prior returns, and sum to 1")
@@ -163,13 +189,17 @@ cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
     return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + lag / LAG))
 
 
-cdef inline double curvature(double p) noexcept nogil:
-    return p * (1.0 - p) if p * (1.0 - p) > FLAT else FLAT
+cdef inline double share(double m) noexcept nogil:
+    return SHARE if m * (1.0 - m) > RARE else SHARE * m * (1.0 - m) / RARE
+
+
+cdef inline double curvature(double p, double flat) noexcept nogil:
+    return p * (1.0 - p) if p * (1.0 - p) > flat else flat
 
 
 cdef inline void platt_step(double *a, double *A, double x, double p, double y,
-                            double forget) noexcept nogil:
-    cdef double lam = 1.0 - forget, h = curvature(p), r = p - y, l, d, b
+                            double forget, double flat) noexcept nogil:
+    cdef double lam = 1.0 - forget, h = curvature(p, flat), r = p - y, l, d, b
     A[0] = lam * A[0] + forget + h * x * x
     A[1] = lam * A[1] + h * x
     A[2] = lam * A[2] + forget + h
@@ -182,14 +212,14 @@ cdef inline void platt_step(double *a, double *A, double x, double p, double y,
 
 
 cdef inline void offset_step(double *c, double *A, double p, double y,
-                             double forget) noexcept nogil:
-    A[0] = (1.0 - forget) * A[0] + forget + curvature(p)
+                             double forget, double flat) noexcept nogil:
+    A[0] = (1.0 - forget) * A[0] + forget + curvature(p, flat)
     c[0] -= (p - y) / A[0]
 
 
 cdef inline void beta_step(double *a, double *A, double u, double v, double p, double y,
-                           double forget) noexcept nogil:
-    cdef double lam = 1.0 - forget, h = curvature(p), r = p - y
+                           double forget, double flat) noexcept nogil:
+    cdef double lam = 1.0 - forget, h = curvature(p, flat), r = p - y
     cdef double l1, l2, l3, d1, d2, t, g1, g2, b, c
     A[0] = lam * A[0] + forget + h * u * u
     A[1] = lam * A[1] + h * u * v
@@ -212,33 +242,83 @@ cdef inline void beta_step(double *a, double *A, double u, double v, double p, d
 
 
 cdef void sharp_learn(
-    SharpState *state, const View *view, const double *said, double y, double late
+    SharpState *state, const View *view, const double *said, double m, double y, double late
 ) noexcept nogil:
-    """Weigh the experts by what they `said` in the round, then let each learn the outcome.
+    """Weigh the experts by what they `said` in the round, m together, then let each learn.
 
     `view` is what they say for the same score now; it differs if other outcomes came in between.
     Weights are updated from `said`, parameters from `view`. Between the prediction and its outcome,
     `late` other predictions were made.
     """
-    cdef Py_ssize_t i, j, k, at = 1
-    cdef double total = 0.0, keep, x = view.u + view.v
+    cdef Py_ssize_t i
+    cdef double total = 0.0, keep, moved = share(m)
     state.lag += LAG_FORGET * (late - state.lag)
     for i in range(EXPERTS):
         state.w[i] *= likelihood(said[i], y, state.lag)
         total += state.w[i]
-    keep = (1.0 - SHARE) / total
+    keep = (1.0 - moved) / total
     for i in range(EXPERTS):
-        state.w[i] = state.w[i] * keep + SHARE * PRIORS[i]
+        state.w[i] = state.w[i] * keep + moved * PRIORS[i]
+    sharp_step(state, view, y)
+
+
+cdef void evidence_add(Evidence *evidence, const double *said, double m, double y) noexcept nogil:
+    """Count how likely each expert made one outcome of many."""
+    cdef Py_ssize_t i
+    for i in range(EXPERTS):
+        if y == 1.0:
+            evidence.product[i] *= said[i]
+        elif y == 0.0:
+            evidence.product[i] *= 1.0 - said[i]
+        else:
+            evidence.log[i] += y * log(said[i]) + (1.0 - y) * log1p(-said[i])
+    evidence.count += 1
+    evidence.keep *= 1.0 - share(m)
+    if evidence.count % PRODUCTS == 0:
+        evidence_settle(evidence)
+
+
+cdef void evidence_settle(Evidence *evidence) noexcept nogil:
+    """Turn the products into logarithms before they are too small for a double."""
+    cdef Py_ssize_t i
+    for i in range(EXPERTS):
+        evidence.log[i] += log(evidence.product[i])
+        evidence.product[i] = 1.0
+
+
+cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil:
+    """Weigh the experts by outcomes that came together, `late` on average."""
+    cdef Py_ssize_t i
+    cdef double most, power, total = 0.0, keep = evidence.keep
+    evidence_settle(evidence)
+    state.lag = late + (state.lag - late) * pow(1.0 - LAG_FORGET, <double>evidence.count)
+    power = 1.0 / (1.0 + state.lag / LAG)
+    most = evidence.log[0]
+    for i in range(EXPERTS):
+        most = max(most, evidence.log[i])
+    for i in range(EXPERTS):
+        state.w[i] *= exp((evidence.log[i] - most) * power)
+        total += state.w[i]
+    for i in range(EXPERTS):
+        state.w[i] = state.w[i] / total * keep + (1.0 - keep) * PRIORS[i]
+
+
+cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil:
+    """Let each expert learn an outcome from what it says for the score now."""
+    cdef Py_ssize_t i, j, k, at = 1
+    cdef double x = view.u + view.v, flat = FLAT * view.least
     for i in range(PLATTS):
-        platt_step(&state.platt[2 * i], &state.platt_A[3 * i], x, view.p[at], y, PLATT_FORGETS[i])
+        platt_step(
+            &state.platt[2 * i], &state.platt_A[3 * i], x, view.p[at], y, PLATT_FORGETS[i], flat
+        )
         at += 1
     for i in range(OFFSETS):
-        offset_step(&state.offset[i], &state.offset_A[i], view.p[at], y, OFFSET_FORGETS[i])
+        offset_step(&state.offset[i], &state.offset_A[i], view.p[at], y, OFFSET_FORGETS[i], flat)
         at += 1
     for i in range(BETAS):
         beta_step(
             &state.beta[3 * i], &state.beta_A[6 * i], view.u, view.v, view.p[at], y,
-            BETA_FORGETS[i],
+            BETA_FORGETS[i], flat,
         )
         at += 1
     for i in range(GRIDS):

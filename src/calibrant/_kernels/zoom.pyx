@@ -226,7 +226,7 @@ cdef class ZoomKernel(Kernel):
         if (np.abs(np.subtract(R, floats(state, "S", size=len(R)))) > 1.0 + SLACK).any():
             raise ValueError("saved R must lie within 1 of S, point by point")
         counts(state, "n", total=rounds)
-        grid_load(grid, state, rounds)
+        grid_load(grid, state, rounds, rounds)
         s.found = False
         s.m, s.purse, s.squares, s.cut = m, purse, squares, patience(grid.count)
         for i in range(grid.count):

@@ -11,6 +11,20 @@ from typing import Any, NamedTuple
 #: The errors that have certificates, in the order in which kernels number them. The certificate of
 #: the first grows with sqrt(n), those of the others with log n.
 CERTIFIED_MEASURES = ("l1", "l2", "pseudo_l2", "pseudo_kl")
+#: Whose error that is. `"refined"` is `Refined` with that measure; `"interval"` is `Interval` on as
+#: many equal intervals as suit the deviation; `"swap"` is `Refined` with the measure pseudo_l2,
+#: whose predictions are then held to Cal2.
+BASES = {
+    "l1": ("refined", "interval"),
+    "l2": ("refined", "swap"),
+    "pseudo_l2": ("refined",),
+    "pseudo_kl": ("refined",),
+}
+
+
+def name_of(measure: str, base: str) -> str:
+    """Return the name under which the numbers of a certificate are kept."""
+    return measure if base == "refined" else f"{measure}-{base}"
 
 
 class Coefficients(NamedTuple):
@@ -55,10 +69,11 @@ def trivial(measure: str, rounds: float, horizon: float) -> float:
 def tuned_table() -> dict[str, Any]:
     """Return the shipped table of measured certificates, from ``python -m benchmarks tune``.
 
-    ``measures`` has a row for each measure: ``slope`` (the part that grows with log2(n + 1); 0 for
+    ``measures`` has a row for each name of `name_of`: ``slope`` (what grows with log2(n + 1); 0 for
     l1), ``start`` and ``per_log`` (the line in ln(1/delta) above the quantiles of the error in
     stationary worlds), ``deviation`` (the part that grows with the deviation) and the
-    ``quantiles``. The other entries record how it was measured.
+    ``quantiles``. The other entries record how it was measured; a row that was measured apart from
+    the others has its own ``runs`` and ``rounds``.
     """
     text = Path(__file__).with_name("tuned.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)

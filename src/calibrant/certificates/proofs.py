@@ -162,4 +162,72 @@ def pseudo_kl(T: float, delta: float) -> Coefficients:
     )
 
 
-PROOFS = {"l1": l1, "l2": l2, "pseudo_l2": pseudo_l2, "pseudo_kl": pseudo_kl}
+def l1_interval(T: float, delta: float) -> Coefficients:
+    """Cal1 of `Interval` on N equal intervals (Theorem `CalL1_knownC`).
+
+    N = ceil(min{sqrt(T/(iota ln T)), (T^2/(iota (1 + C) ln T))^(1/3)}). Let L = ln T, and k count
+    the intervals from p* outwards: d_J = k/N, for the intervals that do not touch that of p*.
+
+    1. *Point.* n_J Delta_J sums to n/N <= T/N <= sqrt(iota L T) + (iota L (1 + C) T)^(1/3).
+    2. *Near.* `interval_bias` without its last term, on the three intervals around p*:
+       137 sqrt(3 iota n) + 627 iota each.
+    3. *Far, noise.* By `visits`, sqrt(iota n_J) <= sqrt(3 iota C_J N/k) + 120 iota N/k. The second
+       part sums to 137 * 240 iota N (1 + ln N), and 1 + ln N <= L/2.
+    4. *Far, deviation.* The first, by Cauchy-Schwarz and sum C_J <= C, to
+       137 sqrt(3 iota C * 2 N (1 + ln N)) <= 238 sqrt(iota L C N).
+    5. *N.* iota N <= iota + sqrt(iota T/L), and C N <= C + (C^2 T^2/(iota L))^(1/3), so 4 is at
+       most 238 sqrt(iota L C) + 238 (iota L C T)^(1/3); the first is no more than the second,
+       because C <= T and iota L <= T. Where iota L > T nothing is claimed.
+    6. *Total.* 16,440 (iota L + sqrt(iota L T)) + 627 iota (N + 3) + 238 sqrt(iota T)
+       + sqrt(iota L T) + (iota L T)^(1/3) + 477 (iota L C T)^(1/3), which is at most
+       A sqrt(T) + E (C T)^(1/3), A = 36,000 sqrt(iota L), E = 477 (iota L)^(1/3).
+    7. *In n.* N was chosen with T, and the bound does not fall with n as sqrt(n). Only n above
+       A sqrt(T) matter; there A sqrt(T) <= sqrt(A) T^(1/4) sqrt(n) and
+       T <= n max(1, sqrt(T)/A).
+
+    Step 7 is why Theorem `combine_piecewise_cal1` does not cover this base in K: it asks for a
+    certificate of order sqrt(n), with no more than logarithms of T before it.
+    """
+    iota, L = math.log(T / delta), math.log(T)
+    if T < SHORTEST or iota * L > T:
+        return Coefficients(math.sqrt(T), 0.0, 0.0, 0.0)
+    A, E = 36_000 * math.sqrt(iota * L), 477 * math.cbrt(iota * L)
+    ratio = max(1.0, math.sqrt(T) / A)
+    return Coefficients(A * math.sqrt(ratio), 0.0, E * math.cbrt(ratio), 0.0)
+
+
+def l2_swap(T: float, delta: float) -> Coefficients:
+    """Cal2 of `Refined` for pseudo_l2 (Corollary `Cal2_bound_implied_by_PCal2`).
+
+    Of a point: G, the sum of P_t; R, the sum of P_t (y - p); n and r, the same of the rounds that
+    drew it.
+
+    1. *Draws.* |r - R| and |n - G| are at most 4.25 sqrt(iota G) + 4 iota (`freedman`, L = 2 iota;
+       `pseudo_l2` leaves delta/6 for both, and the factors before 1/delta stay below T^2).
+    2. *Few.* n <= 40 iota: r^2/n <= n <= 40 iota.
+    3. *Many.* As in `interval_bias`, G <= 2 n + 26.2 iota <= 2.66 n. Then
+       r^2 <= 2 R^2 + 72.4 iota G + 64 iota^2, and r^2/n <= 5.4 R^2/G + 195 iota.
+    4. *Epoch.* Cal2 <= 5.4 PCal2 + 195 iota |Z|, |Z| <= X + 2 + W B.
+    5. *Over the epochs*, with the inner sum and iota B <= 1.11 iota + C^(1/3): the second part is
+       at most 195 [iota M (6 + 1.11 W) + 21.9 iota^(2/3) C^(1/3) + W M C^(1/3)].
+    """
+    iota, W = math.log(T / delta), math.log2(T)
+    if T < SHORTEST:
+        return Coefficients(T, 0.0, 0.0, 0.0)
+    c0, c1, d0, d1 = (5.4 * number for number in pseudo_l2(T, delta))
+    return Coefficients(
+        c0,
+        c1 + 195 * iota * (6 + 1.11 * W),
+        d0 + 195 * 21.9 * math.cbrt(iota) ** 2,
+        d1 + 195 * W,
+    )
+
+
+PROOFS = {
+    "l1": l1,
+    "l2": l2,
+    "pseudo_l2": pseudo_l2,
+    "pseudo_kl": pseudo_kl,
+    "l1-interval": l1_interval,
+    "l2-swap": l2_swap,
+}

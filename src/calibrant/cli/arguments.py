@@ -64,3 +64,15 @@ class Job:
     report: Path | None = None
     positive: str | None = None
     delimiter: str | None = None
+    state: Path | None = None
+    smooth: str | None = None
+    strict: bool = False
+    due: str | None = None
+    silence: int | None = None
+    after: str | None = None
+    hold: str | None = None
+
+    @property
+    def has_deadlines(self) -> bool:
+        """Whether outcomes are learned at deadlines, and not as they come."""
+        return self.silence is not None or self.hold is not None

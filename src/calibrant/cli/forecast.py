@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.cli import console
-from calibrant.forecasters import Forecaster
+from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
 from calibrant.tables import Table, follow, write
@@ -19,14 +19,22 @@ from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
 from calibrant.tables.roles import likely_scores
 
-BASELINES = ("epoch", "running-mean")
+BASELINES = ("zoom", "running-mean")
+#: Of these, the one with the least log loss stands beside the others.
+SIMPLE = (
+    "exponential-window:halflife=10", "exponential-window:halflife=100",
+    "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
+    "markov-table:order=8", "seasonal-table:period=7", "seasonal-table:period=24",
+)  # fmt: skip
+HEAVIEST = 3
 WINDOW = 1000
 STEPS = 50
 
 READING = (
-    "Cal1 counts the rounds by which the forecasts are off, exactly and without bins. It asks for "
-    "predictions that repeat; the running mean's hardly ever do, so compare that one by ECE, its "
-    "binned cousin. Brier score and log loss also reward sharpness."
+    "Brier score and log loss are lower the sharper and the better calibrated forecasts are. Cal2 "
+    "asks for calibration alone, exactly and without bins: of each probability that was said, as "
+    "much must have happened. It makes sense for predictions that repeat, and those of the simple "
+    "rivals hardly ever do; compare them by ECE, its binned cousin."
 )
 
 
@@ -70,6 +78,7 @@ def forecast_file(
     column: str,
     positive: str | None,
     delimiter: str | None,
+    time: str | None = None,
 ) -> None:
     """Forecast a whole file, beside the baselines; write the predictions if asked to."""
     console.check_outputs(source, out)
@@ -81,31 +90,59 @@ def forecast_file(
     console.note(rows.note)
     console.note(outcomes.note)
     console.note(unused_score(rows, outcomes.name))
-    names = list(dict.fromkeys([name, *BASELINES]))  # the one asked for first, none twice
+    seconds = None if time is None else take_times(rows, time)
+    first = make(name, seed=seed, rounds=len(rows))
+    if seconds is not None and not isinstance(first, EventForecaster):
+        raise ValueError(f"--time is for the default forecaster; {name} has no use for times")
+    names = list(dict.fromkeys([name, *BASELINES, *SIMPLE]))  # the one asked for first, none twice
     cards: dict[str, Scorecard] = {}
-    predictions: dict[str, Floats] = {}
     with console.progress() as bar:
         task = bar.add_task("forecasting", total=STEPS * len(names))
         for each in names:
-            forecaster = make(each, seed=seed, rounds=len(rows))
+            forecaster = first if each == name else make(each, seed=seed, rounds=len(rows))
             cards[each] = Scorecard(window=WINDOW)
             parts = []
-            for part in np.array_split(outcomes.values, STEPS):
-                parts.append(forecaster.run(part))
+            for chosen in np.array_split(np.arange(len(rows)), STEPS):
+                part = outcomes.values[chosen]
+                if isinstance(forecaster, EventForecaster) and seconds is not None:
+                    parts.append(forecaster.run(part, times=seconds[chosen]))
+                else:
+                    parts.append(forecaster.run(part))
                 cards[each].extend(parts[-1], part)
                 bar.advance(task)
-            predictions[each] = np.concatenate(parts)
+            if each == name:
+                predictions = np.concatenate(parts)
+    simple = [each for each in SIMPLE if each != name]
+    best = min(simple, key=lambda each: cards[each].log_loss)
+    shown = {each: cards[each] for each in names if each not in simple or each == best}
     if out is not None:
         with console.busy(f"writing {out}"):
-            write(out, rows.with_column(column, predictions[name]))
+            write(out, rows.with_column(column, predictions))
     console.say(
         f"{rows.source}: {len(rows):,} rounds, column {outcomes.name!r}, "
         f"mean outcome {outcomes.values.mean():.4f}\n"
     )
-    console.out.print(console.scorecards(cards))
+    console.out.print(console.scorecards(shown))
+    console.say(f"\n{best} is the simple rival with the least log loss, of {len(simple)}.")
+    if isinstance(first, EventForecaster):
+        console.say(f"The forecasts draw on {heaviest(first)}.", fold=True)
     console.say(f"\n{READING}", fold=True)
     if out is not None:
         console.say(f"\nPredictions: {out}, column {column!r}")
+
+
+def take_times(rows: Table, column: str) -> Floats:
+    """Return when each outcome happens, in seconds since 1970."""
+    rows.find("time", column)
+    clock = rows.cells(column).clock()
+    clock.check_order()
+    return clock.ticks
+
+
+def heaviest(forecaster: EventForecaster) -> str:
+    """Return the memories that weigh most now, in words."""
+    words = [f"{each.words} ({each.weight:.0%})" for each in forecaster.memory()[:HEAVIEST]]
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:

@@ -11,10 +11,11 @@ import numpy as np
 from rich.table import Table as Grid
 from rich.text import Text
 
-from calibrant import Recalibrator
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
-from calibrant.recalibrate.recalibrator import recalibrate_rows
+from calibrant.cli.state import begin, keep
+from calibrant.recalibrate.frames import ids_in
+from calibrant.recalibrate.rows import delays_of, recalibrate_rows, settled_outcomes, when_of
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_panels import READING, group_rows, measure_rows
 from calibrant.report.style import styled
@@ -29,34 +30,44 @@ def recalibrate_file(job: Job) -> None:
     if job.report is not None:
         with styled():
             pass  # or learn now, not after the work, that matplotlib is missing
+    job, recalibrator = begin(job)
     with console.busy(f"reading {job.source}"):
         table = console.read_source(job.source, job.delimiter)
         if job.out is not None:
             console.check_column(table, job.column)
         rows = take_scored(
             table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
-            available=job.available, by=job.by, kind=job.kind, positive=job.positive,
+            available=job.available, due=job.due, by=job.by, kind=job.kind, positive=job.positive,
         )  # fmt: skip
-        if np.isnan(rows.outcomes).all():
+        if np.isnan(rows.outcomes).all() and job.silence is None:
             raise InputError(
                 "no outcome is known: every value is missing",
                 source=table.source, column=rows.outcome_column,
             )  # fmt: skip
+        if job.smooth is not None and job.smooth in (*table.columns, job.column):
+            raise ValueError(
+                f"there is a column {job.smooth!r} already: name another with --smooth"
+            )
+        ids = None if job.id is None or job.state is None else ids_in(table, job.id)
     console.note(table.note)
     console.note(rows.note)
     # The report is opened first: if it cannot be written, nothing else is.
     with nullcontext() if job.report is None else replacing(job.report) as report:
         with console.busy("recalibrating"):
-            recalibrator = Recalibrator(job.kind, seed=job.seed, capacity=len(rows.scores))
-            calibrated = recalibrate_rows(
-                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
-            )
+            calibrated, smooth = recalibrate_rows(
+                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids,
+                when_of(rows),
+            )  # fmt: skip
         with console.busy("measuring"):
-            never = len(rows.scores) - len(rows.arrivals.order)
+            happened = settled_outcomes(rows, recalibrator)
+            never = int(np.isnan(happened).sum())
+            if job.silence is None:
+                never = len(rows.scores) - len(rows.arrivals.order)
             result = recalibration(
-                rows.scores, calibrated, rows.outcomes, by=rows.groups, kind=job.kind,
+                rows.scores, calibrated, happened, by=rows.groups, kind=job.kind,
                 times=table.row_called if rows.clock is None else rows.clock,
-                available=None if job.available is None else rows.arrivals,
+                available=None if job.available is None or job.has_deadlines else rows.arrivals,
+                delays=None if job.has_deadlines else delays_of(rows),
                 recalibrator=recalibrator,
                 title=f"{Path(table.source).name}: scores before and after recalibration",
                 never=never, made=how_made(job, table.source, rows, never),
@@ -64,9 +75,13 @@ def recalibrate_file(job: Job) -> None:
             page = result.page.html().encode() if report is not None else b""
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
-                write(job.out, table.with_column(job.column, calibrated))
+                written = table.with_column(job.column, calibrated)
+                if job.smooth is not None:
+                    written = written.with_column(job.smooth, smooth)
+                write(job.out, written)
         if report is not None:
             report.write(page)
+    keep(job, recalibrator)
     show(job, table.source, rows, result)
 
 
@@ -79,11 +94,16 @@ def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
             words += [f"--{field.name}", str(value)]
     columns = {
         "score": job.score, "outcome": rows.outcome_column, "id": job.id,
-        "time": job.time, "available": job.available, "by": job.by,
+        "time": job.time, "available": job.available, "due": job.due, "by": job.by,
     }  # fmt: skip
     known = "each known to the next row"
     if job.available is not None:
         known = f"known from column {job.available!r} on, used by later predictions only"
+    if job.hold is not None:
+        known += f", learned {job.hold} after their predictions"
+    if job.silence is not None:
+        until = f"column {job.due!r} says" if job.after is None else f"{job.after} have passed"
+        known += f"; {job.silence} if none is known when {until}"
     return {
         "command": shlex.join(words),
         "file": f"{source}, {len(rows.scores):,} rows",
@@ -101,7 +121,7 @@ def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> No
         f"{source}: {rounds:,} rounds, scores {job.score!r}, outcomes {rows.outcome_column!r} "
         f"(mean {both.mean_outcome:.4f})"
     )
-    if len(arrivals.order) < rounds:
+    if len(arrivals.order) < rounds and job.silence is None:
         console.say(f"outcomes that never arrived: {rounds - len(arrivals.order):,}")
     # The last row's own outcome always comes after the last prediction.
     too_late = np.count_nonzero(arrivals.order[arrivals.known[-1] :] != rounds - 1)

@@ -1,24 +1,31 @@
 """``calibrant run - --score``: answer each score in a pipe, learn outcomes as they come.
 
-A line with a score is answered with its probability before the next line is read. The outcome on a
-line is that of the score beside it; alone, that of its id or, without ids, of the last score.
+A line with a score is answered with its probability before the next line is read: with a bare
+number, or with an object that repeats the id where there are ids. The outcome on a line is that of
+the score beside it; alone, that of its id or, without ids, of the last score. A line that cannot be
+used is answered with an object that says why, and changes nothing. With `--silence` or `--hold`
+outcomes are learned at deadlines: so many scores later, or by the clock of `--time`, which every
+line then shows.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import OrderedDict
 from collections.abc import Iterable
 
 import numpy as np
 
-from calibrant import Recalibrator
-from calibrant._checks import Id, check_id
+from calibrant._checks import Id, check_id, describe
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.forecast import WINDOW
+from calibrant.cli.state import begin, keep
 from calibrant.measures import Scorecard
 from calibrant.report.recalibration_page import as_probabilities
 from calibrant.tables import InputError
+from calibrant.tables.cells import TIME, read_tick
 from calibrant.tables.notation import finite_number, is_empty, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.scored import check_parts
@@ -29,52 +36,61 @@ SOURCE = "standard input"
 
 def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
     """Answer each line with a score; measure the answers at the end."""
-    if job.time is not None:
-        raise ValueError(
-            "in a pipe the order of lines is the order of time: "
-            "--time and --available need a FILE, --out or --report"
-        )
     pipe = ScorePipe(job)
-    for line in follow_lines(lines, SOURCE, job.delimiter):
-        try:
-            answer = pipe.take(line)
-            if answer is not None:
-                sys.stdout.write(f"{answer!r}\n")
-                sys.stdout.flush()
-            pipe.learn()
-        except InputError as error:
-            raise error.at(source=SOURCE, row=line.number) from None
-        except ValueError as error:
-            raise InputError(str(error), source=SOURCE, row=line.number) from None
+    if job.available is not None or (job.time is not None and not pipe.job.has_deadlines):
+        raise ValueError(
+            "in a pipe the order of lines is the order of time: --available needs a FILE, --out or "
+            "--report, and so does --time without --silence or --hold"
+        )
+    if pipe.job.has_deadlines and job.id is None:
+        raise ValueError("--silence and --hold need --id in a pipe: outcomes come later")
+    try:
+        skip = None if job.strict else pipe.refuse
+        for line in follow_lines(lines, SOURCE, job.delimiter, skip):
+            try:
+                pipe.answer(line)
+            except ValueError as error:
+                problem = error if isinstance(error, InputError) else InputError(str(error))
+                if job.strict or line.cells is None:
+                    raise problem.at(source=SOURCE, row=line.number) from None
+                pipe.refuse(line.number, problem, line)
+    finally:
+        keep(pipe.job, pipe.recalibrator)  # what was learned so far, also before an error
     cards = {name: card for name, card in pipe.cards.items() if card.rounds}
     if cards:
         console.err.print(console.scorecards(cards))
-    if pipe.recalibrator.pending:
-        console.note(f"outcomes that never arrived: {pipe.recalibrator.pending:,}")
-    if pipe.expired:
-        console.note(f"predictions given up because too many waited: {pipe.expired:,}")
+    for count, what in (
+        (pipe.refused, "lines that could not be used"),
+        (
+            pipe.recalibrator.pending,
+            "predictions whose deadline is still to come"
+            if pipe.job.silence is not None
+            else "outcomes that never arrived",
+        ),
+        (pipe.recalibrator.expired, "predictions given up because too many waited"),
+    ):
+        if count:
+            console.note(f"{what}: {count:,}")
 
 
 class ScorePipe:
     """The state of one pipe."""
 
     def __init__(self, job: Job) -> None:
-        self.job = job
-        self.recalibrator = Recalibrator(job.kind, seed=job.seed)
+        self.job, self.recalibrator = begin(job)
         self.outcome = "outcome" if job.outcome is None else job.outcome
         check_parts(job.score, self.outcome, job.by)
-        names = ("calibrated",) if job.kind == "margin" else ("raw", "calibrated")
+        names = ("calibrated",) if self.job.kind == "margin" else ("raw", "calibrated")
         self.cards = {name: Scorecard(window=WINDOW) for name in names}
-        self.said: dict[Id | None, tuple[float, ...]] = {}  # predictions without an outcome yet
-        self.given_up: dict[Id | None, None] = {}  # the last ids that waited too long, in order
-        self.expired = 0  # how many ids waited too long
-        self.arrived: tuple[Id | None, float] | None = None  # the outcome to learn next
+        # Predictions of this pipe without an outcome yet, oldest first.
+        self.said: OrderedDict[Id | None, tuple[float, ...]] = OrderedDict()
+        self.refused = 0
 
-    def take(self, line: Line) -> float | None:
-        """Read a line; return the probability if it has a score."""
+    def answer(self, line: Line) -> None:
+        """Take a line: answer its score, then learn its outcome."""
         if line.cells is None:
             self.check_names(line)
-            return None
+            return
         if line.is_bare:
             raise ValueError("with --score lines are JSON objects, or CSV rows below their names")
         score, outcome = line.cells.get(self.job.score), line.cells.get(self.outcome)
@@ -83,49 +99,81 @@ class ScorePipe:
                 f"holds neither a score ({self.job.score!r}) nor an outcome ({self.outcome!r})"
             )
         id_ = name_in(line, self.job.id, "id")
-        self.arrived = None
-        if not is_missing(outcome):
-            self.arrived = id_, outcome_in(outcome, line.decimal, self.job.positive)
-        if is_missing(score):
-            return None
-        return self.predict(
-            finite_number(score, line.decimal), id_, name_in(line, self.job.by, "group")
-        )
+        decimal = line.decimal
+        happened = None if is_missing(outcome) else outcome_in(outcome, decimal, self.job.positive)
+        at, due = time_in(line, self.job.time, "time"), None
+        if not is_missing(score):
+            due = time_in(line, self.job.due, "deadline")
+            group = name_in(line, self.job.by, "group")
+            self.predict(finite_number(score, decimal), id_, group, at, due)
+        if happened is not None:
+            self.learn(happened, id_, at)
+        if self.job.has_deadlines:
+            self.measure_settled()
 
-    def predict(self, score: float, id_: Id | None, group: Id | None) -> float:
-        """Make a prediction and remember it until its outcome comes."""
-        recalibrator = self.recalibrator
-        if id_ is not None and recalibrator.pending >= recalibrator.capacity:
-            for old in recalibrator.expire(older_than=recalibrator.capacity - 1):
-                del self.said[old]
-                self.given_up[old] = None
-                self.expired += 1
-            while len(self.given_up) > recalibrator.capacity:
-                del self.given_up[next(iter(self.given_up))]
-        prediction = recalibrator.predict(score, id_, group)
-        self.given_up.pop(id_, None)  # its name may be used again
+    def predict(
+        self,
+        score: float,
+        id_: Id | None,
+        group: Id | None,
+        at: float | None = None,
+        due: float | None = None,
+    ) -> None:
+        """Make a prediction, say it, and remember it until its outcome comes."""
+        smooth = self.job.smooth and self.recalibrator.smooth(score, group)
+        prediction = self.recalibrator.predict(score, id_, group, at, due)
         raw = as_probabilities(np.array([score]), self.job.kind)
         self.said[id_] = (prediction,) if raw is None else (float(raw[0]), prediction)
-        return prediction
-
-    def learn(self) -> None:
-        """Learn the outcome on the last line, if there was one."""
-        if self.arrived is None:
+        if len(self.said) > self.recalibrator.capacity:  # the oldest has expired
+            self.said.popitem(last=False)
+        if id_ is None and smooth is None:
+            say(repr(prediction))
             return
-        (id_, outcome), self.arrived = self.arrived, None
-        if id_ is None and None not in self.said:
-            raise ValueError("holds an outcome, but no score before it waits for one")
-        if id_ in self.given_up:
-            return  # too late to be learned, but no error
-        self.recalibrator.update(outcome, id_)
-        if id_ in self.said:  # a repeated outcome was counted the first time
+        named = {} if self.job.id is None else {self.job.id: id_}
+        finer = {} if self.job.smooth is None else {self.job.smooth: smooth}
+        say(json.dumps({**named, self.job.column: prediction, **finer}))
+
+    def learn(self, outcome: float, id_: Id | None, at: float | None = None) -> None:
+        """Learn an outcome; what comes twice counts once, what comes too late not at all."""
+        if id_ is None:
+            if None not in self.said:
+                raise ValueError("holds an outcome, but no score before it waits for one")
+            self.recalibrator.update(outcome)
+        else:
+            (answer,) = self.recalibrator.update_many([outcome], [id_], at)
+            if answer in ("unknown", "conflict"):
+                self.recalibrator.update(outcome, id_)  # says why it is refused
+            if answer != "applied" or self.job.has_deadlines:
+                return
+        for card, said in zip(self.cards.values(), self.said.pop(id_, ()), strict=False):
+            card.add(said, outcome)
+
+    def measure_settled(self) -> None:
+        """Measure the oldest predictions whose outcomes have been learned at their deadlines."""
+        while self.said:
+            id_ = next(iter(self.said))
+            outcome = self.recalibrator._outcome_of(id_)
+            if outcome is None:
+                break
             for card, said in zip(self.cards.values(), self.said.pop(id_), strict=True):
                 card.add(said, outcome)
+
+    def refuse(self, number: int, error: InputError, line: Line | None = None) -> None:
+        """Answer a line that cannot be used with what is wrong with it."""
+        self.refused += 1
+        cells = {} if line is None or line.cells is None else line.cells
+        id_ = None if self.job.id is None else cells.get(self.job.id)
+        named = {} if is_missing(id_) else {str(self.job.id): id_}
+        problem = str(InputError(error.problem, column=error.column))
+        say(json.dumps({**named, "line": number, "error": problem}))
 
     def check_names(self, line: Line) -> None:
         """Check that a line of names has the columns asked for; find that of the outcome."""
         names, split = line.names, line.delimiter
-        parts = {"score": self.job.score, "id": self.job.id, "group": self.job.by}
+        parts = {
+            "score": self.job.score, "id": self.job.id, "group": self.job.by,
+            "time": self.job.time, "due": self.job.due,
+        }  # fmt: skip
         for part, name in parts.items():
             if name is not None:
                 find_column(names, part, name, SOURCE, split)
@@ -143,3 +191,22 @@ def name_in(line: Line, column: str | None, part: str) -> Id | None:
     if is_empty(cell):
         raise InputError(f"the {part} is missing", column=column)
     return check_id(cell, f"{part} in column {column!r}")
+
+
+def time_in(line: Line, column: str | None, part: str) -> float | None:
+    """Return what a line says of a time; None where there is no such column."""
+    if column is None or line.cells is None:
+        return None
+    cell = line.cells.get(column)
+    if is_empty(cell):
+        raise InputError(f"the {part} is missing", column=column)
+    try:
+        return read_tick(cell)[0]
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"got {describe(cell)}, must be {TIME}", column=column) from None
+
+
+def say(answer: str) -> None:
+    """Write a line that whoever feeds the pipe can read at once."""
+    sys.stdout.write(f"{answer}\n")
+    sys.stdout.flush()

@@ -29,7 +29,7 @@ from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters.named import make, parameters
 from calibrant.tables.reading import standard_input
 
-DEFAULT = "zoom"
+DEFAULT = "event-forecaster"
 
 
 def run(
@@ -46,7 +46,11 @@ def run(
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column of when each score was given; in order."),
+        typer.Option(
+            metavar="COL",
+            help="Column of when each score was given, in order; without --score, of when each "
+            "outcome happens: its hour, weekday and month then count, and gaps do.",
+        ),
     ] = None,
     available: Annotated[
         str | None,
@@ -54,6 +58,32 @@ def run(
             metavar="COL",
             help="Column of when each outcome became known, by the clock of --time: only scores "
             "given later learn from it. Empty for never.",
+        ),
+    ] = None,
+    silence: Annotated[
+        int | None,
+        typer.Option(
+            metavar="0|1",
+            help="The outcome that is not announced: a row without one by its deadline had this.",
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPAN",
+            help="The deadline with --silence: so many rows later, or so much time (30d, 12h, "
+            "90min) by the clock of --time.",
+        ),
+    ] = None,
+    due: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of each row's own deadline, instead of --after."),
+    ] = None,
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPAN",
+            help="Learn every outcome at this age: for outcomes of which one kind comes sooner.",
         ),
     ] = None,
     by: Annotated[
@@ -79,6 +109,25 @@ def run(
             show_default=False,
         ),
     ] = None,
+    smooth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a second column of this name: probabilities as fine as the scores, to rank "
+            "rows by.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on with the recalibrator saved here, if there is one, and save it at the end.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="In a pipe: stop at the first line that cannot be used."),
+    ] = False,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE.html", help="Write a report with figures here."),
@@ -116,17 +165,29 @@ def run(
             by=by,
             report=report,
             kind=kind != "probability",
+            smooth=smooth,
+            state=state,
+            strict=strict,
+            silence=silence,
+            after=after,
+            due=due,
+            hold=hold,
         )
         is_pipe = source == "-" and out is None and report is None
         if score is not None:
             check_choice("--kind", kind, KINDS)
+            if not is_pipe and strict:
+                raise ValueError("--strict is for a pipe: a FILE with a bad row is always refused")
+            if not is_pipe and smooth and out is None:
+                raise ValueError("--smooth names a column of --out, and none is asked for")
             if available is not None and time is None:
                 raise ValueError(
                     "--available needs --time: an outcome is late for predictions made before it"
                 )
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
-                column or "calibrated", out, report, positive, delimiter,
+                column or "calibrated", out, report, positive, delimiter, state, smooth, strict,
+                due, silence, after, hold,
             )  # fmt: skip
             if is_pipe:
                 answer_scores(job, standard_input())
@@ -136,12 +197,14 @@ def run(
         name = DEFAULT if forecaster is None else forecaster
         parameters(name)  # refuses what is no forecaster before anything is read
         if is_pipe:
+            if time is not None:
+                raise ValueError("--time needs --score in a pipe: lines hold outcomes alone")
             answer_lines(make(name, seed=seed), name, outcome, positive, delimiter, ahead=ahead)
         elif ahead:
             raise ValueError("--ahead answers a pipe line by line: give - as FILE and no --out")
         else:
             forecast_file(
-                source, outcome, name, seed, out, column or "prediction", positive, delimiter
+                source, outcome, name, seed, out, column or "prediction", positive, delimiter, time
             )
 
 
@@ -157,7 +220,9 @@ def check_stray(score: str | None, **given: object) -> None:
     """Refuse options of the other job: with scores those of a forecast, without them the rest."""
     of_forecasts = ("forecaster", "ahead")
     for name, value in given.items():
-        if value is None or value is False or (name in of_forecasts) == (score is None):
+        if value is None or value is False or name == "time":
+            continue
+        if (name in of_forecasts) == (score is None):
             continue
         if score is None:
             raise ValueError(

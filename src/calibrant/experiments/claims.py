@@ -38,6 +38,17 @@ class Claim:
         The exponent in the worst of the worlds, and its bootstrap interval of 95 %.
     plain : float or None
         The exponent without any logarithm.
+    null : str or None
+        The spec of the base that adapts to nothing, with the same constants, in the same worlds;
+        None for the stationary forecasters, which do not adapt either.
+    null_plain : float or None
+        Its plain exponent, over the sizes that count.
+    null_mean : list or None
+        Its mean error in its worst world.
+    level, level_low, level_high : float or None
+        The geometric mean of `mean` over that of `null_mean`, and its bootstrap interval.
+    gap, gap_low, gap_high : float or None
+        `plain` minus `null_plain`, and its bootstrap interval.
     x, mean, spread : list
         The sizes; the mean error in the worst world there, and its standard deviation over seeds.
     counted : list of bool
@@ -47,9 +58,9 @@ class Claim:
     over_lower_bound : float or None
         The last mean, over a mean drawn uniformly, divided by the lower bound.
     ns_per_round : list or None
-        What a round of `run` takes, by T.
+        What a round of `run` takes, by size.
     cost_exponent, claimed_cost_exponent : float or None
-        How ns_per_round grows with T, and how the paper says it does.
+        How ns_per_round grows along the axis, and how the paper says it does.
     verdict : {"passes", "fails", "not visible"}
         What the numbers decide.
     reason : str
@@ -79,6 +90,15 @@ class Claim:
     low: float
     high: float
     plain: float | None = None
+    null: str | None = None
+    null_plain: float | None = None
+    null_mean: list[float] | None = None
+    level: float | None = None
+    level_low: float | None = None
+    level_high: float | None = None
+    gap: float | None = None
+    gap_low: float | None = None
+    gap_high: float | None = None
     x: list[float]
     mean: list[float]
     spread: list[float]

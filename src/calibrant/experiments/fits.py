@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,14 +16,33 @@ SEED = 1
 OUTSIDE = 0.025
 
 
-@dataclass(frozen=True)
-class Fit:
-    """A fitted exponent a, its bootstrap interval of 95 %, and the constant c."""
+class Interval(NamedTuple):
+    """A bootstrap interval of 95 %."""
 
-    exponent: float
     low: float
     high: float
+
+
+class Fit(NamedTuple):
+    """A fitted exponent a with its interval, and the constant c."""
+
+    exponent: float
+    interval: Interval
     constant: float
+
+
+class Comparison(NamedTuple):
+    """One forecaster beside another: the ratios of their errors, and the gap of their slopes.
+
+    The level is the geometric mean over the sizes, and the slope is plain, without a logarithm.
+    """
+
+    level: float
+    level_interval: Interval
+    last: float  # at the largest size
+    last_interval: Interval
+    gap: float
+    gap_interval: Interval
 
 
 def fit_growth(x: Sequence[float], errors: ArrayLike, *, log_power: float = 0.0) -> Fit:
@@ -33,14 +52,8 @@ def fit_growth(x: Sequence[float], errors: ArrayLike, *, log_power: float = 0.0)
     largest mean counts, since a bound must hold in all of them. For the interval whole seeds are
     resampled, since the runs of one seed at several sizes share their outcomes.
     """
-    sizes, values = np.asarray(x, dtype=np.float64), np.asarray(errors, dtype=np.float64)
-    if values.ndim == 2:
-        values = values[None]
-    if values.ndim != 3 or values.shape[1] != len(sizes) or not values.size:
-        raise ValueError(
-            f"errors must be by size and seed, or by world, size and seed, with {len(sizes)} "
-            f"sizes, got the shape {np.shape(errors)}"
-        )
+    sizes = np.asarray(x, dtype=np.float64)
+    values = _by_world(sizes, errors)
     if len(set(sizes.tolist())) < 2 or not (sizes > (1.0 if log_power else 0.0)).all():
         raise ValueError(
             "x must be at least two different sizes above 0, and above 1 where logarithms count, "
@@ -49,22 +62,66 @@ def fit_growth(x: Sequence[float], errors: ArrayLike, *, log_power: float = 0.0)
     logs = np.log(sizes)
     offset = log_power * np.log(logs) if log_power else np.zeros_like(logs)
     means = envelope(values)
-    if not (np.isfinite(means) & (means > 0.0)).all():
-        raise ValueError(f"errors must be above 0 on average, got the means {means.tolist()}")
     exponent = slope(logs, np.log(means) - offset)
     constant = float(np.exp((np.log(means) - offset - exponent * logs).mean()))
 
-    rng = np.random.default_rng(SEED)
+    heights = log_resampled(values) - offset[:, None]
+    slopes = slope_of_columns(logs, heights[:, np.isfinite(heights).all(axis=0)])
+    return Fit(float(exponent), _interval(slopes), constant)
+
+
+def compare_growth(x: Sequence[float], errors: ArrayLike, others: ArrayLike) -> Comparison:
+    """Compare the errors of two forecasters on the same outcomes, as `fit_growth` takes them.
+
+    Both are resampled together, seed by seed.
+    """
+    sizes = np.asarray(x, dtype=np.float64)
+    pair = [_by_world(sizes, values) for values in (errors, others)]
+    if pair[0].shape[2] != pair[1].shape[2]:
+        raise ValueError(
+            f"both must have the same seeds, got {pair[0].shape[2]} and {pair[1].shape[2]}"
+        )
+    means = np.log(envelope(pair[0])) - np.log(envelope(pair[1]))
+    again = log_resampled(pair[0]) - log_resampled(pair[1])
+    again = again[:, np.isfinite(again).all(axis=0)]
+    logs = np.log(sizes)
+    return Comparison(
+        float(np.exp(means.mean())), _interval(np.exp(again.mean(axis=0))),
+        float(np.exp(means[-1])), _interval(np.exp(again[-1])),
+        slope(logs, means), _interval(slope_of_columns(logs, again)),
+    )  # fmt: skip
+
+
+def log_resampled(values: Floats) -> Floats:
+    """Return the logarithm of the envelope for each resample of the seeds, by size."""
     seeds = values.shape[2]
-    drawn = rng.integers(seeds, size=(RESAMPLES, seeds))
+    drawn = np.random.default_rng(SEED).integers(seeds, size=(RESAMPLES, seeds))
     # A resample is a weight for each seed; means of all resamples are then one product.
     weights = np.stack([np.bincount(row, minlength=seeds) for row in drawn], axis=1) / seeds
-    again = (values @ weights).max(axis=0)
     with np.errstate(divide="ignore"):  # a resample of nothing but zeros
-        heights = np.log(again) - offset[:, None]
-    slopes = slope_of_columns(logs, heights[:, np.isfinite(heights).all(axis=0)])
-    low, high = np.quantile(slopes, [OUTSIDE, 1.0 - OUTSIDE])
-    return Fit(float(exponent), float(low), float(high), constant)
+        logs: Floats = np.log((values @ weights).max(axis=0))
+    return logs
+
+
+def _by_world(sizes: Floats, errors: ArrayLike) -> Floats:
+    """Return errors by world, size and seed, checked."""
+    values = np.asarray(errors, dtype=np.float64)
+    if values.ndim == 2:
+        values = values[None]
+    if values.ndim != 3 or values.shape[1] != len(sizes) or not values.size:
+        raise ValueError(
+            f"errors must be by size and seed, or by world, size and seed, with {len(sizes)} "
+            f"sizes, got the shape {np.shape(errors)}"
+        )
+    means = envelope(values)
+    if not (np.isfinite(means) & (means > 0.0)).all():
+        raise ValueError(f"errors must be above 0 on average, got the means {means.tolist()}")
+    return values
+
+
+def _interval(values: Floats) -> Interval:
+    low, high = np.quantile(values, [OUTSIDE, 1.0 - OUTSIDE])
+    return Interval(float(low), float(high))
 
 
 def envelope(errors: Floats) -> Floats:

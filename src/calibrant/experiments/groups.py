@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from calibrant.forecasters.named import FORECASTERS, RIVALS
 from calibrant.streams import names
 
-DEFAULT = "zoom"  # neither of the paper nor a rival
+OWN = ("event-forecaster", "zoom")  # neither of the paper nor rivals
 # Their default constants do not depend on the number of rounds.
 WITHOUT_HORIZON = ("refined", "restarting")
 
@@ -26,7 +26,7 @@ def _spec(name: str) -> str:
 #: Forecasters by the name of their group.
 FORECASTER_GROUPS: dict[str, tuple[str, ...]] = {
     "all": tuple(map(_spec, FORECASTERS)),
-    "paper": tuple(_spec(name) for name in FORECASTERS if name not in (DEFAULT, *RIVALS)),
+    "paper": tuple(_spec(name) for name in FORECASTERS if name not in (*OWN, *RIVALS)),
     "rivals": tuple(map(_spec, RIVALS)),
 }
 
@@ -38,6 +38,11 @@ FAMILIES = (
     "random_walk",
     "corrupted:budget=T/10",
     "alternating",
+    "markov:order=4",
+    "hidden_markov",
+    "cycle",
+    "runs",
+    "regimes",
 )
 ADVERSARIES = ("greedy:norm=l2", "contrarian", "chaser", "march:horizon=T")
 #: Streams by the name of their group.

@@ -1,15 +1,14 @@
 """The paper's Table 1, measured: run every row, fit its growth, and let the numbers decide.
 
-A row passes when the exponent fitted to its errors, with the claimed power of the logarithm, is
-at most the claimed one + 0.08. Where fewer than three of the sizes are large enough for the claim
-to show, by a criterion that is computed beforehand, it is "not visible". Otherwise it fails.
+Every row of a forecaster that adapts has a null beside it, which does not and plays in the same
+worlds. Where fewer than three of the sizes are large enough for the claim to show, by a criterion
+that is computed beforehand, a row is "not visible"; sizes that do not count do so for neither side.
+Otherwise it passes or fails, as `verdicts` says.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,24 +16,15 @@ from pathlib import Path
 import numpy as np
 
 from calibrant._checks import Floats, check_choice
-from calibrant.experiments.claims import FAILS, NOT_VISIBLE, PASSES, Claim, write_claims
-from calibrant.experiments.fits import envelope, fit_growth, slope
+from calibrant.experiments.claims import Claim, write_claims
+from calibrant.experiments.costs import time_rounds
+from calibrant.experiments.fits import compare_growth, envelope, fit_growth, slope
 from calibrant.experiments.parquet import finished_in
 from calibrant.experiments.sweeps import Progress, sweep
 from calibrant.experiments.table1 import ANY_MEAN, IID, ROWS, Row
 from calibrant.experiments.tasks import Identity, Result, Task
+from calibrant.experiments.verdicts import judge
 from calibrant.experiments.visibility import visible_sizes
-from calibrant.tables.atomic import replacing
-from calibrant.tables.frames import import_pyarrow
-
-#: How far above the claimed exponent a fitted one may be.
-MARGIN = 0.08
-#: The name of the file with what a round costs.
-COSTS = "costs.parquet"
-# What identifies a row of that file.
-TIMED = ("forecaster", "stream", "rounds")
-# How often each task is timed.
-REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -128,20 +118,27 @@ def reproduce(
         size = SIZES[check_choice("size", size, tuple(SIZES))]
     wanted = measures_by_forecaster(rows)
     sweep(
-        [task for row in rows for task in tasks_of(row, size)], folder,
+        [task for row in rows for player in players(row) for task in tasks_of(player, size)],
+        folder,
         measures=lambda task: wanted[task.forecaster],
         engine=engine, workers=workers, advance=advance,
     )  # fmt: skip
-    along_t = [row for row in rows if row.cost_exponent is not None]
-    timings = [task for row in along_t for task in timings_of(row, size)]
+    timings = [task for row in rows for task in timings_of(row, size)]
     costs = time_rounds(timings, folder, timed=timed)
     finished = finished_in(Path(folder))
     table = []
     for row in rows:
-        errors = errors_of(row, size, finished, wanted[row.forecaster])
-        table.append(measured(row, size, errors, costs))
+        errors = [
+            errors_of(player, size, finished, wanted[player.forecaster]) for player in players(row)
+        ]
+        table.append(measured(row, size, *errors, costs=costs))
     write_claims(folder, table)
     return table
+
+
+def players(row: Row) -> list[Row]:
+    """Return the row, and the same row played by its null if it has one."""
+    return [row] if row.null is None else [row, replace(row, forecaster=row.null)]
 
 
 def tasks_of(row: Row, size: Size) -> Iterator[Task]:
@@ -157,7 +154,8 @@ def measures_by_forecaster(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
     """Return what to measure of each forecaster: no more than its rows ask for."""
     wanted: dict[str, set[str]] = {}
     for row in rows:
-        wanted.setdefault(row.forecaster, set()).add(row.measure)
+        for player in players(row):
+            wanted.setdefault(player.forecaster, set()).add(row.measure)
     return {forecaster: tuple(sorted(names)) for forecaster, names in wanted.items()}
 
 
@@ -170,19 +168,33 @@ def errors_of(
     return values.reshape(len(row.worlds), len(size.along(row.axis)), size.seeds)
 
 
-def measured(row: Row, size: Size, errors: Floats, costs: dict[Task, float]) -> Claim:
-    """Return a row with its fit, its cost and its verdict."""
+def measured(
+    row: Row,
+    size: Size,
+    errors: Floats,
+    null_errors: Floats | None = None,
+    *,
+    costs: dict[Task, float],
+) -> Claim:
+    """Return a row with its fit, its null, its cost and its verdict.
+
+    Errors are by world, size and seed; those of the null are missing where the row has none.
+    """
     x, means = size.along(row.axis), envelope(errors)
-    visible = visible_sizes(row, x, means.tolist(), rounds=size.rounds, seeds=size.seeds)
+    visible = visible_sizes(row, x, rounds=size.rounds, seeds=size.seeds)
     # With too few sizes for a verdict, the exponent is fitted to all, to be looked at.
     counted = np.array(visible.sizes if visible.enough else [True] * len(x))
     chosen = np.array(x, dtype=np.float64)[counted]
     fit = fit_growth(chosen.tolist(), errors[:, counted], log_power=row.log_power)
+    plain = fit_growth(chosen.tolist(), errors[:, counted])
     worst = errors.mean(axis=2).argmax(axis=0)
     spread = errors.std(axis=2)[worst, np.arange(len(x))]
-    verdict, reason = judge(fit.exponent, row.exponent, visible.why, visible.enough)
-    timed = row.cost_exponent is not None
-    ns = [costs[task] for task in timings_of(row, size)] if timed else None
+    beside = null_means = None
+    if null_errors is not None:
+        beside = compare_growth(chosen.tolist(), errors[:, counted], null_errors[:, counted])
+        null_means = envelope(null_errors)
+    verdict, reason = judge(row, fit, plain, beside, visible)
+    ns = [costs[task] for task in timings_of(row, size)]
     names = ", ".join(world.name for world in row.worlds)
     return Claim(
         error=row.error,
@@ -194,9 +206,20 @@ def measured(row: Row, size: Size, errors: Floats, costs: dict[Task, float]) -> 
         claimed_exponent=row.exponent,
         log_power=row.log_power,
         fitted=fit.exponent,
-        low=fit.low,
-        high=fit.high,
-        plain=slope(np.log(chosen), np.log(means[counted])),
+        low=fit.interval.low,
+        high=fit.interval.high,
+        plain=plain.exponent,
+        null=row.null,
+        null_plain=(
+            None if null_means is None else slope(np.log(chosen), np.log(null_means[counted]))
+        ),
+        null_mean=None if null_means is None else null_means.tolist(),
+        level=beside and beside.level,
+        level_low=beside and beside.level_interval.low,
+        level_high=beside and beside.level_interval.high,
+        gap=beside and beside.gap,
+        gap_low=beside and beside.gap_interval.low,
+        gap_high=beside and beside.gap_interval.high,
         x=list(x),
         mean=means.tolist(),
         spread=spread.tolist(),
@@ -206,23 +229,11 @@ def measured(row: Row, size: Size, errors: Floats, costs: dict[Task, float]) -> 
         },
         over_lower_bound=over_lower_bound(row, x[-1], errors),
         ns_per_round=ns,
-        cost_exponent=None if ns is None else slope(np.log(x), np.log(ns)),
+        cost_exponent=slope(np.log(x), np.log(ns)),
         claimed_cost_exponent=row.cost_exponent,
         verdict=verdict,
         reason=reason,
     )
-
-
-def judge(fitted: float, claimed: float, why: str | None, enough: bool) -> tuple[str, str]:
-    """Return the verdict and the reason for it; `why` says which sizes do not count."""
-    if not enough:
-        return NOT_VISIBLE, f"{why} Fewer than three sizes lie beyond; the exponent is of all."
-    limit = f"{claimed:.2f} + {MARGIN}"
-    if fitted <= claimed + MARGIN:
-        verdict, text = PASSES, f"{fitted:.2f} is at most {limit}."
-    else:
-        verdict, text = FAILS, f"{fitted:.2f} is above {limit}."
-    return verdict, text if why is None else f"{text} {why} Sizes below that are not fitted."
 
 
 def over_lower_bound(row: Row, T: int, errors: Floats) -> float | None:
@@ -241,59 +252,5 @@ def over_lower_bound(row: Row, T: int, errors: Floats) -> float | None:
 
 
 def timings_of(row: Row, size: Size) -> list[Task]:
-    """Return what is timed for a row: its first world, at every T."""
-    return [Task(row.forecaster, row.worlds[0].stream(T, T), T) for T in size.horizons]
-
-
-def time_rounds(
-    tasks: Iterable[Task],
-    folder: str | os.PathLike[str],
-    *,
-    timed: Callable[[int, int], None] | None = None,
-) -> dict[Task, float]:
-    """Return ns a round of each task, the median of five runs; keep them in ``costs.parquet``.
-
-    What the file already has is not timed again. An adversary cannot be timed apart from the
-    forecaster, so a stream must be one that is drawn beforehand.
-    """
-    path = Path(folder) / COSTS
-    costs, wanted, done = _read_costs(path), dict.fromkeys(tasks), 0
-    for task in wanted:
-        if task not in costs:
-            costs[task] = _nanoseconds(task)
-            _write_costs(path, costs)
-        done += task.rounds
-        if timed is not None:
-            timed(done, sum(each.rounds for each in wanted))
-    return costs
-
-
-def _nanoseconds(task: Task) -> float:
-    source = task.source()
-    if source.outcomes is None:
-        raise ValueError(f"stream {task.stream!r} must be drawn beforehand to be timed")
-    taken = []
-    for seed in range(REPEATS):
-        forecaster = replace(task, seed=seed).make_forecaster(source.deviation)
-        started = time.perf_counter_ns()
-        forecaster.run(source.outcomes)
-        taken.append((time.perf_counter_ns() - started) / task.rounds)
-    return statistics.median(taken)
-
-
-def _read_costs(path: Path) -> dict[Task, float]:
-    if not path.exists():
-        return {}
-    _, parquet = import_pyarrow()
-    rows = parquet.read_table(path).to_pylist()
-    return {Task(*(row[name] for name in TIMED)): row["ns_per_round"] for row in rows}
-
-
-def _write_costs(path: Path, costs: dict[Task, float]) -> None:
-    arrow, parquet = import_pyarrow()
-    rows = [
-        {name: getattr(task, name) for name in TIMED} | {"ns_per_round": ns}
-        for task, ns in sorted(costs.items())
-    ]
-    with replacing(path) as file:
-        parquet.write_table(arrow.Table.from_pylist(rows), file)
+    """Return what is timed for a row: its first world, at every size."""
+    return list(tasks_of(replace(row, worlds=row.worlds[:1]), replace(size, seeds=1)))

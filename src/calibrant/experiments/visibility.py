@@ -1,8 +1,9 @@
 """The sizes from which on a claim can show: smaller ones count neither for nor against it.
 
-Each criterion is a number that follows from the algorithm: a T from which on it can act as the
-proof has it, or an error that it must have made before it does. A theorem of orders of growth
-says nothing about the sizes at which its constants still dominate.
+Each criterion is a number that follows from the algorithm and its constants: a T or a C from which
+on it can act as the proof has it. No error is looked at, so that a forecaster which does not do
+what it should cannot hide behind its own errors. A theorem of orders of growth says nothing about
+the sizes at which its constants still dominate.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from calibrant.certificates import certificate, restart_delta
+from calibrant.certificates.lemmas import (
+    interval_bias,
+    interval_square,
+    log_regret,
+    squared_regret,
+)
 from calibrant.experiments.table1 import A_ROUND, IID, WORST, Row
 from calibrant.forecasters import named
 from calibrant.forecasters.interval import CONSTANTS, Interval
@@ -35,10 +42,8 @@ class Visible(NamedTuple):
         return sum(self.sizes) >= FEWEST_SIZES
 
 
-def visible_sizes(
-    row: Row, x: Sequence[int], means: Sequence[float], *, rounds: int, seeds: int
-) -> Visible:
-    """Return at which sizes `x`, with errors of these means, a claim can show.
+def visible_sizes(row: Row, x: Sequence[int], *, rounds: int, seeds: int) -> Visible:
+    """Return at which sizes `x` a claim can show.
 
     Where the axis is not T, each size has so many `rounds`.
     """
@@ -52,28 +57,28 @@ def visible_sizes(
         return Visible(tuple(start <= T for T in x), why)
     if row.kind == "restarting" and row.constants == "paper" and row.situation != IID:
         horizons = x if row.axis == "T" else [rounds] * len(x)
-        thresholds = [threshold(row, T) for T in horizons]
+        sizes = tuple(threshold(row, T) < null_bound(row, T) for T in horizons)
         why = (
             "With the printed constants it restarts only once its error passes "
-            f"{thresholds[-1]:,.0f}, and the largest mean error is {max(means):,.0f}: it acts as "
-            "if it had been told C = 0."
+            f"{threshold(row, horizons[-1]):,.0f}, and its null is proved to have at most "
+            f"{null_bound(row, horizons[-1]):,.0f} in any world: a restart comes too late to pay."
         )
-        sizes = tuple(mean >= least for mean, least in zip(means, thresholds, strict=True))
         return Visible(sizes, why)
     if row.kind == "restarting" and row.axis == "C":
-        least = first_block(row, rounds)
+        most = first_block(row, rounds)
         why = (
-            f"Up to an error of {least:,.0f} the forecaster is in its first block, where a change "
-            "costs the same whatever C is; the guess of C grows only beyond."
+            f"The first block, which guesses C = 8, may bring an error of {most:,.0f}, whatever C "
+            "is; the guess grows only with deviations that explain more."
         )
-        return Visible(tuple(mean >= least for mean in means), why)
+        return Visible(tuple(threshold(row, rounds, C) >= most for C in x), why)
     # With pseudo errors the base forecaster is not `Interval`, whose experts learn by MsMwC.
     by_msmwc = row.kind != "epoch" and "pseudo" not in row.forecaster
     if row.situation == WORST and row.constants == "paper" and by_msmwc:
-        start = cap_end(row)
+        start = max(cap_end(row), null_cap_end())
         why = (
             "MsMwC's rate stays at its cap of 1/64 in an interval until 4096 ln(dT) rounds "
-            f"fell there, which the average interval sees only from T = {start:,} on."
+            "fell there, which the average interval, also of the null, sees only from "
+            f"T = {start:,} on."
         )
         return Visible(tuple(start <= T for T in x), why)
     return Visible((True,) * len(x))
@@ -97,14 +102,33 @@ def clip_start(mean: float) -> int:
 def threshold(row: Row, T: int, deviation: float = 0.0) -> float:
     """Return the error U(T, C) that ends a sub-block of `Restarting`."""
     printed = row.constants == "paper"
+    given = named.parameters(row.forecaster)[1]
     return certificate(
-        named.parameters(row.forecaster)[1]["measure"],  # tested; another may be measured
+        given["measure"],
         T,
+        base=given.get("base", "refined"),
         deviation=deviation,
         delta=restart_delta(DELTA, T) if printed else DELTA,
         constants=row.constants,
         horizon=T if printed else None,
     )
+
+
+def null_bound(row: Row, T: int) -> float:
+    """Return the most error that the null of a row can have in T rounds of any kind.
+
+    N = ceil(T^(1/3)) equal intervals, of probabilities, or of angles for the log loss; Lemma
+    `abs_cal_error_byHu` for Interval, the regret of its learners and the rounding for Swap, to
+    which Cal2 adds the draws (Corollary `Cal2_bound_implied_by_PCal2`).
+    """
+    iota, N = math.log(T / DELTA), math.ceil(math.cbrt(T))
+    if row.error == "PKLCal":
+        return min(T * math.log(T + 1), (N + 1) * log_regret(T) + 0.41 * T * (math.pi / N) ** 2)
+    if row.null is not None and row.null.startswith("swap"):
+        pseudo = (N + 1) * squared_regret(T) + T / (4 * N**2)
+        return min(T, pseudo if row.error == "PCal2" else 5.4 * pseudo + 195 * iota * (N + 1))
+    one = interval_bias if row.error == "Cal1" else interval_square
+    return min(T, N * one(T / N, 1 / N, iota))
 
 
 def first_block(row: Row, T: int) -> float:
@@ -125,7 +149,6 @@ def cap_end(row: Row) -> int:
     ln(dT)/cap^2, d being twice the number of intervals. `Refined` restarts with every epoch, the
     last of T/2 rounds, with its inner region all of [0, 1].
     """
-    cap = CONSTANTS["paper"].cap
     T = 1000
     while True:
         if row.kind == "interval":
@@ -133,6 +156,18 @@ def cap_end(row: Row) -> int:
         else:
             length = T // 2
             intervals = math.ceil((length / math.log(T / DELTA)) ** (1 / 3))
-        if length / intervals >= math.log(2 * intervals * T) / cap**2:
+        if _leaves_cap(length, intervals, T):
             return T
         T = round(T * 1.01)
+
+
+def null_cap_end() -> int:
+    """Return the same T for `Interval` with ceil(T^(1/3)) intervals."""
+    T = 1000
+    while not _leaves_cap(T, math.ceil(math.cbrt(T)), T):
+        T = round(T * 1.01)
+    return T
+
+
+def _leaves_cap(length: float, intervals: int, T: int) -> bool:
+    return length / intervals >= math.log(2 * intervals * T) / CONSTANTS["paper"].cap ** 2

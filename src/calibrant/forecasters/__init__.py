@@ -5,15 +5,18 @@ checks and a docstring, and `Forecaster` is what all of them share. `arguments.p
 constructor was given, `saving.py` turns a forecaster into bytes and back, and `named.py` finds the
 classes that are exported here and gives each its name on the command line.
 
-`Zoom` is the default. `Epoch` is the paper's baseline for a world that does not change; `Interval`
-and `Swap` predict from the points of a partition and are what the paper builds on: `Refined` for a
-known deviation, `Restarting` for a world of which nothing is known. The algorithms of others are in
-`calibrant.forecasters.rivals`.
+`EventForecaster` is the default: sharp as well as calibrated. `Zoom` is calibrated, provably, and
+knows nothing but a moving mean. `Epoch` is the paper's baseline for a world that does not change;
+`Interval` and `Swap` predict from the points of a partition and are what the paper builds on:
+`Refined` for a known deviation, `Restarting` for a world of which nothing is known. The algorithms
+of others are in `calibrant.forecasters.rivals`.
 """
 
 # In the order in which to read them, which is also the order in which they are listed and compared.
 # isort: off
 from calibrant.forecasters.base import Forecaster as Forecaster
+from calibrant.forecasters.event_forecaster import EventForecaster as EventForecaster
+from calibrant.forecasters.memories import Memory as Memory
 from calibrant.forecasters.zoom import Grid as Grid
 from calibrant.forecasters.zoom import Zoom as Zoom
 from calibrant.forecasters.epoch import Epoch as Epoch

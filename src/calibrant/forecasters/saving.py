@@ -11,6 +11,7 @@ from calibrant import _bytes
 from calibrant._bytes import Saved
 from calibrant.forecasters.arguments import Arguments
 from calibrant.partitions import Partition
+from calibrant.tables.in_files import InFiles
 
 #: Arguments that calibrant 0.1 saved under another name, by class.
 RENAMED = {
@@ -28,7 +29,7 @@ RENAMED = {
 SIZES = ("gaps", "bins", "intervals")
 
 
-class Savable(Arguments):
+class Savable(Arguments, InFiles):
     """What is made from arguments, plays rounds and is saved as bytes.
 
     A subclass says what to save (`_save`) and how to go on from it (`_load`).

@@ -50,6 +50,7 @@ from calibrant.measures.cumulative import cutoff_calibration as cutoff_calibrati
 from calibrant.measures.cumulative import step_calibration as step_calibration
 from calibrant.measures.cumulative import u_calibration as u_calibration
 from calibrant.measures.decisions import decision_loss as decision_loss
+from calibrant.measures.delays import DelayCheck as DelayCheck
 from calibrant.measures.distance import lower_distance as lower_distance
 from calibrant.measures.distributions import Distributions as Distributions
 from calibrant.measures.exact import cal1 as cal1

@@ -19,12 +19,13 @@ from calibrant.measures.binned import ReliabilityTable, reliability_table
 from calibrant.measures.rounds import DistinctTable, Indices, as_rounds
 from calibrant.measures.saved_tallies import load_tally
 from calibrant.measures.windows import WindowMeasures, Windows, measures_of
+from calibrant.tables.in_files import InFiles
 
 #: More bins than anybody can look at.
 MOST_BINS = 2**24
 
 
-class Scorecard:
+class Scorecard(InFiles):
     """Measure predictions as they come, in constant time a round.
 
     After any number of rounds each property equals the function of the same name on all rounds so
@@ -35,8 +36,8 @@ class Scorecard:
     with the number of windows and with the distinct predictions of each label; never with the
     number of rounds.
 
-    A copy (``copy.copy`` too) shares nothing with the original; pickle and `to_bytes` keep every
-    digit.
+    A copy (``copy.copy`` too) shares nothing with the original; pickle, `to_bytes` and `save` keep
+    every digit.
 
     Parameters
     ----------

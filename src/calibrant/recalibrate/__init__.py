@@ -2,12 +2,15 @@
 
 `recalibrator` is the place to begin: `Recalibrator` plays a round, whose numbers are made in the
 compiled kernels `recalibrate`, `sharp` and `safe`. `waiting` keeps the predictions whose outcomes
-are still to come, by id, and `groups` gives each named group a recalibrator of its own. Then
+are still to come, by id, and learns those that come together; `answers` says what became of each,
+`clock` when they were made, and `groups` gives each named group a recalibrator of its own. Then
 `multiclass` does the same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.
-`saving` turns all of it into arrays and back. `frames` recalibrates data frames, and `rivals` holds
-what others do. `calibrant.testing.check_recalibrator` is the contract that all of them keep.
+`saving` turns all of it into arrays and back. `rows` and `frames` recalibrate whole tables,
+`calling` any function that scores, and `rivals` holds what others do.
+`calibrant.testing.check_recalibrator` is the contract that all of them keep.
 """
 
+from calibrant.recalibrate.calling import calibrated as calibrated
 from calibrant.recalibrate.frames import recalibrate_frame as recalibrate_frame
 from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
 from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from datetime import timedelta
 from typing import Any, TypeVar, cast
 
-from calibrant._checks import check_choice, check_seed, describe
+from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
-from calibrant.recalibrate.recalibrator import Recalibrator, recalibrate_rows
-from calibrant.tables import take_scored
+from calibrant.recalibrate.recalibrator import Recalibrator
+from calibrant.recalibrate.rows import delays_of, recalibrate_rows, when_of
+from calibrant.tables import Table, take_scored
 from calibrant.tables.frames import from_frame
 
 Frame = TypeVar("Frame")
@@ -21,10 +24,16 @@ def recalibrate_frame(
     id: str | None = None,  # noqa: A002
     time: str | None = None,
     available: str | None = None,
+    due: str | None = None,
     by: str | None = None,
     kind: str = "probability",
     seed: int = 0,
+    silence: int | None = None,
+    after: float | timedelta | str | None = None,
+    hold: float | timedelta | str | None = None,
     column: str = "calibrated",
+    smooth: str | None = None,
+    recalibrator: Recalibrator | None = None,
 ) -> Frame:
     """Return a data frame with one more column: its scores, recalibrated row by row.
 
@@ -45,12 +54,26 @@ def recalibrate_frame(
         When each row is predicted: numbers, or dates and times. Must not run backwards.
     available : str, optional
         When each outcome became known, by the same clock; missing for never. Asks for `time`.
+    due : str, optional
+        Each row's deadline, by the same clock, with `silence` or `hold`. Asks for `time`.
     by : str, optional
         A column of groups, text or integers, each recalibrated by itself once it has evidence.
-    kind, seed
+    kind, seed, silence, after, hold
         As in `Recalibrator`.
     column : str
         What to call the new column.
+    smooth : str, optional
+        What to call a second new column: the mixture's own word, as fine as the scores, to rank
+        rows by (`Recalibrator.smooth`).
+    recalibrator : Recalibrator, optional
+        One to go on with, instead of a fresh one of this `kind` and `seed`. It learns from the
+        rows and is ready for more; those whose outcome is missing wait for it there by their `id`.
+
+    Warns
+    -----
+    UserWarning
+        If outcomes of one kind become known later than the other: the message says by how much,
+        and which of `hold` and `silence` cures it.
 
     Raises
     ------
@@ -67,26 +90,63 @@ def recalibrate_frame(
     """
     import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
-    check_choice("kind", kind, KINDS)
-    check_seed(seed)
     for name, given in (("score", score), ("outcome", outcome)):
         if given is None:
             raise ValueError(f"{name} must name a column, got None")
+    is_fresh = recalibrator is None
+    if recalibrator is None:
+        recalibrator = Recalibrator(
+            check_choice("kind", kind, KINDS), seed=check_seed(seed),
+            silence=silence, after=after, hold=hold,
+        )  # fmt: skip
+    elif not (silence is after is hold is None):
+        raise ValueError("a recalibrator that is given has its own silence, after and hold")
+    elif not isinstance(recalibrator, Recalibrator):
+        raise ValueError(f"recalibrator must be a Recalibrator, got {describe(recalibrator)}")
     table = from_frame(frame, "data frame", empty=True)
-    if not isinstance(column, str):
-        raise ValueError(f"column must be a string, got {describe(column)}")
-    if column in table.columns:
-        raise ValueError(f"the frame has a column {column!r} already; name another with column=")
+    check_new_columns(list(table.columns), column, smooth)
     # A name may be anything in a data frame, in a table it is text.
-    parts = {"id": id, "time": time, "available": available, "by": by}
+    parts = {"id": id, "time": time, "available": available, "due": due, "by": by}
     named = {part: str(name) for part, name in parts.items() if name is not None}
     rows = take_scored(
-        table, score=str(score), outcome=str(outcome), kind=kind, text=False, **named
+        table, score=str(score), outcome=str(outcome), kind=recalibrator.kind, text=False, **named
     )
-    recalibrator = Recalibrator(kind, seed=seed, capacity=max(1, len(table)))
-    predictions = recalibrate_rows(
-        recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups
+    ids = None if id is None or is_fresh else ids_in(table, str(id))
+    said = recalibrate_rows(
+        recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids, when_of(rows)
     )
+    delays = None if recalibrator._deadlines is not None else delays_of(rows)
+    if delays is not None and delays.depends:
+        warnings.warn(delays.sentence(), stacklevel=2)
     native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
-    new = nw.new_series(column, predictions, nw.Float64(), backend=native.implementation)
-    return cast("Frame", native.with_columns(new).to_native())
+    new = {column: said.predictions} | ({} if smooth is None else {smooth: said.smooth})
+    series = [
+        nw.new_series(name, values, nw.Float64(), backend=native.implementation)
+        for name, values in new.items()
+    ]
+    return cast("Frame", native.with_columns(*series).to_native())
+
+
+def check_new_columns(names: list[str], column: object, smooth: object) -> None:
+    """Refuse new columns that are none, or are there already."""
+    for argument, name in (("column", column), ("smooth", smooth)):
+        if name is None and argument == "smooth":
+            continue
+        if not isinstance(name, str):
+            raise ValueError(f"{argument} must be a string, got {describe(name)}")
+        if name in names:
+            raise ValueError(
+                f"the frame has a column {name!r} already; name another with {argument}="
+            )
+        names = [*names, name]
+
+
+def ids_in(table: Table, column: str) -> list[Id]:
+    """Return the ids of all rows, as a recalibrator keeps them, or say which row has none."""
+    cells, ids = table.cells(column), []
+    for row, cell in enumerate(cells.values()):
+        try:
+            ids.append(check_id(cell))
+        except ValueError as error:
+            raise cells.refusal(row, str(error)) from None
+    return ids

@@ -12,7 +12,7 @@ own mixture takes over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsFloat
@@ -29,17 +29,14 @@ from calibrant._checks import (
     check_id,
     check_same_length,
 )
-from calibrant._kernels.kernel import own_outcomes
 from calibrant._kernels.pair import LEAST, PairKernel
-from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
-from calibrant.recalibrate.waiting import Pending
+from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
-#: The number that stands for no group.
-WHOLE = -1
 #: The first weight of the whole in a new group's pair, and of the identity in its last stage. Each
 #: costs a group that is like the whole -log 0.9 = 0.1 nats.
 TRUST = 0.9
@@ -60,9 +57,9 @@ class Group:
 
     def __init__(self, seed: int, number: int) -> None:
         seed = (seed + 1 + number) % (MAX_SEED + 1)  # draws of its own
-        self.own = RecalibrateKernel("probability", seed)
+        self.own = RecalibrateKernel("probability", seed, inner=True)
         self.pair = PairKernel(TRUST)
-        self.last = RecalibrateKernel("probability", seed)
+        self.last = RecalibrateKernel("probability", seed, inner=True)
         self.last._trust(TRUST)
 
     def begin(self, whole: Round) -> GroupRound:
@@ -76,15 +73,30 @@ class Group:
         self.own._finish(begun.own, outcome, placed=False)
         self.pair.learn(begun.whole.mean, begun.own.mean, outcome)
 
-    def run(self, probabilities: Floats, means: Floats, outcomes: Floats) -> Floats:
-        """Play rounds in which the whole has these means; return the predictions."""
-        off_grid = np.zeros(len(means), dtype=np.uint8)
-        own, _ = self.own._run_means(probabilities, outcomes, off_grid)
-        return self.last.run(self.pair.run(means, own, outcomes), outcomes)
+    def begin_many(self, wholes: Sequence[Round]) -> list[GroupRound]:
+        """Predict for rounds that the whole has begun together."""
+        probabilities = np.array([whole.probability for whole in wholes])
+        means, owns = self.own._begin_many(probabilities, off_grid(len(wholes)))
+        whole_means = np.array([whole.mean for whole in wholes])
+        _, lasts = self.last._begin_many(self.pair.mix_many(whole_means, means))
+        return [GroupRound(*rounds) for rounds in zip(wholes, owns, lasts, strict=True)]
 
-    def score(self, probability: float, mean: float) -> float:
-        """Return the score that the last stage would get; changes nothing."""
-        return self.pair.mix(mean, self.own._look(probability)[1])
+    def finish_many(self, begun: Sequence[GroupRound], outcomes: Floats) -> None:
+        """Learn the outcomes of rounds that came together."""
+        self.last._finish_many([each.last for each in begun], outcomes)
+        self.own._finish_many([each.own for each in begun], outcomes, off_grid(len(begun)))
+        for each, outcome in zip(begun, outcomes.tolist(), strict=True):
+            self.pair.learn(each.whole.mean, each.own.mean, outcome)
+
+    def run(self, probabilities: Floats, means: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
+        """Play rounds in which the whole has these means; return the predictions and the means."""
+        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(means)))
+        predictions, means, _ = self.last._run_means(self.pair.run(means, own, outcomes), outcomes)
+        return predictions, means
+
+    def score(self, probabilities: Floats, means: Floats) -> Floats:
+        """Return the scores that the last stage would get; changes nothing."""
+        return self.pair.mix_many(means, self.own._look_many(probabilities)[1])
 
 
 @dataclass(slots=True, eq=False)
@@ -153,18 +165,82 @@ class Groups:
         self.members[pending.group].finish(begun, outcome)
         whole._finish(begun.whole, outcome, placed=False)
 
+    def begin_many(
+        self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object
+    ) -> list[Round | Pending]:
+        """Predict many scores as things stand now, each in its group if it has one."""
+        series = as_series(scores, "scores")
+        numbers, new = self.numbers_of(by, len(series))
+        _, rounds = whole._begin_many(series, on_whole(numbers))
+        for name in new:
+            self.keep(*self.find(name))
+        predictions: list[Round | Pending] = list(rounds)
+        for number, rows in rows_by_number(numbers):
+            if number != WHOLE:
+                begun = self.members[number].begin_many([rounds[row] for row in rows])
+                for row, each in zip(rows.tolist(), begun, strict=True):
+                    predictions[row] = Pending(number, each)
+        return predictions
+
+    def finish_many(
+        self, whole: RecalibrateKernel, predictions: Sequence[Round | Pending], outcomes: Floats
+    ) -> None:
+        """Learn the outcomes of predictions of `begin` and `begin_many` that came together."""
+        numbers = np.array(
+            [each.group if isinstance(each, Pending) else WHOLE for each in predictions],
+            dtype=np.int64,
+        )
+        parts = [(number, rows) for number, rows in rows_by_number(numbers) if number != WHOLE]
+        # What may want memory asks for it before anything changes.
+        whole._reserve(len(predictions))
+        for number, rows in parts:
+            self.members[number].last._reserve(len(rows))
+        whole._finish_many(first_rounds(predictions), outcomes, on_whole(numbers))
+        for number, rows in parts:
+            grouped = [predictions[row] for row in rows]
+            begun = [GroupRound(*each.rounds) for each in grouped if isinstance(each, Pending)]
+            self.members[number].finish_many(begun, outcomes[rows])
+
     def look(
         self, whole: RecalibrateKernel, score: SupportsFloat, by: object
     ) -> tuple[RecalibrateKernel, float]:
         """Return a group's last stage and the score that it would get; changes nothing."""
         group = self.find(by)[1]
-        return group.last, group.score(*whole._look(score))
+        probability, mean = whole._look(score)
+        return group.last, float(group.score(np.array([probability]), np.array([mean]))[0])
+
+    def look_many(
+        self,
+        whole: RecalibrateKernel,
+        scores: npt.ArrayLike,
+        by: object,
+        last: Callable[[RecalibrateKernel, Floats], Floats],
+    ) -> Floats:
+        """Return what `last` makes of the scores that each row's last stage would get.
+
+        For rows without a group that is the whole itself. Changes nothing.
+        """
+        series = np.asarray(as_series(scores, "scores"), dtype=np.float64)
+        numbers, new = self.numbers_of(by, len(series))
+        probabilities, means = whole._look_many(series)
+        fresh = [Group(self.seed, len(self.members) + each) for each in range(len(new))]
+        members, found = [*self.members, *fresh], np.empty(len(series))
+        for number, rows in rows_by_number(numbers):
+            if number == WHOLE:
+                found[rows] = last(whole, series[rows])
+            else:
+                group = members[number]
+                found[rows] = last(group.last, group.score(probabilities[rows], means[rows]))
+        return found
 
     def run(
         self, whole: RecalibrateKernel, scores: object, outcomes: npt.ArrayLike, by: object
-    ) -> Floats:
-        """Play rounds of the whole, each in its group if it has one; return the predictions."""
-        series, y = as_series(scores, "scores"), own_outcomes(outcomes)
+    ) -> tuple[Floats, Floats]:
+        """Play rounds of the whole, each in its group if it has one.
+
+        Returns the predictions, and the means that were placed.
+        """
+        series, y = as_series(scores, "scores"), as_known(outcomes)
         numbers, new = self.numbers_of(by, len(series))
         first = len(self.members)
         fresh = [Group(self.seed, first + each) for each in range(len(new))]
@@ -172,14 +248,14 @@ class Groups:
         rows_of = {n: rows for n, rows in rows_by_number(numbers) if n != WHOLE}
         with undone_if_stopped(whole, [members[number] for number in rows_of]):
             # The whole learns from every round and from no group, so it can go first.
-            on_its_grid = (numbers == WHOLE).astype(np.uint8)
-            predictions, probabilities = whole._run_means(series, y, on_its_grid)
+            predictions, means, probabilities = whole._run_means(series, y, on_whole(numbers))
             for number, rows in rows_of.items():
-                group = members[number]
-                predictions[rows] = group.run(probabilities[rows], predictions[rows], y[rows])
+                predictions[rows], means[rows] = members[number].run(
+                    probabilities[rows], means[rows], y[rows]
+                )
         for name, group in zip(new, fresh, strict=True):
             self.keep(name, group)
-        return predictions
+        return predictions, means
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""
@@ -231,6 +307,17 @@ def undone_if_stopped(whole: RecalibrateKernel, groups: Sequence[Group]) -> Iter
         for group, weight in zip(groups, weights, strict=True):
             group.pair = PairKernel(weight)
         raise
+
+
+def off_grid(rounds: int) -> npt.NDArray[np.uint8]:
+    """Return marks that send no round to the grid."""
+    return np.zeros(rounds, dtype=np.uint8)
+
+
+def on_whole(numbers: Integers) -> npt.NDArray[np.uint8]:
+    """Return marks that send rounds without a group to the grid of the whole."""
+    marks: npt.NDArray[np.uint8] = (numbers == WHOLE).astype(np.uint8)
+    return marks
 
 
 def rows_by_number(

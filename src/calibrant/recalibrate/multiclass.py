@@ -22,13 +22,17 @@ from calibrant._checks import (
     check_unmasked,
     describe,
 )
+from calibrant._kernels.rounds import order_of
 from calibrant._kernels.saved import check_names
+from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saving import Savable
+from calibrant.recalibrate.answers import refuses
+from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.named_columns import by_name, named_row
-from calibrant.recalibrate.one_vs_rest import PerClass
-from calibrant.recalibrate.saving import load_waiting, save_waiting
+from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
+from calibrant.recalibrate.saving import load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.top_label import TopLabel
-from calibrant.recalibrate.waiting import Pending, RoundsById, Waiting
+from calibrant.recalibrate.waiting import Pending, RoundsById, named
 
 MODES = ("per-class", "top-label")
 #: With "per-class", so many take about 1 GB.
@@ -54,6 +58,8 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     capacity : int, default 100_000
         How many predictions with an id may wait for their labels; also how many finished ids are
         remembered, so that a label that comes twice is counted once.
+    full : {"expire", "refuse"}, default "expire"
+        What happens when one more would wait: the oldest expires, or the new one is refused.
 
     Examples
     --------
@@ -79,6 +85,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     mode: str
     seed: int
     capacity: int
+    full: str
 
     def __init__(
         self,
@@ -87,10 +94,11 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         *,
         seed: int = 0,
         capacity: int = 100_000,
+        full: str = "expire",
     ) -> None:
         self._labels = self._given["classes"] = check_classes(classes)
         self._columns = {label: column for column, label in enumerate(self._labels)}
-        self._waiting = Waiting(check_integer("capacity", capacity, 1))
+        self._waiting = Waiting(check_integer("capacity", capacity, 1), refuses(full))
         engine = PerClass if check_choice("mode", mode, MODES) == "per-class" else TopLabel
         self._engine: PerClass | TopLabel = engine(len(self._labels), check_seed(seed))
 
@@ -109,14 +117,21 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         """Labels learned so far."""
         return self._engine.kernels[0].learned
 
-    def predict(self, probabilities: npt.ArrayLike, id: Id | None = None) -> Floats:  # noqa: A002
+    def predict(
+        self,
+        probabilities: npt.ArrayLike,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+    ) -> Floats:
         """Return the recalibrated row, which sums to one, and open a round.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
-        id gives it up. With one, it waits until ``update(label, id)``. An id is used once.
+        id gives it up. With one, it waits until ``update(label, id)``. An id is used once. `at`
+        says when it is predicted, for ``expire(before=...)``.
         """
         row = self._row(probabilities)
-        pending = self._waiting.open(id, self._engine.begin, row)
+        time = None if at is None else time_of(at)
+        pending = self._waiting.open(id, time, self._engine.begin, row)
         return self._engine.predicted(row, pending)
 
     def update(self, label: Id, id: Id | None = None) -> None:  # noqa: A002
@@ -126,17 +141,56 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         """
         self._waiting.answer(id, self._column(label), self._engine.finish, self._labels)
 
-    def run(self, probabilities: npt.ArrayLike, labels: Sequence[Id] | npt.NDArray[Any]) -> Floats:
+    def predict_many(
+        self,
+        probabilities: npt.ArrayLike,
+        ids: Sequence[Id] | npt.NDArray[Any] | None = None,
+        at: Any = None,
+    ) -> Floats:
+        """Return the recalibrated rows for many, as things stand now.
+
+        Each is what `predict` would give in its place. Those with ids wait for their labels, which
+        `update_many` or `update` bring; without ids nothing waits. `at` is one time for all rows,
+        or one a row.
+
+        Examples
+        --------
+        >>> from calibrant import MulticlassRecalibrator
+        >>> recalibrator = MulticlassRecalibrator(["cat", "dog"])
+        >>> _ = recalibrator.predict_many([[0.9, 0.1], [0.4, 0.6]], ids=["a", "b"])
+        >>> recalibrator.update_many(["dog", "cat"], ids=["b", "a"]).tolist()
+        ['applied', 'applied']
+        """
+        rows, waiting = self._rows(probabilities), self._waiting
+        with waiting.lock:
+            names, times = named(waiting, ids, at, len(rows))
+            predictions, opened = self._engine.begin_many(rows)
+            if names is not None:
+                waiting.keep_many(names, opened, times)
+        return predictions
+
+    def _order(self, predictions: list[Pending]) -> list[int]:
+        return order_of([each.rounds[0] for each in predictions])
+
+    def _learn_many(self, predictions: list[Pending], outcomes: Floats) -> None:
+        self._engine.finish_many(predictions, outcomes)
+
+    def _outcomes(self, outcomes: object) -> Floats:
+        return self._columns_of(outcomes).astype(np.float64)
+
+    def run(
+        self, probabilities: npt.ArrayLike, labels: Sequence[Id | None] | npt.NDArray[Any]
+    ) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
 
         What `predict` and `update` without ids give, bit for bit, in compiled loops. The columns of
-        a data frame are matched with the labels by name; those of an array are in their order.
-        All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
+        a data frame are matched with the labels by name; those of an array are in their order. A
+        label that is None or NaN is not known: the row is predicted, and nothing is learned. All or
+        nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
         """
-        rows = as_distributions(
-            by_name(probabilities, self._labels), "probabilities", len(self._labels)
-        )
-        columns = self._columns_of(labels, len(rows))
+        rows = self._rows(probabilities)
+        columns = self._columns_of(labels, missing=True)
+        check_same_length("probabilities", len(rows), "labels", len(columns))
         if len(rows) == 0:
             return rows
         with self._waiting.lock:
@@ -147,11 +201,14 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     def expected(self, probabilities: npt.ArrayLike) -> Floats:
         """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
 
-        The classes are put together after the means are taken, not before.
+        Of several rows, each of them. The classes are put together after the means are taken, not
+        before.
         """
-        row = self._row(probabilities)
+        many = is_table(probabilities)
+        rows = self._rows(probabilities) if many else self._row(probabilities)[None]
         with self._waiting.lock:
-            return self._engine.expected(row)
+            means = self._engine.expected(rows)
+        return means if many else means[0]
 
     @classmethod
     def _check_size(cls, saved: Saved) -> None:
@@ -167,7 +224,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
             return self.rounds, self._engine.get_state() | save_waiting(self._waiting)
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        late = {name: state.pop(name) for name in save_waiting(self._waiting)}
+        late = take_waiting(state)
         self._engine.set_state(state)
         check_names(state, set(self._engine.get_state()))
         if self.rounds != rounds:
@@ -176,6 +233,10 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         if (np.asarray(late["finished_outcomes"]) % 1.0).any():
             raise ValueError("saved finished_outcomes must be numbers of classes")
         load_waiting(self._waiting, late, rounds, self._engine.check_pending, highest)
+
+    def _rows(self, probabilities: npt.ArrayLike) -> Floats:
+        rows = by_name(probabilities, self._labels)
+        return as_distributions(rows, "probabilities", len(self._labels))
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
         check_unmasked(probabilities, "probabilities")
@@ -189,7 +250,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
                 f"probabilities must be one row of {len(self._labels)}, "
                 f"got {describe(probabilities)}"
             )
-        checked: Floats = as_distributions(row[None], "probabilities", len(self._labels))[0]
+        checked: Floats = self._rows(row[None])[0]
         return checked
 
     def _column(self, label: object) -> int:
@@ -201,16 +262,25 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
             raise ValueError(f"label must be one of {shown}{more}, got {describe(name)}")
         return self._columns[name]
 
-    def _columns_of(self, labels: object, rounds: int) -> npt.NDArray[np.int64]:
+    def _columns_of(self, labels: object, *, missing: bool = False) -> npt.NDArray[np.int64]:
         given = as_listed(labels, "labels", "a sequence, one a round")
-        check_same_length("probabilities", rounds, "labels", len(given))
-        columns = np.empty(rounds, dtype=np.int64)
+        columns = np.full(len(given), NOT_KNOWN, dtype=np.int64)
         for at, label in enumerate(given):
+            if missing and (label is None or label != label):  # NaN
+                continue
             try:
                 columns[at] = self._column(label)
             except ValueError as error:
                 raise ValueError(f"{error} at position {at}") from None
         return columns
+
+
+def is_table(probabilities: object) -> bool:
+    """Return whether these are several rows, and not one or none."""
+    try:
+        return np.ndim(probabilities) == 2  # type: ignore[arg-type]
+    except ValueError:  # a list of lists of different lengths
+        return False
 
 
 def check_classes(classes: object) -> list[Id]:

@@ -17,6 +17,9 @@ from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
+#: Stands for the class that happened where none is known.
+NOT_KNOWN = -1
+
 
 def nth_seed(seed: int, number: int) -> int:
     """Return the seed of recalibrator `number`; the largest is followed by 0."""
@@ -26,24 +29,27 @@ def nth_seed(seed: int, number: int) -> int:
 def run_rows(members: Sequence[RecalibrateKernel], scores: Floats, columns: Integers) -> Floats:
     """Play rounds in compiled loops, one recalibrator after the other: none learns from another.
 
-    `columns` says which class happened. Returns a row of probabilities for each round.
+    `columns` says which class happened, or that it is `NOT_KNOWN`. Returns a row of probabilities
+    for each round.
     """
     first = 1 if len(members) == 1 else 0
     with whole_or_not_at_all(members):
         predictions = [
-            member.run(scores[:, number], columns == first + number)
+            member.run(scores[:, number], happened(columns, first + number))
             for number, member in enumerate(members)
         ]
     return summing_to_one(np.column_stack(predictions))
 
 
+def happened(columns: Integers, column: int) -> Floats:
+    """Return the outcomes of one class against the rest, NaN where none is known."""
+    return np.where(columns == NOT_KNOWN, np.nan, columns == column)
+
+
 def expected_rows(members: Sequence[RecalibrateKernel], scores: Floats) -> Floats:
     """Return the rows that are predicted if each recalibrator predicts its mean."""
-    means = [
-        [member.expected(score) for member, score in zip(members, row, strict=True)]
-        for row in scores.tolist()
-    ]
-    return summing_to_one(np.array(means).reshape(scores.shape))
+    means = [member._expected_many(scores[:, each]) for each, member in enumerate(members)]
+    return summing_to_one(np.column_stack(means))
 
 
 def summing_to_one(p: Floats) -> Floats:
@@ -69,6 +75,21 @@ class PerClass:
         scores = zip(self.kernels, p.tolist(), strict=True)
         return Pending(0, tuple(kernel._begin(score) for kernel, score in scores))
 
+    def begin_many(self, p: Floats) -> tuple[Floats, list[Pending]]:
+        """Open a round with each row as things stand now; return what is predicted, too."""
+        columns = [kernel._begin_many(p[:, each]) for each, kernel in enumerate(self.kernels)]
+        rounds = zip(*(opened for _, opened in columns), strict=True)
+        predictions = np.column_stack([prediction for prediction, _ in columns])
+        return summing_to_one(predictions), [Pending(0, each) for each in rounds]
+
+    def finish_many(self, pending: list[Pending], labels: Floats) -> None:
+        """Learn which classes happened in rounds whose labels came together."""
+        for kernel in self.kernels:
+            kernel._reserve(len(pending))
+        for each, kernel in enumerate(self.kernels):
+            rounds = [opened.rounds[each] for opened in pending]
+            kernel._finish_many(rounds, (labels == each).astype(np.float64))
+
     def predicted(self, _: Floats, pending: Pending) -> Floats:
         """Return the row that is predicted in a round of `begin`."""
         return summing_to_one(np.array([each.prediction for each in pending.rounds]))
@@ -83,9 +104,8 @@ class PerClass:
         return run_rows(self.kernels, p, labels)
 
     def expected(self, p: Floats) -> Floats:
-        """Return the row that `begin` would predict if each class predicted its mean."""
-        row: Floats = expected_rows(self.kernels, p[None])[0]
-        return row
+        """Return the rows that `begin` would predict if each class predicted its mean."""
+        return expected_rows(self.kernels, p)
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""

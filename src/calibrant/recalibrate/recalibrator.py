@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, SupportsFloat
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any, Self, SupportsFloat, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, check_choice, check_id, check_integer, check_seed
+from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
-from calibrant._kernels.rounds import check_rounds
+from calibrant._kernels.rounds import Round, check_rounds, order_of
 from calibrant._kernels.saved import check_names
+from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
+from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saving import Savable
-from calibrant.recalibrate.groups import WHOLE, Groups
-from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting
-from calibrant.recalibrate.waiting import Pending, RoundsById, Waiting
+from calibrant.recalibrate.answers import refuses
+from calibrant.recalibrate.clock import Time, time_of
+from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
+from calibrant.recalibrate.groups import Groups
+from calibrant.recalibrate.looking import is_one, mean_of, means_of
+from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
+from calibrant.recalibrate.settling import Settling
+from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
 
-if TYPE_CHECKING:
-    from calibrant.tables import Arrivals
+#: One name a row, None for a row without one.
+Names = Sequence[Id | None] | npt.NDArray[Any]
+Times = Time | Sequence[Time] | npt.NDArray[Any]
 
 
-class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
+class Recalibrator(Savable, Settling):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations gives a mean for the score. The mean is placed on a grid of
@@ -39,8 +48,21 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
     capacity : int, default 100_000
         How many predictions with an id may wait for their outcomes; also how many finished ids
         are remembered, so that an outcome that comes twice is counted once.
+    full : {"expire", "refuse"}, default "expire"
+        What happens when one more would wait: the oldest expires (`expired` counts them), or the
+        new one is refused.
     max_groups : int, default 1000
         How many groups `by` may name. A group takes about 15 kB.
+    silence : {0, 1}, optional
+        The outcome that is not announced: a prediction without one by its deadline had this. The
+        other is used as soon as it comes, without taking the silence of the rest for more than
+        it says so far (`docs/silence.md`). Predictions then have an id.
+    after : number, timedelta or text such as "30d", optional
+        The deadline with `silence`, counted from the prediction: in predictions, or in time where
+        predictions say when they are made (``at=...``). A row may have its own, ``due=...``.
+    hold : number, timedelta or text, optional
+        Learn every outcome at this age, or when it comes if that is later: for delays that depend
+        on the outcome when both kinds do come.
 
     Notes
     -----
@@ -84,10 +106,14 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
     0
     """
 
-    __slots__ = ("_given", "_groups", "_waiting")
+    __slots__ = ("_deadlines", "_given", "_groups", "_waiting")
 
     capacity: int
+    full: str
     max_groups: int
+    silence: int | None
+    after: float | timedelta | str | None
+    hold: float | timedelta | str | None
 
     def __init__(
         self,
@@ -95,11 +121,18 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
         *,
         seed: int = 0,
         capacity: int = 100_000,
+        full: str = "expire",
         max_groups: int = 1000,
+        silence: int | None = None,
+        after: float | timedelta | str | None = None,
+        hold: float | timedelta | str | None = None,
     ) -> None:
         super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
-        self._waiting = Waiting(check_integer("capacity", capacity, 1))
+        self._waiting = Waiting(check_integer("capacity", capacity, 1), refuses(full))
         self._groups = Groups(check_integer("max_groups", max_groups, 0), self.seed)
+        self._deadlines = deadlines_of(silence, after, hold)
+        if self._deadlines is not None:
+            self._attend(self._deadlines.pending)
 
     @property
     def groups(self) -> dict[Id, int]:
@@ -117,63 +150,212 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
         """Whether the last prediction without an id still waits for its outcome."""
         return super().is_open or self._waiting.unnamed is not None
 
+    # -- one by one -----------------------------------------------------------------------------
+
     def predict(
         self,
         score: SupportsFloat,
         id: Id | None = None,  # noqa: A002
         by: Id | None = None,
+        at: Time | None = None,
+        due: Time | None = None,
     ) -> float:
         """Return the probability for a score, and open a round that waits for its outcome.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
         id gives it up. With one, it waits until ``update(outcome, id)``, however many rounds that
-        takes. An id is used once. `by` names the group that the round belongs to, if any.
+        takes. An id is used once. `by` names the group that the round belongs to, if any, and
+        `at` says when it is predicted, for deadlines and ``expire(before=...)``, and `due` is the
+        deadline of this row, with `silence` or `hold`.
         """
+        if self._deadlines is not None:
+            return self._predict_until(score, id, by, at, due)
+        if due is not None:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
+        time = None if at is None else time_of(at)
         if id is None and by is None:  # one kernel call, which needs no lock
             prediction = self._predict(score)
             self._waiting.unnamed = None
             return prediction
-        name, waiting = None if id is None else check_id(id), self._waiting
-        with waiting.lock:  # as `waiting.open`, without its calls: most steps come here
-            if name is not None:
-                waiting.check_new(name)
-            if by is None:
-                begun = self._begin(score)
-                pending = Pending(WHOLE, (begun,))
-            else:
-                pending = self._groups.begin(self, score, by)
-                begun = pending.rounds[-1]
-            if name is not None:
-                waiting.named[name] = pending
-            else:
-                waiting.unnamed = pending
-                self._give_up()
-        return begun.prediction
+        if by is None:
+            return predict_by_id(self, self._waiting, id, time, score)  # type: ignore[arg-type]
+        opened = self._waiting.open(id, time, self._groups.begin, self, score, by)
+        if id is None:
+            self._give_up()
+        return opened.prediction
 
-    def update(self, outcome: SupportsFloat, id: Id | None = None) -> None:  # noqa: A002
+    def update(
+        self,
+        outcome: SupportsFloat,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+    ) -> None:
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
 
         It counts for the group of the prediction. An outcome that an id had before is ignored; a
-        different one is refused.
+        different one is refused. `at` says when it came, where predictions have deadlines.
         """
-        if id is None and self._waiting.unnamed is None:
+        if self._deadlines is not None:
+            with self._waiting.lock:
+                if not self._hear(outcome, id, at):
+                    return
+        if id is not None:
+            update_by_id(self, self._waiting, id, outcome, self._learn)
+        elif self._waiting.unnamed is None:
             self._update(outcome)
         else:
             self._waiting.answer(id, outcome_of(outcome), self._learn)
 
-    def _learn(self, pending: Pending, outcome: float) -> None:
-        if pending.group == WHOLE:
-            self._finish(pending.rounds[0], outcome)
-        else:
-            self._groups.finish(self, pending, outcome)
+    def _begin_row(self, score: SupportsFloat, by: Id | None) -> Round | Pending:
+        return self._begin(score) if by is None else self._groups.begin(self, score, by)
 
-    def expected(self, score: SupportsFloat, by: Id | None = None) -> float:
-        """Return the mean of what `predict` would draw for this score now; changes nothing."""
-        if by is None:
-            return super().expected(score)
+    def _learn(self, prediction: Round | Pending, outcome: float) -> None:
+        if isinstance(prediction, Round):
+            self._finish(prediction, outcome)
+        else:
+            self._groups.finish(self, prediction, outcome)
+
+    # -- batches --------------------------------------------------------------------------------
+
+    def predict_many(
+        self,
+        scores: npt.ArrayLike,
+        ids: Sequence[Id] | npt.NDArray[Any] | None = None,
+        by: Names | None = None,
+        at: Times | None = None,
+        due: Times | None = None,
+    ) -> Floats:
+        """Return the probabilities for many scores as things stand now.
+
+        Each is what `predict` would give in its place. Those with ids wait for their outcomes,
+        which `update_many` or `update` bring; without ids nothing waits. `by` gives the group of
+        each row, None for a row without one, and `at` one time for all rows or one a row.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> recalibrator = Recalibrator()
+        >>> recalibrator.predict_many([0.2, 0.7], ids=["a", "b"], at=20260701).shape
+        (2,)
+        >>> recalibrator.pending
+        2
+        """
+        waiting = self._waiting
+        with waiting.lock:
+            rounds = len(as_series(scores, "scores"))
+            names, made = named(waiting, ids, at, rounds)
+            until = self._until(scores, names, at, due, made)
+            opened: Sequence[Round | Pending]
+            if by is None:
+                predictions, opened = self._begin_many(scores)
+            else:
+                opened = self._groups.begin_many(self, scores, by)
+                predictions = np.array([each.prediction for each in opened])
+            if names is not None:
+                waiting.keep_many(names, opened, made)
+                if until:
+                    self._wait(opened, names, until)
+        return predictions
+
+    def _order(self, predictions: list[Round | Pending]) -> list[int]:
+        return order_of(first_rounds(predictions))
+
+    def _learn_many(self, predictions: list[Round | Pending], outcomes: Floats) -> None:
+        if self._groups.members:
+            self._groups.finish_many(self, predictions, outcomes)
+        else:
+            self._finish_many(first_rounds(predictions), outcomes)
+
+    def run(
+        self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None
+    ) -> Floats:
+        """Predict each score and then learn its outcome; return the predictions.
+
+        Bit for bit what `predict` and `update` without ids give, in compiled loops. `by` gives the
+        group of each round, None for a round without one. An outcome that is NaN or None is not
+        known: the row is predicted, and nothing is learned. All or nothing: interrupted with
+        Ctrl-C, it is as if `run` had not been called.
+        """
+        return self._run_smooth(scores, outcomes, by)[0]
+
+    def _run_smooth(
+        self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return what `run` does, and what `smooth` would have said before each outcome."""
         with self._waiting.lock:
-            last, score = self._groups.look(self, score, by)
-            return last.expected(score)
+            if by is None:
+                predictions, means, _ = self._run_means(scores, outcomes)
+            else:
+                predictions, means = self._groups.run(self, scores, outcomes, by)
+            if len(predictions):
+                self._waiting.unnamed = None
+        return predictions, means
+
+    def fit(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None) -> Self:
+        """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> recalibrator = Recalibrator().fit([0.9, 0.8, 0.7], [0, 0, 1])
+        >>> recalibrator.learned
+        3
+        """
+        self.run(scores, outcomes, by)
+        return self
+
+    # -- looking --------------------------------------------------------------------------------
+
+    @overload
+    def expected(self, score: SupportsFloat, by: Id | None = None) -> float: ...
+    @overload
+    def expected(self, score: npt.ArrayLike, by: Names | None = None) -> Floats: ...
+    def expected(self, score: Any, by: Any = None) -> Any:
+        """Return the mean of what `predict` would draw for this score now; changes nothing.
+
+        Of many scores, the mean of each; `by` then gives the group of each.
+        """
+        return self._seen(score, by, RecalibrateKernel.expected, RecalibrateKernel._expected_many)
+
+    @overload
+    def smooth(self, score: SupportsFloat, by: Id | None = None) -> float: ...
+    @overload
+    def smooth(self, score: npt.ArrayLike, by: Names | None = None) -> Floats: ...
+    def smooth(self, score: Any, by: Any = None) -> Any:
+        """Return the mixture's own word for a score, or for each of many; changes nothing.
+
+        It is what `predict` places on its grid: as fine as the scores are, so that rows can be
+        ranked by it. Only what is placed has the guarantee; `docs/recalibrate.md` says which to
+        use when.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> recalibrator = Recalibrator()
+        >>> recalibrator.smooth([0.501, 0.502]).round(3).tolist()
+        [0.501, 0.502]
+        >>> len(set(recalibrator.expected([0.501, 0.502])))
+        1
+        """
+        return self._seen(score, by, mean_of, means_of)
+
+    def _seen(
+        self,
+        score: Any,
+        by: Any,
+        one: Callable[[RecalibrateKernel, Any], float],
+        many: Callable[[RecalibrateKernel, Any], Floats],
+    ) -> Any:
+        """Ask the kernel that places a score, or those of many scores."""
+        if is_one(score):
+            if by is None:
+                return one(self, score)
+            with self._waiting.lock:
+                return one(*self._groups.look(self, score, by))
+        with self._waiting.lock:
+            return (
+                many(self, score) if by is None else self._groups.look_many(self, score, by, many)
+            )
 
     def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.
@@ -186,42 +368,27 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
             last, score = self._groups.look(self, score, by)
             return last.distribution(score)
 
-    def run(
-        self,
-        scores: npt.ArrayLike,
-        outcomes: npt.ArrayLike,
-        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
-    ) -> Floats:
-        """Predict each score and then learn its outcome; return the predictions.
-
-        Bit for bit what `predict` and `update` without ids give, in compiled loops. `by` gives the
-        group of each round, None for a round without one. All or nothing: interrupted with Ctrl-C,
-        it is as if `run` had not been called.
-        """
-        with self._waiting.lock:
-            if by is None:
-                predictions = super().run(scores, outcomes)
-            else:
-                predictions = self._groups.run(self, scores, outcomes, by)
-            if len(predictions):
-                self._waiting.unnamed = None
-        return predictions
+    # -- saving ---------------------------------------------------------------------------------
 
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._waiting.lock:
             state = self._get_state() | self._groups.get_state() | save_waiting(self._waiting)
+            if self._deadlines is not None:
+                state |= self._deadlines.get_state()
             return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         own = {name: state.pop(name) for name in self._get_state()} | {"rounds": rounds}
-        late = {name: state.pop(name) for name in save_waiting(self._waiting)}
+        late, ends = take_waiting(state), take_deadlines(state)
         self._groups.set_state(state)
         check_names(state, set(self._groups.get_state()))
         self._set_state(own)
         load_waiting(self._waiting, late, rounds, self._check_pending)
         unnamed = self._waiting.unnamed
-        if unnamed and (unnamed.group == WHOLE or len(own["open"])):
+        if unnamed and (isinstance(unnamed, Round) or len(own["open"])):
             raise ValueError("a saved prediction without an id waits beside another")
+        if self._deadlines is not None:
+            self._deadlines.set_state(ends, self._waiting.named)
 
     def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
@@ -229,31 +396,3 @@ class Recalibrator(Savable, RecalibrateKernel, RoundsById[Pending]):
             check_rounds(places.reshape(-1), self._get_state()["z"])
         else:
             self._groups.check_pending(group, numbers, places)
-
-
-def recalibrate_rows(
-    recalibrator: Recalibrator,
-    scores: Floats,
-    outcomes: Floats,
-    arrivals: Arrivals,
-    by: Sequence[Id] | None = None,
-) -> Floats:
-    """Return each row's probability, made from the outcomes that had arrived by then.
-
-    The recalibrator is a fresh one, with room for every row; `by` gives the rows' groups. The
-    outcome of a row that never arrives is not looked at.
-    """
-    rows = np.arange(len(scores))
-    if np.array_equal(arrivals.order, rows) and np.array_equal(arrivals.known, rows):
-        return recalibrator.run(scores, outcomes, by)  # each is known to the next row
-    predictions = np.empty(len(scores))
-    happened, order = outcomes.tolist(), arrivals.order.tolist()
-    groups: Sequence[Id | None] = [None] * len(scores) if by is None else by
-    learned = 0
-    rounds = zip(scores.tolist(), arrivals.known.tolist(), groups, strict=True)
-    for row, (score, known, group) in enumerate(rounds):
-        for late in order[learned:known]:
-            recalibrator.update(happened[late], id=late)
-        learned = known
-        predictions[row] = recalibrator.predict(score, id=row, by=group)
-    return predictions

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, check_id
+from calibrant._checks import Floats, Id, check_id, check_integer
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds
 from calibrant._kernels.saved import floats
-from calibrant.recalibrate.waiting import Pending, Waiting
+from calibrant._kernels.waiting import Waiting
+from calibrant.recalibrate.waiting import WHOLE, Pending
 
 Integers = npt.NDArray[np.int64]
 #: Refuses saved predictions that cannot have been made. It gets all of one group: its number, the
@@ -22,6 +22,11 @@ Integers = npt.NDArray[np.int64]
 Check = Callable[[int, Integers, Floats], None]
 
 NUMBER = -1  # the length that stands for a bare number
+
+SAVED_BY_0_1 = (
+    "waiting_ids", "waiting_keys", "waiting_sizes", "waiting_numbers", "waiting_places",
+    "finished_ids", "finished_outcomes",
+)  # fmt: skip
 
 
 def save_kernels(prefix: str, kernels: Sequence[RecalibrateKernel]) -> dict[str, Any]:
@@ -66,36 +71,57 @@ def parts_of(values: Any, lengths: Any) -> Iterator[Any]:
         raise ValueError(f"{len(values) - start} values belong to no part")
 
 
-def save_waiting(waiting: Waiting[Pending]) -> dict[str, Any]:
+def save_waiting(waiting: Waiting[Any]) -> dict[str, Any]:
     """Return everything as lists and arrays by name; a prediction without an id stands last."""
     pending = [*waiting.named.values(), *([waiting.unnamed] if waiting.unnamed else [])]
-    numbers, places = save_rounds([round_ for each in pending for round_ in each.rounds])
+    parts = [each if isinstance(each, Pending) else Pending(WHOLE, (each,)) for each in pending]
+    numbers, batches, places = save_rounds([round_ for each in parts for round_ in each.rounds])
+    timed = [row for row, id_ in enumerate(waiting.named) if id_ in waiting.times]
+    ids = list(waiting.named)
     return {
-        "waiting_ids": list(waiting.named),
-        "waiting_keys": np.array([each.group for each in pending], dtype=np.int64),
-        "waiting_sizes": np.array([len(each.rounds) for each in pending], dtype=np.int64),
+        "waiting_ids": ids,
+        "waiting_keys": np.array([each.group for each in parts], dtype=np.int64),
+        "waiting_sizes": np.array([len(each.rounds) for each in parts], dtype=np.int64),
         "waiting_numbers": numbers,
+        "waiting_batches": batches,
         "waiting_places": places,
+        "waiting_timed": np.array(timed, dtype=np.int64),
+        "waiting_times": np.array([waiting.times[ids[row]] for row in timed], dtype=np.float64),
         "finished_ids": list(waiting.finished),
         "finished_outcomes": np.array(list(waiting.finished.values()), dtype=np.float64),
+        "expired_ids": list(waiting.gone),
+        "expired": waiting.expired,
     }
 
 
+def take_waiting(state: dict[str, Any]) -> dict[str, Any]:
+    """Take out of a state what `save_waiting` put there; calibrant 0.1 saved less."""
+    late = {name: state.pop(name) for name in SAVED_BY_0_1}
+    late["waiting_batches"] = state.pop("waiting_batches", late["waiting_numbers"])
+    late["waiting_timed"] = state.pop("waiting_timed", np.empty(0, dtype=np.int64))
+    late["waiting_times"] = state.pop("waiting_times", np.empty(0))
+    late["expired_ids"] = state.pop("expired_ids", [])
+    late["expired"] = state.pop("expired", 0)
+    return late
+
+
 def load_waiting(
-    waiting: Waiting[Pending],
+    waiting: Waiting[Any],
     state: Mapping[str, Any],
     rounds: int,
     check: Check,
     highest: float = 1.0,
 ) -> None:
-    """Give a fresh `waiting` what `save_waiting` saved, or raise ValueError and change nothing.
+    """Give a fresh `waiting` what `take_waiting` took, or raise ValueError and change nothing.
 
     `rounds` predictions were made in all, and outcomes are at most `highest`.
     """
     named, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
-    if max(len(named), len(finished)) > waiting.capacity or set(named) & set(finished):
-        raise ValueError("saved ids are too many, or both waiting and finished")
-    if len(named) + len(finished) > rounds:
+    gone = ids_of(state, "expired_ids")
+    most = max(len(named), len(finished), len(gone))
+    if most > waiting.capacity or len({*named, *finished, *gone}) < len([*named, *finished, *gone]):
+        raise ValueError("saved ids are too many, or one is waiting, finished or expired at once")
+    if len(named) + len(finished) + len(gone) > rounds:
         raise ValueError(f"saved ids are more than {rounds} predictions")
     groups = integers(state, "waiting_keys")
     if len(groups) - len(named) not in (0, 1):
@@ -103,6 +129,7 @@ def load_waiting(
     sizes = integers(state, "waiting_sizes", size=len(groups), low=1)
     total = sum(sizes.tolist())
     numbers = integers(state, "waiting_numbers", size=total, low=0)
+    batches = integers(state, "waiting_batches", size=total, low=0)
     places = floats(state, "waiting_places", size=ROUND * total).reshape(-1, ROUND)
     outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
     if (outcomes > highest).any():
@@ -111,20 +138,32 @@ def load_waiting(
     first = numbers[starts]
     if (np.diff(first[: len(named)]) <= 0).any() or (first >= rounds).any():
         raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
+    if (batches > numbers).any():
+        raise ValueError("saved waiting_batches must not be later than waiting_numbers")
     for group in np.unique(groups).tolist():
         size, *others = np.unique(sizes[groups == group]).tolist()
         if others:
             raise ValueError("saved waiting_sizes must be equal where waiting_keys are")
         at = starts[groups == group, None] + np.arange(size)
         check(group, numbers[at], places[at])
-    loaded = load_rounds(numbers, places)
+    timed = integers(state, "waiting_timed", low=0)
+    times = floats(state, "waiting_times", size=len(timed))
+    if (np.diff(timed) <= 0).any() or (timed >= len(named)).any():
+        raise ValueError("saved waiting_timed must be increasing rows of waiting_ids")
+    expired = check_integer("saved expired", state["expired"], len(gone), rounds)
+    loaded = load_rounds(numbers, batches, places)
     pending = [
-        Pending(group, tuple(loaded[start : start + size]))
+        loaded[start] if group == WHOLE else Pending(group, tuple(loaded[start : start + size]))
         for group, start, size in zip(groups.tolist(), starts.tolist(), sizes.tolist(), strict=True)
     ]
     waiting.unnamed = pending.pop() if len(groups) > len(named) else None
-    waiting.named = dict(zip(named, pending, strict=True))
-    waiting.finished = OrderedDict(zip(finished, outcomes.tolist(), strict=True))
+    waiting.load(
+        dict(zip(named, pending, strict=True)),
+        dict(zip(finished, outcomes.tolist(), strict=True)),
+        gone,
+        {named[row]: time for row, time in zip(timed, times.tolist(), strict=True)},
+    )
+    waiting.expired = expired
 
 
 def integers(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant.recalibrate.groups import Groups
+from calibrant.recalibrate.one_vs_rest import NOT_KNOWN
 from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
 
@@ -34,6 +35,19 @@ class TopLabel:
         top = int(p.argmax())
         return self.groups.begin(self.whole, p[top], top)
 
+    def begin_many(self, p: Floats) -> tuple[Floats, list[Pending]]:
+        """Open a round with each row as things stand now; return what is predicted, too."""
+        tops, confidences = top_of(p)
+        opened = self.groups.begin_many(self.whole, confidences, tops)
+        pending = [each for each in opened if isinstance(each, Pending)]  # all of them
+        sure = [each.prediction for each in pending]
+        return with_confidence(p, tops, sure), pending
+
+    def finish_many(self, pending: list[Pending], labels: Floats) -> None:
+        """Learn which classes happened in rounds whose labels came together."""
+        tops = np.array([self.groups.names[each.group] for each in pending], dtype=np.float64)
+        self.groups.finish_many(self.whole, pending, (tops == labels).astype(np.float64))
+
     def predicted(self, p: Floats, pending: Pending) -> Floats:
         """Return the row that is predicted in a round of `begin`."""
         return one_with_confidence(p, int(p.argmax()), pending.rounds[-1].prediction)
@@ -45,17 +59,17 @@ class TopLabel:
 
     def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in a compiled loop."""
-        tops = p.argmax(axis=1)
-        confidences = p[np.arange(len(p)), tops]
-        happened = (tops == labels).astype(np.float64)
-        sure = self.groups.run(self.whole, confidences, happened, tops)
+        tops, confidences = top_of(p)
+        happened = np.where(labels == NOT_KNOWN, np.nan, tops == labels)
+        sure, _ = self.groups.run(self.whole, confidences, happened, tops)
         return with_confidence(p, tops, sure)
 
     def expected(self, p: Floats) -> Floats:
-        """Return the mean of what `begin` would predict; changes nothing."""
-        top = int(p.argmax())
-        last, score = self.groups.look(self.whole, p[top], top)
-        return one_with_confidence(p, top, last.expected(score))
+        """Return the means of what `begin` would predict for rows; changes nothing."""
+        tops, confidences = top_of(p)
+        expected = RecalibrateKernel._expected_many
+        sure = self.groups.look_many(self.whole, confidences, tops, expected)
+        return with_confidence(p, tops, sure)
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""
@@ -68,6 +82,12 @@ class TopLabel:
         for name in self.groups.names:
             if not isinstance(name, int) or not 0 <= name < self.groups.most:
                 raise ValueError(f"saved groups must be classes, got {name!r}")
+
+
+def top_of(p: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+    """Return the likeliest class of each row, and its probability."""
+    tops = p.argmax(axis=1)
+    return tops, p[np.arange(len(p)), tops]
 
 
 def with_confidence(p: Floats, tops: npt.ArrayLike, confidences: npt.ArrayLike) -> Floats:

@@ -1,27 +1,29 @@
-"""Predictions that wait for their outcomes, by id."""
+"""Predictions that wait for their outcomes, by id, and what every recalibrator does with them.
+
+Which prediction an id stands for is kept in the compiled `Waiting`; here are the methods on top.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from calibrant._checks import Id, check_id, check_integer
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, Id, as_unit_series, check_integer, check_same_length
 from calibrant._kernels.rounds import Round
-from calibrant.recalibrate.forking import forkable_lock
+from calibrant._kernels.waiting import Waiting
+from calibrant.recalibrate.answers import in_words, listed_ids
+from calibrant.recalibrate.clock import Time, time_of, times_of
 
-
-class Numbered(Protocol):
-    """A prediction that knows how many came before it."""
-
-    @property
-    def number(self) -> int:
-        """How many predictions came before it."""
+#: The number that stands for no group: what waits is the round of one kernel alone.
+WHOLE = -1
 
 
 class Pending(NamedTuple):
-    """What is remembered of a prediction until its outcome comes.
+    """What is remembered of a prediction that several kernels made.
 
     `group` is the number of its group. `rounds` is what each kernel needs to learn from the
     outcome; the first kernel sees every prediction, the last makes the one that is returned.
@@ -35,110 +37,31 @@ class Pending(NamedTuple):
         """How many predictions came before it."""
         return self.rounds[0].number
 
+    @property
+    def prediction(self) -> float:
+        """What was predicted."""
+        return self.rounds[-1].prediction
+
+    @property
+    def mean(self) -> float:
+        """The mean that was placed."""
+        return self.rounds[-1].mean
+
+
+def first_rounds(predictions: Sequence[Round | Pending]) -> list[Round]:
+    """Return the round of the kernel that sees every prediction."""
+    return [each if isinstance(each, Round) else each.rounds[0] for each in predictions]
+
+
+class Numbered(Protocol):
+    """A prediction that knows how many came before it."""
+
+    @property
+    def number(self) -> int:
+        """How many predictions came before it."""
+
 
 P = TypeVar("P", bound=Numbered)
-
-
-class Waiting(Generic[P]):
-    """The predictions whose outcomes are still to come, and the last outcomes that came.
-
-    Both are kept in order of time, and neither holds more than `capacity`. A finished id is
-    remembered with its outcome, so that one that comes twice is counted once. Beside them, one
-    prediction without an id may wait, until the next such one replaces it.
-
-    A step with an id takes several calls; the lock keeps those of two threads apart.
-    """
-
-    __slots__ = ("capacity", "finished", "lock", "named", "unnamed")
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self.lock = forkable_lock()
-        self.named: dict[Id, P] = {}
-        self.unnamed: P | None = None
-        self.finished: OrderedDict[Id, float] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self.named) + (self.unnamed is not None)
-
-    def open(self, id_: Id | None, begin: Callable[..., P], *given: Any) -> P:
-        """Return ``begin(*given)``, a prediction that waits from now on, by id if it has one."""
-        if id_ is None:
-            with self.lock:
-                self.unnamed = prediction = begin(*given)
-            return prediction
-        name = check_id(id_)
-        with self.lock:
-            self.check_new(name)
-            self.named[name] = prediction = begin(*given)
-        return prediction
-
-    def check_new(self, id_: Id) -> None:
-        """Refuse an id that is taken, or one too many."""
-        if id_ in self.named:
-            raise ValueError(f"id {id_!r} was predicted already and waits for its outcome")
-        if id_ in self.finished:
-            raise ValueError(f"id {id_!r} was predicted already and had its outcome")
-        if len(self.named) >= self.capacity:
-            raise ValueError(
-                f"{self.capacity} predictions wait for their outcomes, as many as "
-                f"capacity={self.capacity} allows; expire(older_than=...) gives up old ones"
-            )
-
-    def answer(
-        self,
-        id_: Id | None,
-        outcome: float,
-        learn: Callable[[P, float], None],
-        labels: Sequence[Id] | None = None,
-    ) -> None:
-        """Call `learn` with the prediction that an outcome is for, unless it did so before.
-
-        If outcomes are the numbers of classes, `labels` names these.
-        """
-        if id_ is None:
-            with self.lock:
-                if self.unnamed is None:
-                    raise ValueError(
-                        "update() without an id answers the last predict() without one, "
-                        "and none waits for its outcome"
-                    )
-                learn(self.unnamed, outcome)
-                self.unnamed = None
-            return
-        name = check_id(id_)
-        with self.lock:
-            if name not in self.named:
-                self.check_repeat(name, outcome, labels)
-                return
-            learn(self.named[name], outcome)
-            del self.named[name]
-            self.finished[name] = outcome
-            if len(self.finished) > self.capacity:
-                self.finished.popitem(last=False)
-
-    def check_repeat(self, id_: Id, outcome: float, labels: Sequence[Id] | None) -> None:
-        """Refuse an id that is unknown, or that had another outcome."""
-        if id_ not in self.finished:
-            raise ValueError(
-                f"id {id_!r} is unknown: never predicted, expired, or finished more than "
-                f"{self.capacity} outcomes ago"
-            )
-        before = self.finished[id_]
-        if before != outcome:
-            first, second = (labels[int(y)] if labels else y for y in (before, outcome))
-            raise ValueError(f"id {id_!r} had the outcome {first!r}, and now gets {second!r}")
-
-    def expire(self, before: int) -> list[Id]:
-        """Give up the predictions with a number below `before`; return their ids."""
-        expired = []
-        for id_, prediction in self.named.items():
-            if prediction.number >= before:
-                break
-            expired.append(id_)
-        for id_ in expired:
-            del self.named[id_]
-        return expired
 
 
 class RoundsById(Generic[P]):
@@ -153,25 +76,99 @@ class RoundsById(Generic[P]):
     def rounds(self) -> int:
         """Predictions made so far."""
 
+    @abstractmethod
+    def _order(self, predictions: list[P]) -> list[int]:
+        """Return the order in which to learn outcomes of predictions that came together."""
+
+    @abstractmethod
+    def _learn_many(self, predictions: list[P], outcomes: Floats) -> None:
+        """Learn outcomes that came together, in this order; all or nothing."""
+
     @property
     def pending(self) -> int:
         """How many predictions wait for their outcomes."""
         return len(self._waiting)
 
-    def expire(self, *, older_than: int) -> list[Id]:
-        """Give up waiting for predictions made more than `older_than` predictions ago.
+    @property
+    def expired(self) -> int:
+        """How many predictions with an id were given up before their outcome came."""
+        return self._waiting.expired
 
-        Returns their ids, oldest first. Their outcomes, should they still come, are refused as
-        unknown. A prediction without an id does not expire: the next one replaces it.
+    def update_many(
+        self, outcomes: npt.ArrayLike, ids: Sequence[Id] | npt.NDArray[Any]
+    ) -> npt.NDArray[np.str_]:
+        """Learn outcomes that came together, by id; return what became of each.
+
+        The answers, one a row: "applied"; "repeated", if the id had this outcome before;
+        "conflict", if it had or gets another one too; "unknown"; "expired". Only rows that are
+        applied change anything, and bad input is refused as a whole.
+
+        The order of the rows carries no information: every order ends in the same state. What
+        was predicted first is learned first, and predictions of one `predict_many` in an order
+        drawn at random.
 
         Examples
         --------
         >>> from calibrant import Recalibrator
         >>> recalibrator = Recalibrator()
-        >>> _ = [recalibrator.predict(0.5, id=day) for day in range(5)]
-        >>> recalibrator.expire(older_than=3)
-        [0, 1]
+        >>> _ = recalibrator.predict_many([0.2, 0.7], ids=["a", "b"])
+        >>> recalibrator.update_many([1, 0, 0], ids=["b", "a", "c"]).tolist()
+        ['applied', 'applied', 'unknown']
         """
-        age = check_integer("older_than", older_than, 0)
+        known, names = self._outcomes(outcomes), listed_ids(ids)
+        check_same_length("outcomes", len(known), "ids", len(names))
+        waiting = self._waiting
+        with waiting.lock:
+            answers, rows, predictions = waiting.judge(names, known)
+            order = self._order(predictions)
+            self._learn_many([predictions[each] for each in order], known[rows[order]])
+            waiting.finish_many([names[row] for row in rows.tolist()], known[rows].tolist())
+        return in_words(answers)
+
+    def _outcomes(self, outcomes: npt.ArrayLike) -> Floats:
+        """Return the outcomes of a batch, checked, as numbers."""
+        return as_unit_series(outcomes, "outcomes")
+
+    def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
+        """Give up waiting for old predictions.
+
+        Returns their ids, oldest first. Their outcomes, should they still come, are refused as
+        expired. A prediction without an id does not expire: the next one replaces it.
+
+        Parameters
+        ----------
+        older_than : int, optional
+            Those made more than so many predictions ago.
+        before : number or date and time, optional
+            Those made with an earlier time, ``predict(..., at=...)``.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> recalibrator = Recalibrator()
+        >>> _ = [recalibrator.predict(0.5, id=day, at=day) for day in range(5)]
+        >>> recalibrator.expire(older_than=3), recalibrator.expire(before=4)
+        ([0, 1], [2, 3])
+        >>> recalibrator.expired
+        4
+        """
+        if (older_than is None) == (before is None):
+            raise ValueError("expire() takes older_than, an integer, or before, a time")
         with self._waiting.lock:
+            if before is not None:
+                return self._waiting.expire_before(time_of(before, "before"))
+            age = check_integer("older_than", older_than, 0)
             return self._waiting.expire(self.rounds - age)
+
+
+def named(
+    waiting: Waiting[Any], ids: object, at: object, rounds: int
+) -> tuple[list[Id] | None, list[float] | None]:
+    """Return the ids and the times of many new predictions, checked."""
+    times = None if at is None else times_of(at, rounds)
+    if ids is None:
+        return None, times
+    names = listed_ids(ids)
+    check_same_length("ids", len(names), "scores", rounds)
+    waiting.check_new_ids(names)
+    return names, times

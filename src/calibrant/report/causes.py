@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from calibrant._checks import Floats
-from calibrant.measures import ece
+from calibrant.measures import DelayCheck, ece
 from calibrant.measures.binned import Scheme
 from calibrant.report.before_after import BeforeAfter
 from calibrant.report.chance import chance_ece_limit, chance_mean
@@ -47,12 +47,15 @@ class Evidence:
     waits : array of float or None
         How many other rounds were predicted before each outcome was learned; infinite for one
         that was not learned before the last prediction. None where nothing is said of it.
+    delays : DelayCheck or None
+        Whether delays depend on the outcome, where outcomes were learned as they came.
     """
 
     both: BeforeAfter
     predictions: Mapping[str, Floats]
     outcomes: Floats
     waits: Floats | None = None
+    delays: DelayCheck | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,13 @@ def explain(verdict: Verdict, evidence: Evidence) -> Verdict:
             word = cause.word or verdict.word
             return replace(verdict, word=word, cause=cause.sentence, is_turned=word != verdict.word)
     return verdict
+
+
+def one_sided(evidence: Evidence, word: Word) -> Cause | None:
+    """Outcomes of one kind that come later: what is known is not what happened."""
+    if evidence.delays is None or not evidence.delays.depends:
+        return None
+    return Cause(evidence.delays.sentence(), None if word == "worse" else "one-sided")
 
 
 def too_few(evidence: Evidence, word: Word) -> Cause | None:
@@ -100,17 +110,11 @@ def outcomes_late(evidence: Evidence, word: Word) -> Cause | None:
         return None
     if word != "worse" and _is_calibrated(evidence):
         return None
-    happened = evidence.outcomes >= 0.5
     typical = _later(float(np.median(waits)))
-    sentence = f"Outcomes come late: a typical one {typical}"
-    if happened.any() and not happened.all():
-        ones, zeros = (float(np.median(waits[which])) for which in (happened, ~happened))
-        if max(ones, zeros) >= 2.0 * max(min(ones, zeros), 1.0):
-            return Cause(
-                f"{sentence}, and the two kinds do not come alike: a typical 1 {_later(ones)}, a "
-                f"typical 0 {_later(zeros)}. What has arrived is then not like what happened."
-            )
-    return Cause(f"{sentence}. By then the scores may have become wrong in another way.")
+    return Cause(
+        f"Outcomes come late: a typical one {typical}. By then the scores may have become wrong in "
+        "another way."
+    )
 
 
 def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
@@ -174,6 +178,7 @@ def wrong_at_some_scores(evidence: Evidence, word: Word) -> Cause | None:
 
 #: In the order in which they are asked.
 CAUSES: tuple[Diagnosis, ...] = (
+    one_sided,
     too_few,
     outcomes_late,
     already_calibrated,

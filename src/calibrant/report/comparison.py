@@ -255,7 +255,8 @@ class SweepReport:
             "The paper's claims, measured",
             "Each row is a rate that the paper proves, and the exponent that was fitted to the "
             "measured errors with the claimed power of the logarithm held fixed. A claim passes "
-            "when the fitted exponent is at most 0.08 above the claimed one. "
+            "when the interval of the fitted exponent ends at most 0.08 above the claimed one, "
+            "and the forecaster beats its null, the base that adapts to nothing. "
             + findings.verdicts(self.claims)
             + " (C) is told the deviation; paper has the constants as printed.",
         )
@@ -273,17 +274,23 @@ class SweepReport:
                 )
         self.page.table(
             ["error", "world", "claim", "forecaster", "in", "claimed", "fitted", "95 %",
-             "over bound", "verdict"],
+             "plain", "null", "level", "over bound", "verdict"],
             [
                 [
                     c.error, c.situation, c.claim, claim_name(c), c.axis, c.claimed_exponent,
                     round(c.fitted, 3), findings.interval(c.low, c.high),
-                    float("nan") if c.over_lower_bound is None else c.over_lower_bound, c.verdict,
+                    *(
+                        float("nan") if value is None else round(value, 3)
+                        for value in (c.plain, c.null_plain, c.level, c.over_lower_bound)
+                    ),
+                    c.verdict,
                 ]
                 for c in self.claims
             ],
-            "Claimed and fitted exponents, with a bootstrap interval of the fitted one, and the "
-            "last mean error over the lower bound at that size, where there is one.",
+            "Claimed and fitted exponents, with a bootstrap interval of the fitted one; the "
+            "exponents without a logarithm of the forecaster and of its null, and its errors over "
+            "the null's; and the last mean error over the lower bound at that size, where there "
+            "is one.",
         )  # fmt: skip
         reasons = findings.reasons(self.claims)
         if reasons:

@@ -118,7 +118,9 @@ def name_claim(claim: Claim) -> str:
 def name_forecaster(claim: Claim) -> str:
     """Return the forecaster of a claim in a few words; (C) is one that is told the deviation."""
     given = claim.parameters
-    words = [claim.kind, given.get("measure", ""), "(C)" if "deviation" in given else ""]
+    # The error says which measure a base is watched by.
+    which = given.get("base", given.get("measure", ""))
+    words = [claim.kind, which, "(C)" if "deviation" in given else ""]
     return " ".join(filter(None, words)) + (", paper" if given.get("constants") == "paper" else "")
 
 

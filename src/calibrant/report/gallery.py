@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -170,6 +170,8 @@ def restarts(results: Results, measure: str, stream: str) -> Shown | None:
             assert isinstance(forecaster, Restarting)
             outcomes = replay(result).outcomes
             figure = ErrorThroughTime.from_restarting(forecaster, outcomes, name=name)
+            short = short_names(rank(results.errors(measure)))[name]
+            figure = replace(figure, looks={name: looks_by_rank(results, measure)[short]})
             return Shown(
                 "restarts",
                 figure,

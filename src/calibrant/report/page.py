@@ -10,30 +10,13 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from calibrant import __version__
-from calibrant.report.style import (
-    INK,
-    MUTED,
-    ON_DARK,
-    PAPER,
-    RULE,
-    SERIES,
-    Drawable,
-    as_svg,
-    show_number,
-)
+from calibrant.report.inline import DARK, LIGHT, inline_svg
+from calibrant.report.style import Drawable, show_number
 from calibrant.report.verdict import Verdict, Word
 from calibrant.tables import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-#: The name that each colour has in the style sheet; a dark page gives it another value.
-VARIABLES = {
-    INK: "--ink", MUTED: "--muted", RULE: "--rule", PAPER: "--paper",
-    **{look.color: f"--series-{position}" for position, look in enumerate(SERIES, 1)},
-}  # fmt: skip
-LIGHT = "; ".join(f"{name}: {color}" for color, name in VARIABLES.items())
-DARK = "; ".join(f"{name}: {ON_DARK[color]}" for color, name in VARIABLES.items())
 
 #: A number as `show_number` writes it, or as text with other digits.
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]\d+)?|-?infinite|–")
@@ -44,13 +27,11 @@ SIGNS: dict[Word, tuple[str, str]] = {
     "no different": ("same", "="),
     "worse": ("worse", "!"),
     "cannot tell": ("unknown", "?"),
+    "one-sided": ("worse", "!"),
 }
 
 #: A table with more columns has no room on a phone: there, each row becomes a list.
 MANY = 4
-#: Lines of a drawing, and digits in them that no screen shows: beyond a hundredth of a point.
-PATH = re.compile(r' d="[^"]*"')
-DECIMALS = re.compile(r"(?<=\d\.\d\d)\d+")
 
 DOCUMENT = """<!doctype html>
 <html lang="en">
@@ -162,22 +143,10 @@ class Page:
     def _drawing(self, figure: Drawable | Figure, alt: str, kind: str) -> str:
         """Return a figure in its box; `kind` says on which pages it is shown."""
         self._drawn += 1
-        svg = as_svg(figure, text=True)
-        # Inside HTML, neither prolog nor namespaces are needed, and ids must be unique on the page.
-        svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg[svg.index("<svg") :])
-        svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1f{self._drawn}-", svg)
-        svg = PATH.sub(lambda path: DECIMALS.sub("", path[0]), svg)
-        for color, name in VARIABLES.items():
-            svg = svg.replace(color, f"var({name})")
-        opening, rest = svg.split(">", 1)
-        size = re.search(r'width="([\d.]+)pt"', opening)
-        assert size is not None, "matplotlib says how wide a figure is"
-        pixels = float(size[1]) / 0.75  # of CSS: 3/4 of a point each
-        opening = re.sub(r' (width|height|version)="[^"]*"', "", opening)
+        svg = inline_svg(figure, f"f{self._drawn}", alt)
         return (
             f'<div class="{f"drawing {kind}".strip()}" tabindex="0" role="group" '
-            f'aria-label="Figure {self._drawn}">\n{opening} role="img" '
-            f'aria-label="{html.escape(alt)}" style="--width: {pixels:.0f}px">{rest}</div>\n'
+            f'aria-label="Figure {self._drawn}">\n{svg}</div>\n'
         )
 
     def table(

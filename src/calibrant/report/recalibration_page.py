@@ -22,7 +22,7 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._kernels.recalibrate import KINDS
-from calibrant.measures.rounds import Indices
+from calibrant.measures import DelayCheck
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
 from calibrant.report.figures.score_map import HasMap
@@ -42,6 +42,7 @@ def recalibration(
     *,
     times: Times = None,
     available: npt.ArrayLike | Arrivals | None = None,
+    delays: DelayCheck | None = None,
     by: Sequence[Id] | npt.ArrayLike | None = None,
     kind: str = "probability",
     title: str = "Scores before and after recalibration",
@@ -68,6 +69,9 @@ def recalibration(
     available : array_like of shape (T,), optional
         When each outcome became known, by the clock of `times`, missing for never; or the
         `Arrivals` that came of it. Then the report can say whether outcomes came too late.
+    delays : DelayCheck, optional
+        Whether delays depend on the outcome: if they do, the verdict turns. Made from `available`
+        if not given, unless the `recalibrator` has `silence` or `hold`, which cure it.
     by : array_like of shape (T,), optional
         The group of each round, text or integers.
     kind : {"probability", "logit", "margin"}
@@ -121,14 +125,27 @@ def recalibration(
         check_same_length("by", len(groups), "outcomes", len(happened))
         groups = [check_id(groups[row], f"by at position {row}") for row in known]
     timeline = Timeline.from_times(times, known, len(happened))
-    arrivals = as_arrivals(available, timeline.clock, known, len(happened))
+    arrivals = None
+    if isinstance(available, Arrivals):
+        arrivals = available
+    elif available is not None:
+        later = as_clock(available, timeline.clock, len(happened))
+        arrives = np.zeros(len(happened), dtype=np.bool_)
+        arrives[known] = True
+        assert timeline.clock is not None
+        arrivals = by_clock(timeline.clock, later, arrives)
+        if delays is None and not is_cured(recalibrator):
+            delays = DelayCheck.from_times(
+                np.where(arrives, happened, np.nan), timeline.clock.ticks, later.ticks,
+                scores=said, is_time=timeline.has_dates,
+            )  # fmt: skip
     before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
     measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
     waits = None if arrivals is None else waits_of(arrivals, len(said))[known]
-    verdict = explain(measures.verdict, Evidence(measures, predictions, happened, waits))
+    verdict = explain(measures.verdict, Evidence(measures, predictions, happened, waits, delays))
     if never is None:
         never = len(said) - len(known if arrivals is None else arrivals.order)
     _, *others = measures.findings(never=never, place=timeline.name)
@@ -227,18 +244,18 @@ def as_probabilities(scores: Floats, kind: str) -> Floats | None:
     return scores if kind == "probability" else None
 
 
-def as_arrivals(
-    available: npt.ArrayLike | Arrivals | None, clock: Clock | None, known: Indices, rounds: int
-) -> Arrivals | None:
-    """Return when outcomes became known to which rows; None where nothing is said of it."""
-    if available is None or isinstance(available, Arrivals):
-        return available
+def as_clock(available: npt.ArrayLike, clock: Clock | None, rounds: int) -> Clock:
+    """Return when outcomes became known, by the clock of the rounds."""
     if clock is None:
         raise ValueError("available needs times by the same clock, as dates or as numbers")
     if isinstance(available, np.ndarray) and available.dtype.kind == "M":
         available = available.astype("datetime64[us]")
     listed = as_listed(available, "available", "when each outcome became known")
     check_same_length("available", len(listed), "outcomes", rounds)
-    arrives = np.zeros(rounds, dtype=np.bool_)
-    arrives[known] = True
-    return by_clock(clock, Cells("available", listed).clock(), arrives)
+    return Cells("available", listed).clock()
+
+
+def is_cured(recalibrator: object) -> bool:
+    """Whether a recalibrator learned outcomes at their deadlines, and not as they came."""
+    given = (getattr(recalibrator, name, None) for name in ("silence", "hold"))
+    return any(each is not None for each in given)

@@ -12,7 +12,7 @@ from calibrant.report.style import show_share
 if TYPE_CHECKING:
     from calibrant.report.before_after import BeforeAfter
 
-Word: TypeAlias = Literal["better", "no different", "worse", "cannot tell"]
+Word: TypeAlias = Literal["better", "no different", "worse", "cannot tell", "one-sided"]
 #: A loss that rose by less than this share of itself is not called worse: learning has a price,
 #: below half of this in 1,000 rounds whose scores were right, and falling with their number.
 TOLERANCE = 0.01
@@ -29,10 +29,12 @@ class Verdict:
     fell beyond chance and the other did not get worse. *Worse*: one rose, beyond chance, by more
     than 1 % and the other did not fall. *No different*: neither. *Cannot tell*: fewer than 200
     rounds, fewer than ten outcomes of a kind, losses that contradict each other, or no before.
+    *One-sided*: outcomes of one kind became known later than the other, so what was learned is not
+    what happened, whatever the losses did.
 
     Attributes
     ----------
-    word : {"better", "no different", "worse", "cannot tell"}
+    word : {"better", "no different", "worse", "cannot tell", "one-sided"}
         The verdict.
     size : str
         By how much, in a sentence.

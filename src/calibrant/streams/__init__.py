@@ -1,7 +1,9 @@
 """Where outcomes come from: families with known means, adversaries and real streams.
 
 `synthetic.py` draws outcomes whose means are known, so that a bound in C or K can be checked, and
-returns a `Stream`. `adversaries.py` chooses outcomes against a forecaster; `play` is their game.
+returns a `Stream`; `remembering.py` does so for means that depend on the past outcomes, so that
+what a forecaster did not learn can be measured. `families.py` lists both. `adversaries.py`
+chooses outcomes against a forecaster; `play` is their game.
 `bundled.py` loads the real streams that come with the package. `named.py` finds any of them,
 or a file, by a name with parameters.
 """
@@ -17,9 +19,10 @@ from calibrant.streams.adversaries import (
     play,
 )
 from calibrant.streams.bundled import RealStream, load, names
+from calibrant.streams.families import FAMILIES
+from calibrant.streams.remembering import cycle, hidden_markov, markov, regimes, runs
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import (
-    FAMILIES,
     alternating,
     corrupted,
     drift,
@@ -42,12 +45,17 @@ __all__ = [
     "Stream",
     "alternating",
     "corrupted",
+    "cycle",
     "drift",
+    "hidden_markov",
     "iid",
     "load",
+    "markov",
     "names",
     "piecewise",
     "play",
     "random_walk",
+    "regimes",
+    "runs",
     "seasonal",
 ]

@@ -57,12 +57,16 @@ class RealStream:
         A forecast made before each outcome; None where the stream has none.
     outcomes : array of float
         0 or 1 a round.
+    columns : dict of arrays of str
+        What else its file says of each round, by the names of its columns.
 
     Examples
     --------
     >>> from calibrant import streams
     >>> streams.load("seattle_rain")
     RealStream(seattle_rain, 25548 rounds: rain at Seattle-Tacoma airport, daily 1948-2017)
+    >>> list(streams.load("nycflights").columns)
+    ['landed', 'due', 'carrier', 'route']
     """
 
     name: str
@@ -72,6 +76,7 @@ class RealStream:
     times: npt.NDArray[np.str_]
     scores: Floats | None
     outcomes: Floats
+    columns: dict[str, npt.NDArray[np.str_]]
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -110,7 +115,13 @@ def load(name: str) -> RealStream:
     table = bundled_table(name)
     scores = table.take("prediction", "score").values if "score" in table.columns else None
     outcomes = table.take("outcome", "outcome").values
-    return RealStream(name, *CATALOGUE[name], np.array(table.columns["t"]), scores, outcomes)
+    others = {
+        column: np.array(cells)
+        for column, cells in table.columns.items()
+        if column not in ("t", "score", "outcome")
+    }
+    times = np.array(table.columns["t"])
+    return RealStream(name, *CATALOGUE[name], times, scores, outcomes, others)
 
 
 def bundled_table(name: str) -> Table:

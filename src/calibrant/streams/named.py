@@ -19,8 +19,8 @@ from calibrant import _specs
 from calibrant._checks import Floats, check_integer, check_seed
 from calibrant.streams.adversaries import ADVERSARIES, Adversary
 from calibrant.streams.bundled import bundled_table, load, names
+from calibrant.streams.families import FAMILIES
 from calibrant.streams.stream import Stream
-from calibrant.streams.synthetic import FAMILIES
 from calibrant.tables import InputError, read
 
 __all__ = ["Source", "find", "length", "parameters"]

@@ -67,3 +67,9 @@ class Stream:
     def __repr__(self) -> str:
         given = "".join(f"{key}={value!r}, " for key, value in self.parameters.items())
         return f"Stream({self.name}, {len(self)} rounds, {given}seed={self.seed})"
+
+
+def generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """Return the generators of the levels and of the outcomes of a family."""
+    levels, outcomes = map(np.random.PCG64, np.random.SeedSequence(seed).spawn(2))
+    return np.random.Generator(levels), np.random.Generator(outcomes)

@@ -8,27 +8,21 @@ the same seed share their outcome draws, so that what differs between them is th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from calibrant._checks import Floats, check_choice, check_integer, check_real, check_seed, describe
-from calibrant.streams.stream import Stream
+from calibrant.streams.stream import Stream, generators
 
 # What differs by less than this is equal up to rounding.
 ROUNDING = 1e-9
 
 
-def _generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return the generators of the levels and of the outcomes."""
-    levels, outcomes = map(np.random.PCG64, np.random.SeedSequence(seed).spawn(2))
-    return np.random.Generator(levels), np.random.Generator(outcomes)
-
-
 def _drawn(name: str, parameters: dict[str, Any], seed: int, means: Floats) -> Stream:
     """Draw an outcome a round and return the stream."""
-    _, generator = _generators(seed)
+    _, generator = generators(seed)
     # A draw lies in [0, 1): a mean of 0 never gives a 1, a mean of 1 always does.
     outcomes = (generator.random(len(means)) < means).astype(np.float64)
     return Stream(name, parameters, seed, means, outcomes)
@@ -115,7 +109,7 @@ def piecewise(
     if given is not None and len(given) != segments:
         raise ValueError(f"levels must be one a segment ({segments}), got {len(given)}")
 
-    generator, _ = _generators(seed)
+    generator, _ = generators(seed)
     heights = generator.random(segments) if given is None else np.array(given)
     if random_lengths:
         shuffled = np.argsort(generator.random(rounds - 1), kind="stable")
@@ -163,7 +157,7 @@ def drift(
     periods = check_real("periods", periods, 0.0, rounds)
     share = check_real("share", share, 0.0, 1.0)
     length = round(share * rounds)
-    start = int(_generators(seed)[0].integers(rounds - length + 1))
+    start = int(generators(seed)[0].integers(rounds - length + 1))
     means = np.full(rounds, level)
     turns = np.arange(length, dtype=np.float64) * (periods / max(1, length))
     means[start : start + length] = _wave(level, amplitude, turns)
@@ -221,7 +215,7 @@ def random_walk(rounds: int, *, spread: float = 2.0, seed: int = 0) -> Stream:
     """
     rounds, seed = check_integer("rounds", rounds, 1), check_seed(seed)
     spread = check_real("spread", spread, 0.0, 100.0)
-    generator, _ = _generators(seed)
+    generator, _ = generators(seed)
     logits = np.zeros(rounds)
     np.cumsum(generator.standard_normal(rounds - 1), out=logits[1:])
     logits *= spread / math.sqrt(rounds)
@@ -270,7 +264,7 @@ def corrupted(
     shares = budget / cost if cost else 0.0
     whole = math.floor(shares + ROUNDING)
     moved = whole + (shares - whole > ROUNDING)
-    generator, _ = _generators(seed)
+    generator, _ = generators(seed)
     if shape == "burst":
         places = generator.integers(rounds - moved + 1) + np.arange(moved)
     else:
@@ -307,10 +301,3 @@ def alternating(
     every = check_integer("every", every, 1)
     means = np.where(np.arange(rounds) // every % 2 == 0, low, high)
     return _drawn("alternating", {"low": low, "high": high, "every": every}, seed, means)
-
-
-#: Every family by its name.
-FAMILIES: dict[str, Callable[..., Stream]] = {
-    family.__name__: family
-    for family in (iid, piecewise, drift, seasonal, random_walk, corrupted, alternating)
-}

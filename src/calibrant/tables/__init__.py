@@ -7,8 +7,9 @@ it (`packed`) and calls `delimited` (CSV, split at what `delimiters` finds), `js
 `cells` reads a whole column as numbers, outcomes or a clock. `scored` takes from a table all that a
 recalibration needs, down to which outcome is known to which prediction; `inspection` looks at a
 table nobody has described yet, its `columns` and the `roles` they seem to play. `pipes` reads line
-by line, `writing` writes, and `atomic` sees to it that a file appears whole or not at all. What
-cannot be used is an `InputError` (`errors`): what is wrong, in which file, row and column.
+by line, `writing` writes, and `atomic` sees to it that a file appears whole or not at all;
+`in_files` does so for whatever is saved as bytes. What cannot be used is an `InputError`
+(`errors`): what is wrong, in which file, row and column.
 """
 
 from calibrant.tables.atomic import replacing as replacing

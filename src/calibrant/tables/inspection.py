@@ -91,7 +91,17 @@ class Inspection:
 
 
 def inspect_table(table: Table) -> Inspection:
-    """Return what a table holds, and how it could be used."""
+    """Return what a table holds, and how it could be used.
+
+    Examples
+    --------
+    >>> from calibrant.tables import Table, inspect_table
+    >>> seen = inspect_table(Table("m", {"p": ["0.9", "0.2", "0.4"], "rain": ["yes", "no", "NA"]}))
+    >>> [(each.name, each.kind, each.missing) for each in seen.columns]
+    [('p', 'probability', 0), ('rain', 'binary', 1)]
+    >>> seen.options, seen.base_rate
+    ({'score': 'p', 'outcome': 'rain'}, 0.5)
+    """
     facts = [facts_of(table.cells(name)) for name in table.columns]
     notes = [table.note] if table.note else []
     if len(facts) == 1 and table.delimiter is not None and facts[0].kind == "text":

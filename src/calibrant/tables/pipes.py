@@ -98,41 +98,51 @@ class Line(NamedTuple):
 
 
 def follow_lines(
-    lines: Iterable[bytes], source: str, delimiter: str | None = None
+    lines: Iterable[bytes],
+    source: str,
+    delimiter: str | None = None,
+    skip: Callable[[int, InputError], object] | None = None,
 ) -> Iterator[Line]:
-    """Yield each line that `follow` reads as a row, before the next line is asked for."""
+    """Yield each line that `follow` reads as a row, before the next line is asked for.
+
+    A row that cannot be read ends it, or is given to `skip` with its number and passed over.
+    """
     if delimiter is not None:
         delimiter = check_delimiter(delimiter)
     names: list[str] | None = None
     are_objects = is_bare = rows = False
     for number, raw in enumerate(lines, 1):
-        line = _decoded(raw, source, number)
-        if not line.strip():
-            continue
-        if names is None:
-            if declared := DECLARATION.fullmatch(line):
-                delimiter = delimiter or declared[1]
+        try:
+            line = _decoded(raw, source, number)
+            if not line.strip():
                 continue
-            are_objects = line.lstrip().startswith("{")
-            if not are_objects:
-                delimiter = delimiter or find_delimiter(line, source, number)
-                names = header_of(_split(line, delimiter, source, number), source, number)
-                is_bare = names is None
-            if names is not None:
-                yield Line(number, names, None, delimiter)
-                continue
-            names = ["outcome"]
-        rows = True
-        if are_objects:
-            cells = parse_object(line, source, number)
-            yield Line(number, list(cells), cells)
-        elif is_bare:
-            yield Line(number, names, {"outcome": line.strip()}, is_bare=True)
+            if names is None:
+                if declared := DECLARATION.fullmatch(line):
+                    delimiter = delimiter or declared[1]
+                    continue
+                are_objects = line.lstrip().startswith("{")
+                if not are_objects:
+                    delimiter = delimiter or find_delimiter(line, source, number)
+                    names = header_of(_split(line, delimiter, source, number), source, number)
+                    is_bare = names is None
+                if names is not None:
+                    yield Line(number, names, None, delimiter)
+                    continue
+                names = ["outcome"]
+            rows = True
+            if are_objects:
+                cells = parse_object(line, source, number)
+                row = Line(number, list(cells), cells)
+            elif is_bare:
+                row = Line(number, names, {"outcome": line.strip()}, is_bare=True)
+            else:
+                row = _row(line, names, delimiter or ",", source, number)
+        except InputError as error:
+            if skip is None or names is None:
+                raise
+            skip(number, error)
         else:
-            row = _split(line, delimiter or ",", source, number)
-            if len(row) != len(names):
-                refuse_row(row, names, delimiter or ",", source, number)
-            yield Line(number, names, dict(zip(names, row, strict=True)), delimiter)
+            yield row
     if names is None:
         raise InputError("there were no lines", source=source)
     if not rows:
@@ -154,6 +164,13 @@ def _decoded(raw: bytes, source: str, number: int) -> str:
                 source=source,
             )
     return decoded(raw, source, number)
+
+
+def _row(line: str, names: list[str], delimiter: str, source: str, number: int) -> Line:
+    row = _split(line, delimiter, source, number)
+    if len(row) != len(names):
+        refuse_row(row, names, delimiter, source, number)
+    return Line(number, names, dict(zip(names, row, strict=True)), delimiter)
 
 
 def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:

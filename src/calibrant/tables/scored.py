@@ -66,6 +66,10 @@ class Scored:
         Which outcomes are known to which rows.
     clock : Clock or None
         When each row was predicted.
+    available : Clock or None
+        When each outcome became known.
+    due : Clock or None
+        Each row's deadline.
     groups : list or None
         The group of each row.
     note : str or None
@@ -85,6 +89,8 @@ class Scored:
     outcome_column: str
     arrivals: Arrivals
     clock: Clock | None
+    available: Clock | None
+    due: Clock | None
     groups: list[Id] | None
     note: str | None
 
@@ -97,6 +103,7 @@ def take_scored(
     id: str | None = None,  # noqa: A002
     time: str | None = None,
     available: str | None = None,
+    due: str | None = None,
     by: str | None = None,
     kind: str = "probability",
     positive: str | None = None,
@@ -116,13 +123,17 @@ def take_scored(
     array([ 1., nan])
     """
     outcome, note = table.find("outcome", outcome)
-    parts = {"score": score, "id": id, "time": time, "available": available, "group": by}
+    parts = {
+        "score": score, "id": id, "time": time, "available": available, "due": due, "group": by,
+    }  # fmt: skip
     for part, name in parts.items():
         if name is not None:
             table.find(part, name)
     check_parts(score, outcome, by)
     if available is not None and time is None:
         raise ValueError("available needs time: an outcome is late for predictions made before it")
+    if due is not None and time is None:
+        raise ValueError("due needs time: a deadline is later than its prediction")
     scores = table.cells(score, text=text).numbers()
     outside = (scores < 0.0) | (scores > 1.0)
     if kind == "probability" and outside.any():
@@ -135,15 +146,18 @@ def take_scored(
     outcomes = table.cells(outcome, text=text).outcomes(positive=positive, missing=True)
     if id is not None:
         check_ids(table.cells(id))
-    clock = None if time is None else table.cells(time).clock()
-    if clock is not None and available is not None:
-        arrivals = by_clock(clock, table.cells(available).clock(), ~np.isnan(outcomes))
-    else:
-        arrivals = at_once(~np.isnan(outcomes))
-        if clock is not None:
-            clock.check_order()
+    clock, known, end = (
+        None if name is None else table.cells(name).clock() for name in (time, available, due)
+    )
+    arrivals = at_once(~np.isnan(outcomes))
+    if clock is not None:
+        clock.check_order()
+        if known is not None:
+            arrivals = by_clock(clock, known, ~np.isnan(outcomes))
+        if end is not None:
+            check_due(clock, end)
     groups = None if by is None else take_groups(table.cells(by))
-    return Scored(scores, outcomes, outcome, arrivals, clock, groups, note)
+    return Scored(scores, outcomes, outcome, arrivals, clock, known, end, groups, note)
 
 
 def check_parts(score: str, outcome: str, by: str | None) -> None:
@@ -206,12 +220,7 @@ def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
     never; `arrives`, whether the row has an outcome at all.
     """
     time.check_order()
-    if available.sort not in (None, time.sort):
-        raise InputError(
-            f"column {available.cells.column!r} holds {available.sort} and column "
-            f"{time.cells.column!r} holds {time.sort}: the two cannot be compared",
-            source=time.cells.source,
-        )
+    check_same_sort(time, available)
     early = available.ticks < time.ticks
     if early.any():
         row = int(early.argmax())
@@ -225,3 +234,27 @@ def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
     # No outcome is available before its own prediction and time never runs backwards, so all that
     # arrive before a row is predicted belong to earlier rows.
     return Arrivals(order, np.searchsorted(available.ticks[order], time.ticks, side="left"))
+
+
+def check_same_sort(time: Clock, other: Clock) -> None:
+    """Refuse two clocks of which one shows numbers and the other dates, or dates of a zone."""
+    if other.sort not in (None, time.sort):
+        raise InputError(
+            f"column {other.cells.column!r} holds {other.sort} and column "
+            f"{time.cells.column!r} holds {time.sort}: the two cannot be compared",
+            source=time.cells.source,
+        )
+
+
+def check_due(time: Clock, due: Clock) -> None:
+    """Refuse a deadline that is missing, or not later than its prediction."""
+    check_same_sort(time, due)
+    wrong = ~(due.ticks > time.ticks)
+    if wrong.any():
+        row = int(wrong.argmax())
+        if np.isnan(due.ticks[row]):
+            raise due.cells.refusal(row, "the deadline is missing")
+        raise due.cells.refusal(
+            row,
+            f"the deadline {due.shown(row)} is not later than the prediction at {time.shown(row)}",
+        )

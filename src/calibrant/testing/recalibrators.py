@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.testing.batches import BATCHES
 from calibrant.testing.inputs import NOT_COUNTS, NOT_IDS, Inputs, probabilities
 from calibrant.testing.playing import Call, Subject, refusal, require, require_same
 from calibrant.testing.shared import SHARED
@@ -19,10 +20,11 @@ def check_recalibrator(
 
     Raises AssertionError that names the check and what it found. The checks: the first round,
     which prediction is open, bounds, `run` against single steps, late outcomes by id, repeated and
-    contradicting outcomes, expiry, seeding, scores and outcomes as people have them, bad scores,
-    outcomes, ids and batches, the constructor's arguments; looking (`expected`) where it can be
-    looked at; and where it can be saved (`to_bytes`), saving with predictions that wait, damaged
-    bytes and bounded memory.
+    contradicting outcomes, expiry, missing outcomes in `run`, seeding, scores and outcomes as
+    people have them, bad scores, outcomes, ids and batches, the constructor's arguments; batches
+    (`predict_many`, `update_many`) where there are any; looking (`expected`) where it can be looked
+    at, at one score and at many; and where it can be saved (`to_bytes`), saving with predictions
+    that wait, damaged bytes and bounded memory.
 
     Parameters
     ----------
@@ -158,13 +160,25 @@ def check_expiry(subject: Subject) -> None:
 
 
 def check_capacity(subject: Subject) -> None:
-    """No more predictions wait, and no more finished ids are remembered, than `capacity` says."""
+    """No more predictions wait, and no more finished ids are remembered, than `capacity` says.
+
+    When one more would wait, the oldest expires and is counted; with full="refuse", where it can
+    be said, the new one is refused.
+    """
     if "capacity" not in subject.settings:
         return
     rounds = subject.stream(10, 8)
-    recalibrator = subject.make(capacity=3)
+    expiring, recalibrator = subject.make(capacity=3), subject.make(capacity=3, full="refuse")
     for t in range(3):
+        rounds.predict(expiring, t, id=t)
         rounds.predict(recalibrator, t, id=t)
+    if "full" in subject.settings:
+        rounds.predict(expiring, 3, id=3)
+        require(expiring.pending == 3, f"pending = {expiring.pending} where capacity=3")
+        require(expiring.expired == 1, f"expired = {expiring.expired} after one expired")
+        with refusal("the outcome of the oldest of four where capacity=3"):
+            rounds.update(expiring, 0, id=0)
+        rounds.update(expiring, 1, id=1)
     with refusal("a fourth prediction where capacity=3"):
         rounds.predict(recalibrator, 3, id=3)
     for t in range(4):
@@ -189,6 +203,9 @@ def check_looking(subject: Subject) -> None:
         mean = np.asarray(looking.expected(*rounds.score(t), **more))
         require(((mean >= 0) & (mean <= 1)).all(), f"expected() is {mean} in round {t}")
         require(subject.state_of(looking) == before, f"expected() changes the state in round {t}")
+        several = looking.expected(rounds.columns[0][: t + 1], **subject.inputs.lists(0, t + 1))
+        require_same([several[t], mean], f"expected() of many scores differs in round {t}")
+        require(subject.state_of(looking) == before, f"expected() of many changes round {t}")
         pair = rounds.predict(looking, t), expected[t]
         require_same(pair, f"expected() changes round {t}")
         looking.expected(*rounds.score(0), **more)  # between a prediction and its outcome
@@ -199,11 +216,20 @@ def check_bad_scores(subject: Subject) -> None:
     """A bad score raises ValueError, and nothing changes."""
     more = subject.inputs.more(0)
     calls: list[Call] = []
+    one = np.ndim(subject.stream(1, 0).columns[0][0])
     for bad in subject.inputs.bad_scores:
         calls += [("predict", (bad,), more), ("predict", (bad,), {"id": "new", **more})]
-        if hasattr(subject.cls, "expected"):
+        if hasattr(subject.cls, "expected") and axes(bad) != one + 1:  # which would be many
             calls.append(("expected", (bad,), more))
     subject.require_refused(calls)
+
+
+def axes(value: Any) -> int | None:
+    """Return how many axes an array of this value has, None if there is no such array."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        return None
 
 
 def check_bad_ids(subject: Subject) -> None:
@@ -225,4 +251,5 @@ CHECKS = (
     check_bad_scores,
     check_bad_ids,
     *SHARED,
+    *BATCHES,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from itertools import pairwise
 from typing import Any
@@ -168,6 +169,8 @@ def check_bad_batches(subject: Subject) -> None:
     columns = [column.tolist() for column in rounds.columns]
     tables = (subject.inputs.bad_scores, subject.inputs.bad_outcomes)[-len(columns) :]
     calls: list[Call] = []
+    if subject.has_ids:  # where a missing outcome is one that is not known
+        tables = (*tables[:-1], tuple(each for each in tables[-1] if not is_missing(each)))
     for at, (column, table) in enumerate(zip(columns, tables, strict=True)):
         bad = [*([column[0], each] for each in table), *NOT_SERIES, column[0], [column]]
         if len(columns) > 1:
@@ -176,6 +179,11 @@ def check_bad_batches(subject: Subject) -> None:
     for name, values in more.items():
         calls.append(("run", tuple(columns), {**more, name: values[:1]}))
     subject.require_refused(calls)
+
+
+def is_missing(outcome: Any) -> bool:
+    """Return whether an outcome says that it is not known: None or NaN."""
+    return outcome is None or (isinstance(outcome, float) and math.isnan(outcome))
 
 
 def check_input_as_people_have_it(subject: Subject) -> None:

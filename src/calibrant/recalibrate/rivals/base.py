@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_unit_series, check_real, check_same_length
-from calibrant.recalibrate.waiting import RoundsById, Waiting
+from calibrant._kernels.recalibrate import as_known
+from calibrant._kernels.waiting import Waiting
+from calibrant.recalibrate.waiting import RoundsById, named
 
 #: The default of a Recalibrator.
 CAPACITY = 100_000
@@ -81,7 +85,7 @@ class Rival(RoundsById[Forecast], ABC):
         id gives it up. With one, it waits until ``update(outcome, id)``. An id is used once.
         """
         known = check_real("score", score, 0.0, 1.0)
-        return self._waiting.open(id, self._begin, known).probability
+        return self._waiting.open(id, None, self._begin, known).probability
 
     def update(self, outcome: float, id: Id | None = None) -> None:  # noqa: A002
         """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
@@ -103,13 +107,33 @@ class Rival(RoundsById[Forecast], ABC):
         self._current = None
         self._learned += 1
 
+    def predict_many(
+        self, scores: npt.ArrayLike, ids: Sequence[Id] | npt.NDArray[Any] | None = None
+    ) -> Floats:
+        """Return the probabilities for many scores; those with ids wait for their outcomes."""
+        known = as_unit_series(scores, "scores")
+        with self._waiting.lock:
+            names, _ = named(self._waiting, ids, None, len(known))
+            forecasts = [self._begin(score) for score in known.tolist()]
+            if names is not None:
+                self._waiting.keep_many(names, forecasts)
+        return np.array([each.probability for each in forecasts])
+
+    def _order(self, predictions: list[Forecast]) -> list[int]:
+        return sorted(range(len(predictions)), key=lambda row: predictions[row].number)
+
+    def _learn_many(self, predictions: list[Forecast], outcomes: Floats) -> None:
+        for forecast, outcome in zip(predictions, outcomes.tolist(), strict=True):
+            self._finish(forecast, outcome)
+
     def run(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike) -> Floats:
         """Play one round a score; return the probabilities, each made before its outcome.
 
-        Interrupted with Ctrl-C, the rounds played until then stay learned, and counted.
+        An outcome that is NaN or None is not known: nothing is learned from the row. Interrupted
+        with Ctrl-C, the rounds played until then stay learned, and counted.
         """
         known_scores = as_unit_series(scores, "scores")
-        known_outcomes = as_unit_series(outcomes, "outcomes")
+        known_outcomes = as_known(outcomes)
         check_same_length("scores", len(known_scores), "outcomes", len(known_outcomes))
         predictions = np.empty(len(known_scores))
         rounds = zip(known_scores.tolist(), known_outcomes.tolist(), strict=True)
@@ -117,9 +141,10 @@ class Rival(RoundsById[Forecast], ABC):
             self._waiting.unnamed = self._current = None
         for t, (score, outcome) in enumerate(rounds):
             predictions[t] = self._forecast(score)
-            self._learn(outcome)
+            if not math.isnan(outcome):
+                self._learn(outcome)
+                self._learned += 1
             self._rounds += 1
-            self._learned += 1
         return predictions
 
 

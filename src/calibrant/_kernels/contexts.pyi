@@ -1,0 +1,4 @@
+BUILT_IN_PERIODS: tuple[int, ...]
+MOST_GIVEN: int
+LONGEST_PERIOD: int
+MOST_TIME: float

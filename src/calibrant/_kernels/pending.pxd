@@ -1,0 +1,67 @@
+from libc.stdint cimport int64_t
+
+cdef enum:
+    RANGES = 16                   # of scores, a unit of the logit wide
+    AGES = 64                     # bins of the age of an event, from its prediction to its deadline
+    SLICES = 128                  # of time, each with the predictions made in it
+    SPANS = 32                    # classes of span, an eighth of an octave wide
+    MOVED = 4                     # experts that move the waiting mixture's word
+    CELL_SIZE = 5 + MOVED
+    AWAITED_SIZE = 5 + MOVED
+
+
+# Predictions of one slice with scores of one range and deadlines equally far, as sums. All doubles.
+cdef struct Cell:
+    double n                      # how many
+    double came                   # of these, whose event has come
+    double x                      # logits of the scores
+    double at                     # times of prediction, after the slice's start
+    double span                   # from prediction to deadline
+    double[MOVED] said            # what each expert said
+
+
+cdef struct Slice:
+    int64_t serial                # slices before it; -1 if empty
+    double start                  # time of its first prediction
+    Py_ssize_t count
+    Py_ssize_t room
+    int *keys                     # range and class of span of each cell
+    Cell *cells
+
+
+# A prediction until its deadline. All but the last two are doubles.
+cdef struct Wait:
+    double at
+    double due
+    double came                   # when its event came; infinite until then
+    double x                      # logit of the score
+    double mean                   # what the waiting mixture said
+    double[MOVED] said
+    int64_t serial                # its slice
+    int64_t cell                  # its cell there
+
+
+cdef class Awaited:
+    cdef Wait wait
+
+
+cdef class PendingKernel:
+    cdef readonly int silence     # the outcome that is never announced
+    cdef double[MOVED + 1] w      # weights: of the waiting word, of each moved one
+    cdef double[MOVED] c          # how far each moves the logit
+    cdef double[MOVED] recent     # how likely each made what is pending, by log likelihood
+    cdef double[RANGES][AGES] H   # ages at which events of a range came, faded
+    cdef double span              # mean span from prediction to deadline
+    cdef double reference         # the first span
+    cdef int64_t serial           # slices so far
+    cdef bint _stale              # has a slice begun since the last fit?
+    cdef Slice[SLICES] slices
+
+    cdef double mixed(self, double mean) noexcept nogil
+    cdef void words(self, double mean, double *said) noexcept nogil
+    cdef Cell *find(self, const Wait *wait) noexcept nogil
+    cdef Cell *cell_of(self, Wait *wait) noexcept nogil
+    cdef double share(self, const double *F, Py_ssize_t k, double u) noexcept nogil
+    cdef void learn_shares(self, double *F) noexcept nogil
+    cdef void fit(self, double now, const double *base, const double *x) noexcept nogil
+    cdef void range_means(self, double *x, double *n) noexcept nogil

@@ -1,0 +1,43 @@
+from libc.stdint cimport int64_t, uint64_t
+
+from calibrant._kernels.grid cimport Grid
+from calibrant._kernels.pending cimport PendingKernel
+from calibrant._kernels.rounds cimport Begun
+from calibrant._kernels.sharp cimport SharpState, View
+
+cdef enum:
+    PROBABILITY
+    LOGIT
+    MARGIN
+
+
+cdef class ScoringKernel:
+    cdef SharpState sharp
+    cdef Grid safe
+    cdef int _kind
+    cdef bint _inner              # are the scores another kernel's words, with a floor already?
+    cdef double size              # mean absolute margin so far
+    cdef uint64_t _seed
+    cdef uint64_t _key
+    cdef int64_t _rounds          # predictions made
+    cdef int64_t _learned         # outcomes learned
+    cdef bint _open               # does a prediction without an id wait for its outcome?
+    cdef bint _running            # is a thread inside `run`, with the GIL released?
+    cdef Begun current            # that prediction
+    cdef View view                # what the experts said last; mostly, its outcome comes next
+    cdef PendingKernel pending    # what silence says, None if nothing
+    cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date
+
+    cdef double size_with(self, double score) noexcept nogil
+    cdef double probability_of(self, double score) noexcept nogil
+    cdef double waiting_mean(self, double s) noexcept nogil
+    cdef double look(self, double s) noexcept nogil
+    cdef Begun begin_mean(self, double score) noexcept nogil
+    cdef Begun begin(self, double score) noexcept nogil
+    cdef double lateness(self, const Begun *r) noexcept nogil
+    cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil
+    cdef int finish(self, const Begun *r, double y, double late) noexcept nogil
+    cdef int enter(self) except -1
+    cdef double as_score(self, object score) except? -1.0
+    cdef bint fits(self, double score) noexcept nogil
+    cdef object as_scores(self, object scores)

@@ -1,0 +1,6 @@
+KINDS: tuple[str, ...]
+
+class ScoringKernel:
+    def __init__(self, kind: str, seed: int, inner: bool = ...) -> None: ...
+    @property
+    def kind(self) -> str: ...

@@ -1,0 +1,188 @@
+"""One round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
+
+from libc.math cimport exp, fabs, isfinite, isnan
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+from calibrant._checks import describe
+from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.grid cimport grid_free
+from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.pending cimport PendingKernel
+from calibrant._kernels.rounds cimport Round
+from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start
+from calibrant._kernels.sharp cimport (
+    EXPERTS,
+    sharp_learn,
+    sharp_least,
+    sharp_start,
+    sharp_view,
+    sharp_within,
+)
+
+KINDS = ("probability", "logit", "margin")
+
+
+cdef class ScoringKernel:
+    """The mixture and the grid of one recalibrator, and what a round does with them."""
+
+    def __cinit__(self, *args, **kwargs):
+        sharp_start(&self.sharp)
+        self.view_age = -1
+        if safe_start(&self.safe) < 0:
+            raise MemoryError
+
+    def __init__(self, kind, seed, inner=False):
+        self._kind = KINDS.index(kind)
+        self._inner = inner
+        self._seed = seed
+        self._key = scramble(self._seed)
+
+    def __dealloc__(self):
+        grid_free(&self.safe)
+
+    @property
+    def kind(self):
+        """What the scores are, as given."""
+        return KINDS[self._kind]
+
+    # -- the round ------------------------------------------------------------------------------
+
+    cdef double size_with(self, double score) noexcept nogil:
+        return self.size + (fabs(score) - self.size) / (self._rounds + 1)
+
+    cdef double probability_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability that the experts can take."""
+        cdef double size
+        if self._inner:
+            return score
+        if self._kind == MARGIN:
+            # A margin of the usual size counts as a logit of 1; only its unit is unknown.
+            size = self.size_with(score)
+            score = score / size if size > 0.0 else 0.0
+        if self._kind != PROBABILITY:
+            score = 1.0 / (1.0 + exp(-score))
+        return sharp_within(score, sharp_least(self._learned))
+
+    cdef double waiting_mean(self, double s) noexcept nogil:
+        """Return the mean for s of the mixture alone, and keep what each expert said."""
+        cdef double least = sharp_least(self._learned)
+        # An inner kernel has less evidence than the one whose word is its score.
+        least = min(least, s, 1.0 - s)
+        self.view_age = self._learned
+        return sharp_view(&self.sharp, s, least, &self.view)
+
+    cdef double look(self, double s) noexcept nogil:
+        """Return the mixture's mean for s, moved by what silence says, if anything."""
+        cdef double mean = self.waiting_mean(s)
+        return mean if self.pending is None else self.pending.mixed(mean)
+
+    cdef Begun begin_mean(self, double score) noexcept nogil:
+        """Open the next round with the mixture's mean as its prediction."""
+        cdef Begun r
+        r.number = r.batch = self._rounds
+        r.s = self.probability_of(score)
+        r.z = r.m = self.look(r.s)
+        memcpy(r.said, self.view.p, sizeof(r.said))
+        if self._kind == MARGIN:
+            self.size = self.size_with(score)
+        self._rounds += 1
+        return r
+
+    cdef Begun begin(self, double score) noexcept nogil:
+        """Make the next prediction."""
+        cdef Begun r = self.begin_mean(score)
+        cdef Place place = safe_place(&self.safe, r.m)
+        r.z = place.hi
+        if uniform(self._key, <uint64_t>r.number) < place.share:
+            r.z = place.lo
+        return r
+
+    cdef double lateness(self, const Begun *r) noexcept nogil:
+        """Return how many predictions were made since a round was."""
+        return <double>(self._rounds - r.number - 1)
+
+    cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil:
+        """Learn the outcome of a round that stayed off the grid."""
+        if self.view_age != self._learned or self.view.s != r.s:
+            self.look(r.s)
+        sharp_learn(&self.sharp, &self.view, r.said, r.m, y, late)
+        self._learned += 1
+
+    cdef int finish(self, const Begun *r, double y, double late) noexcept nogil:
+        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
+        if safe_learn(&self.safe, r.m, r.z, y) < 0:
+            return -1
+        self.finish_mean(r, y, late)
+        return 0
+
+    cdef int enter(self) except -1:
+        """Refuse a second thread while `run` works without the GIL."""
+        if self._running:
+            raise RuntimeError(
+                f"this {type(self).__name__} is at work in another thread; "
+                "give each thread a recalibrator of its own"
+            )
+        return 0
+
+    # -- silence ------------------------------------------------------------------------------
+
+    def _attend(self, PendingKernel pending):
+        """Let what silence says move the mixture's mean from now on."""
+        self.pending = pending
+
+    def _waiting_mean(self, Round opened not None):
+        """Return what the mixture alone says of a round just begun."""
+        cdef double mean = 0.0
+        cdef Py_ssize_t i
+        for i in range(EXPERTS):
+            mean += self.sharp.w[i] * opened.begun.said[i]
+        return mean
+
+    def _refit(self, double now):
+        """Fit the words of what is pending, if a fit is due."""
+        self.enter()
+        if self.pending is None or not self.pending.is_stale:
+            return
+        scores = self.pending.scores()
+        cdef double[::1] s = scores
+        cdef Py_ssize_t i
+        for i in range(s.shape[0]):
+            s[i] = 0.5 if isnan(s[i]) else self.waiting_mean(s[i])
+        self.view_age = -1
+        self.pending.refit(now, scores)
+
+    # -- scores ---------------------------------------------------------------------------------
+
+    cdef double as_score(self, object score) except? -1.0:
+        """Return one score as a float of the declared kind, or raise ValueError."""
+        cdef double value
+        try:
+            if type(score) is not float and getattr(score, "shape", ()) != ():
+                raise TypeError  # an array of one element would pass for a number
+            value = score
+        except (TypeError, OverflowError):
+            raise ValueError(f"score must be {self._allowed()}, got {describe(score)}") from None
+        if not self.fits(value):
+            raise ValueError(f"score must be {self._allowed()}, got {value!r}")
+        return value
+
+    cdef bint fits(self, double score) noexcept nogil:
+        return 0.0 <= score <= 1.0 if self._kind == PROBABILITY else isfinite(score)
+
+    def _allowed(self):
+        if self._kind == PROBABILITY:
+            return "a number in [0, 1] (kind='probability')"
+        return f"a finite number (kind={self.kind!r})"
+
+    cdef object as_scores(self, object scores):
+        """Return a copy of many scores of the declared kind, or raise ValueError."""
+        own = own_copy(scores, "scores")
+        cdef const double[::1] x = own
+        cdef Py_ssize_t i
+        for i in range(x.shape[0]):
+            if not self.fits(x[i]):
+                raise ValueError(
+                    f"scores must each be {self._allowed()}, got {x[i]!r} at position {i}"
+                )
+        return own

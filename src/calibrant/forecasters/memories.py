@@ -1,0 +1,76 @@
+"""What the experts of a mixture remember, in words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+HOUR, DAY = 3600.0, 86400.0
+#: What a period means where the usual step between times is known, by step and period.
+KNOWN_PERIODS = {
+    (HOUR, 24): "the same hour yesterday",
+    (HOUR, 168): "the same hour a week ago",
+    (HOUR / 2, 48): "the same time yesterday",
+    (DAY, 7): "the same weekday last week",
+    (DAY, 365): "the same day last year",
+}
+CALENDAR = ("the hour of the day", "the weekday", "the month", "the hour of the week")
+
+
+class Memory(NamedTuple):
+    """A memory that a forecaster draws on, and how much it does so now.
+
+    Attributes
+    ----------
+    words : str
+        What is remembered.
+    weight : float
+        Its share of the forecast, in [0, 1].
+
+    Examples
+    --------
+    >>> from calibrant import EventForecaster
+    >>> from calibrant.streams import markov
+    >>> forecaster = EventForecaster()
+    >>> _ = forecaster.run(markov(5000, order=2, seed=1).outcomes)
+    >>> forecaster.memory()[0].words
+    'the last 2 outcomes'
+    """
+
+    words: str
+    weight: float
+
+
+def describe_experts(
+    rates: Sequence[float], orders: int, periods: Sequence[int], step: float
+) -> list[str]:
+    """Return the words of every expert of an event mixture, in its order.
+
+    `rates` are those of the recent means, `step` is the usual number of seconds between rounds, or
+    0 where it is not known.
+    """
+    contexts = ["the mean of all outcomes", "the last outcome"]
+    contexts += [f"the last {order} outcomes" for order in range(2, orders)]
+    contexts += ["how busy it was lately", "how long the run has lasted"]
+    for period in periods:
+        known = KNOWN_PERIODS.get((step, period))
+        contexts.append(known or f"the outcomes {period} rounds ago")
+        contexts += [f"the place in a period of {period}"] * 2
+    contexts += CALENDAR
+    return [
+        "a blend of all memories",
+        *(f"the mean of about the last {round(1 / rate):,} outcomes" for rate in rates),
+        "which of two hidden states it is in",
+        "whether a rare hidden state is on",
+        *(words for words in contexts for _ in range(2)),  # a slow and a fast counter
+    ]
+
+
+def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memory]:
+    """Return the memories, those with the same words together, the heaviest first."""
+    total: defaultdict[str, float] = defaultdict(float)
+    for each, weight in zip(words, weights, strict=True):
+        total[each] += weight
+    memories = [Memory(each, weight) for each, weight in total.items() if weight > 0.0]
+    return sorted(memories, key=lambda memory: -memory.weight)

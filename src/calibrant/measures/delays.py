@@ -1,0 +1,224 @@
+"""Whether outcomes of one kind become known later than those of the other, or less often.
+
+If they do, what is known at any time is not what happened: a fraud that is reported after a week,
+among payments that count as clean after a month, makes the last three weeks look all fraud.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, as_series, check_same_length
+from calibrant._spans import UNITS, round_up, show_span
+
+#: Rows, one after the other, whose delays are compared, and bins of scores that are alike.
+ALIKE, BINS = 5, 20
+#: Fewer outcomes of either kind tell nothing.
+FEW = 50
+#: Standard errors beyond which chance is ruled out (one run in a thousand), and the least share of
+#: pairs, beyond half, that is worth a word.
+CHANCE, WORTH = 3.29, 0.02
+#: Of the slower kind, this share must have come before every outcome is learned.
+NEARLY_ALL = 0.99
+
+
+@dataclass(frozen=True)
+class DelayCheck:
+    """Whether delays, or outcomes that never come, depend on the outcome.
+
+    A rank test. Rows are compared with rows of nearly the same time and score only, so that rates
+    and delays may drift, depend on the score, or be cut off by the end of the data: none of this
+    alone makes delays depend on the outcome. A delay is counted in predictions made meanwhile; an
+    outcome that never became known comes after all that did.
+
+    Attributes
+    ----------
+    z : float
+        How many standard errors from independence; a permutation within the rows compared has
+        mean 0 and variance 1.
+    later : float
+        Of pairs of a 1 and a 0 that are compared, the share in which the 1 came later. Of equal
+        delays, half.
+    median : tuple of float
+        The median delay of zeros and of ones that became known, by the clock of the rows.
+    never : tuple of float
+        The share of zeros and of ones that never became known.
+    span : float
+        How long to wait until nearly all of the slower kind are known.
+    is_time : bool
+        Whether delays are seconds; otherwise they are in the clock's own unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.measures import DelayCheck
+    >>> days = np.arange(2000) * 86400.0 / 50
+    >>> fraud = np.random.default_rng(0).random(2000) < 0.1
+    >>> check = DelayCheck.from_times(fraud, days, days + np.where(fraud, 7, 30) * 86400.0)
+    >>> print(check.sentence())
+    Outcomes 1 become known earlier than outcomes 0 (after 7d and 30d in the median; earlier in \
+87 % of like pairs), so what is known at any time is not what happened: hold="30d" \
+(--hold 30d) learns every outcome at the same age, and silence=0 with a deadline (--silence 0 \
+--after SPAN, or --due COL) learns earlier where silence until then means 0.
+    """
+
+    z: float
+    later: float
+    median: tuple[float, float]
+    never: tuple[float, float]
+    span: float
+    is_time: bool
+
+    @classmethod
+    def from_times(
+        cls,
+        outcomes: npt.ArrayLike,
+        made_at: npt.ArrayLike,
+        known_at: npt.ArrayLike,
+        *,
+        scores: npt.ArrayLike | None = None,
+        is_time: bool = True,
+    ) -> DelayCheck | None:
+        """Compare the delays of zeros and ones; None if there are too few of either.
+
+        Parameters
+        ----------
+        outcomes : array_like
+            What happened; NaN where that is not known even now, and such rows are left out.
+        made_at : array_like
+            When each row was predicted, in order, as numbers or seconds.
+        known_at : array_like
+            When its outcome became known; NaN for never.
+        scores : array_like, optional
+            The rows' scores, so that rows of like scores are compared.
+        is_time : bool
+            Whether times are seconds, or numbers of some other unit.
+        """
+        y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
+        made = np.asarray(as_series(made_at, "made_at"), dtype=np.float64)
+        known = np.asarray(as_series(known_at, "known_at"), dtype=np.float64)
+        check_same_length("made_at", len(made), "outcomes", len(y))
+        check_same_length("known_at", len(known), "outcomes", len(y))
+        given = None if scores is None else np.asarray(as_series(scores, "scores"), float)
+        if given is not None:
+            check_same_length("scores", len(given), "outcomes", len(y))
+        binary = (y == 0.0) | (y == 1.0)
+        meanwhile = np.searchsorted(made, np.where(np.isnan(known), np.inf, known), side="left")
+        late = np.where(np.isnan(known), np.inf, meanwhile - np.arange(len(y)) - 1.0)
+        y, late, delay = y[binary], late[binary], (known - made)[binary]
+        came = ~np.isnan(delay)
+        if min((y == 0.0).sum(), (y == 1.0).sum()) < FEW or not came.any():
+            return None
+        z, later = compare_ranks(y, late, None if given is None else given[binary])
+        kinds = [delay[(y == kind) & came] for kind in (0.0, 1.0)]
+        median = [float(np.median(kind)) if len(kind) else math.inf for kind in kinds]
+        never = [float(1.0 - came[y == kind].mean()) for kind in (0.0, 1.0)]
+        spans = [float(np.quantile(kind, NEARLY_ALL)) for kind in kinds if len(kind)]
+        return cls(
+            z, later, (median[0], median[1]), (never[0], never[1]), max(spans), is_time
+        )  # fmt: skip
+
+    @property
+    def depends(self) -> bool:
+        """Whether delays depend on the outcome beyond chance, and enough to matter."""
+        return abs(self.z) > CHANCE and abs(self.later - 0.5) > WORTH
+
+    @property
+    def slower(self) -> int:
+        """The outcome that becomes known later, or less often."""
+        return int(self.later > 0.5)
+
+    @property
+    def cure(self) -> dict[str, str | float]:
+        """The arguments of a Recalibrator, or options of the command line, that cure it."""
+        slower = self.slower
+        wait = self._shown(round_up(self.span / self._unit) * self._unit)
+        if self.never[slower] > self.never[1 - slower] + WORTH and self.never[slower] > 0.5:
+            return {"silence": slower, "after": wait}
+        return {"hold": wait}
+
+    def sentence(self) -> str:
+        """Say what depends on what, with the figures and the cure."""
+        slower, faster = self.slower, 1 - self.slower
+        share = 100.0 * max(self.later, 1.0 - self.later)
+        times = [
+            "never" if math.isinf(self.median[kind]) else f"after {self._shown(self.median[kind])}"
+            for kind in (faster, slower)
+        ]
+        figures = f"{times[0]} and {times[1].removeprefix('after ')} in the median"
+        if max(self.never) > 0.0:
+            figures += (
+                f"; never in {100.0 * self.never[faster]:.0f} % and "
+                f"{100.0 * self.never[slower]:.0f} %"
+            )
+        return (
+            f"Outcomes {faster} become known earlier than outcomes {slower} ({figures}; earlier "
+            f"in {share:.0f} % of like pairs), so what is known at any time is not what happened: "
+            f"{self._cure_in_words()}."
+        )
+
+    def _cure_in_words(self) -> str:
+        cure = {
+            name: value if isinstance(value, str) else f"{value:g}"
+            for name, value in self.cure.items()
+        }
+        quote = '"' if self.is_time else ""
+        arguments = ", ".join(
+            f"{name}={value}" if name == "silence" else f"{name}={quote}{value}{quote}"
+            for name, value in cure.items()
+        )
+        options = " ".join(f"--{name} {value}" for name, value in cure.items())
+        named = f"{arguments} ({options})"
+        if "silence" in self.cure:
+            return f"{named} takes silence for what it means"
+        return (
+            f"{named} learns every outcome at the same age, and silence={self.slower} with a "
+            f"deadline (--silence {self.slower} --after SPAN, or --due COL) learns earlier where "
+            f"silence until then means {self.slower}"
+        )
+
+    @property
+    def _unit(self) -> float:
+        """The unit in which the span is shown, so that it is rounded there."""
+        if not self.is_time:
+            return 1.0
+        return next((size for size in list(UNITS.values())[1:] if self.span >= size), 1.0)
+
+    def _shown(self, length: float) -> str | float:
+        return show_span(length) if self.is_time else float(f"{length:.3g}")
+
+
+def compare_ranks(y: Floats, late: Floats, scores: Floats | None) -> tuple[float, float]:
+    """Return z and the share of pairs in which the 1 came later.
+
+    With r the centred ranks of the delays in one set of rows, S = sum y r is the number of pairs
+    in which the 1 came later, minus half of all pairs of a 1 and a 0. From y is taken what the
+    score explains of it. If delays do not depend on the outcome, the S of each set has mean 0, and
+    their sum divided by the root of the sum of their squares is nearly normal.
+    """
+    sets = len(y) // ALIKE
+    rest = y if scores is None else y - explained(y, scores)
+    y, rest, late = (part[: sets * ALIKE].reshape(sets, ALIKE) for part in (y, rest, late))
+    r = 0.5 * (
+        (late[:, :, None] > late[:, None, :]).sum(axis=2, dtype=np.float64)
+        - (late[:, :, None] < late[:, None, :]).sum(axis=2)
+    )
+    S = (rest * r).sum(axis=1)
+    ones = y.sum(axis=1)
+    pairs, size = float((ones * (ALIKE - ones)).sum()), math.sqrt(float((S**2).sum()))
+    if size == 0.0 or pairs == 0.0:
+        return 0.0, 0.5
+    return float(S.sum()) / size, 0.5 + float(S.sum()) / pairs
+
+
+def explained(y: Floats, scores: Floats) -> Floats:
+    """Return the mean outcome of rows of like scores."""
+    order = np.argsort(scores, kind="stable")
+    means = np.empty(len(y))
+    for rows in np.array_split(order, min(BINS, len(y))):
+        means[rows] = y[rows].mean()
+    return means

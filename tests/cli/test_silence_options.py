@@ -1,0 +1,213 @@
+"""``--silence``, ``--after``, ``--due``, ``--hold`` in files, frames and pipes; the diagnosis."""
+
+import csv
+import json
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars
+import pytest
+
+from calibrant import Recalibrator
+from calibrant.cli.arguments import Job
+from calibrant.cli.recalibrate_pipe import ScorePipe
+from calibrant.measures import brier
+from calibrant.recalibrate import recalibrate_frame
+
+ROUNDS = 3_000
+START = datetime(2026, 1, 1)
+
+
+@pytest.fixture(scope="module")
+def payments():
+    """Right scores, 60 an hour; frauds are known after 7 hours, the rest after 30."""
+    random = np.random.default_rng(1)
+    scores = random.beta(0.6, 4.0, ROUNDS)
+    fraud = (random.random(ROUNDS) < scores).astype(float)
+    made = [START + timedelta(minutes=row) for row in range(ROUNDS)]
+    known = [at + timedelta(hours=7 if y else 30) for at, y in zip(made, fraud, strict=True)]
+    due = [at + timedelta(hours=30) for at in made]
+    return {
+        "id": list(range(ROUNDS)), "at": made, "known": known, "due": due,
+        "score": scores.tolist(), "fraud": fraud.tolist(),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path, payments):
+    path = tmp_path / "payments.csv"
+    with path.open("w", newline="") as out:
+        writer = csv.writer(out)
+        writer.writerow(payments)
+        writer.writerows(zip(*payments.values(), strict=True))
+    return path
+
+
+NAMES = ["--score", "score", "--outcome", "fraud", "--time", "at", "--available", "known"]
+
+
+def stepped(payments, by_steps, **given):
+    """Return the predictions of a recalibrator that is stepped by hand."""
+    recalibrator = Recalibrator(**given)
+    arrivals = sorted(range(ROUNDS), key=lambda row: payments["known"][row])
+    told, said = 0, []
+    for row, at in enumerate(payments["at"]):
+        while told < ROUNDS and payments["known"][arrivals[told]] < at:
+            late = arrivals[told]
+            try:
+                recalibrator.update(
+                    payments["fraud"][late], id=late, **by_steps(payments["known"][late])
+                )
+            except ValueError:  # silence has said it by then
+                assert payments["fraud"][late] == 1
+            told += 1
+        said.append(recalibrator.predict(payments["score"][row], id=row, **by_steps(at)))
+    return said
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        (["--silence", "0", "--after", "30h"], {"silence": 0, "after": "30h"}),
+        (["--silence", "0", "--after", "5h"], {"silence": 0, "after": "5h"}),
+        (["--hold", "30h"], {"hold": "30h"}),
+        (["--hold", "10h"], {"hold": timedelta(hours=10)}),
+    ],
+)
+def test_a_file_and_a_frame_are_the_steps(calibrant, file, payments, tmp_path, options, given):
+    out = tmp_path / "out.csv"
+    result = calibrant("run", file, *NAMES, *options, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    rows = [float(row["calibrated"]) for row in csv.DictReader(out.read_text().splitlines())]
+    frame = recalibrate_frame(
+        polars.DataFrame(payments), score="score", outcome="fraud", time="at", available="known",
+        **given,
+    )  # fmt: skip
+    assert (
+        frame["calibrated"].to_list() == rows == stepped(payments, lambda at: {"at": at}, **given)
+    )
+    assert "become known earlier" not in result.stdout
+
+
+def test_the_diagnosis_appears_and_its_cure_cures(calibrant, file, payments, tmp_path):
+    report = tmp_path / "page.html"
+    result = calibrant("run", file, *NAMES, "--report", report)
+    told = " ".join(result.stdout.split())
+    assert (
+        "Outcomes 1 become known earlier than outcomes 0 (after 7h and 1.25d in the median" in told
+    )
+    assert "(--hold 1.3d)" in told
+    assert "become known earlier" in report.read_text()
+    frame = polars.DataFrame(payments)
+    named = {"score": "score", "outcome": "fraud", "time": "at", "available": "known"}
+    with pytest.warns(UserWarning, match="Outcomes 1 become known earlier"):
+        as_it_is = recalibrate_frame(frame, **named)
+    cured = recalibrate_frame(frame, hold="1.3d", **named)
+    right = brier(frame["score"], frame["fraud"])
+    assert brier(as_it_is["calibrated"], frame["fraud"]) > right + 0.03
+    assert brier(cured["calibrated"], frame["fraud"]) < right + 0.001
+
+
+def test_deadlines_of_the_rows(calibrant, file, tmp_path):
+    same = []
+    for name, options in (("due", ["--due", "due"]), ("after", ["--after", "30h"])):
+        out = tmp_path / f"{name}.csv"
+        result = calibrant("run", file, *NAMES, "--silence", "0", *options, "--out", out)
+        assert result.exit_code == 0, result.stderr
+        rows = csv.DictReader(out.read_text().splitlines())
+        same.append([row["calibrated"] for row in rows])
+    assert same[0] == same[1]
+
+
+def test_silent_rows_without_an_outcome_are_measured(calibrant, tmp_path):
+    path = tmp_path / "orders.csv"
+    random = np.random.default_rng(0)
+    lines = ["t,known,s,bought"]
+    for row in range(2_000):
+        bought = random.random() < 0.2
+        lines.append(f"{row},{row + 5 if bought else ''},0.2,{1 if bought else ''}")
+    path.write_text("\n".join(lines) + "\n")
+    result = calibrant(
+        "run", path, "--score", "s", "--outcome", "bought", "--time", "t", "--available", "known",
+        "--silence", "0", "--after", "100",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "2,000 rounds" in result.stdout
+    # The last 100 rows are still open where they are silent: 80 of them or so.
+    assert "mean 0.2" in result.stdout
+
+
+def test_a_state_goes_on_with_its_deadlines(calibrant, file, tmp_path):
+    lines = file.read_text().splitlines()
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    first.write_text("\n".join(lines[:2_001]) + "\n")
+    second.write_text("\n".join([lines[0], *lines[2_001:]]) + "\n")
+    state, options = tmp_path / "state", ["--id", "id", "--silence", "0", "--after", "30h"]
+    calibrant("run", first, *NAMES, *options, "--state", state)
+    result = calibrant("run", second, *NAMES, "--id", "id", "--state", state)
+    assert result.exit_code == 0, result.stderr
+    saved = Recalibrator.load(state)
+    assert (saved.silence, saved.rounds) == (0, 3_000)
+    refused = calibrant("run", second, *NAMES, "--silence", "1", "--state", state)
+    assert "was made with silence 0, not 1" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--due", "due"], "due needs silence or hold"),
+        (["--after", "3d"], "after needs silence"),
+        (["--silence", "0"], "needs a deadline"),
+        (["--silence", "3", "--after", "3d"], "silence must be the outcome that no news means"),
+        (["--silence", "0", "--after", "soon"], "after must be a positive number"),
+        (["--silence", "0", "--due", "at"], "is not later than the prediction"),
+        (["--silence", "0", "--due", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(calibrant, file, options, said):
+    result = calibrant("run", file, *NAMES, *options)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+
+
+def test_options_of_deadlines_need_scores(calibrant, file):
+    result = calibrant("run", file, "--outcome", "fraud", "--hold", "3d")
+    assert "--hold needs --score" in result.stderr
+
+
+def test_a_pipe_learns_at_deadlines(calibrant):
+    lines = [
+        {"id": "a", "t": "2026-01-01T00:00", "s": 0.3},
+        {"id": "b", "t": "2026-01-01T01:00", "s": 0.6},
+        {"id": "a", "t": "2026-01-01T02:00", "y": 1},
+        {"id": "c", "t": "2026-01-02T02:00", "s": 0.6},
+        {"id": "d", "s": 0.6},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    options = ["--id", "id", "--outcome", "y", "--time", "t", "--silence", "0", "--after", "1d"]
+    result = calibrant("run", "-", "--score", "s", *options, stdin=text)
+    assert result.exit_code == 0, result.stderr
+    twin = Recalibrator(silence=0, after="1d")
+    said = [json.loads(line) for line in result.stdout.splitlines()]
+    at = [datetime.fromisoformat(line["t"]) for line in lines if "t" in line]
+    assert said[0]["calibrated"] == twin.predict(0.3, "a", at=at[0])
+    assert said[1]["calibrated"] == twin.predict(0.6, "b", at=at[1])
+    twin.update(1, "a", at=at[2])
+    assert said[2]["calibrated"] == twin.predict(0.6, "c", at=at[3])
+    assert said[3] == {"id": "d", "line": 5, "error": "column 't': the time is missing"}
+    assert "predictions whose deadline is still to come: 1" in result.stderr
+
+
+def test_a_pipe_measures_what_has_reached_its_deadline():
+    pipe = ScorePipe(Job("-", "s", id="id", silence=0, after="2"))
+    for name in range(5):
+        pipe.predict(0.5, name, None)
+        pipe.learn(1.0, name)
+        pipe.measure_settled()
+    assert pipe.cards["raw"].rounds == 4
+    assert pipe.cards["raw"].summary()["brier"] == 0.25
+
+
+def test_a_pipe_with_deadlines_needs_ids(calibrant):
+    result = calibrant("run", "-", "--score", "s", "--hold", "3", stdin="")
+    assert "need --id in a pipe" in " ".join(result.stderr.split())
