@@ -41,5 +41,7 @@ html_theme = "furo"
 html_title = "calibrant"
 html_static_path = ["_static", str(mathjax)]
 html_css_files = ["site.css"]
+# The search and the page of every public name do for an index.
+html_use_index = html_domain_indices = False
 templates_path: list[str] = []
 exclude_patterns = ["_build"]

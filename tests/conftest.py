@@ -12,7 +12,7 @@ for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
 
 #: Fixtures that take seconds: the tests that use one stay in one process, so it is made once.
-SHARED = ("swept", "wheel", "cluster", "undisturbed")
+SHARED = ("swept", "wheel", "cluster", "undisturbed", "site")
 
 
 def pytest_configure():

@@ -156,7 +156,8 @@ def check_parts(parts, double learned):
     A step is no longer than its features, each of which is below 21, and adds at most a quarter of
     their square to a matrix, which never falls below I.
     """
-    least, steps, most = SHARE * np.array(PRIORS), 1.0 + 37.0 * learned, START + 111.0 * learned
+    least = share(TINIEST) * np.array(PRIORS)  # the mean may have been as near to 0 as that
+    steps, most = 1.0 + 37.0 * learned, START + 111.0 * learned
     platt, beta = parts["platt_A"].reshape(-1, 3), parts["beta_A"].reshape(-1, 6)
     if (parts["w"] < least * (1.0 - SLACK)).any() or abs(parts["w"].sum() - 1.0) > SLACK:
         raise ValueError("saved w must not fall below what the prior returns, and sum to 1")

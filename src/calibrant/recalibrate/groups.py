@@ -289,6 +289,8 @@ class Groups:
         group = self.members[number]
         if (counts[:, 1:] >= group.last.rounds).any():
             raise ValueError(f"a saved prediction is ahead of its group {number}")
+        if any(each.learned + len(counts) > each.rounds for each in (group.own, group.last)):
+            raise ValueError(f"more saved predictions wait in group {number} than were made there")
         whole, own, last = places.swapaxes(0, 1)
         check_rounds(last.reshape(-1), group.last._get_state()["z"])
         for off_grid in (whole, own):  # there, the prediction is the mean
