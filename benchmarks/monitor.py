@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from benchmarks.monitor_sweep import sweep
 from benchmarks.monitor_worlds import (
     EVERY,
     RIVALS,
@@ -297,5 +298,7 @@ def cost(progress):
 
 
 def tables(progress):
-    for part in (cost, delays, three_stretches, real_streams, power, false_alarms, rivals):
+    for part in (
+        cost, delays, three_stretches, real_streams, power, false_alarms, rivals, sweep,
+    ):  # fmt: skip
         yield part(progress)
