@@ -23,6 +23,7 @@ from benchmarks import (  # noqa: E402
     decisions,
     delay,
     error,
+    events,
     figures,
     forged,
     groups,
@@ -43,6 +44,7 @@ from benchmarks import (  # noqa: E402
 PARTS = {
     "speed": speed,
     "error": error,
+    "events": events,
     "attack": attack,
     "attack_safe": attack_safe,
     "choices": choices,

@@ -46,8 +46,10 @@ def outcomes(random, chances):
 
 def changing(random, shape, change, after, how, b):
     """Return predictions and outcomes: calibrated up to a change, then off."""
-    p = SHAPES[shape](random, change + after)
-    return p, outcomes(random, np.concatenate([p[:change], how(p[change:], b)]))
+    before = SHAPES[shape](random, change)
+    came = outcomes(random, before)
+    later = SHAPES[shape](random, after)
+    return np.concatenate([before, later]), np.concatenate([came, outcomes(random, how(later, b))])
 
 
 # -- who watches: each returns the round of the first alarm, or -1 ---------------------------------

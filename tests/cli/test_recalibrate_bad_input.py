@@ -88,7 +88,7 @@ def test_nothing_is_written_and_the_place_is_named(calibrant, tmp_path, name):
 @pytest.mark.parametrize(
     "option",
     [
-        ("--id", "key"), ("--time", "t"), ("--available", "known"), ("--by", "place"),
+        ("--id", "key"), ("--available", "known"), ("--by", "place"),
         ("--kind", "logit"), ("--report", "r.html"),
     ],
 )  # fmt: skip

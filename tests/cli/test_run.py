@@ -190,5 +190,5 @@ def test_the_bundled_stream_of_make_run(calibrant, request):
     row = next(line.split() for line in result.stdout.splitlines() if line.startswith("Cal2"))
     own, zoom = (float(figure.replace(",", "")) for figure in row[2:4])
     outcomes = load("nycflights").outcomes
-    assert own < 60
+    assert own < 100
     assert zoom == pytest.approx(cal2(Zoom().run(outcomes), outcomes), rel=0.01)

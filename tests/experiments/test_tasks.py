@@ -89,7 +89,7 @@ def test_parameters_and_formulas():
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("zom", ["forecaster must be one of 'zoom'", "'zom'"]),
+        ("zom", ["forecaster must be one of 'event-forecaster', 'zoom'", "'zom'"]),
         ("", ["forecaster must be a name"]),
         ("zoom:cells=3", ["'zoom' has no parameter 'cells'", "no parameters"]),
         ("foster-hart:bins=3", ["no parameter 'bins'", "takes gaps or horizon"]),

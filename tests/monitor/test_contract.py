@@ -75,7 +75,7 @@ def test_arguments_are_checked_at_once(arguments, message):
 def test_bad_input_changes_nothing(call):
     monitor = watched()
     before = monitor.to_bytes()
-    with pytest.raises(ValueError, match="must|no prediction"):
+    with pytest.raises(ValueError, match=r"must|no prediction"):
         call(monitor)
     assert monitor.to_bytes() == before
 

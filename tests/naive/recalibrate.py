@@ -24,6 +24,8 @@ def sigmoid(x):
 
 
 class Identity:
+    forget = 0
+
     def predict(self, s, _least):
         return s
 
@@ -132,6 +134,7 @@ class NaiveRecalibrator:
         self.margins = []
         self.predictions = 0
         self.learned = 0
+        self.ones = 0.0
         self.lag = 0.0
         self.waiting = {}
 
@@ -153,6 +156,16 @@ class NaiveRecalibrator:
         number, self.predictions = self.predictions, self.predictions + 1
         mean = within(float(self.weights @ said), self.least)
         return Said(number, number if batch is None else batch, s, said, mean)
+
+    def smooth(self, said):
+        """Return the word for ranking: experts whose memory holds few events are hardly heard."""
+        rate = (self.ones + 0.5) / (self.learned + 1)
+        variance = rate * (1 - rate)
+        heard = []
+        for expert, weight in zip(self.experts, self.weights, strict=True):
+            forget = max(expert.forget, 1e-3) if isinstance(expert, Bins) else expert.forget
+            heard.append(weight * (variance / (variance + 10 * forget)) ** 2)
+        return within(float(np.average(said.each, weights=heard)), self.least)
 
     def predict(self, score, id_, batch=None):
         said = self.say(score, batch)
@@ -210,3 +223,4 @@ class NaiveRecalibrator:
         for expert, p in zip(self.experts, predictions, strict=True):
             expert.learn(s, p, outcome, self.least)
         self.learned += 1
+        self.ones += outcome

@@ -49,14 +49,20 @@ def in_files(scores, outcomes, order, size=2_000):
 def test_a_sorted_file_costs_nothing():
     """Sorted by outcome, 20 files of 2,000; learned as they come, this costs more than 1.
 
-    Over five shuffles of these files the log loss has a standard deviation of 0.00003.
+    One shuffle differs from another by its draws: over five of them the log loss had a standard
+    deviation of 0.0002, 0.0003 and 0.0002 on three streams. So means over streams are compared;
+    that of their difference is then 0.0002.
     """
-    random = np.random.default_rng(0)
-    scores = random.random(40_000)
-    outcomes = (random.random(40_000) < scores**2).astype(float)
-    shuffled = in_files(scores, outcomes, lambda y: random.permutation(len(y)))
-    for order in (np.argsort, lambda y: np.argsort(-y)):
-        assert in_files(scores, outcomes, order) < shuffled + 0.0005
+    shuffled, in_order = [], []
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        scores = random.random(40_000)
+        outcomes = (random.random(40_000) < scores**2).astype(float)
+        shuffle = random.permutation(2_000)
+        shuffled.append(in_files(scores, outcomes, lambda _, by=shuffle: by))
+        in_order.append(in_files(scores, outcomes, np.argsort))
+        in_order.append(in_files(scores, outcomes, lambda y: np.argsort(-y)))
+    assert np.mean(in_order) < np.mean(shuffled) + 0.0005
 
 
 def test_rare_events_are_not_over_predicted():
@@ -68,21 +74,6 @@ def test_rare_events_are_not_over_predicted():
     said = Recalibrator().run(rates, outcomes)[100_000:]
     assert said.mean() < 1.25 * rates[100_000:].mean()
     assert said.min() > 0
-
-
-def test_smooth_is_what_is_placed_and_finer():
-    _, scores, outcomes = random_case(0, 2_000)
-    recalibrator = Recalibrator().fit(scores, outcomes)
-    grid = np.linspace(0.01, 0.99, 500)
-    smooth, placed = recalibrator.smooth(grid), recalibrator.expected(grid)
-    assert len(set(smooth)) == 500 > 2 * len(set(placed))
-    assert np.abs(smooth - placed).mean() < 0.02
-    assert smooth[7] == recalibrator.smooth(grid[7])
-    groups = ["a", None] * 250
-    recalibrator.run(grid, grid > 0.5, by=groups)
-    both = recalibrator.smooth(grid, by=groups)
-    assert both[6] == recalibrator.smooth(grid[6], by="a")
-    assert both[7] == recalibrator.smooth(grid[7])
 
 
 @pytest.mark.parametrize("cls", [Recalibrator, MulticlassRecalibrator])

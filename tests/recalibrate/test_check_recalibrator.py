@@ -256,10 +256,15 @@ class PredictsManyOtherwise(Recalibrator):
 
 
 class LearnsAsTheyCome(Recalibrator):
-    """Learns a batch in the order of its rows."""
+    """Learns a batch in the order of its rows, where each of them can be learned."""
 
-    def _order(self, predictions):
-        return list(range(len(predictions)))
+    def update_many(self, outcomes, ids, at=None):
+        names = list(ids)
+        if len(set(names)) < len(names) or not self._waiting.named.keys() >= set(names):
+            return super().update_many(outcomes, ids, at)
+        for outcome, id_ in zip(outcomes, names, strict=True):
+            self.update(outcome, id_)
+        return np.array(["applied"] * len(names))
 
 
 class HearsTheFirst(Recalibrator):

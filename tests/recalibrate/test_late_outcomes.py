@@ -284,7 +284,7 @@ TestLateOutcomesInGroups.settings = settings(
     derandomize=True, max_examples=40, stateful_step_count=50, deadline=None
 )
 TestLateLabels.settings = TestLateLabelsPerClass.settings = settings(
-    derandomize=True, max_examples=20, stateful_step_count=40, deadline=None
+    derandomize=True, max_examples=60, stateful_step_count=50, deadline=None
 )
 
 

@@ -179,7 +179,6 @@ def test_names(mode):
         ([0.5, 0.5], "must have 3 columns, one a class, got 2"),
         ([1.5, -0.5, 0.0], r"in \[0, 1\]"),
         ([0.5, 0.5, float("nan")], r"in \[0, 1\], got \[0.5, 0.5, nan\]"),
-        ([[0.2, 0.3, 0.5]], "one row of 3, got"),
         (0.5, "one row of 3"),
         ("abc", "one row of 3"),
         (None, "one row of 3"),
@@ -200,6 +199,15 @@ def test_bad_rows(mode, row, message):
         with pytest.raises(ValueError, match=message):
             ask(row)
     assert recalibrator.to_bytes() == before
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_only_a_look_may_be_at_several_rows(mode):
+    recalibrator, rows = MulticlassRecalibrator(3, mode), [[0.2, 0.3, 0.5]]
+    assert np.array_equal(recalibrator.expected(rows), [recalibrator.expected(rows[0])])
+    with pytest.raises(ValueError, match="one row of 3, got"):
+        recalibrator.predict(rows)
+    assert recalibrator.rounds == 0
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -50,7 +50,7 @@ def made(name):
         told["available"] = minutes(rounds, np.where(outcomes == 1.0, 2, 2500))
         clocks = (Cells("clock", told[which]).clock() for which in ("times", "available"))
         arrivals = by_clock(*clocks, np.ones(rounds, dtype=bool))
-        calibrated = recalibrate_rows(recalibrator, scores, outcomes, arrivals)
+        calibrated = recalibrate_rows(recalibrator, scores, outcomes, arrivals).predictions
     else:
         calibrated = recalibrator.run(scores, outcomes, by=by)
     return scores, calibrated, outcomes, told

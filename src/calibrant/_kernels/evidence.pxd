@@ -56,7 +56,7 @@ cdef double tilt_weight(Py_ssize_t i) noexcept nogil
 cdef void evidence_start(Evidence *v, double tolerance) noexcept nogil
 cdef void evidence_restart(Evidence *v) noexcept nogil
 cdef Py_ssize_t range_of(const Evidence *v, double p) noexcept nogil
-cdef Bets bets_of(const Evidence *v, double p, double y) noexcept nogil
+cdef Bets bets_of(double tolerance, double p, double y) noexcept nogil
 cdef void play(
     Evidence *v, Cell *group, Held *held_group, const Bets *bets, Py_ssize_t r, double x,
     double add, uint32_t t,
@@ -69,4 +69,6 @@ cdef void release_slopes(Evidence *v, double block, double add) noexcept nogil
 cdef void count_round(
     Evidence *v, Py_ssize_t r, double p, double y, int64_t t, bint may_settle
 ) noexcept nogil
+cdef float sum_of(const float *M) noexcept nogil
+cdef double shift_of(Py_ssize_t tilt) noexcept nogil
 cdef double mean_of(const float *M, Py_ssize_t count) noexcept nogil

@@ -98,7 +98,7 @@ cdef class MonitorKernel:
             if group != WHOLE:
                 cell = &self.groups[group]
                 held = NULL if v.held == NULL else &v.held[HELD_GROUPS + group]
-            bets = bets_of(v, p, y)
+            bets = bets_of(v.tolerance, p, y)
             play(v, cell, held, &bets, r, y - p, self.granted(), self.since_restart())
         count_round(v, r, p, y, self.rounds_, not self.open_)
         self.rounds_ += 1

@@ -275,11 +275,12 @@ cdef class RecalibrateKernel(ScoringKernel):
         """
         return self._run_means(scores, outcomes)[0]
 
-    def _run_means(self, scores, outcomes, placed=None):
+    def _run_means(self, scores, outcomes, placed=None, double[::1] words=None):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
-        Returns the predictions, the mixture's means, and the scores as probabilities. Bit for bit
-        what the steps give; an outcome that is NaN is not known.
+        Returns the predictions, the mixture's means, and the scores as probabilities; `words`, if
+        given, takes the smooth ones. Bit for bit what the steps give; an outcome that is NaN is
+        not known.
         """
         self.enter()
         # Each outcome and score stands here until the prediction and the probability of its round
@@ -292,6 +293,7 @@ cdef class RecalibrateKernel(ScoringKernel):
         cdef double score, y
         cdef const unsigned char[::1] on_grid = self.mask_of(placed, rounds)
         cdef int failed = 0
+        cdef bint is_smooth = words is not None
         before = self._copy() if rounds > UNINTERRUPTED else None
         if rounds:
             self._open = False
@@ -302,15 +304,15 @@ cdef class RecalibrateKernel(ScoringKernel):
                 with nogil:
                     for t in range(start, stop):
                         score, y = s[t], p[t]
-                        if on_grid[t]:
-                            self.current = self.begin(score)
-                            failed = 0 if isnan(y) else self.finish(&self.current, y, 0.0)
+                        self.current = self.begin(score) if on_grid[t] else self.begin_mean(score)
+                        if is_smooth:
+                            words[t] = self.smooth()
+                        if not isnan(y) and on_grid[t]:
+                            failed = self.finish(&self.current, y, 0.0)
                             if failed < 0:
                                 break
-                        else:
-                            self.current = self.begin_mean(score)
-                            if not isnan(y):
-                                self.finish_mean(&self.current, y, 0.0)
+                        elif not isnan(y):
+                            self.finish_mean(&self.current, y, 0.0)
                         p[t], m[t], s[t] = self.current.z, self.current.m, self.current.s
                 if failed < 0:
                     raise MemoryError(f"no memory left in round {self._rounds}")

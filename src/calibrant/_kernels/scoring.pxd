@@ -32,6 +32,7 @@ cdef class ScoringKernel:
     cdef double probability_of(self, double score) noexcept nogil
     cdef double waiting_mean(self, double s) noexcept nogil
     cdef double look(self, double s) noexcept nogil
+    cdef double smooth(self) noexcept nogil
     cdef Begun begin_mean(self, double score) noexcept nogil
     cdef Begun begin(self, double score) noexcept nogil
     cdef double lateness(self, const Begun *r) noexcept nogil

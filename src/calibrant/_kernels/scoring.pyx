@@ -15,6 +15,7 @@ from calibrant._kernels.sharp cimport (
     EXPERTS,
     sharp_learn,
     sharp_least,
+    sharp_smooth,
     sharp_start,
     sharp_view,
     sharp_within,
@@ -76,6 +77,11 @@ cdef class ScoringKernel:
         """Return the mixture's mean for s, moved by what silence says, if anything."""
         cdef double mean = self.waiting_mean(s)
         return mean if self.pending is None else self.pending.mixed(mean)
+
+    cdef double smooth(self) noexcept nogil:
+        """Return the word for ranking, for the score of the last `look`."""
+        cdef double word = sharp_smooth(&self.sharp, &self.view)
+        return word if self.pending is None else self.pending.mixed(word)
 
     cdef Begun begin_mean(self, double score) noexcept nogil:
         """Open the next round with the mixture's mean as its prediction."""

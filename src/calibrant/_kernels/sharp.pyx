@@ -16,10 +16,10 @@ each parameter, and never falls below I, so no step is longer than |f|.
 
 The mixture's weights start at a prior w0, are multiplied by each expert's likelihood of the outcome
 and then moved a little, by SHARE, towards w0; where the mean m is so near 0 or 1 that an outcome
-says little, by SHARE m (1 - m) / RARE, or rare events could never show which expert is right. So its log loss over any stretch of rounds is at most
-that of expert i there plus -log(SHARE w0_i), and a further such term for each change of the best
-expert (Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round on, it is
--log(w0_i) instead.
+says little, by SHARE m (1 - m) / RARE, or rare events could never show which expert is right. So
+its log loss over any stretch of rounds is at most that of expert i there plus -log(SHARE w0_i), and
+a further such term for each change of the best expert (Herbster & Warmuth 1998), plus
+-log(1 - SHARE) a round; from the first round on, it is -log(w0_i) instead.
 
 If the last hundred outcomes came `lag` predictions late on average, a likelihood is raised to the
 power 1 / (1 + lag / LAG): what late outcomes say about the experts may no longer hold, and many late
@@ -35,6 +35,12 @@ No expert says less than `least`, or more than 1 - least. It follows the evidenc
 it is 1 / (n + 2), the rule of succession for what was never seen, but never above LEAST or below
 TINIEST. So rare events are not over-predicted once there is evidence that they are rare, and one
 surprise never costs more than -log(least).
+
+The smooth word is for ranking rows of different times. There, what moves from round to round only
+costs, and an expert whose memory holds few events does hardly anything else. With v the variance of
+an outcome, v / f is about how many events a memory with forgetting f holds; each weight is
+multiplied by (v / (v + EVENTS f))^2. A bin says nearly the same of all its scores, and counts as
+forgetting at least as fast as BIN_FADE. Where events are frequent, this changes next to nothing.
 """
 
 from libc.math cimport exp, log, log1p, pow
@@ -56,6 +62,8 @@ cdef double START = 10.0            # A at the start
 cdef double FLAT = 10.0             # the least curvature that a Newton step sees, over `least`
 cdef int64_t PRODUCTS = 32           # likelihoods to multiply before a logarithm: TINIEST^32 > 0
 cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
+cdef double EVENTS = 10.0           # a memory of so many counts a quarter in the smooth word
+cdef double BIN_FADE = 1e-3         # the least forgetting that a bin counts with there
 
 cdef double[PLATTS] PLATT_FORGETS
 PLATT_FORGETS[:] = [0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
@@ -76,6 +84,16 @@ PRIORS[:] = [
     for weight, count in [(6, 1), (5, PLATTS), (3, OFFSETS), (1, BETAS), (1, GRIDS * MEMORIES)]
     for _ in range(count)
 ]
+
+
+cdef double[EXPERTS] FADES           # how fast each expert forgets, for the smooth word
+FADES[:] = (
+    [0.0]
+    + [forget for forget in PLATT_FORGETS]
+    + [forget for forget in OFFSET_FORGETS]
+    + [forget for forget in BETA_FORGETS]
+    + [max(forget, BIN_FADE) for _ in range(GRIDS) for forget in BIN_FORGETS]
+)
 
 
 cdef double sharp_least(int64_t outcomes) noexcept nogil:
@@ -150,13 +168,33 @@ cdef double sharp_view(
     return sharp_within(m, least)
 
 
+cdef double sharp_smooth(const SharpState *state, const View *view) noexcept nogil:
+    """Return what the experts of a view say together, each heard as far as its memory holds events.
+
+    The first grid counts all outcomes so far; half an event is added.
+    """
+    cdef double ones = 0.5, visits = 1.0, total = 0.0, m = 0.0, variance, heard
+    cdef Py_ssize_t i
+    for i in range(BINS[0]):
+        ones += state.Y[i]
+        visits += state.N[i]
+    variance = ones / visits * (1.0 - ones / visits)
+    for i in range(EXPERTS):
+        heard = variance / (variance + EVENTS * FADES[i])
+        heard *= heard * state.w[i]
+        total += heard
+        m += heard * view.p[i]
+    return sharp_within(m / total, view.least)
+
+
 def check_parts(parts, double learned):
     """Refuse a saved mixture that so many outcomes cannot have made; arrays by name.
 
     A step is no longer than its features, each of which is below 21, and adds at most a quarter of
     their square to a matrix, which never falls below I.
     """
-    least, steps, most = SHARE * np.array(PRIORS), 1.0 + 37.0 * learned, START + 111.0 * learned
+    least = share(TINIEST) * np.array(PRIORS)  # the mean may have been as near to 0 as that
+    steps, most = 1.0 + 37.0 * learned, START + 111.0 * learned
     platt, beta = parts["platt_A"].reshape(-1, 3), parts["beta_A"].reshape(-1, 6)
     if (parts["w"] < least * (1.0 - SLACK)).any() or abs(parts["w"].sum() - 1.0) > SLACK:
         raise ValueError("saved w must not fall below what the prior returns, and sum to 1")

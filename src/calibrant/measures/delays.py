@@ -43,6 +43,8 @@ class DelayCheck:
     later : float
         Of pairs of a 1 and a 0 that are compared, the share in which the 1 came later. Of equal
         delays, half.
+    beyond : float
+        By how much that is more than half, without what the scores explain of it.
     median : tuple of float
         The median delay of zeros and of ones that became known, by the clock of the rows.
     never : tuple of float
@@ -61,13 +63,14 @@ class DelayCheck:
     >>> check = DelayCheck.from_times(fraud, days, days + np.where(fraud, 7, 30) * 86400.0)
     >>> print(check.sentence())
     Outcomes 1 become known earlier than outcomes 0 (after 7d and 30d in the median; earlier in \
-87 % of like pairs), so what is known at any time is not what happened: hold="30d" \
+100 % of like pairs), so what is known at any time is not what happened: hold="30d" \
 (--hold 30d) learns every outcome at the same age, and silence=0 with a deadline (--silence 0 \
 --after SPAN, or --due COL) learns earlier where silence until then means 0.
     """
 
     z: float
     later: float
+    beyond: float
     median: tuple[float, float]
     never: tuple[float, float]
     span: float
@@ -107,30 +110,29 @@ class DelayCheck:
         if given is not None:
             check_same_length("scores", len(given), "outcomes", len(y))
         binary = (y == 0.0) | (y == 1.0)
-        meanwhile = np.searchsorted(made, np.where(np.isnan(known), np.inf, known), side="left")
-        late = np.where(np.isnan(known), np.inf, meanwhile - np.arange(len(y)) - 1.0)
+        late = rounds_later(made, known)
         y, late, delay = y[binary], late[binary], (known - made)[binary]
         came = ~np.isnan(delay)
         if min((y == 0.0).sum(), (y == 1.0).sum()) < FEW or not came.any():
             return None
-        z, later = compare_ranks(y, late, None if given is None else given[binary])
+        z, later, beyond = compare_ranks(y, late, None if given is None else given[binary])
         kinds = [delay[(y == kind) & came] for kind in (0.0, 1.0)]
         median = [float(np.median(kind)) if len(kind) else math.inf for kind in kinds]
         never = [float(1.0 - came[y == kind].mean()) for kind in (0.0, 1.0)]
         spans = [float(np.quantile(kind, NEARLY_ALL)) for kind in kinds if len(kind)]
         return cls(
-            z, later, (median[0], median[1]), (never[0], never[1]), max(spans), is_time
+            z, later, beyond, (median[0], median[1]), (never[0], never[1]), max(spans), is_time
         )  # fmt: skip
 
     @property
     def depends(self) -> bool:
         """Whether delays depend on the outcome beyond chance, and enough to matter."""
-        return abs(self.z) > CHANCE and abs(self.later - 0.5) > WORTH
+        return abs(self.z) > CHANCE and abs(self.beyond) > WORTH
 
     @property
     def slower(self) -> int:
         """The outcome that becomes known later, or less often."""
-        return int(self.later > 0.5)
+        return int(self.beyond > 0.0)
 
     @property
     def cure(self) -> dict[str, str | float]:
@@ -144,7 +146,7 @@ class DelayCheck:
     def sentence(self) -> str:
         """Say what depends on what, with the figures and the cure."""
         slower, faster = self.slower, 1 - self.slower
-        share = 100.0 * max(self.later, 1.0 - self.later)
+        share = 100.0 * (self.later if slower else 1.0 - self.later)
         times = [
             "never" if math.isinf(self.median[kind]) else f"after {self._shown(self.median[kind])}"
             for kind in (faster, slower)
@@ -192,12 +194,27 @@ class DelayCheck:
         return show_span(length) if self.is_time else float(f"{length:.3g}")
 
 
-def compare_ranks(y: Floats, late: Floats, scores: Floats | None) -> tuple[float, float]:
-    """Return z and the share of pairs in which the 1 came later.
+def rounds_later(made: Floats, known: Floats) -> Floats:
+    """Return how many predictions were made before each outcome became known; infinite for never.
 
-    With r the centred ranks of the delays in one set of rows, S = sum y r is the number of pairs
-    in which the 1 came later, minus half of all pairs of a 1 and a 0. From y is taken what the
-    score explains of it. If delays do not depend on the outcome, the S of each set has mean 0, and
+    After the last prediction they are taken to go on at their mean rate.
+    """
+    rows = np.arange(len(made))
+    ends = np.where(np.isnan(known), np.inf, known)
+    later: Floats = np.searchsorted(made, ends, side="left") - rows - np.float64(1.0)
+    if len(made) and made[-1] > made[0]:
+        rate = (len(made) - 1) / (made[-1] - made[0])
+        later += np.floor(np.maximum(ends - made[-1], 0.0) * rate)
+    later[np.isnan(known)] = np.inf
+    return later
+
+
+def compare_ranks(y: Floats, late: Floats, scores: Floats | None) -> tuple[float, float, float]:
+    """Return z, the share of pairs in which the 1 came later, and its excess beyond the scores.
+
+    With r the centred ranks of the delays in one set of rows, sum y r is the number of pairs in
+    which the 1 came later, minus half of all pairs of a 1 and a 0. S is that without what the
+    score explains of y. If delays do not depend on the outcome, the S of each set has mean 0, and
     their sum divided by the root of the sum of their squares is nearly normal.
     """
     sets = len(y) // ALIKE
@@ -211,8 +228,9 @@ def compare_ranks(y: Floats, late: Floats, scores: Floats | None) -> tuple[float
     ones = y.sum(axis=1)
     pairs, size = float((ones * (ALIKE - ones)).sum()), math.sqrt(float((S**2).sum()))
     if size == 0.0 or pairs == 0.0:
-        return 0.0, 0.5
-    return float(S.sum()) / size, 0.5 + float(S.sum()) / pairs
+        return 0.0, 0.5, 0.0
+    total = float(S.sum())
+    return total / size, 0.5 + float((y * r).sum()) / pairs, total / pairs
 
 
 def explained(y: Floats, scores: Floats) -> Floats:

@@ -34,7 +34,7 @@ class Band(NamedTuple):
     >>> _ = monitor.run([0.5] * 400, [0, 1, 1, 1] * 100)
     >>> band = monitor.bands()[0]
     >>> print(f"off by {band.bias:.2f}, {band.bias_low:.2f} to {band.bias_high:.2f}")
-    off by 0.25, 0.16 to 0.34
+    off by 0.25, 0.17 to 0.33
     """
 
     low: float

@@ -3,7 +3,9 @@
 `recalibrator` is the place to begin: `Recalibrator` plays a round, whose numbers are made in the
 compiled kernels `recalibrate`, `sharp` and `safe`. `waiting` keeps the predictions whose outcomes
 are still to come, by id, and learns those that come together; `answers` says what became of each,
-`clock` when they were made, and `groups` gives each named group a recalibrator of its own. Then
+`clock` when they were made, and `groups` gives each named group a recalibrator of its own.
+`deadlines` keeps what is learned only at a deadline, `settling` lets time pass, and the kernel
+`pending` says what silence means until then. Then
 `multiclass` does the same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.
 `saving` turns all of it into arrays and back. `rows` and `frames` recalibrate whole tables,
 `calling` any function that scores, and `rivals` holds what others do.

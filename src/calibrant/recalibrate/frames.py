@@ -63,7 +63,7 @@ def recalibrate_frame(
     column : str
         What to call the new column.
     smooth : str, optional
-        What to call a second new column: the mixture's own word, as fine as the scores, to rank
+        What to call a second new column: the mixture's word, as fine as the scores, to rank
         rows by (`Recalibrator.smooth`).
     recalibrator : Recalibrator, optional
         One to go on with, instead of a fresh one of this `kind` and `seed`. It learns from the

@@ -89,10 +89,10 @@ class Group:
             self.pair.learn(each.whole.mean, each.own.mean, outcome)
 
     def run(self, probabilities: Floats, means: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-        """Play rounds in which the whole has these means; return the predictions and the means."""
+        """Play rounds in which the whole has these means; return predictions and smooth words."""
         own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(means)))
-        predictions, means, _ = self.last._run_means(self.pair.run(means, own, outcomes), outcomes)
-        return predictions, means
+        words, scores = np.empty(len(means)), self.pair.run(means, own, outcomes)
+        return self.last._run_means(scores, outcomes, words=words)[0], words
 
     def score(self, probabilities: Floats, means: Floats) -> Floats:
         """Return the scores that the last stage would get; changes nothing."""
@@ -234,11 +234,16 @@ class Groups:
         return found
 
     def run(
-        self, whole: RecalibrateKernel, scores: object, outcomes: npt.ArrayLike, by: object
-    ) -> tuple[Floats, Floats]:
-        """Play rounds of the whole, each in its group if it has one.
+        self,
+        whole: RecalibrateKernel,
+        scores: object,
+        outcomes: npt.ArrayLike,
+        by: object,
+        words: Floats | None = None,
+    ) -> Floats:
+        """Play rounds of the whole, each in its group if it has one; return the predictions.
 
-        Returns the predictions, and the means that were placed.
+        `words`, if given, takes the smooth ones.
         """
         series, y = as_series(scores, "scores"), as_known(outcomes)
         numbers, new = self.numbers_of(by, len(series))
@@ -248,14 +253,16 @@ class Groups:
         rows_of = {n: rows for n, rows in rows_by_number(numbers) if n != WHOLE}
         with undone_if_stopped(whole, [members[number] for number in rows_of]):
             # The whole learns from every round and from no group, so it can go first.
-            predictions, means, probabilities = whole._run_means(series, y, on_whole(numbers))
+            marks = on_whole(numbers)
+            predictions, means, probabilities = whole._run_means(series, y, marks, words)
             for number, rows in rows_of.items():
-                predictions[rows], means[rows] = members[number].run(
-                    probabilities[rows], means[rows], y[rows]
-                )
+                group = members[number]
+                predictions[rows], own = group.run(probabilities[rows], means[rows], y[rows])
+                if words is not None:
+                    words[rows] = own
         for name, group in zip(new, fresh, strict=True):
             self.keep(name, group)
-        return predictions, means
+        return predictions
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""
@@ -289,6 +296,8 @@ class Groups:
         group = self.members[number]
         if (counts[:, 1:] >= group.last.rounds).any():
             raise ValueError(f"a saved prediction is ahead of its group {number}")
+        if any(each.learned + len(counts) > each.rounds for each in (group.own, group.last)):
+            raise ValueError(f"more saved predictions wait in group {number} than were made there")
         whole, own, last = places.swapaxes(0, 1)
         check_rounds(last.reshape(-1), group.last._get_state()["z"])
         for off_grid in (whole, own):  # there, the prediction is the mean

@@ -1,13 +1,12 @@
-"""Looking at what a score would become: one score or many, and the mixture's means."""
+"""Looking at what a score would become: one score or many."""
 
 from __future__ import annotations
 
-from typing import SupportsFloat
-
-import numpy.typing as npt
-
-from calibrant._checks import Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.rounds import Round
+from calibrant._kernels.smooth import smooth_of_last
+from calibrant.recalibrate.groups import Groups
+from calibrant.recalibrate.waiting import Pending
 
 
 def is_one(score: object) -> bool:
@@ -15,11 +14,6 @@ def is_one(score: object) -> bool:
     return isinstance(score, str | bytes) or not getattr(score, "shape", hasattr(score, "__len__"))
 
 
-def mean_of(kernel: RecalibrateKernel, score: SupportsFloat) -> float:
-    """Return the mixture's mean for a score."""
-    return kernel._look(score)[1]
-
-
-def means_of(kernel: RecalibrateKernel, scores: npt.ArrayLike) -> Floats:
-    """Return the mixture's mean for each score."""
-    return kernel._look_many(scores)[1]
+def smooth_of_begun(whole: RecalibrateKernel, groups: Groups, begun: Round | Pending) -> float:
+    """Return what `smooth` says of a round that was just begun, alone or in its group."""
+    return smooth_of_last(whole if isinstance(begun, Round) else groups.members[begun.group].last)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -266,13 +267,18 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         given = as_listed(labels, "labels", "a sequence, one a round")
         columns = np.full(len(given), NOT_KNOWN, dtype=np.int64)
         for at, label in enumerate(given):
-            if missing and (label is None or label != label):  # NaN
+            if missing and (label is None or is_nan(label)):
                 continue
             try:
                 columns[at] = self._column(label)
             except ValueError as error:
                 raise ValueError(f"{error} at position {at}") from None
         return columns
+
+
+def is_nan(label: object) -> bool:
+    """Return whether a label is the number that stands for none."""
+    return isinstance(label, float | np.floating) and math.isnan(label)
 
 
 def is_table(probabilities: object) -> bool:

@@ -13,6 +13,7 @@ from calibrant._checks import Floats, Id, as_series, check_choice, check_integer
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round, check_rounds, order_of
 from calibrant._kernels.saved import check_names
+from calibrant._kernels.smooth import smooth_of, smooth_of_many
 from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saving import Savable
@@ -20,7 +21,7 @@ from calibrant.recalibrate.answers import refuses
 from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
-from calibrant.recalibrate.looking import is_one, mean_of, means_of
+from calibrant.recalibrate.looking import is_one
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.settling import Settling
 from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
@@ -276,20 +277,20 @@ class Recalibrator(Savable, Settling):
         known: the row is predicted, and nothing is learned. All or nothing: interrupted with
         Ctrl-C, it is as if `run` had not been called.
         """
-        return self._run_smooth(scores, outcomes, by)[0]
+        return self._run(scores, outcomes, by)
 
-    def _run_smooth(
-        self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None
-    ) -> tuple[Floats, Floats]:
-        """Return what `run` does, and what `smooth` would have said before each outcome."""
+    def _run(
+        self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None, words: Any = None
+    ) -> Floats:
+        """Return what `run` does; `words` takes what `smooth` says before each outcome."""
         with self._waiting.lock:
             if by is None:
-                predictions, means, _ = self._run_means(scores, outcomes)
+                predictions, _, _ = self._run_means(scores, outcomes, None, words)
             else:
-                predictions, means = self._groups.run(self, scores, outcomes, by)
+                predictions = self._groups.run(self, scores, outcomes, by, words)
             if len(predictions):
                 self._waiting.unnamed = None
-        return predictions, means
+        return predictions
 
     def fit(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None) -> Self:
         """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
@@ -322,11 +323,11 @@ class Recalibrator(Savable, Settling):
     @overload
     def smooth(self, score: npt.ArrayLike, by: Names | None = None) -> Floats: ...
     def smooth(self, score: Any, by: Any = None) -> Any:
-        """Return the mixture's own word for a score, or for each of many; changes nothing.
+        """Return the mixture's word for ranking, for a score or each of many; changes nothing.
 
-        It is what `predict` places on its grid: as fine as the scores are, so that rows can be
-        ranked by it. Only what is placed has the guarantee; `docs/recalibrate.md` says which to
-        use when.
+        As fine as the scores are, and hardly moved by experts that remember only a few events.
+        Only what `predict` places on its grid has the guarantee; `docs/production.md` says which
+        to use when.
 
         Examples
         --------
@@ -337,7 +338,7 @@ class Recalibrator(Savable, Settling):
         >>> len(set(recalibrator.expected([0.501, 0.502])))
         1
         """
-        return self._seen(score, by, mean_of, means_of)
+        return self._seen(score, by, smooth_of, smooth_of_many)
 
     def _seen(
         self,

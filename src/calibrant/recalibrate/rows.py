@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds import Round
 from calibrant.measures import DelayCheck
+from calibrant.recalibrate.looking import smooth_of_begun
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.waiting import Pending
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Recalibrated(NamedTuple):
-    """What was said of each row before its outcome was known: placed, and the mixture's word."""
+    """What was said of each row before its outcome was known: placed, and smooth."""
 
     predictions: Floats
     smooth: Floats
@@ -93,7 +94,8 @@ def recalibrate_rows(
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
         rows, order = np.arange(len(scores)), arrivals.order
         if np.array_equal(order, rows) and np.array_equal(arrivals.known, rows):
-            result = Recalibrated(*recalibrator._run_smooth(scores, outcomes, by))
+            words = np.empty(len(scores))
+            result = Recalibrated(recalibrator._run(scores, outcomes, by, words), words)
             opened: list[Round | Pending] = []
         else:
             opened, result = play(recalibrator, scores, outcomes, arrivals, by)
@@ -115,6 +117,7 @@ def play(
     happened, order = outcomes.tolist(), arrivals.order.tolist()
     groups: Sequence[Id | None] = [None] * len(scores) if by is None else by
     opened: list[Round | Pending] = []
+    words: list[float] = []
     learned = 0
     rounds = zip(scores.tolist(), arrivals.known.tolist(), groups, strict=True)
     for score, known, group in rounds:
@@ -122,10 +125,11 @@ def play(
             recalibrator._learn(opened[late], happened[late])
         learned = known
         opened.append(recalibrator._begin_row(score, group))
+        words.append(smooth_of_begun(recalibrator, recalibrator._groups, opened[-1]))
     for late in order[learned:]:
         recalibrator._learn(opened[late], happened[late])
     predictions = np.array([each.prediction for each in opened])
-    return opened, Recalibrated(predictions, np.array([each.mean for each in opened]))
+    return opened, Recalibrated(predictions, np.array(words))
 
 
 def play_until(
@@ -151,6 +155,7 @@ def play_until(
     news = made if when.known is None else when.known.tolist()
     happened, order = outcomes.tolist(), arrivals.order.tolist()
     opened: list[Round | Pending] = []
+    words: list[float] = []
     learned = 0
 
     def hear(rows: list[int]) -> None:
@@ -173,11 +178,12 @@ def play_until(
         times = recalibrator._times([made[row]], [due[row]])
         recalibrator._pass_to(times, is_timed)
         opened.append(recalibrator._begin_row(score, None if by is None else by[row]))
+        words.append(smooth_of_begun(recalibrator, recalibrator._groups, opened[-1]))
         recalibrator._wait(opened[-1:], [None], times)
     hear(order[learned:])
     leave(recalibrator, opened, ids, outcomes)
     predictions = np.array([each.prediction for each in opened])
-    return Recalibrated(predictions, np.array([each.mean for each in opened]))
+    return Recalibrated(predictions, np.array(words))
 
 
 def leave(

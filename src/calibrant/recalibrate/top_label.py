@@ -61,7 +61,7 @@ class TopLabel:
         """Play rounds in a compiled loop."""
         tops, confidences = top_of(p)
         happened = np.where(labels == NOT_KNOWN, np.nan, tops == labels)
-        sure, _ = self.groups.run(self.whole, confidences, happened, tops)
+        sure = self.groups.run(self.whole, confidences, happened, tops)
         return with_confidence(p, tops, sure)
 
     def expected(self, p: Floats) -> Floats:

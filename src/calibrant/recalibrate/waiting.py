@@ -42,11 +42,6 @@ class Pending(NamedTuple):
         """What was predicted."""
         return self.rounds[-1].prediction
 
-    @property
-    def mean(self) -> float:
-        """The mean that was placed."""
-        return self.rounds[-1].mean
-
 
 def first_rounds(predictions: Sequence[Round | Pending]) -> list[Round]:
     """Return the round of the kernel that sees every prediction."""

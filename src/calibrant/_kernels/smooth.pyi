@@ -1,0 +1,10 @@
+from typing import SupportsFloat
+
+import numpy.typing as npt
+
+from calibrant._checks import Floats
+from calibrant._kernels.scoring import ScoringKernel
+
+def smooth_of(kernel: ScoringKernel, score: SupportsFloat) -> float: ...
+def smooth_of_many(kernel: ScoringKernel, scores: npt.ArrayLike) -> Floats: ...
+def smooth_of_last(kernel: ScoringKernel) -> float: ...

@@ -1,0 +1,52 @@
+"""Evidence that recalibrated probabilities are nearer the truth than the scores they came from."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, as_unit_series, check_same_length
+
+#: Scores keep this far from 0 and 1: a score of 0 that comes true would be infinite evidence.
+LEAST = 1e-6
+
+
+def gain_evidence(
+    scores: npt.ArrayLike, calibrated: npt.ArrayLike, outcomes: npt.ArrayLike
+) -> Floats:
+    """Return the evidence against the scores that the calibrated probabilities won, round by round.
+
+    The null: in each round the chance of the event, given all that was known, is the score. Under
+    it, the product over rounds of the likelihood ratios of the calibrated probability to the score
+    is a martingale that starts at 1, if each probability was made before its outcome (Vovk, Petej &
+    Gammerman 2021): it ever reaches 1 / alpha with chance at most alpha. What is returned is its
+    natural logarithm. Below 0, the scores were the better ones so far.
+
+    Scores are first moved into [1e-6, 1 - 1e-6], and it is the moved score that is tested.
+
+    Parameters
+    ----------
+    scores : array_like of shape (T,)
+        A model's probabilities.
+    calibrated : array_like of shape (T,)
+        What was made of them, each before its outcome was known.
+    outcomes : array_like of shape (T,)
+        What happened, in [0, 1].
+
+    Examples
+    --------
+    >>> from calibrant import Recalibrator, streams
+    >>> from calibrant.monitor import gain_evidence
+    >>> nba = streams.load("nba538")
+    >>> calibrated = Recalibrator().run(nba.scores, nba.outcomes)
+    >>> bool(gain_evidence(nba.scores, calibrated, nba.outcomes)[-1] > 20)  # log 1e6 is 14
+    True
+    """
+    s = np.clip(as_unit_series(scores, "scores"), LEAST, 1.0 - LEAST)
+    q = as_unit_series(calibrated, "calibrated")
+    y = as_unit_series(outcomes, "outcomes")
+    check_same_length("calibrated", len(q), "scores", len(s))
+    check_same_length("outcomes", len(y), "scores", len(s))
+    with np.errstate(divide="ignore"):  # a ratio of 0 ends the bet
+        steps: Floats = np.log(y * (q / s) + (1.0 - y) * ((1.0 - q) / (1.0 - s)))
+    return np.cumsum(steps)
