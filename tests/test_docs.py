@@ -126,9 +126,11 @@ def test_the_pictures_are_in_the_pages(site, pages):
     assert colors.count("--series-1:") == 3, "light, dark by choice, dark by the system"
 
 
-def test_no_mark_of_the_tests_is_shown(site):
+def test_no_mark_of_the_tests_or_of_a_merge_is_shown(site):
     for path in site.rglob("*.html"):
-        assert "BLANKLINE" not in path.read_text(), path.name
+        text = path.read_text()
+        assert "BLANKLINE" not in text, path.name
+        assert "&lt;&lt;&lt;&lt;&lt;&lt;&lt;" not in text, path.name
 
 
 def test_formulas_are_typeset_offline(site, tmp_path):
