@@ -24,7 +24,7 @@ from calibrant.report.inline import DARK, LIGHT, inline_svg
 from calibrant.report.style import drawn
 
 #: Inches of a figure that is for a phone, or one of several.
-SMALL = (3.6, 3.5)
+SMALL = (3.6, 4.0)
 
 
 def last_value(code: str) -> Any:
