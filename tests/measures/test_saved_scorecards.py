@@ -71,3 +71,16 @@ def test_other_bytes_are_refused():
 def test_bins_have_a_limit():
     with pytest.raises(ValueError, match="bins must be an integer in"):
         Scorecard(bins=10**30)
+
+
+def test_a_file_is_whole_or_refused_by_name(tmp_path):
+    card = Scorecard(window=2)
+    card.extend([0.25, 0.5, 0.5], [0, 1, 0])
+    card.save(tmp_path / "card")
+    assert [path.name for path in tmp_path.iterdir()] == ["card"]
+    assert Scorecard.load(tmp_path / "card").to_bytes() == card.to_bytes()
+    (tmp_path / "card").write_bytes(card.to_bytes()[:-1])
+    with pytest.raises(ValueError, match="card: the saved scorecard"):
+        Scorecard.load(tmp_path / "card")
+    with pytest.raises(ValueError, match="nowhere: cannot be read"):
+        Scorecard.load(tmp_path / "nowhere")

@@ -197,7 +197,7 @@ class LateOutcomes(RuleBasedStateMachine):
         for number, (what, values, ids_, predictions) in enumerate(self.log):
             if what.startswith("predict"):
                 # An id may come again after it was forgotten; here each has a name of its own.
-                names |= {id_: f"{number} {id_}" for id_ in ids_ if id_ is not None}
+                names |= {id_: f"{number} {id_!r}" for id_ in ids_ if id_ is not None}
             mine = [names[id_] for id_ in ids_]
             if what == "predict":
                 assert np.array_equal(plain.predict(**values[0], id=mine[0]), predictions[0])
@@ -281,7 +281,7 @@ TestLateOutcomesInGroups = LateOutcomesInGroups.TestCase
 TestLateLabels = LateLabels.TestCase
 TestLateLabelsPerClass = LateLabelsPerClass.TestCase
 TestLateOutcomesInGroups.settings = settings(
-    derandomize=True, max_examples=40, stateful_step_count=50, deadline=None
+    derandomize=True, max_examples=150, stateful_step_count=50, deadline=None
 )
 TestLateLabels.settings = TestLateLabelsPerClass.settings = settings(
     derandomize=True, max_examples=60, stateful_step_count=50, deadline=None

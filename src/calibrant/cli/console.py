@@ -141,9 +141,10 @@ def scorecards(cards: Mapping[str, Scorecard]) -> Table:
     if all(len(card.windows) > 1 for card in cards.values()):
         worst = (max(window.ece for window in card.windows) for card in cards.values())
         digits = [show_number(value, fine=True) for value in worst]
-        rows.append(["ECE of the worst 1,000 rounds", *digits])
-    rows.append(["distinct predictions", *(show_number(len(c.distinct())) for c in cards.values())])
-    return table("Scorecard (lower is better)", ["", *cards], rows)
+        rows.append(["worst 1,000 rounds", *digits])
+    # The parameters of a forecaster on a line of their own leave room for the names of the rows.
+    names = [name.replace(":", ":\n") for name in cards]
+    return table("Scorecard (lower is better)", ["", *names], rows)
 
 
 def reliability(bins: ReliabilityTable) -> Table:
