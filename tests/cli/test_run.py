@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import re
 import signal
 import subprocess
 
@@ -51,8 +52,10 @@ def test_the_scorecard_stands_beside_the_baselines(calibrant, events):
         for start in ("event-forecaster", "Cal2", "Brier", "log loss")
     )
     assert head[:3] == ["event-forecaster", "zoom", "running-mean"]
+    (rival,) = re.findall(r"(\S+) is the simple rival with the least", result.stdout)
+    assert rival.endswith(head[3])  # its parameters are on a line of their own
     predictions = [EventForecaster().run(outcomes), Zoom().run(outcomes)]
-    predictions += [RunningMean().run(outcomes), make(head[3]).run(outcomes)]
+    predictions += [RunningMean().run(outcomes), make(rival).run(outcomes)]
     for at, each in enumerate(predictions):
         for row, measure in ((cal2_row, cal2), (brier_row, brier), (log_row, log_loss)):
             assert float(row[2 + at]) == pytest.approx(measure(each, outcomes), rel=0.01)

@@ -13,7 +13,9 @@ def test_run_takes_parameters_and_knows_the_number_of_rounds(calibrant, events, 
         out = tmp_path / "out.csv"
         result = calibrant("run", events, "--forecaster", spec, "--out", out)
         assert result.exit_code == 0, result.stderr
-        assert spec in result.stdout
+        name, parameter = spec.split(":")
+        assert f"{name}:" in result.stdout
+        assert parameter in result.stdout
         written = read(out).take("prediction").values
         assert written.tolist() == FosterHart(gaps).run(outcomes).tolist()
 

@@ -53,12 +53,13 @@ def test_an_epoch_of_calibrant_0_1_keeps_its_intervals():
     """It had moved the centre into the domain first, and did not save that."""
     settings = {"horizon": 1000, "delta": 1.0, "constants": "paper"}
     forecaster = Refined("pseudo_kl", **settings)
-    forecaster.run(np.zeros(300))
+    forecaster.run(np.zeros(254))  # epoch 8 begins
     state = forecaster._get_state()
     assert state["moved"] == 0
     del state["moved"]
     restored = Refined("pseudo_kl", **settings)
-    restored._set_state(state)
+    restored._set_state(state, 254)
+    restored._resume(254)
     assert restored._get_state()["moved"] == 1
     assert restored.distribution()[0].tolist() != forecaster.distribution()[0].tolist()
     restored.run(np.zeros(300))  # past the end of epoch 8, with round 510

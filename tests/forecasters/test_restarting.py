@@ -253,7 +253,7 @@ def test_a_state_of_equal_intervals_without_sense_is_refused(name, value):
     forecaster.run(switching(3, 300))
     before = forecaster.to_bytes()
     with pytest.raises(ValueError, match="saved"):
-        forecaster._set_state({**forecaster._get_state(), name: value})
+        forecaster._set_state({**forecaster._get_state(), name: value}, forecaster.rounds)
     assert forecaster.to_bytes() == before
 
 
