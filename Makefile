@@ -38,7 +38,7 @@ $(VENV)/requirements-dev: requirements-dev.txt $(VENV)/requirements
 
 # Installed, not linked: the tests see what a user gets. The build folder makes it incremental.
 $(VENV)/installed: $(VENV)/requirements $(SOURCES)
-	$(PIP) --no-build-isolation --force-reinstall -Cbuild-dir=build .
+	$(PIP) --no-build-isolation --force-reinstall --config-settings=build-dir=build .
 	@touch $@
 
 run: $(VENV)/installed  ## The main job, on a bundled real stream; results in run/
