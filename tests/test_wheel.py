@@ -54,7 +54,7 @@ def wheel(tmp_path_factory):
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     run(
         sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-        "--disable-pip-version-check", f"-Cbuild-dir={ROOT / 'build'}",
+        "--disable-pip-version-check", f"--config-settings=build-dir={ROOT / 'build'}",
         "--wheel-dir", str(folder), str(ROOT),
         env={**os.environ, "PATH": search},
     )  # fmt: skip
