@@ -21,6 +21,7 @@ def pytest_configure():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     # What is about the whole house takes longest, and goes first, so that none waits for it alone.
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
