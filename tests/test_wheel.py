@@ -1,5 +1,6 @@
 """The wheel, as a user gets it: in an empty environment, without extras or a compiler's traces."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -52,12 +53,14 @@ def wheel(tmp_path_factory):
     """Return the wheel, made in the build folder: what `make setup` compiled is not again."""
     folder = tmp_path_factory.mktemp("wheel")
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    run(
-        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-        "--disable-pip-version-check", f"--config-settings=build-dir={ROOT / 'build'}",
-        "--wheel-dir", str(folder), str(ROOT),
-        env={**os.environ, "PATH": search},
-    )  # fmt: skip
+    with (ROOT / "build" / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes cannot build in one folder at once
+        run(
+            sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+            "--disable-pip-version-check", f"--config-settings=build-dir={ROOT / 'build'}",
+            "--wheel-dir", str(folder), str(ROOT),
+            env={**os.environ, "PATH": search},
+        )  # fmt: skip
     (path,) = folder.glob("*.whl")
     return path
 
