@@ -10,21 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
+from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round, check_rounds, order_of
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.smooth import smooth_of, smooth_of_many
 from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import Time, time_of
 from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.answers import refuses
-from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.looking import is_one
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.settling import Settling
-from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
+from calibrant.recalibrate.waiting import Pending, first_rounds, named
 
 #: One name a row, None for a row without one.
 Names = Sequence[Id | None] | npt.NDArray[Any]
