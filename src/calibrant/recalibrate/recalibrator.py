@@ -16,7 +16,6 @@ from calibrant._kernels.saved import check_names
 from calibrant._kernels.smooth import smooth_of, smooth_of_many
 from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
-from calibrant.forecasters.saving import Savable
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
@@ -28,6 +27,7 @@ from calibrant.recalibrate.learning import Learning, Names, take_watch
 from calibrant.recalibrate.looking import is_one
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.waiting import WHOLE, Pending, named
+from calibrant.saving import Savable
 
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
