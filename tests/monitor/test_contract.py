@@ -128,6 +128,18 @@ def test_forged_states_are_refused_or_can_be_watched(arguments):
     assert 200 < refused < 400
 
 
+def test_it_can_be_saved_in_every_round_after_an_episode():
+    """The sum that ends an episode jumps far beyond its limit where predictions are extreme."""
+    monitor = Monitor(100, tolerance=0.0)
+    monitor.run([0.999] * 5, [0] * 5)
+    assert monitor.state == "miscalibrated"
+    while monitor.state == "miscalibrated":
+        monitor.update(0.999, 1)
+    for _ in range(3):
+        assert Monitor.from_bytes(monitor.to_bytes()).to_bytes() == monitor.to_bytes()
+        monitor.update(0.999, 1)
+
+
 def test_ctrl_c_in_a_run_leaves_the_monitor_as_it_was():
     monitor = watched()
     before = monitor.to_bytes()

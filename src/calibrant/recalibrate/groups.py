@@ -89,11 +89,18 @@ class Group:
         for each, outcome in zip(begun, outcomes.tolist(), strict=True):
             self.pair.learn(each.whole.mean, each.own.mean, outcome)
 
-    def run(self, probabilities: Floats, means: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-        """Play rounds in which the whole has these means; return predictions and smooth words."""
+    def run(
+        self, probabilities: Floats, means: Floats, outcomes: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Play rounds in which the whole has these means.
+
+        Return the predictions, the smooth words and the expected predictions.
+        """
         own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(means)))
-        words, scores = np.empty(len(means)), self.pair.run(means, own, outcomes)
-        return self.last._run_means(scores, outcomes, words=words)[0], words
+        words, watched = np.empty(len(means)), np.empty((2, len(means)))
+        scores = self.pair.run(means, own, outcomes)
+        predictions, _, _ = self.last._run_means(scores, outcomes, None, words, watched)
+        return predictions, words, watched[1]
 
     def score(self, probabilities: Floats, means: Floats) -> Floats:
         """Return the scores that the last stage would get; changes nothing."""
@@ -222,10 +229,13 @@ class Groups:
         outcomes: npt.ArrayLike,
         by: object,
         words: Floats | None = None,
+        watched: Floats | None = None,
+        see: Callable[[], None] | None = None,
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions.
 
-        `words`, if given, takes the smooth ones.
+        `words`, if given, takes the smooth ones, and `watched` the raw scores and the expected
+        predictions. `see` is called when all is played: if it fails, nothing was.
         """
         series, y = as_series(scores, "scores"), as_known(outcomes)
         numbers, new = self.numbers_of(by, len(series))
@@ -236,12 +246,18 @@ class Groups:
         with undone_if_stopped(whole, [members[number] for number in rows_of]):
             # The whole learns from every round and from no group, so it can go first.
             marks = on_whole(numbers)
-            predictions, means, probabilities = whole._run_means(series, y, marks, words)
+            predictions, means, probabilities = whole._run_means(series, y, marks, words, watched)
             for number, rows in rows_of.items():
                 group = members[number]
-                predictions[rows], own = group.run(probabilities[rows], means[rows], y[rows])
+                predictions[rows], own, expected = group.run(
+                    probabilities[rows], means[rows], y[rows]
+                )
                 if words is not None:
                     words[rows] = own
+                if watched is not None:
+                    watched[1, rows] = expected
+            if see is not None:
+                see()
         for name, group in zip(new, fresh, strict=True):
             self.keep(name, group)
         return predictions
