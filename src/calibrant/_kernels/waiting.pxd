@@ -14,6 +14,7 @@ cdef class Waiting:
     cdef list ring                      # the ids that are finished, each to be replaced in its turn
     cdef Py_ssize_t turn
     cdef public object unnamed
+    cdef public object on_expiry        # is told of each prediction that expires, if not None
     cdef public int64_t expired         # how many expired so far
 
     cdef int check_new(self, object name) except -1

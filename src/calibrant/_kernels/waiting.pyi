@@ -27,6 +27,7 @@ class Waiting(Generic[P]):
     @property
     def times(self) -> dict[Id, float]: ...
     unnamed: P | None
+    on_expiry: Callable[[P], None] | None
     expired: int
     def load(
         self,

@@ -49,7 +49,10 @@ def checked_ids(list ids not None):
 
 
 cdef tuple in_order(rows, list predictions):
-    """Return rows and their predictions in the order in which these were made, and if each is new."""
+    """Return rows and their predictions in the order in which these were made.
+
+    Also whether each prediction comes once.
+    """
     numbers = np.empty(len(predictions), dtype=np.int64)
     cdef int64_t[::1] number = numbers
     cdef Py_ssize_t i
@@ -65,11 +68,12 @@ cdef tuple in_order(rows, list predictions):
 
 
 cdef list once_each(
-    list predictions, const Py_ssize_t[::1] row, const double[::1] outcomes, unsigned char[::1] answer
+    list predictions, const Py_ssize_t[::1] row, const double[::1] outcomes,
+    unsigned char[::1] answer,
 ):
-    """Return where to learn predictions of which equal ones stand side by side, and answer the rest.
+    """Return which of the rows are to be applied, where the rows of a prediction stand together.
 
-    If its rows agree, the first is applied and the others repeat it.
+    If they agree, the first is applied and the others repeat it.
     """
     cdef list once = []
     cdef Py_ssize_t i, start = 0, stop = 0
@@ -99,6 +103,9 @@ cdef class Waiting:
     came with a time. Beside them, one prediction without an id may wait, until the next such one
     replaces it.
 
+    One key of `known` is no id. A dict of nothing but strings does not keep their hashes, and looks
+    them up in the strings, all over the memory; this takes a third longer.
+
     A step with an id takes several calls; the lock keeps those of two threads apart.
     """
 
@@ -107,14 +114,14 @@ cdef class Waiting:
         self.refuse = refuse
         self.lock = forkable_lock()
         self.acquire, self.release = self.lock.acquire, self.lock.release
-        self.known = {}
+        self.known = {None: ZERO}
         self.gone = OrderedDict()
         self.times = {}
         self.oldest, self.ring = [], []
 
     def load(self, named, finished, gone, times):
         """Take over what waits, what is finished, what expired, and the times."""
-        self.known, self.waiting = {**finished, **named}, len(named)
+        self.known, self.waiting = {None: ZERO, **finished, **named}, len(named)
         self.ring, self.turn, self.oldest = list(finished), 0, []
         self.gone, self.times = OrderedDict.fromkeys(gone), dict(times)
 
@@ -349,12 +356,14 @@ cdef class Waiting:
                 return name
 
     cdef int give_up(self, object name) except -1:
-        del self.known[name]
+        prediction = self.known.pop(name)
         self.waiting -= 1
         if self.times:
             self.times.pop(name, None)
         self.gone[name] = None
         self.expired += 1
+        if self.on_expiry is not None:
+            self.on_expiry(prediction)
         if len(self.gone) > self.capacity:
             self.gone.popitem(False)
         return 0

@@ -135,6 +135,7 @@ class Recalibrator(Savable, Settling):
         self._deadlines = deadlines_of(silence, after, hold)
         if self._deadlines is not None:
             self._attend(self._deadlines.pending)
+            self._waiting.on_expiry = self._deadlines.drop
 
     @property
     def groups(self) -> dict[Id, int]:

@@ -126,9 +126,7 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         assert deadlines is not None
         over = []
         for entry in deadlines.advance(now, before=before):
-            if entry.name is not None and waiting.prediction_of(entry.name) is not entry.prediction:
-                deadlines.drop(entry)  # it expired
-            elif not math.isnan(outcome := deadlines.settle(entry)):
+            if not math.isnan(outcome := deadlines.settle(entry)):
                 over.append((entry, outcome))
         if len(over) > 1:
             # Of equal deadlines, what was predicted first; of one batch, in no order that tells.
@@ -149,6 +147,8 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         deadlines = self._deadlines
         assert deadlines is not None
         for prediction, name, (at, due) in zip(opened, names, times, strict=True):
+            if name is not None and self._waiting.prediction_of(name) is not prediction:
+                continue  # more came at once than may wait, and it expired
             whole = prediction.rounds[0] if isinstance(prediction, Pending) else prediction
             deadlines.open(prediction, name, self._waiting_mean(whole), max(at, deadlines.now), due)
         if not deadlines.is_timed:
@@ -161,8 +161,11 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         """Return when the next predictions are made, and their deadlines."""
         deadlines = self._deadlines
         assert deadlines is not None
-        rows = zip(at, due, strict=True)
-        return [deadlines.times(self.rounds + row, *each) for row, each in enumerate(rows)]
+        times, now = [], deadlines.now
+        for row, each in enumerate(zip(at, due, strict=True)):
+            times.append(deadlines.times(self.rounds + row, *each, now))
+            now = times[-1][0]
+        return times
 
     def _pass_to(self, times: Sequence[tuple[float, float]], is_timed: bool) -> None:
         """Let time pass to when predictions are made: what was due before is learned."""
@@ -170,7 +173,7 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         assert deadlines is not None
         deadlines.is_timed = is_timed
         if is_timed:
-            self._settle(min(at for at, _ in times), before=True)
+            self._settle(times[0][0], before=True)
 
     def _entry(self, id_: Id) -> Entry | None:
         """Return the deadline of a prediction that waits under this id, None if it passed."""
@@ -217,14 +220,16 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         self._listen(at)
         numbers, applied, predictions = waiting.judge(names, outcomes)
         answers, now = in_words(numbers), []
+        entries = [self._entry(name) for name in names]
+        for row, entry in enumerate(entries):
+            if entry is not None and not math.isnan(entry.outcome):  # it had one before
+                answers[row] = "repeated" if entry.outcome == outcomes[row] else "conflict"
         for place, row in enumerate(applied.tolist()):
-            entry = self._entry(names[row])
+            entry = entries[row]
             if entry is None:
                 now.append(place)
             elif math.isnan(entry.outcome):
                 deadlines.note(entry, float(outcomes[row]))
-            else:
-                answers[row] = "repeated" if entry.outcome == outcomes[row] else "conflict"
         if now:
             rows = applied[now]
             self._learn_in_order([predictions[place] for place in now], outcomes[rows])
