@@ -36,16 +36,15 @@ cdef inline int64_t number_of(object prediction) except? -1:
 
 
 def checked_ids(list ids not None):
-    """Return ids that can be saved, or name the first that cannot."""
+    """Return a list of ids, each made one that can be saved, or name the first that cannot."""
     cdef Py_ssize_t i
-    cdef list names = ids[:]
-    for i in range(len(names)):
-        if type(names[i]) is not str:
+    for i in range(len(ids)):
+        if type(ids[i]) is not str:
             try:
-                names[i] = checked(names[i])
+                ids[i] = checked(ids[i])
             except ValueError as error:
                 raise ValueError(f"{error} at position {i}") from None
-    return names
+    return ids
 
 
 cdef tuple in_order(rows, list predictions):
@@ -275,18 +274,21 @@ cdef class Waiting:
 
     def keep_many(self, list names not None, list predictions not None, times=None):
         """Let predictions wait by these ids, or refuse them all; the oldest may expire."""
-        cdef Py_ssize_t i = 0, kept
+        cdef Py_ssize_t i, kept = 0, size = len(names)
         if self.refuse:
             self.check_new_ids(names)
         try:
-            for i in range(len(names)):
+            for i in range(size):
                 if self.known.setdefault(names[i], predictions[i]) is not predictions[i]:
-                    self.check_new_ids(names)
-        except BaseException:
-            for kept in range(i):
-                del self.known[names[kept]]
-            raise
-        self.waiting += len(names)
+                    break  # it is taken
+                kept += 1
+        finally:
+            if kept < size:
+                for i in range(kept):
+                    del self.known[names[i]]
+        if kept < size:
+            self.check_new_ids(names)  # says which is taken
+        self.waiting += size
         if times is not None:
             self.times.update(zip(names, times))
         if self.gone:
