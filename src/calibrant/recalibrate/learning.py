@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_listed, as_series
 from calibrant._kernels.recalibrate import as_known, outcome_of
-from calibrant._kernels.rounds import Round, order_of
+from calibrant._kernels.rounds import Round
 from calibrant._kernels.saved import check_names, floats
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.settling import Settling
-from calibrant.recalibrate.waiting import Pending, first_rounds
+from calibrant.recalibrate.waiting import Pending
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
 #: One name a row, None for a row without one.
@@ -69,9 +69,6 @@ class Learning(Settling):
 
     # -- many -----------------------------------------------------------------------------------
 
-    def _order(self, predictions: list[Round | Pending]) -> list[int]:
-        return order_of(first_rounds(predictions))
-
     def _learn_many(self, predictions: list[Round | Pending], outcomes: Floats) -> None:
         monitors = self._monitors
         with nullcontext() if monitors is None else monitors.undone_if_stopped():
@@ -82,7 +79,7 @@ class Learning(Settling):
             if self._groups.members:
                 self._groups.finish_many(self, predictions, outcomes)
             else:
-                self._finish_many(first_rounds(predictions), outcomes)
+                self._finish_many(predictions, outcomes)  # type: ignore[arg-type]
 
     def _group_of(self, prediction: Round | Pending) -> Id | None:
         return None if isinstance(prediction, Round) else self._groups.names[prediction.group]

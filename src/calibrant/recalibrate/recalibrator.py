@@ -15,7 +15,7 @@ from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.smooth import smooth_of, smooth_of_many
-from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
+from calibrant._kernels.steps_by_id import predict_by_id, predict_many_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import Time, time_of
 from calibrant.monitor.monitor import Monitor
@@ -27,7 +27,7 @@ from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.learning import Learning, Names, take_watch
 from calibrant.recalibrate.looking import is_one
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
-from calibrant.recalibrate.waiting import Pending, named
+from calibrant.recalibrate.waiting import Pending, ids_and_times
 from calibrant.saving import Savable
 
 Times = Time | Sequence[Time] | npt.NDArray[Any]
@@ -142,6 +142,7 @@ class Recalibrator(Savable, Learning):
         self._deadlines = deadlines_of(silence, after, hold)
         if self._deadlines is not None:
             self._attend(self._deadlines.pending)
+            self._waiting.on_expiry = self._deadlines.drop
         settings = settings_of(monitor)
         self._monitors = None if settings is None else SideBySide(settings, max_groups)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
@@ -208,10 +209,8 @@ class Recalibrator(Savable, Learning):
         different one is refused. `at` says when it came, where predictions have deadlines.
         """
         if self._deadlines is not None:
-            with self._waiting.lock:
-                if not self._hear(outcome, id, at):
-                    return
-        if self._monitors is not None:
+            self._hear(outcome, id, at)
+        elif self._monitors is not None:
             self._update_watched(outcome, id)
         elif id is not None:
             update_by_id(self, self._waiting, id, outcome, self._learn)
@@ -250,12 +249,15 @@ class Recalibrator(Savable, Learning):
         """
         waiting = self._waiting
         with waiting.lock:
-            rounds = len(as_series(scores, "scores"))
-            names, made = named(waiting, ids, at, rounds)
+            names, made = ids_and_times(ids, at, len(as_series(scores, "scores")))
+            if names is not None and by is None and self._deadlines is None and due is None:
+                return predict_many_by_id(self, waiting, names, made, scores)
+            if names is not None:
+                waiting.check_new_ids(names)
             until = self._until(scores, names, at, due, made)
-            opened: Sequence[Round | Pending]
+            opened: list[Round | Pending]
             if by is None:
-                predictions, opened = self._begin_many(scores)
+                predictions, opened = self._begin_many(scores)  # type: ignore[assignment]
             else:
                 opened = self._groups.begin_many(self, scores, by)
                 predictions = np.array([each.prediction for each in opened])
