@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import math
 import shlex
 import sys
 from pathlib import Path
 
 import numpy as np
+import typer
 
-from calibrant._checks import Floats
 from calibrant.cli import console
+from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
-from calibrant.tables import Table, follow, write
+from calibrant.report.watch_page import watching
+from calibrant.tables import Clock, Table, follow, write
 from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
@@ -79,6 +83,8 @@ def forecast_file(
     positive: str | None,
     delimiter: str | None,
     time: str | None = None,
+    *,
+    as_json: bool = False,
 ) -> None:
     """Forecast a whole file, beside the baselines; write the predictions if asked to."""
     console.check_outputs(source, out)
@@ -90,9 +96,9 @@ def forecast_file(
     console.note(rows.note)
     console.note(outcomes.note)
     console.note(unused_score(rows, outcomes.name))
-    seconds = None if time is None else take_times(rows, time)
+    clock = None if time is None else take_clock(rows, time)
     first = make(name, seed=seed, rounds=len(rows))
-    if seconds is not None and not isinstance(first, EventForecaster):
+    if clock is not None and not isinstance(first, EventForecaster):
         raise ValueError(f"--time is for the default forecaster; {name} has no use for times")
     names = list(dict.fromkeys([name, *BASELINES, *SIMPLE]))  # the one asked for first, none twice
     cards: dict[str, Scorecard] = {}
@@ -101,42 +107,56 @@ def forecast_file(
         for each in names:
             forecaster = first if each == name else make(each, seed=seed, rounds=len(rows))
             cards[each] = Scorecard(window=WINDOW)
-            parts = []
+            parts, means = [], []
             for chosen in np.array_split(np.arange(len(rows)), STEPS):
                 part = outcomes.values[chosen]
-                if isinstance(forecaster, EventForecaster) and seconds is not None:
-                    parts.append(forecaster.run(part, times=seconds[chosen]))
-                else:
-                    parts.append(forecaster.run(part))
-                cards[each].extend(parts[-1], part)
+                given = {}
+                if clock is not None and isinstance(forecaster, EventForecaster):
+                    given = {"times": clock.ticks[chosen]}
+                played, mean = forecaster._run_with_means(type(forecaster).run, part, **given)
+                parts.append(played)
+                means.append(mean)
+                cards[each].extend(played, part)
                 bar.advance(task)
             if each == name:
-                predictions = np.concatenate(parts)
+                predictions, expected = np.concatenate(parts), np.concatenate(means)
     simple = [each for each in SIMPLE if each != name]
     best = min(simple, key=lambda each: cards[each].log_loss)
     shown = {each: cards[each] for each in names if each not in simple or each == best}
     if out is not None:
         with console.busy(f"writing {out}"):
             write(out, rows.with_column(column, predictions))
+    found = watching(expected, outcomes.values, times=clock)
+    if as_json:
+        measured = {each: in_json(card) for each, card in shown.items()}
+        typer.echo(json.dumps({**summary_of(found), "measures": measured}))
+        return
     console.say(
         f"{rows.source}: {len(rows):,} rounds, column {outcomes.name!r}, "
         f"mean outcome {outcomes.values.mean():.4f}\n"
     )
     console.out.print(console.scorecards(shown))
     console.say(f"\n{best} is the simple rival with the least log loss, of {len(simple)}.")
+    show_episodes({name: found})
     if isinstance(first, EventForecaster):
-        console.say(f"The forecasts draw on {heaviest(first)}.", fold=True)
+        console.say(f"\nThe forecasts draw on {heaviest(first)}.", fold=True)
     console.say(f"\n{READING}", fold=True)
     if out is not None:
         console.say(f"\nPredictions: {out}, column {column!r}")
 
 
-def take_times(rows: Table, column: str) -> Floats:
-    """Return when each outcome happens, in seconds since 1970."""
+def take_clock(rows: Table, column: str) -> Clock:
+    """Return when each outcome happens: the ticks are seconds since 1970."""
     rows.find("time", column)
     clock = rows.cells(column).clock()
     clock.check_order()
-    return clock.ticks
+    return clock
+
+
+def in_json(card: Scorecard) -> dict[str, float | None]:
+    """Return the measures of a scorecard; JSON has no infinity, so an infinite error is null."""
+    values = {name: float(getattr(card, name)) for _, name in console.SCORECARD_ROWS}
+    return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 
 def heaviest(forecaster: EventForecaster) -> str:

@@ -16,6 +16,7 @@ from calibrant._kernels.recalibrate import KINDS
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     FORECASTER,
+    AsJson,
     Delimiter,
     Job,
     OutcomeColumn,
@@ -146,11 +147,13 @@ def run(
             help="In a pipe, without --score: answer with the forecast of the next line.",
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Recalibrate a model's scores in FILE, or forecast its outcomes where there are no scores.
 
     Each probability is made before its own outcome is used; at the end stands how good they were.
-    With - the rows come from a pipe: each line is answered at once with its probability.
+    With - the rows come from a pipe: each line is answered at once with its probability. Of a
+    FILE, the episodes in which probabilities were off are shown too.
     """
     with console.clean_end():
         check_seed(seed)
@@ -173,7 +176,7 @@ def run(
             due=due,
             hold=hold,
         )
-        is_pipe = source == "-" and out is None and report is None
+        is_pipe = source == "-" and out is None and report is None and not as_json
         if score is not None:
             check_choice("--kind", kind, KINDS)
             if not is_pipe and strict:
@@ -187,7 +190,7 @@ def run(
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
                 column or "calibrated", out, report, positive, delimiter, state, smooth, strict,
-                due, silence, after, hold,
+                due, silence, after, hold, as_json,
             )  # fmt: skip
             if is_pipe:
                 answer_scores(job, standard_input())
@@ -204,7 +207,16 @@ def run(
             raise ValueError("--ahead answers a pipe line by line: give - as FILE and no --out")
         else:
             forecast_file(
-                source, outcome, name, seed, out, column or "prediction", positive, delimiter, time
+                source,
+                outcome,
+                name,
+                seed,
+                out,
+                column or "prediction",
+                positive,
+                delimiter,
+                time,
+                as_json=as_json,
             )
 
 

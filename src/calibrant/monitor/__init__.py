@@ -3,7 +3,7 @@
 `Monitor` watches predictions and their outcomes. It rings once an episode, says in which range of
 predictions or in which group, in which direction and since when, and notices when the episode is
 over. How often it rings falsely is bounded, however often one looks: see docs/monitor.md.
-`LeanMonitors` does so for very many keys, in 64 bytes each. `gain_evidence` asks another question:
+`LeanMonitors` does so for very many keys, in 48 bytes each. `gain_evidence` asks another question:
 whether recalibrated probabilities are better than the scores they came from. `SideBySide` is what
 ``Recalibrator(monitor=True)`` watches with.
 

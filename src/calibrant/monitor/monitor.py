@@ -65,7 +65,7 @@ class Monitor(Savable, MonitorKernel):
         How many predictions may wait for late outcomes. The oldest one too many expires: in the
         order of prediction it counts as the outcome that speaks least for an alarm.
     max_groups : int, default 10_000
-        How many groups `by` may name. A group takes 96 bytes.
+        How many groups `by` may name. A group takes 80 bytes.
 
     Examples
     --------
