@@ -1,4 +1,8 @@
-"""What ids cost: rows one by one and in batches, beside river's pair in the same run."""
+"""What ids cost: rows one by one and in batches, beside river's pair in the same run.
+
+Every contender plays its rows in stretches of the same length, turn after turn. What counts of a
+stretch is the least of its times, so that other work on the machine disturbs as little as it can.
+"""
 
 import time
 
@@ -12,7 +16,8 @@ TITLE = "Rows with ids"
 IN_README = ()
 ROWS = 1_000_000
 ONE_BY_ONE = 100_000
-REPEATS = 5
+REPEATS = 3
+STRETCH = 10_000
 LATE = 1_000  # predictions between one and its outcome
 RIVER = "river LogisticRegression, predict + learn"
 # What was promised, in river's pairs.
@@ -28,87 +33,91 @@ def scored(rows):
     )
 
 
-def timed(play, rows):
-    """Return nanoseconds of processor time a row."""
-    start = time.process_time_ns()
-    play()
-    return (time.process_time_ns() - start) / rows
-
-
 def river(outcomes):
+    """Return what plays river's pair on some rows."""
     pair = RiverPair()
 
-    def play():
-        for outcome in outcomes:
+    def play(rows):
+        for outcome in outcomes[rows]:
             pair.predict()
             pair.update(outcome)
 
-    return timed(play, len(outcomes))
+    return play
 
 
 def one_by_one(scores, outcomes, ids, late=0):
-    """Return the time of a predict and an update by id, which come `late` predictions apart."""
+    """Return what predicts rows and learns outcomes by id, those of `late` rows before."""
     recalibrator = Recalibrator()
     predict, update = recalibrator.predict, recalibrator.update
+    for score, id_ in zip(scores[:late], ids[:late], strict=True):
+        predict(score, id=id_)
 
-    def play():
-        for score, id_ in zip(scores[:late], ids[:late], strict=True):
-            predict(score, id=id_)
-        rest = zip(scores[late:], ids[late:], outcomes, ids, strict=False)
-        for score, id_, outcome, known in rest:
+    def play(rows):
+        coming = slice(rows.start + late, rows.stop + late)
+        each = zip(scores[coming], ids[coming], outcomes[rows], ids[rows], strict=False)
+        for score, id_, outcome, known in each:
             predict(score, id=id_)
             update(outcome, id=known)
 
-    return timed(play, len(scores))
+    return play
 
 
 def in_batches(scores, outcomes, ids, size):
-    """Return the time a row of predict_many and update_many."""
+    """Return what plays rows by predict_many and update_many."""
     recalibrator = Recalibrator()
 
-    def play():
-        for at in range(0, len(scores), size):
-            rows = slice(at, at + size)
-            recalibrator.predict_many(scores[rows], ids=ids[rows])
-            recalibrator.update_many(outcomes[rows], ids=ids[rows])
+    def play(rows):
+        for at in range(rows.start, rows.stop, size):
+            batch = slice(at, at + size)
+            recalibrator.predict_many(scores[batch], ids=ids[batch])
+            recalibrator.update_many(outcomes[batch], ids=ids[batch])
 
-    return timed(play, len(scores))
+    return play
+
+
+def stretches(play, rows):
+    """Return the nanoseconds of processor time of each stretch."""
+    times = []
+    for at in range(0, rows, STRETCH):
+        start = time.process_time_ns()
+        play(slice(at, at + STRETCH))
+        times.append(time.process_time_ns() - start)
+    return np.array(times)
 
 
 def contenders():
-    """Return what is timed, by name, and the ratio to river that was promised, if any."""
+    """Return what is timed, by name: the limit, how many rows, and what starts anew."""
     scores, outcomes = scored(ROWS)
-    few = scores[:ONE_BY_ONE].tolist(), outcomes[:ONE_BY_ONE].tolist()
+    few = scores.tolist()[: ONE_BY_ONE + LATE], outcomes.tolist()[: ONE_BY_ONE + LATE]
     names, numbers = [f"row {row}" for row in range(ROWS)], np.arange(ROWS)
-    texts, integers = names[:ONE_BY_ONE], list(range(ONE_BY_ONE))
+    few_numbers = numbers.tolist()[: ONE_BY_ONE + LATE]
+    late = f"one by one, texts, outcomes {LATE:,} predictions late"
     found = {
-        RIVER: (None, lambda: river(few[1])),
-        "one by one, ids are texts": (SINGLE, lambda: one_by_one(*few, texts)),
-        "one by one, integers": (SINGLE, lambda: one_by_one(*few, integers)),
-        f"one by one, texts, outcomes {LATE:,} predictions late": (
-            None, lambda: one_by_one(*few, texts, LATE),
-        ),
-    }  # fmt: skip
-    for size in (1_000, 10_000, 100_000):
+        RIVER: (None, ONE_BY_ONE, lambda: river(few[1])),
+        "one by one, ids are texts": (SINGLE, ONE_BY_ONE, lambda: one_by_one(*few, names)),
+        "one by one, integers": (SINGLE, ONE_BY_ONE, lambda: one_by_one(*few, few_numbers)),
+        late: (None, ONE_BY_ONE, lambda: one_by_one(*few, names, LATE)),
+    }
+    for size in (1_000, 10_000):
         for kind, ids in (("texts", names), ("an array of integers", numbers)):
             found[f"batches of {size:,}, {kind}"] = (
-                BATCHES if size < 100_000 else None,
-                lambda size=size, ids=ids: in_batches(scores, outcomes, ids, size),
-            )
+                BATCHES, ROWS, lambda size=size, ids=ids: in_batches(scores, outcomes, ids, size),
+            )  # fmt: skip
     return found
 
 
 def tables(progress):
-    """Return the table of this module: the least of several turns, so that all see quiet times."""
+    """Return the table of this module."""
     found = contenders()
     least = dict.fromkeys(found, np.inf)
     for turn in range(REPEATS):
-        for name, (_, measure) in found.items():
+        for name, (_, rows, start) in found.items():
             progress(f"ids: {name}, turn {turn + 1} of {REPEATS}")
-            least[name] = min(least[name], measure())
+            least[name] = np.minimum(least[name], stretches(start(), rows))
+    times = {name: each.mean() / STRETCH for name, each in least.items()}
     rows = [
-        (name, f"{ns:,.0f}", f"{ns / least[RIVER]:.2f}", found[name][0] or "")
-        for name, ns in least.items()
+        (name, f"{ns:,.0f}", f"{ns / times[RIVER]:.2f}", found[name][0] or "")
+        for name, ns in times.items()
     ]
     yield table(
         f"Predictions and outcomes by id, {ROWS:,} rows in batches, {ONE_BY_ONE:,} one by one",
