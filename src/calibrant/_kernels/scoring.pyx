@@ -76,12 +76,12 @@ cdef class ScoringKernel:
     cdef double look(self, double s) noexcept nogil:
         """Return the mixture's mean for s, moved by what silence says, if anything."""
         cdef double mean = self.waiting_mean(s)
-        return mean if self.pending is None else self.pending.mixed(mean)
+        return mean if self.pending is None else self.pending.mixed(s, mean)
 
     cdef double smooth(self) noexcept nogil:
         """Return the word for ranking, for the score of the last `look`."""
         cdef double word = sharp_smooth(&self.sharp, &self.view)
-        return word if self.pending is None else self.pending.mixed(word)
+        return word if self.pending is None else self.pending.mixed(self.view.s, word)
 
     cdef Begun begin_mean(self, double score) noexcept nogil:
         """Open the next round with the mixture's mean as its prediction."""
