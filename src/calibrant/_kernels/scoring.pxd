@@ -17,6 +17,7 @@ cdef class ScoringKernel:
     cdef int _kind
     cdef bint _inner              # are the scores another kernel's words, with a floor already?
     cdef double size              # mean absolute margin so far
+    cdef double given             # the last score as a probability, which no floor has moved
     cdef uint64_t _seed
     cdef uint64_t _key
     cdef int64_t _rounds          # predictions made
@@ -29,10 +30,11 @@ cdef class ScoringKernel:
     cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date
 
     cdef double size_with(self, double score) noexcept nogil
-    cdef double probability_of(self, double score) noexcept nogil
+    cdef double given_of(self, double score) noexcept nogil
+    cdef double above_floor(self, double s) noexcept nogil
     cdef double waiting_mean(self, double s) noexcept nogil
     cdef double look(self, double s) noexcept nogil
-    cdef double smooth(self) noexcept nogil
+    cdef double smooth(self, double s) noexcept nogil
     cdef Begun begin_mean(self, double score) noexcept nogil
     cdef Begun begin(self, double score) noexcept nogil
     cdef double lateness(self, const Begun *r) noexcept nogil

@@ -52,18 +52,20 @@ cdef class ScoringKernel:
     cdef double size_with(self, double score) noexcept nogil:
         return self.size + (fabs(score) - self.size) / (self._rounds + 1)
 
-    cdef double probability_of(self, double score) noexcept nogil:
-        """Return a score of any kind as a probability that the experts can take."""
+    cdef double given_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability."""
         cdef double size
-        if self._inner:
-            return score
         if self._kind == MARGIN:
             # A margin of the usual size counts as a logit of 1; only its unit is unknown.
             size = self.size_with(score)
             score = score / size if size > 0.0 else 0.0
         if self._kind != PROBABILITY:
             score = 1.0 / (1.0 + exp(-score))
-        return sharp_within(score, sharp_least(self._learned))
+        return score
+
+    cdef double above_floor(self, double s) noexcept nogil:
+        """Return a probability that the experts can take."""
+        return s if self._inner else sharp_within(s, sharp_least(self._learned))
 
     cdef double waiting_mean(self, double s) noexcept nogil:
         """Return the mean for s of the mixture alone, and keep what each expert said."""
@@ -78,16 +80,17 @@ cdef class ScoringKernel:
         cdef double mean = self.waiting_mean(s)
         return mean if self.pending is None else self.pending.mixed(s, mean)
 
-    cdef double smooth(self) noexcept nogil:
-        """Return the word for ranking, for the score of the last `look`."""
-        cdef double word = sharp_smooth(&self.sharp, &self.view)
-        return word if self.pending is None else self.pending.mixed(self.view.s, word)
+    cdef double smooth(self, double s) noexcept nogil:
+        """Return the word for ranking, for a score as a probability."""
+        cdef double word = sharp_smooth(&self.sharp, s)
+        return word if self.pending is None else self.pending.mixed(s, word)
 
     cdef Begun begin_mean(self, double score) noexcept nogil:
         """Open the next round with the mixture's mean as its prediction."""
         cdef Begun r
         r.number = r.batch = self._rounds
-        r.s = self.probability_of(score)
+        self.given = self.given_of(score)
+        r.s = self.above_floor(self.given)
         r.z = r.m = self.look(r.s)
         memcpy(r.said, self.view.p, sizeof(r.said))
         if self._kind == MARGIN:

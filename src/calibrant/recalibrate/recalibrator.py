@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Self, SupportsFloat, overload
 
@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
-from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
+from calibrant._kernels.recalibrate import KINDS, outcome_of
 from calibrant._kernels.rounds import Round, check_rounds, order_of
 from calibrant._kernels.saved import check_names
-from calibrant._kernels.smooth import smooth_of, smooth_of_many
+from calibrant._kernels.smooth import smooth_of
 from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saving import Savable
@@ -283,13 +283,16 @@ class Recalibrator(Savable, Settling):
         self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None, words: Any = None
     ) -> Floats:
         """Return what `run` does; `words` takes what `smooth` says before each outcome."""
+        ranked = None if words is None else np.empty((2, len(words)))
         with self._waiting.lock:
             if by is None:
-                predictions, _, _ = self._run_means(scores, outcomes, None, words)
+                predictions, _, _ = self._run_means(scores, outcomes, None, ranked)
             else:
-                predictions = self._groups.run(self, scores, outcomes, by, words)
+                predictions = self._groups.run(self, scores, outcomes, by, ranked)
             if len(predictions):
                 self._waiting.unnamed = None
+            if ranked is not None:
+                words[:] = ranked[1]
         return predictions
 
     def fit(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None) -> Self:
@@ -316,7 +319,16 @@ class Recalibrator(Savable, Settling):
 
         Of many scores, the mean of each; `by` then gives the group of each.
         """
-        return self._seen(score, by, RecalibrateKernel.expected, RecalibrateKernel._expected_many)
+        if is_one(score):
+            if by is None:
+                return super().expected(score)
+            with self._waiting.lock:
+                last, word = self._groups.look(self, score, by)
+                return last.expected(word)
+        with self._waiting.lock:
+            if by is None:
+                return self._expected_many(score)
+            return self._groups.expected_many(self, score, by)
 
     @overload
     def smooth(self, score: SupportsFloat, by: Id | None = None) -> float: ...
@@ -338,25 +350,12 @@ class Recalibrator(Savable, Settling):
         >>> len(set(recalibrator.expected([0.501, 0.502])))
         1
         """
-        return self._seen(score, by, smooth_of, smooth_of_many)
-
-    def _seen(
-        self,
-        score: Any,
-        by: Any,
-        one: Callable[[RecalibrateKernel, Any], float],
-        many: Callable[[RecalibrateKernel, Any], Floats],
-    ) -> Any:
-        """Ask the kernel that places a score, or those of many scores."""
-        if is_one(score):
-            if by is None:
-                return one(self, score)
-            with self._waiting.lock:
-                return one(*self._groups.look(self, score, by))
+        if is_one(score) and by is None:
+            return smooth_of(self, score)
         with self._waiting.lock:
-            return (
-                many(self, score) if by is None else self._groups.look_many(self, score, by, many)
-            )
+            if is_one(score):
+                return float(self._groups.smooth_many(self, [score], [by])[0])
+            return self._groups.smooth_many(self, score, by)
 
     def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.
