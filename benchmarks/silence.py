@@ -4,15 +4,16 @@ import numpy as np
 
 from benchmarks.tables import table
 from calibrant import Recalibrator, streams
-from calibrant.measures import DelayCheck, brier, log_loss
+from calibrant.measures import DelayCheck, brier, cal2, ece, log_loss
 
 TITLE = "Silence, and delays that depend on the outcome"
 IN_README = ()
 CONVERSIONS = "Conversions, log loss"
 FLIGHTS = "The flights, by when an outcome is known"
+MADE = "Made flights"
 FRAUDS = "Frauds known after 7 days, other payments after 30"
 CHECK = "How often the check speaks"
-IN_DOCS = {"docs/silence.md": (CONVERSIONS, FLIGHTS, FRAUDS, CHECK)}
+IN_DOCS = {"docs/silence.md": (CONVERSIONS, FLIGHTS, MADE, FRAUDS, CHECK)}
 ROUNDS, SEEDS, W, MEAN = 60_000, 5, 1_500, 300.0
 RUNS = 1_000
 DAY = 86_400.0
@@ -149,6 +150,7 @@ def flight_rows(progress):
         "when landed, held until nearly all have": lambda: play(
             Recalibrator(hold=hold, **size), scores, y, made, landed
         ),
+        "when due, all of them": lambda: play(Recalibrator(**size), scores, y, made, due),
         "when landed or overdue, each learned at once": lambda: play(
             Recalibrator(**size), scores, y, made, np.minimum(landed, due)
         ),
@@ -159,11 +161,69 @@ def flight_rows(progress):
             Recalibrator(silence=1, **size), scores, y, made, landed, due, route
         ),
     }
-    yield ["raw scores", f"{brier(scores, y):.4f}", f"{log_loss(scores, y):.4f}"]
+    yield ["raw scores", *qualities(scores, y)]
     for name, run in runs.items():
         progress(f"silence: flights, {name}")
-        predictions = run()
-        yield [name, f"{brier(predictions, y):.4f}", f"{log_loss(predictions, y):.4f}"]
+        yield [name, *qualities(run(), y)]
+
+
+def qualities(predictions, y):
+    """Return Brier, log loss, ECE and Cal2 as texts."""
+    errors = [f"{measure(predictions, y):.4f}" for measure in (brier, log_loss, ece)]
+    return [*errors, f"{cal2(predictions, y):.0f}"]
+
+
+#: How long the level of made flights is remembered, in minutes, its spread, and whether it storms.
+LEVELS = {
+    "storms, a level of ten hours": (600.0, 1.0, True),
+    "a level of a day and a half": (2_000.0, 1.0, False),
+    "nothing moves": (600.0, 0.0, False),
+}
+
+
+def made_flights(memory, spread, is_stormy, seed, rounds=40_000):
+    """Return scores, outcomes, and when a flight departs, has landed and is due, in minutes.
+
+    A flight is late if it has not landed when due; how late it is depends on the level at the end
+    of its way, and one that is in time lands the earlier, the lower the level.
+    """
+    random = np.random.default_rng(seed)
+    made = np.cumsum(random.exponential(1.1, rounds))
+    span = np.maximum(random.lognormal(np.log(165), 0.5, rounds), 45.0) + 15.0
+    due, step = made + span, 5.0
+    level = np.zeros(int(made[-1] / step) + 2)
+    keep = np.exp(-step / memory)
+    moves = random.normal(0.0, spread * np.sqrt(1.0 - keep**2), len(level))
+    for i in range(1, len(level)):
+        level[i] = keep * level[i - 1] + moves[i]
+    if is_stormy:
+        for at in random.integers(0, len(level), len(level) // 600):
+            level[at : at + random.integers(20, 80)] += random.exponential(1.5)
+    b = level[np.minimum((due / step).astype(int), len(level) - 1)]
+    x = random.normal(-1.4, 0.6, rounds)
+    latent = x + b + random.logistic(0.0, 1.0, rounds)
+    y = (latent > 0.0).astype(float)
+    landed = due - np.maximum(np.minimum(-9.0 * latent, span - 20.0), 0.01)
+    return sigmoid(x + 0.15), y, made, np.where(y == 1, np.inf, landed), due
+
+
+def made_rows(progress):
+    for name, kind in LEVELS.items():
+        found = {"raw": [], "at once": [], "when due, all of them": [], "silence": []}
+        for seed in range(SEEDS):
+            progress(f"silence: made flights, {name}, seed {seed}")
+            scores, y, made, landed, due = made_flights(*kind, seed)
+            size = {"capacity": len(y)}
+            silent = Recalibrator(silence=1, **size)
+            for how, predictions in (
+                ("raw", scores),
+                ("at once", Recalibrator().run(scores, y)),
+                ("when due, all of them", play(Recalibrator(**size), scores, y, made, due)),
+                ("silence", play(silent, scores, y, made, landed, due)),
+            ):
+                found[how].append([brier(predictions, y), ece(predictions, y)])
+        for how, errors in found.items():
+            yield [name, how, *(f"{error:.4f}" for error in np.mean(errors, axis=0))]
 
 
 def frauds(seed, rounds=20_000):
@@ -239,7 +299,10 @@ def tables(progress):
         ["what moves", "raw", "truth", "at once", "silence", "waiting", "ones first", "closed"],
         conversion_rows(progress),
     )
-    yield table(FLIGHTS, ["outcomes are known", "Brier", "log loss"], flight_rows(progress))
+    yield table(
+        FLIGHTS, ["outcomes are known", "Brier", "log loss", "ECE", "Cal2"], flight_rows(progress)
+    )
+    yield table(MADE, ["what moves", "outcomes are known", "Brier", "ECE"], made_rows(progress))
     yield table(FRAUDS, ["20,000 payments", "Brier"], fraud_rows(progress))
     yield table(
         CHECK,

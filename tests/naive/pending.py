@@ -4,6 +4,8 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+import numpy as np
+
 MEMORIES = [1.5, 0.5, 0.17, 0.06]
 PRIORS = [0.1, 0.225, 0.225, 0.225, 0.225]
 
@@ -26,9 +28,39 @@ class Row:
     due: float
     x: float  # logit of the score
     said: list  # the waiting word first
+    moved: float  # what all said together
+    corrected: float
     slice: int
     kind: tuple  # range of scores and class of span
     came: float = math.inf
+
+
+class Correction:
+    """A logistic regression on the logits of score, waiting word and moved word, from deadlines."""
+
+    def __init__(self):
+        self.factors = np.array([0.0, 0.0, 1.0, 0.0])
+        self.curvature = np.zeros((4, 4))
+        self.trust = 0.5
+
+    def word(self, x, mean, moved):
+        return sigmoid(float(self.factors @ self.features(x, mean, moved)))
+
+    def features(self, x, mean, moved):
+        return np.array([x, logit(mean), logit(moved), 1.0])
+
+    def mix(self, x, mean, moved):
+        return self.trust * moved + (1 - self.trust) * self.word(x, mean, moved)
+
+    def learn(self, row, happened, waiting):
+        old, new = (p if happened else 1 - p for p in (row.moved, row.corrected))
+        old, new = self.trust * old**0.3, (1 - self.trust) * new**0.3
+        self.trust = (1 - 5e-5) * old / (old + new) + 5e-5 * 0.5
+        f = self.features(row.x, row.said[0], row.moved)
+        p = self.word(row.x, row.said[0], row.moved)
+        self.curvature += max(p * (1 - p), 1e-3) * np.outer(f, f)
+        damped = self.curvature + max(waiting, 100) * np.eye(4)
+        self.factors = self.factors - np.linalg.solve(damped, (p - happened) * f)
 
 
 @dataclass
@@ -44,6 +76,8 @@ class Pending:
     span: float = 0.0
     reference: float = 0.0
     has_new_slice: bool = False
+    correction: Correction = field(default_factory=Correction)
+    waiting: int = 0
 
     @property
     def is_stale(self):
@@ -53,7 +87,10 @@ class Pending:
     def words(self, mean):
         return [mean] + [sigmoid(logit(mean) + c) for c in self.moves]
 
-    def mix(self, mean):
+    def mix(self, probability, mean):
+        return self.correction.mix(logit(probability), mean, self.moved(mean))
+
+    def moved(self, mean):
         waiting, *moved = self.words(mean)
         shares = [w * math.exp(r) for w, r in zip(self.weights[1:], self.recent, strict=True)]
         word = sum(w * p for w, p in zip(shares, moved, strict=True)) / sum(shares)
@@ -68,7 +105,10 @@ class Pending:
         level = math.floor(8 * math.log2((due - at) / self.reference)) + 16
         x = logit(probability)
         kind = range_of(x), min(max(level, 0), 31)
-        row = Row(at, due, x, self.words(mean), len(self.starts) - 1, kind)
+        moved = self.moved(mean)
+        corrected = self.correction.word(x, mean, moved)
+        row = Row(at, due, x, self.words(mean), moved, corrected, len(self.starts) - 1, kind)
+        self.waiting += 1
         self.span += 0.01 * (due - at - self.span)
         self.rows.append(row)
         return row
@@ -78,6 +118,7 @@ class Pending:
 
     def drop(self, row):
         self.rows.remove(row)
+        self.waiting -= 1
 
     def mature(self, row):
         if row.came < math.inf:
@@ -88,6 +129,8 @@ class Pending:
         self.weights = [
             (1 - 5e-5) * w / total + 5e-5 * prior for w, prior in zip(weights, PRIORS, strict=True)
         ]
+        self.correction.learn(row, row.came < math.inf, self.waiting)
+        self.waiting -= 1
 
     def shares(self):
         """Return F as a function of a range and an age."""

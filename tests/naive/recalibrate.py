@@ -117,7 +117,8 @@ def make_experts():
 class Said:
     number: int  # of predictions before
     batch: int  # the number of the first one made in the same call
-    s: float  # the score as a probability
+    given: float  # the score as a probability
+    s: float  # no nearer to 0 or 1 than the floor
     each: np.ndarray  # what each expert says
     mean: float  # and all together
 
@@ -143,7 +144,7 @@ class NaiveRecalibrator:
             self.margins.append(abs(score))
             size = sum(self.margins) / len(self.margins)
             score = score / size if size else 0.0
-        return within(score if self.kind == "probability" else sigmoid(score), self.least)
+        return score if self.kind == "probability" else sigmoid(score)
 
     @property
     def least(self):
@@ -151,11 +152,12 @@ class NaiveRecalibrator:
 
     def say(self, score, batch=None):
         """Return what the experts say of a score, before it goes to the grid."""
-        s = self.probability(score)
+        given = self.probability(score)
+        s = within(given, self.least)
         said = np.array([expert.predict(s, self.least) for expert in self.experts])
         number, self.predictions = self.predictions, self.predictions + 1
         mean = within(float(self.weights @ said), self.least)
-        return Said(number, number if batch is None else batch, s, said, mean)
+        return Said(number, number if batch is None else batch, given, s, said, mean)
 
     def smooth(self, said):
         """Return the word for ranking: experts whose memory holds few events are hardly heard."""
@@ -165,7 +167,12 @@ class NaiveRecalibrator:
         for expert, weight in zip(self.experts, self.weights, strict=True):
             forget = max(expert.forget, 1e-3) if isinstance(expert, Bins) else expert.forget
             heard.append(weight * (variance / (variance + 10 * forget)) ** 2)
-        return within(float(np.average(said.each, weights=heard)), self.least)
+            if not isinstance(expert, Identity):
+                events = (self.learned + 1) * variance
+                heard[-1] *= (events / (events + 100)) ** 2
+        given = within(said.given, 1e-9)
+        each = [expert.predict(given, 1e-9) for expert in self.experts]
+        return within(float(np.average(each, weights=heard)), 1e-9)
 
     def predict(self, score, id_, batch=None):
         said = self.say(score, batch)

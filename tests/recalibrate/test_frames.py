@@ -230,3 +230,45 @@ def test_a_column_must_be_named(name):
     frame = polars.DataFrame({"s": [0.5], "y": [1]})
     with pytest.raises(ValueError, match=f"{name} must name a column, got None"):
         recalibrate_frame(frame, **{"score": "s", "outcome": "y", name: None})
+
+
+# -- the outcome that counts as 1 -----------------------------------------------------------------
+
+HAPPENED = [0, 1, 0, 0, 1, 1, 0, None, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("fraud", "fine"),
+        (1, 2),
+        (2.5, 0.5),
+        (True, False),
+        (np.float64(1), np.float64(7)),
+        ("1", "2"),
+    ],
+)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_one_value_may_count_as_one(one, other, library):
+    made = LIBRARIES[library]
+    scores = np.linspace(0.1, 0.9, 10)
+    values = [None if each is None else one if each else other for each in HAPPENED]
+    frame = made({"p": scores, "y": values})
+    plain = made({"p": scores, "y": HAPPENED})
+    said = recalibrate_frame(frame, score="p", outcome="y", positive=one)["calibrated"]
+    expected = recalibrate_frame(plain, score="p", outcome="y")["calibrated"]
+    assert [float(p) for p in np.asarray(said)] == [float(p) for p in np.asarray(expected)]
+
+
+@pytest.mark.parametrize(
+    ("positive", "message"),
+    [
+        ("Fraud", "no value is 'Fraud', which is to count as 1"),
+        (["fraud"], "positive must be"),
+        (None, "must be a number; or say which value counts as 1, positive="),
+    ],
+)
+def test_a_value_that_cannot_count_as_one_is_refused(positive, message):
+    frame = pandas.DataFrame({"p": [0.1, 0.2], "y": ["fine", "fraud"]})
+    with pytest.raises(ValueError, match=message):
+        recalibrate_frame(frame, score="p", outcome="y", positive=positive)

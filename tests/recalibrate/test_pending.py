@@ -40,7 +40,7 @@ def play(kernel, data, silence=0, reload=None, drop=()):
                 kernel.mature(waiting.pop(row))
             elif row in drop and t > row + 20:
                 kernel.drop(waiting.pop(row))
-        yield turn(kernel.mix(turn(mean)))
+        yield turn(kernel.mix(turn(score), turn(mean)))
         waiting[t] = kernel.open(turn(score), turn(mean), at, due)
         if kernel.is_stale:
             told = kernel.scores()
@@ -68,6 +68,9 @@ def test_the_kernel_is_its_twin(seed):
     words, expected = list(play(kernel, data, drop=drop)), list(play(twin, data, drop=drop))
     np.testing.assert_allclose(words, expected, rtol=0, atol=1e-9)
     np.testing.assert_allclose(kernel.weights, twin.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(kernel.factors, twin.correction.factors, rtol=0, atol=1e-9)
+    assert kernel.trust == pytest.approx(twin.correction.trust, abs=1e-9)
+    assert np.abs(kernel.factors - [0, 0, 1, 0]).max() > 0.01  # there was something to correct
     assert np.abs(kernel.offsets).max() > 0.05  # there was something to find
 
 
@@ -103,6 +106,9 @@ def test_memory_is_bounded_whatever_the_rate_of_predictions():
         ("cells", np.zeros(3)),
         ("stale", 2),
         ("span", -1.0),
+        ("waiting", -1.0),
+        ("correction", np.full(15, 0.5) * ([1] * 4 + [-1] * 10 + [1])),
+        ("correction", np.array([0.0, 0.0, 1.0, 0.0] + [1.0] * 10 + [1.5])),
     ],
 )
 def test_a_damaged_state_is_refused_and_changes_nothing(part, value):

@@ -73,16 +73,8 @@ def words_of(scores, outcomes):
     return words
 
 
-@pytest.mark.parametrize(
-    ("rate", "rounds", "most"),
-    [
-        (1e-3, 100_000, 0.001),
-        # What the floor raises in the first tens of thousands of rounds stands out in all of them:
-        # 0.0111 is lost on these streams, and 0.0144 by the mean that is placed.
-        (1e-4, 400_000, 0.012),
-    ],
-)
-def test_rare_events_are_ranked_as_by_the_scores(rate, rounds, most):
+@pytest.mark.parametrize(("rate", "rounds"), [(1e-3, 100_000), (1e-4, 400_000)])
+def test_rare_events_are_ranked_as_by_the_scores(rate, rounds):
     lost = []
     for seed in range(3):
         scores, outcomes = rare_events(rate, rounds, seed)
@@ -93,9 +85,27 @@ def test_rare_events_are_ranked_as_by_the_scores(rate, rounds, most):
                 for measure in (roc_auc_score, average_precision_score)
             ]
         )
-    area, precision = np.mean(lost, axis=0)
-    assert area < most
+    # At most 0.0003 is lost on these streams. With experts that are heard whatever they learned
+    # from it would be 0.0085, and with the floor besides, 0.0159.
+    area, precision = np.max(lost, axis=0)
+    assert area < 0.001
     assert precision < 0.001
+
+
+@pytest.mark.parametrize("by", [None, "shop"])
+@pytest.mark.parametrize("kind", ["probability", "logit"])
+def test_scores_below_the_floor_keep_their_order(kind, by):
+    scores, outcomes = rare_events(1e-2, 2_000, 0)
+    tiny = np.geomspace(2e-9, 1e-3, 200)
+    if kind == "logit":
+        scores, tiny = (np.log(p / (1 - p)) for p in (scores, tiny))
+    groups = None if by is None else [by] * 2_000
+    recalibrator = Recalibrator(kind).fit(scores, outcomes, by=groups)
+    words = recalibrator.smooth(tiny, by=None if by is None else [by] * 200)
+    assert (np.diff(words) > 0).all()
+    assert recalibrator.smooth(tiny[3], by=by) == words[3]
+    # What is placed knows the floor: after 2,000 outcomes nothing is called rarer than 1e-4.
+    assert len(set(recalibrator.expected(tiny[:100]))) == 1
 
 
 @pytest.mark.parametrize("name", ["nba_elo", "covid_rise"])

@@ -54,14 +54,15 @@ cdef class PairKernel:
     def run(self, const double[::1] first, const double[::1] second, const double[::1] outcomes):
         """Return the mixtures of many rounds, each learned after it; bit for bit the steps.
 
-        An outcome that is NaN is not known.
+        Also returns the weight of the first in each. An outcome that is NaN is not known.
         """
-        mixtures = np.empty(len(outcomes))
-        cdef double[::1] into = mixtures
+        mixtures, shares = np.empty(len(outcomes)), np.empty(len(outcomes))
+        cdef double[::1] into = mixtures, share = shares
         cdef Py_ssize_t i
         with nogil:
             for i in range(into.shape[0]):
+                share[i] = self.weight
                 into[i] = self.mixed(first[i], second[i])
                 if not isnan(outcomes[i]):
                     self.weigh(first[i], second[i], outcomes[i])
-        return mixtures
+        return mixtures, shares

@@ -1,13 +1,14 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.correction cimport Correction
+from calibrant._kernels.delays cimport AGES, RANGES
+
 cdef enum:
-    RANGES = 16                   # of scores, a unit of the logit wide
-    AGES = 64                     # bins of the age of an event, from its prediction to its deadline
     SLICES = 128                  # of time, each with the predictions made in it
     SPANS = 32                    # classes of span, an eighth of an octave wide
     MOVED = 4                     # experts that move the waiting mixture's word
     CELL_SIZE = 5 + MOVED
-    AWAITED_SIZE = 5 + MOVED
+    AWAITED_SIZE = 7 + MOVED
 
 
 # Predictions of one slice with scores of one range and deadlines equally far, as sums. All doubles.
@@ -36,7 +37,9 @@ cdef struct Wait:
     double came                   # when its event came; infinite until then
     double x                      # logit of the score
     double mean                   # what the waiting mixture said
-    double[MOVED] said
+    double[MOVED] said            # what each moved word said,
+    double moved                  # and the words together,
+    double corrected              # and what the correction made of that
     int64_t serial                # its slice
     int64_t cell                  # its cell there
 
@@ -51,17 +54,18 @@ cdef class PendingKernel:
     cdef double[MOVED] c          # how far each moves the logit
     cdef double[MOVED] recent     # how likely each made what is pending, by log likelihood
     cdef double[RANGES][AGES] H   # ages at which events of a range came, faded
+    cdef Correction correction    # of the words together
+    cdef double waiting           # predictions that wait for their deadlines
     cdef double span              # mean span from prediction to deadline
     cdef double reference         # the first span
     cdef int64_t serial           # slices so far
     cdef bint _stale              # has a slice begun since the last fit?
     cdef Slice[SLICES] slices
 
-    cdef double mixed(self, double mean) noexcept nogil
+    cdef double moved(self, double mean) noexcept nogil
+    cdef double mixed(self, double probability, double mean) noexcept nogil
     cdef void words(self, double mean, double *said) noexcept nogil
     cdef Cell *find(self, const Wait *wait) noexcept nogil
     cdef Cell *cell_of(self, Wait *wait) noexcept nogil
-    cdef double share(self, const double *F, Py_ssize_t k, double u) noexcept nogil
-    cdef void learn_shares(self, double *F) noexcept nogil
     cdef void fit(self, double now, const double *base, const double *x) noexcept nogil
     cdef void range_means(self, double *x, double *n) noexcept nogil

@@ -18,15 +18,16 @@ slice, range of scores and span, so memory is bounded and a fit costs the same a
 predictions. m is asked anew at each fit: what the waiting mixture has learned meanwhile is not
 learned twice.
 
-F is learned from events at their deadlines, forgetting: F = (H(u) + u) / (H(1) + 1) over all
-scores, and in a range of scores (H_k(u) + 20 F(u)) / (H_k(1) + 20), with H counting the events that
-came by age u.
+F is learned from events at their deadlines (`delays.pyx`).
 
 The weights are learned at the deadlines: multiplied by each word's likelihood, to the power 0.3,
 and moved by SHARE towards their start. F may be wrong, and so may everything learned from it: what
 keeps the mixture near the waiting word are these weights alone. Among themselves, the moved words
 are weighed also by how likely they made what is pending, which tells within a part of a span that
 the world has changed.
+
+All these words follow the recent past more closely than the future will. What they say together is
+corrected by what deadlines have shown about such words (`correction.pyx`).
 
 Measured only (`benchmarks/silence.md`); proved is what the weights give: at any time, a log loss at
 the deadlines of at most the waiting word's, plus what delayed weights may lose.
@@ -38,12 +39,25 @@ from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.correction cimport (
+    FEATURES,
+    correction_learn,
+    correction_start,
+    correction_word,
+)
+from calibrant._kernels.delays cimport (
+    AGES,
+    RANGES,
+    delays_count,
+    delays_learn,
+    delays_share,
+    delays_shares,
+    range_of,
+)
 from calibrant._kernels.kernel cimport array_of
 
 cdef double POWER = 0.3           # of a likelihood at the deadline: late outcomes repeat each other
 cdef double SHARE = 5e-5          # share of the weight that returns to the start at each deadline
-cdef double FORGET = 0.002        # share of the delays that each further one replaces
-cdef double POOL = 20.0           # events that all ranges together count for in one range
 cdef double ENOUGH = 10.0         # events at their deadlines before anything is fitted
 cdef double PARTS = 30.0          # slices of a span
 cdef double WINDOW = 4.0          # spans that a fit looks back
@@ -69,12 +83,6 @@ cdef inline double logit(double p) noexcept nogil:
 
 cdef inline double within(double p) noexcept nogil:
     return LEAST if p < LEAST else 1.0 - LEAST if p > 1.0 - LEAST else p
-
-
-cdef inline Py_ssize_t range_of(double x) noexcept nogil:
-    """Return the range of scores that holds the logit x."""
-    cdef double k = floor(x) + RANGES // 2
-    return 0 if k < 0.0 else RANGES - 1 if k > RANGES - 1 else <Py_ssize_t>k
 
 
 cdef class Awaited:
@@ -105,6 +113,7 @@ cdef class PendingKernel:
             self.slices[i].serial = -1
         for i in range(MOVED + 1):
             self.w[i] = PRIORS[i]
+        correction_start(&self.correction)
 
     def __init__(self, silence):
         self.silence = silence
@@ -124,10 +133,9 @@ cdef class PendingKernel:
         for i in range(MOVED):
             said[i] = within(sigmoid(x + self.c[i]))
 
-    cdef double mixed(self, double mean) noexcept nogil:
-        """Return the word of all for an outcome 1, where the waiting mixture says `mean`."""
+    cdef double moved(self, double p) noexcept nogil:
+        """Return what all words say of an event, where the waiting mixture says p."""
         cdef double[MOVED] said
-        cdef double p = 1.0 - mean if self.silence else mean
         cdef double top = -INFINITY, total = 0.0, word = 0.0, weight
         cdef Py_ssize_t i
         self.words(p, said)
@@ -137,8 +145,15 @@ cdef class PendingKernel:
             weight = self.w[i + 1] * exp(self.recent[i] - top)
             total += weight
             word += weight * said[i]
-        word = self.w[0] * p + (1.0 - self.w[0]) * (word / total)
-        return 1.0 - word if self.silence else word
+        return self.w[0] * p + (1.0 - self.w[0]) * (word / total)
+
+    cdef double mixed(self, double probability, double mean) noexcept nogil:
+        """Return the word for an outcome 1, where the waiting mixture says `mean` to a score."""
+        cdef double x = logit(within(1.0 - probability if self.silence else probability))
+        cdef double m = within(1.0 - mean if self.silence else mean)
+        cdef double q = within(self.moved(m)), trust = self.correction.trust
+        q = trust * q + (1.0 - trust) * correction_word(&self.correction, x, m, q)
+        return 1.0 - q if self.silence else q
 
     cdef Cell *cell_of(self, Wait *wait) noexcept nogil:
         """Return the cell of a new prediction, NULL if there is no memory; begin a slice if due."""
@@ -184,35 +199,6 @@ cdef class PendingKernel:
 
     # -- a fit ----------------------------------------------------------------------------------
 
-    cdef void learn_shares(self, double *F) noexcept nogil:
-        """Fill in F of every range, at the AGES + 1 edges of the bins of ages."""
-        cdef double[AGES + 1] pooled
-        cdef double total = 0.0, so_far
-        cdef Py_ssize_t j, k
-        pooled[0] = 0.0
-        for j in range(AGES):
-            for k in range(RANGES):
-                total += self.H[k][j]
-            pooled[j + 1] = total
-        for j in range(AGES + 1):
-            pooled[j] = (pooled[j] + <double>j / AGES) / (total + 1.0)
-        for k in range(RANGES):
-            total = 0.0
-            for j in range(AGES):
-                total += self.H[k][j]
-            so_far = 0.0
-            for j in range(AGES + 1):
-                F[k * (AGES + 1) + j] = (so_far + POOL * pooled[j]) / (total + POOL)
-                if j < AGES:
-                    so_far += self.H[k][j]
-
-    cdef double share(self, const double *F, Py_ssize_t k, double u) noexcept nogil:
-        """Return F of range k at age u, linear between the edges."""
-        cdef double a = min(max(u, 0.0), 1.0) * AGES
-        cdef Py_ssize_t j = min(<Py_ssize_t>a, AGES - 1)
-        F += k * (AGES + 1) + j
-        return F[0] + (a - j) * (F[1] - F[0])
-
     cdef void range_means(self, double *x, double *n) noexcept nogil:
         """Compute the mean logit of the predictions in each range, and how many there are."""
         cdef Py_ssize_t i, j, k
@@ -238,7 +224,7 @@ cdef class PendingKernel:
         cdef Cell *cell
         cdef Py_ssize_t i, j, k, e
         cdef int step
-        self.learn_shares(F)
+        delays_shares(&self.H[0][0], F)
         for step in range(2):
             for e in range(MOVED):
                 slope[e], bend[e] = -PRIOR * self.c[e], PRIOR
@@ -254,7 +240,7 @@ cdef class PendingKernel:
                         continue
                     k = s.keys[j] // SPANS
                     age = now - s.start - cell.at / cell.n
-                    f = self.share(F, k, age * cell.n / cell.span)
+                    f = delays_share(F, k, age * cell.n / cell.span)
                     b = base[k] + cell.x / cell.n - x[k]
                     for e in range(MOVED):
                         weight = exp(-age / (MEMORIES[e] * self.span))
@@ -276,14 +262,7 @@ cdef class PendingKernel:
     @property
     def is_stale(self):
         """Whether a slice has begun since the last fit, and there are delays to fit with."""
-        cdef double total = 0.0
-        cdef Py_ssize_t j, k
-        if not self._stale:
-            return False
-        for k in range(RANGES):
-            for j in range(AGES):
-                total += self.H[k][j]
-        return total >= ENOUGH
+        return self._stale and delays_count(&self.H[0][0]) >= ENOUGH
 
     @property
     def offsets(self):
@@ -295,9 +274,19 @@ cdef class PendingKernel:
         """The weight of the waiting mixture's word, and of each moved one."""
         return array_of(self.w, MOVED + 1)
 
-    def mix(self, double mean):
-        """Return the word of all where the waiting mixture says `mean`; changes nothing."""
-        return self.mixed(mean)
+    @property
+    def factors(self):
+        """The factors of the correction: of the logits of score, waiting word and moved word, 1."""
+        return array_of(self.correction.a, FEATURES)
+
+    @property
+    def trust(self):
+        """The weight of the moved word beside the corrected one."""
+        return self.correction.trust
+
+    def mix(self, double probability, double mean):
+        """Return the word where the waiting mixture says `mean` to a score; changes nothing."""
+        return self.mixed(probability, mean)
 
     def open(self, double probability, double mean, double at, double due):
         """Count a prediction made at time `at`, with its score as a probability; return it.
@@ -312,12 +301,15 @@ cdef class PendingKernel:
         wait.x = logit(within(1.0 - probability if self.silence else probability))
         wait.mean = within(1.0 - mean if self.silence else mean)
         self.words(wait.mean, wait.said)
+        wait.moved = within(self.moved(wait.mean))
+        wait.corrected = correction_word(&self.correction, wait.x, wait.mean, wait.moved)
         if self.span == 0.0:
             self.span = self.reference = due - at
         cell = self.cell_of(wait)
         if cell == NULL:
             raise MemoryError
         self.span += SPAN_FORGET * (due - at - self.span)
+        self.waiting += 1.0
         cell.n += 1.0
         cell.x += wait.x
         cell.at += at - self.slices[wait.serial % SLICES].start
@@ -363,6 +355,7 @@ cdef class PendingKernel:
         cdef Cell *cell = self.find(&awaited.wait)
         cdef Wait *wait = &awaited.wait
         cdef Py_ssize_t i
+        self.waiting -= 1.0
         if cell == NULL:
             return
         cell.n -= 1.0
@@ -379,19 +372,22 @@ cdef class PendingKernel:
         cdef Wait *wait = &awaited.wait
         cdef bint event = isfinite(wait.came)
         cdef double total = 0.0, p
-        cdef Py_ssize_t i, j, k
+        cdef Py_ssize_t i
         if event:
-            for k in range(RANGES):
-                for j in range(AGES):
-                    self.H[k][j] *= 1.0 - FORGET
-            j = <Py_ssize_t>((wait.came - wait.at) / (wait.due - wait.at) * AGES)
-            self.H[range_of(wait.x)][min(max(j, 0), AGES - 1)] += 1.0
+            delays_learn(
+                &self.H[0][0], range_of(wait.x), (wait.came - wait.at) / (wait.due - wait.at)
+            )
         for i in range(MOVED + 1):
             p = wait.mean if i == 0 else wait.said[i - 1]
             self.w[i] *= pow(p if event else 1.0 - p, POWER)
             total += self.w[i]
         for i in range(MOVED + 1):
             self.w[i] = (1.0 - SHARE) * self.w[i] / total + SHARE * PRIORS[i]
+        correction_learn(
+            &self.correction, wait.x, wait.mean, wait.moved, wait.corrected, event, POWER, SHARE,
+            self.waiting,
+        )
+        self.waiting -= 1.0
 
     def __sizeof__(self):
         cdef Py_ssize_t i, size = 0

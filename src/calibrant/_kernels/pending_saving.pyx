@@ -8,13 +8,13 @@ from libc.string cimport memcpy
 import numpy as np
 
 from calibrant._checks import check_integer
+from calibrant._kernels.correction cimport CORRECTION_SIZE, FEATURES, Correction
+from calibrant._kernels.delays cimport AGES, RANGES
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.pending cimport (
-    AGES,
     AWAITED_SIZE,
     CELL_SIZE,
     MOVED,
-    RANGES,
     SLICES,
     SPANS,
     Awaited,
@@ -23,7 +23,7 @@ from calibrant._kernels.pending cimport (
     Slice,
     Wait,
 )
-from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.saved import SLACK, check_names, floats, number
 
 AWAITED = AWAITED_SIZE
 
@@ -46,6 +46,8 @@ def save_pending(PendingKernel kernel not None):
         "offsets": kernel.offsets,
         "recent": array_of(kernel.recent, MOVED),
         "ages": array_of(&kernel.H[0][0], RANGES * AGES),
+        "correction": array_of(<double *>&kernel.correction, CORRECTION_SIZE),
+        "waiting": kernel.waiting,
         "span": kernel.span,
         "reference": kernel.reference,
         "slices": kernel.serial,
@@ -63,6 +65,8 @@ def load_pending(PendingKernel kernel not None, state):
     cdef const double[::1] c = floats(state, "offsets", size=MOVED)
     cdef const double[::1] recent = floats(state, "recent", size=MOVED)
     cdef const double[::1] ages = floats(state, "ages", size=RANGES * AGES, low=0.0)
+    cdef const double[::1] correction = floats(state, "correction", size=CORRECTION_SIZE)
+    cdef double waiting = number(state, "waiting", low=0.0, high=2.0**53)
     cdef double span = number(state, "span", low=0.0, high=1.7976931348623157e308)
     cdef double reference = number(state, "reference", low=0.0, high=1.7976931348623157e308)
     cdef int64_t serial = check_integer("saved slices", state["slices"], 0)
@@ -74,6 +78,8 @@ def load_pending(PendingKernel kernel not None, state):
     cdef Slice *s
     if not (np.asarray(w) > 0.0).all() or abs(np.asarray(w).sum() - 1.0) > 1e-6:
         raise ValueError("saved weights must be positive and sum to 1")
+    if not sane_correction(np.asarray(correction)):
+        raise ValueError("saved correction makes no sense")
     if many != len(counts) or many > min(SLICES, serial + 1) or counts.sum() != len(keys):
         raise ValueError("saved slices must be as many as their starts and their cells")
     if (np.diff(starts) <= 0.0).any() or (many and not (span > 0.0 and reference > 0.0)):
@@ -94,8 +100,19 @@ def load_pending(PendingKernel kernel not None, state):
     memcpy(kernel.w, &w[0], sizeof(kernel.w))
     memcpy(kernel.c, &c[0], sizeof(kernel.c))
     memcpy(kernel.recent, &recent[0], sizeof(kernel.recent))
+    memcpy(&kernel.correction, &correction[0], sizeof(Correction))
     memcpy(&kernel.H[0][0], &ages[0], sizeof(kernel.H))
+    kernel.waiting = waiting
     kernel.span, kernel.reference, kernel.serial, kernel._stale = span, reference, serial, stale
+
+
+def sane_correction(correction):
+    """Whether a saved correction is such as deadlines leave behind: a curvature, and a weight."""
+    matrix = np.zeros((FEATURES, FEATURES))
+    matrix[np.triu_indices(FEATURES)] = correction[FEATURES:-1]
+    squares = np.diag(matrix)
+    within = matrix**2 <= np.outer(squares, squares) * (1.0 + SLACK)
+    return bool((squares >= 0.0).all() and within.all() and 0.0 < correction[-1] < 1.0)
 
 
 def sane_cells(cells):
@@ -158,6 +175,8 @@ cdef bint sane_wait(const Wait *wait) noexcept nogil:
     if not (isfinite(wait.at) and isfinite(wait.due) and wait.at < wait.due):
         return False
     if not (wait.came >= wait.at) or not isfinite(wait.x) or not 0.0 < wait.mean < 1.0:
+        return False
+    if not (0.0 < wait.moved < 1.0 and 0.0 < wait.corrected < 1.0):
         return False
     for i in range(MOVED):
         if not 0.0 < wait.said[i] < 1.0:

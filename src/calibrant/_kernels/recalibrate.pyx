@@ -221,7 +221,7 @@ cdef class RecalibrateKernel(ScoringKernel):
     def _look(self, score):
         """Return a score as a probability and the mixture's mean for it; changes nothing."""
         self.enter()
-        cdef double s = self.probability_of(self.as_score(score))
+        cdef double s = self.above_floor(self.raw_of(self.as_score(score)))
         return s, self.look(s)
 
     def _look_many(self, scores):
@@ -233,7 +233,7 @@ cdef class RecalibrateKernel(ScoringKernel):
         cdef double[::1] s = probabilities, m = means
         cdef Py_ssize_t i
         for i in range(x.shape[0]):
-            s[i] = self.probability_of(x[i])
+            s[i] = self.above_floor(self.raw_of(x[i]))
             m[i] = self.look(s[i])
         return probabilities, means
 
@@ -247,7 +247,7 @@ cdef class RecalibrateKernel(ScoringKernel):
 
     cdef Place would_be(self, object score) except *:
         self.enter()
-        return safe_place(&self.safe, self.look(self.probability_of(self.as_score(score))))
+        return safe_place(&self.safe, self.look(self.above_floor(self.raw_of(self.as_score(score)))))
 
     def expected(self, score):
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
@@ -281,14 +281,15 @@ cdef class RecalibrateKernel(ScoringKernel):
         return self._run_means(scores, outcomes)[0]
 
     def _run_means(
-        self, scores, outcomes, placed=None, double[::1] words=None, double[:, ::1] watched=None
+        self, scores, outcomes, placed=None, double[:, ::1] words=None, double[:, ::1] watched=None
     ):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
-        Returns the predictions, the mixture's means, and the scores as probabilities; `words`, if
-        given, takes the smooth ones, and `watched` in its two rows what a monitor compares: the
-        raw score and the expected prediction. Bit for bit what the steps give; an outcome that is
-        NaN is not known.
+        Returns the predictions, the mixture's means, and the scores as probabilities. `words`, if
+        given, has two rows: the scores as probabilities that no floor has moved, which an inner
+        kernel is told and others fill in, and the smooth words. `watched` takes in its two rows
+        what a monitor compares: the raw score and the expected prediction. Bit for bit what the
+        steps give; an outcome that is NaN is not known.
         """
         self.enter()
         # Each outcome and score stands here until the prediction and the probability of its round
@@ -313,8 +314,10 @@ cdef class RecalibrateKernel(ScoringKernel):
                     for t in range(start, stop):
                         score, y = s[t], p[t]
                         self.current = self.begin(score) if on_grid[t] else self.begin_mean(score)
+                        if is_smooth and not self._inner:
+                            words[0, t] = self.current.raw
                         if is_smooth:
-                            words[t] = self.smooth()
+                            words[1, t] = self.smooth(words[0, t])
                         if is_watched:
                             watched[0, t], watched[1, t] = self.current.raw, self.current.e
                         if not isnan(y) and on_grid[t]:

@@ -36,11 +36,10 @@ cdef class ScoringKernel:
 
     cdef double size_with(self, double score) noexcept nogil
     cdef double raw_of(self, double score) noexcept nogil
-    cdef double taken(self, double raw) noexcept nogil
-    cdef double probability_of(self, double score) noexcept nogil
+    cdef double above_floor(self, double s) noexcept nogil
     cdef double waiting_mean(self, double s) noexcept nogil
     cdef double look(self, double s) noexcept nogil
-    cdef double smooth(self) noexcept nogil
+    cdef double smooth(self, double s) noexcept nogil
     cdef Begun begin_mean(self, double score) noexcept nogil
     cdef Begun begin(self, double score) noexcept nogil
     cdef double lateness(self, const Begun *r) noexcept nogil

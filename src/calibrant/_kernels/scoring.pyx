@@ -55,8 +55,6 @@ cdef class ScoringKernel:
     cdef double raw_of(self, double score) noexcept nogil:
         """Return a score of any kind as a probability."""
         cdef double size
-        if self._inner:
-            return score
         if self._kind == MARGIN:
             # A margin of the usual size counts as a logit of 1; only its unit is unknown.
             size = self.size_with(score)
@@ -65,13 +63,9 @@ cdef class ScoringKernel:
             score = 1.0 / (1.0 + exp(-score))
         return score
 
-    cdef double taken(self, double raw) noexcept nogil:
-        """Return a raw probability as one that the experts can take."""
-        return raw if self._inner else sharp_within(raw, sharp_least(self._learned))
-
-    cdef double probability_of(self, double score) noexcept nogil:
-        """Return a score of any kind as a probability that the experts can take."""
-        return self.taken(self.raw_of(score))
+    cdef double above_floor(self, double s) noexcept nogil:
+        """Return a probability that the experts can take."""
+        return s if self._inner else sharp_within(s, sharp_least(self._learned))
 
     cdef double waiting_mean(self, double s) noexcept nogil:
         """Return the mean for s of the mixture alone, and keep what each expert said."""
@@ -84,19 +78,19 @@ cdef class ScoringKernel:
     cdef double look(self, double s) noexcept nogil:
         """Return the mixture's mean for s, moved by what silence says, if anything."""
         cdef double mean = self.waiting_mean(s)
-        return mean if self.pending is None else self.pending.mixed(mean)
+        return mean if self.pending is None else self.pending.mixed(s, mean)
 
-    cdef double smooth(self) noexcept nogil:
-        """Return the word for ranking, for the score of the last `look`."""
-        cdef double word = sharp_smooth(&self.sharp, &self.view)
-        return word if self.pending is None else self.pending.mixed(word)
+    cdef double smooth(self, double s) noexcept nogil:
+        """Return the word for ranking, for a score as a probability."""
+        cdef double word = sharp_smooth(&self.sharp, s)
+        return word if self.pending is None else self.pending.mixed(s, word)
 
     cdef Begun begin_mean(self, double score) noexcept nogil:
         """Open the next round with the mixture's mean as its prediction."""
         cdef Begun r
         r.number = r.batch = self._rounds
         r.raw = self.raw_of(score)
-        r.s = self.taken(r.raw)
+        r.s = self.above_floor(r.raw)
         r.e = r.z = r.m = self.look(r.s)
         memcpy(r.said, self.view.p, sizeof(r.said))
         if self._kind == MARGIN:

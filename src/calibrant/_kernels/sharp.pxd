@@ -57,7 +57,7 @@ cdef double sharp_within(double p, double least) noexcept nogil
 cdef double sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil
-cdef double sharp_smooth(const SharpState *state, const View *view) noexcept nogil
+cdef double sharp_smooth(const SharpState *state, double s) noexcept nogil
 cdef void sharp_learn(
     SharpState *state, const View *view, const double *said, double m, double y, double late
 ) noexcept nogil

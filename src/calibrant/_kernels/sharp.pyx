@@ -39,8 +39,12 @@ surprise never costs more than -log(least).
 The smooth word is for ranking rows of different times. There, what moves from round to round only
 costs, and an expert whose memory holds few events does hardly anything else. With v the variance of
 an outcome, v / f is about how many events a memory with forgetting f holds; each weight is
-multiplied by (v / (v + EVENTS f))^2. A bin says nearly the same of all its scores, and counts as
+multiplied by (v / (v + EVENTS f))^2. And whatever was learned from few events moves with each
+further one, downwards until it comes and then upwards: of n outcomes, all weights but the identity's
+are multiplied by (n v / (n v + LEARNED))^2 too. A bin says nearly the same of all its scores, and counts as
 forgetting at least as fast as BIN_FADE. Where events are frequent, this changes next to nothing.
+And it knows no floor but TINIEST: one that falls as outcomes come would raise early rows above later
+ones, and make one of all that are below it.
 """
 
 from libc.math cimport exp, log, log1p, pow
@@ -63,6 +67,7 @@ cdef double FLAT = 10.0             # the least curvature that a Newton step see
 cdef int64_t PRODUCTS = 32           # likelihoods to multiply before a logarithm: TINIEST^32 > 0
 cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
 cdef double EVENTS = 10.0           # a memory of so many counts a quarter in the smooth word
+cdef double LEARNED = 100.0          # so does what was learned from so many
 cdef double BIN_FADE = 1e-3         # the least forgetting that a bin counts with there
 
 cdef double[PLATTS] PLATT_FORGETS
@@ -168,23 +173,29 @@ cdef double sharp_view(
     return sharp_within(m, least)
 
 
-cdef double sharp_smooth(const SharpState *state, const View *view) noexcept nogil:
-    """Return what the experts of a view say together, each heard as far as its memory holds events.
+cdef double sharp_smooth(const SharpState *state, double s) noexcept nogil:
+    """Return what the experts say of s together, each heard as far as its memory holds events.
 
     The first grid counts all outcomes so far; half an event is added.
     """
-    cdef double ones = 0.5, visits = 1.0, total = 0.0, m = 0.0, variance, heard
+    cdef View view
+    cdef double ones = 0.5, visits = 1.0, total = 0.0, m = 0.0
+    cdef double variance, events, heard
     cdef Py_ssize_t i
     for i in range(BINS[0]):
         ones += state.Y[i]
         visits += state.N[i]
     variance = ones / visits * (1.0 - ones / visits)
+    events = visits * variance
+    sharp_view(state, sharp_within(s, TINIEST), TINIEST, &view)
     for i in range(EXPERTS):
         heard = variance / (variance + EVENTS * FADES[i])
+        if i > 0:  # all but the identity have learned what they say
+            heard *= events / (events + LEARNED)
         heard *= heard * state.w[i]
         total += heard
         m += heard * view.p[i]
-    return sharp_within(m / total, view.least)
+    return sharp_within(m / total, TINIEST)
 
 
 def check_parts(parts, double learned):

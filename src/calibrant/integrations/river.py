@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from calibrant._checks import check_seed, describe
+from calibrant._checks import Id, check_id, check_integer, check_seed, describe
 from calibrant.integrations import ROUNDING
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.one_vs_rest import nth_seed, summing_to_one
@@ -38,12 +38,20 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     their predictions are divided by their sum. Until a second label has come, and where the model
     itself gives no probabilities yet, its own probabilities are passed on.
 
+    Labels that come late are given by id: ``open_one(x, id)`` predicts and waits, and
+    ``learn_one(x, y, id=...)`` teaches the model x and y, and the recalibrators what the model had
+    predicted when it was asked, however much it has learned since. A label that is never announced
+    is not for this class, since the model would have to learn it too: give the model's scores to a
+    ``Recalibrator(silence=...)``.
+
     Parameters
     ----------
     model : river.base.Classifier
         Any classifier with ``predict_proba_one``, pipelines included.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1]; further labels count up from it.
+    capacity : int, default 100_000
+        How many predictions may wait for their labels by id; the oldest expire.
 
     Examples
     --------
@@ -57,15 +65,22 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     >>> x = {"a": True, "b": True, "c": True}   # of the hot ones, two thirds
     >>> round(model.predict_raw_one(x)[True], 1), round(model.predict_proba_one(x)[True], 1)
     (0.9, 0.7)
+
+    A label that comes late:
+
+    >>> _ = model.open_one(x, id="order 17")
+    >>> model.learn_one(x, True, id="order 17")
     """
 
-    def __init__(self, model: base.Classifier, *, seed: int = 0) -> None:
+    def __init__(self, model: base.Classifier, *, seed: int = 0, capacity: int = 100_000) -> None:
         if isinstance(model, type) or not hasattr(model, "predict_proba_one"):
             raise ValueError(
                 f"model must be a classifier with predict_proba_one, got {describe(model)}"
             )
         self.model = model
         self.seed = check_seed(seed)
+        self.capacity = check_integer("capacity", capacity, 1)
+        self._waiting: dict[Id, list[Any]] = {}  # by id, oldest first: whose recalibrators wait
         self._labels: list[Any] = []
         self._recalibrators: dict[Any, Recalibrator] = {}
         if not self._multiclass:  # its labels are False and True, by river's convention
@@ -96,15 +111,49 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         raw = _checked(self.predict_raw_one(x, **kwargs))
         if not raw or not self._recalibrators:
             return raw
-        drawn = [
+        return self._together(
             _next_prediction(recalibrator, raw.get(label, 0.0))
             for label, recalibrator in self._recalibrators.items()
-        ]
-        labels = self._labels if len(self._labels) == 2 else self._recalibrators
-        return dict(zip(labels, summing_to_one(np.array(drawn)).tolist(), strict=True))
+        )
 
-    def learn_one(self, x: dict[Any, Any], y: Any, **kwargs: Any) -> None:
-        """Teach the model x and its label, and the recalibrators what it had predicted."""
+    def _together(self, predictions: Iterable[float]) -> dict[Any, float]:
+        """Return the probability of each label from what the recalibrators predict."""
+        labels = self._labels if len(self._labels) == 2 else self._recalibrators
+        rows = summing_to_one(np.array(list(predictions)))
+        return dict(zip(labels, rows.tolist(), strict=True))
+
+    def open_one(self, x: dict[Any, Any], id: Id, **kwargs: Any) -> dict[Any, float]:  # noqa: A002
+        """Return the calibrated probability of each label, and wait for the label of this id.
+
+        It is what ``predict_proba_one`` gives. An id is used once.
+        """
+        raw, name = _checked(self.predict_raw_one(x, **kwargs)), check_id(id)
+        if name in self._waiting:
+            raise ValueError(f"id {name!r} was predicted already and waits for its label")
+        opened = {
+            label: recalibrator.predict(raw.get(label, 0.0), id=name)
+            for label, recalibrator in self._recalibrators.items()
+            if raw
+        }
+        self._waiting[name] = list(opened)
+        if len(self._waiting) > self.capacity:
+            del self._waiting[next(iter(self._waiting))]
+        return self._together(opened.values()) if opened else raw
+
+    def learn_one(
+        self,
+        x: dict[Any, Any],
+        y: Any,
+        id: Id | None = None,  # noqa: A002
+        **kwargs: Any,
+    ) -> None:
+        """Teach the model x and its label, and the recalibrators what it had predicted.
+
+        With the id of ``open_one``, what it had predicted then; otherwise what it says now.
+        """
+        if id is not None:
+            self._learn_late(x, y, check_id(id), **kwargs)
+            return
         raw = _checked(self.predict_raw_one(x))
         self.model.learn_one(x, y, **kwargs)
         for label in (*raw, y):
@@ -114,6 +163,17 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         for label, recalibrator in self._recalibrators.items():
             recalibrator.predict(raw.get(label, 0.0))
             recalibrator.update(y == label)
+
+    def _learn_late(self, x: dict[Any, Any], y: Any, name: Id, **kwargs: Any) -> None:
+        if name not in self._waiting:
+            raise ValueError(
+                f"id {name!r} does not wait for its label: open_one() did not predict it, "
+                "it had its label, or it expired"
+            )
+        self.model.learn_one(x, y, **kwargs)
+        for label in self._waiting.pop(name):
+            self._recalibrators[label].update(y == label, id=name)
+        self._meet(y)
 
     def _meet(self, label: Any) -> None:
         """Give a label that is new a recalibrator, unless it is what another one leaves."""
@@ -126,7 +186,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         newcomers = {1: [], 3: [self._labels[0], label]}.get(len(self._labels), [label])
         for one in newcomers:
             seed = nth_seed(self.seed, len(self._recalibrators))
-            self._recalibrators[one] = Recalibrator(seed=seed)
+            self._recalibrators[one] = Recalibrator(seed=seed, capacity=self.capacity)
 
 
 def _checked(raw: dict[Any, float]) -> dict[Any, float]:

@@ -180,18 +180,20 @@ class Deadlines:
             state |= {PENDING + name: part for name, part in save_pending(self.pending).items()}
         return state
 
-    def set_state(self, state: Mapping[str, Any], waiting: Mapping[Id, Round | Pending]) -> None:
+    def set_state(
+        self, state: Mapping[str, Any], waiting: Mapping[Id, Round | Pending], highest: float = 1.0
+    ) -> None:
         """Give fresh deadlines what `get_state` returned, or raise ValueError.
 
-        `waiting` holds the predictions by id.
+        `waiting` holds the predictions by id, and no outcome is above the highest.
         """
         names = ids_of(state, "deadline_ids")
         dues = floats(state, "deadline_dues", size=len(names))
         outcomes, now = state["deadline_outcomes"], state["deadline_now"]
         if not isinstance(outcomes, np.ndarray) or outcomes.shape != dues.shape:
             raise ValueError("saved deadline_outcomes must be as many as deadline_ids")
-        if not (np.isnan(outcomes) | ((outcomes >= 0.0) & (outcomes <= 1.0))).all():
-            raise ValueError("saved deadline_outcomes must be in [0, 1], or NaN")
+        if not (np.isnan(outcomes) | ((outcomes >= 0.0) & (outcomes <= highest))).all():
+            raise ValueError(f"saved deadline_outcomes must be in [0, {highest:.0f}], or NaN")
         timed = check_integer("saved deadline_timed", state["deadline_timed"], -1, 1)
         if not isinstance(now, int | float) or math.isnan(now):
             raise ValueError("saved deadline_now must be a number")

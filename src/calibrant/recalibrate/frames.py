@@ -6,6 +6,8 @@ import warnings
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.recalibrate.recalibrator import Recalibrator
@@ -26,6 +28,7 @@ def recalibrate_frame(
     available: str | None = None,
     due: str | None = None,
     by: str | None = None,
+    positive: str | float | None = None,
     kind: str = "probability",
     seed: int = 0,
     silence: int | None = None,
@@ -58,6 +61,8 @@ def recalibrate_frame(
         Each row's deadline, by the same clock, with `silence` or `hold`. Asks for `time`.
     by : str, optional
         A column of groups, text or integers, each recalibrated by itself once it has evidence.
+    positive : str, int, float or bool, optional
+        The outcome that counts as 1, where every other value is 0: ``"fraud"``, say.
     kind, seed, silence, after, hold
         As in `Recalibrator`.
     column : str
@@ -87,6 +92,9 @@ def recalibrate_frame(
     >>> frame = polars.DataFrame({"score": [0.9, 0.8, 0.7], "happened": [False, True, None]})
     >>> recalibrate_frame(frame, score="score", outcome="happened").columns
     ['score', 'happened', 'calibrated']
+    >>> frame = polars.DataFrame({"score": [0.9, 0.8, 0.7], "state": ["fine", "fraud", "fine"]})
+    >>> recalibrate_frame(frame, score="score", outcome="state", positive="fraud").columns
+    ['score', 'state', 'calibrated']
     """
     import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
@@ -108,6 +116,8 @@ def recalibrate_frame(
     # A name may be anything in a data frame, in a table it is text.
     parts = {"id": id, "time": time, "available": available, "due": due, "by": by}
     named = {part: str(name) for part, name in parts.items() if name is not None}
+    if positive is not None:
+        named["positive"] = positive_of(positive)
     rows = take_scored(
         table, score=str(score), outcome=str(outcome), kind=recalibrator.kind, text=False, **named
     )
@@ -125,6 +135,15 @@ def recalibrate_frame(
         for name, values in new.items()
     ]
     return cast("Frame", native.with_columns(*series).to_native())
+
+
+def positive_of(positive: object) -> str:
+    """Return the value that counts as 1 as text, which a table compares its cells with."""
+    if not isinstance(positive, str | bool | int | float | np.bool_ | np.integer | np.floating):
+        raise ValueError(
+            f"positive must be a text, a number or a boolean, got {describe(positive)}"
+        )
+    return str(positive)
 
 
 def check_new_columns(names: list[str], column: object, smooth: object) -> None:

@@ -34,6 +34,7 @@ from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
+from calibrant._kernels.smooth import smooth_of, smooth_of_many
 from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending, first_rounds
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
@@ -90,17 +91,33 @@ class Group:
             self.pair.learn(each.whole.mean, each.own.mean, outcome)
 
     def run(
-        self, probabilities: Floats, means: Floats, outcomes: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        """Play rounds in which the whole has these means.
+        self,
+        probabilities: Floats,
+        means: Floats,
+        outcomes: Floats,
+        words: Floats | None = None,
+        watched: Floats | None = None,
+    ) -> Floats:
+        """Play rounds in which the whole has these means; return the predictions.
 
-        Return the predictions, the smooth words and the expected predictions.
+        `words` are those of the whole, if given, and become those of the group. `watched` takes
+        the expected predictions in its second row.
         """
-        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(means)))
-        words, watched = np.empty(len(means)), np.empty((2, len(means)))
-        scores = self.pair.run(means, own, outcomes)
-        predictions, _, _ = self.last._run_means(scores, outcomes, None, words, watched)
-        return predictions, words, watched[1]
+        given = None if words is None else words.copy()
+        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(means)), given)
+        scores, shares = self.pair.run(means, own, outcomes)
+        if words is not None and given is not None:
+            words[0] = given[1] + shares * (words[1] - given[1])
+        return self.last._run_means(scores, outcomes, words=words, watched=watched)[0]
+
+    def smooth(self, given: float, word: float) -> float:
+        """Return the smooth word where that of the whole is `word`; changes nothing."""
+        return smooth_of(self.last, self.pair.mix(word, smooth_of(self.own, given)))
+
+    def smooth_many(self, given: Floats, words: Floats) -> Floats:
+        """Return what `smooth` gives for each of many."""
+        own = smooth_of_many(self.own, given)[1]
+        return smooth_of_many(self.last, self.pair.mix_many(words, own))[1]
 
     def score(self, probabilities: Floats, means: Floats) -> Floats:
         """Return the scores that the last stage would get; changes nothing."""
@@ -198,17 +215,8 @@ class Groups:
         probability, mean = whole._look(score)
         return group.last, float(group.score(np.array([probability]), np.array([mean]))[0])
 
-    def look_many(
-        self,
-        whole: RecalibrateKernel,
-        scores: npt.ArrayLike,
-        by: object,
-        last: Callable[[RecalibrateKernel, Floats], Floats],
-    ) -> Floats:
-        """Return what `last` makes of the scores that each row's last stage would get.
-
-        For rows without a group that is the whole itself. Changes nothing.
-        """
+    def expected_many(self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object) -> Floats:
+        """Return the means of what many scores, each in its group, would get; changes nothing."""
         series = np.asarray(as_series(scores, "scores"), dtype=np.float64)
         numbers, new = self.numbers_of(by, len(series))
         probabilities, means = whole._look_many(series)
@@ -216,11 +224,25 @@ class Groups:
         members, found = [*self.members, *fresh], np.empty(len(series))
         for number, rows in rows_by_number(numbers):
             if number == WHOLE:
-                found[rows] = last(whole, series[rows])
+                found[rows] = whole._expected_many(series[rows])
             else:
                 group = members[number]
-                found[rows] = last(group.last, group.score(probabilities[rows], means[rows]))
+                scores_of_last = group.score(probabilities[rows], means[rows])
+                found[rows] = group.last._expected_many(scores_of_last)
         return found
+
+    def smooth_many(self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object) -> Floats:
+        """Return the smooth words for many scores, each in its group; changes nothing."""
+        given, words = smooth_of_many(whole, scores)
+        if by is None:
+            return words
+        numbers, new = self.numbers_of(by, len(given))
+        fresh = [Group(self.seed, len(self.members) + each) for each in range(len(new))]
+        members = [*self.members, *fresh]
+        for number, rows in rows_by_number(numbers):
+            if number != WHOLE:
+                words[rows] = members[number].smooth_many(given[rows], words[rows])
+        return words
 
     def run(
         self,
@@ -234,8 +256,9 @@ class Groups:
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions.
 
-        `words`, if given, takes the smooth ones, and `watched` the raw scores and the expected
-        predictions. `see` is called when all is played: if it fails, nothing was.
+        `words`, if given, takes two rows: the scores as probabilities, and the smooth words; and
+        `watched` the raw scores and the expected predictions. `see` is called when all is played:
+        if it fails, nothing was.
         """
         series, y = as_series(scores, "scores"), as_known(outcomes)
         numbers, new = self.numbers_of(by, len(series))
@@ -249,13 +272,13 @@ class Groups:
             predictions, means, probabilities = whole._run_means(series, y, marks, words, watched)
             for number, rows in rows_of.items():
                 group = members[number]
-                predictions[rows], own, expected = group.run(
-                    probabilities[rows], means[rows], y[rows]
-                )
+                own = None if words is None else np.ascontiguousarray(words[:, rows])
+                seen = None if watched is None else np.empty((2, len(rows)))
+                predictions[rows] = group.run(probabilities[rows], means[rows], y[rows], own, seen)
                 if words is not None:
-                    words[rows] = own
-                if watched is not None:
-                    watched[1, rows] = expected
+                    words[:, rows] = own
+                if watched is not None and seen is not None:
+                    watched[1, rows] = seen[1]
             if see is not None:
                 see()
         for name, group in zip(new, fresh, strict=True):

@@ -109,6 +109,7 @@ class Learning(Settling):
         `words` takes what `smooth` says before each outcome, and `watched` in two rows the raw
         scores and the expected predictions.
         """
+        ranked = None if words is None else np.empty((2, len(words)))
         if self._monitors is not None and watched is None:
             watched = np.empty((2, len(as_series(scores, "scores"))))
 
@@ -122,12 +123,14 @@ class Learning(Settling):
         with self._waiting.lock:
             if by is None:
                 with nullcontext() if self._monitors is None else whole_or_not_at_all([self]):
-                    predictions, _, _ = self._run_means(scores, outcomes, None, words, watched)
+                    predictions, _, _ = self._run_means(scores, outcomes, None, ranked, watched)
                     see()
             else:
-                predictions = self._groups.run(self, scores, outcomes, by, words, watched, see)
+                predictions = self._groups.run(self, scores, outcomes, by, ranked, watched, see)
             if len(predictions):
                 self._waiting.unnamed = None
+        if ranked is not None:
+            words[:] = ranked[1]
         return predictions
 
     def fit(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None) -> Self:

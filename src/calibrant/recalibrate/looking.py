@@ -16,4 +16,5 @@ def is_one(score: object) -> bool:
 
 def smooth_of_begun(whole: RecalibrateKernel, groups: Groups, begun: Round | Pending) -> float:
     """Return what `smooth` says of a round that was just begun, alone or in its group."""
-    return smooth_of_last(whole if isinstance(begun, Round) else groups.members[begun.group].last)
+    given, word = smooth_of_last(whole)
+    return word if isinstance(begun, Round) else groups.members[begun.group].smooth(given, word)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,13 @@ from calibrant._kernels.saved import check_names
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import Time, time_of
 from calibrant.recalibrate.answers import refuses
+from calibrant.recalibrate.class_deadlines import SettlingClasses, class_deadlines_of
+from calibrant.recalibrate.deadlines import take_deadlines
 from calibrant.recalibrate.named_columns import by_name, named_row
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
 from calibrant.recalibrate.saving import load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.top_label import TopLabel
-from calibrant.recalibrate.waiting import Pending, RoundsById, named
+from calibrant.recalibrate.waiting import Pending, named
 from calibrant.saving import Savable
 
 MODES = ("per-class", "top-label")
@@ -39,7 +42,7 @@ MODES = ("per-class", "top-label")
 MOST_CLASSES = 2**16
 
 
-class MulticlassRecalibrator(Savable, RoundsById[Pending]):
+class MulticlassRecalibrator(Savable, SettlingClasses):
     """Turn a model's probabilities of several classes into ones that stay calibrated.
 
     `docs/multiclass.md` says how, and what each mode promises.
@@ -60,6 +63,14 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         remembered, so that a label that comes twice is counted once.
     full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires, or the new one is refused.
+    silence : str or int, optional
+        The class that is not announced: a prediction without a label by its deadline was of this
+        one. The others are used as soon as they come (`docs/silence.md`), with "per-class"; with
+        "top-label" all are learned at the deadlines. Predictions then have an id.
+    after : number, timedelta or text such as "30d", optional
+        The deadline with `silence`, as in `Recalibrator`. A row may have its own, ``due=...``.
+    hold : number, timedelta or text, optional
+        Learn every label at this age, or when it comes if that is later.
 
     Examples
     --------
@@ -78,14 +89,26 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
 
     >>> row = recalibrator.predict([0.1, 0.2, 0.7], id="a")
     >>> recalibrator.update(2, id="a")
+
+    One class may be silence, here after 30 predictions:
+
+    >>> orders = MulticlassRecalibrator(["kept", "returned", "lost"], silence="kept", after=30)
+    >>> for order in range(40):
+    ...     row = orders.predict([0.8, 0.15, 0.05], id=order)
+    >>> orders.update("lost", id=35)
+    >>> orders.learned, orders.pending      # the first ten were kept
+    (10, 30)
     """
 
-    __slots__ = ("_columns", "_engine", "_given", "_labels", "_waiting")
+    __slots__ = ("_columns", "_deadlines", "_engine", "_given", "_labels", "_waiting")
 
     mode: str
     seed: int
     capacity: int
     full: str
+    silence: Id | None
+    after: float | timedelta | str | None
+    hold: float | timedelta | str | None
 
     def __init__(
         self,
@@ -95,12 +118,18 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         seed: int = 0,
         capacity: int = 100_000,
         full: str = "expire",
+        silence: Id | None = None,
+        after: float | timedelta | str | None = None,
+        hold: float | timedelta | str | None = None,
     ) -> None:
         self._labels = self._given["classes"] = check_classes(classes)
         self._columns = {label: column for column, label in enumerate(self._labels)}
         self._waiting = Waiting(check_integer("capacity", capacity, 1), refuses(full))
         engine = PerClass if check_choice("mode", mode, MODES) == "per-class" else TopLabel
         self._engine: PerClass | TopLabel = engine(len(self._labels), check_seed(seed))
+        silent = None if silence is None else self._column(silence, "silence")
+        kernels = self._engine.kernels if engine is PerClass else ()
+        self._deadlines = class_deadlines_of(silent, after, hold, kernels)
 
     @property
     def classes(self) -> list[Id]:
@@ -122,23 +151,38 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         probabilities: npt.ArrayLike,
         id: Id | None = None,  # noqa: A002
         at: Time | None = None,
+        due: Time | None = None,
     ) -> Floats:
         """Return the recalibrated row, which sums to one, and open a round.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
         id gives it up. With one, it waits until ``update(label, id)``. An id is used once. `at`
-        says when it is predicted, for ``expire(before=...)``.
+        says when it is predicted, for deadlines and ``expire(before=...)``, and `due` is the
+        deadline of this row, with `silence` or `hold`.
         """
         row = self._row(probabilities)
+        if self._deadlines is not None or due is not None:
+            rows = self.predict_many(row[None], None if id is None else [id], at, due)
+            return rows.reshape(-1)
         time = None if at is None else time_of(at)
         pending = self._waiting.open(id, time, self._engine.begin, row)
         return self._engine.predicted(row, pending)
 
-    def update(self, label: Id, id: Id | None = None) -> None:  # noqa: A002
+    def update(
+        self,
+        label: Id,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+    ) -> None:
         """Learn which class happened: of the last prediction without an id, or of an id's.
 
-        A label that an id had before is ignored; a different one is refused.
+        A label that an id had before is ignored; a different one is refused. `at` says when it
+        came, where predictions have deadlines.
         """
+        if self._deadlines is not None:
+            with self._waiting.lock:
+                if not self._hear(self._column(label), check_id(id), at):
+                    return
         self._waiting.answer(id, self._column(label), self._engine.finish, self._labels)
 
     def predict_many(
@@ -146,6 +190,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         probabilities: npt.ArrayLike,
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
         at: Any = None,
+        due: Any = None,
     ) -> Floats:
         """Return the recalibrated rows for many, as things stand now.
 
@@ -164,9 +209,12 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         rows, waiting = self._rows(probabilities), self._waiting
         with waiting.lock:
             names, times = named(waiting, ids, at, len(rows))
+            until = self._until(len(rows), names, at, due)
             predictions, opened = self._engine.begin_many(rows)
             if names is not None:
                 waiting.keep_many(names, opened, times)
+                if until:
+                    self._wait(opened, names, until)
         return predictions
 
     def _learn_many(self, predictions: list[Pending], outcomes: Floats) -> None:
@@ -218,10 +266,11 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
 
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._waiting.lock:
-            return self.rounds, self._engine.get_state() | save_waiting(self._waiting)
+            state = self._engine.get_state() | save_waiting(self._waiting)
+            return self.rounds, state | (self._deadlines.get_state() if self._deadlines else {})
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        late = take_waiting(state)
+        late, ends = take_waiting(state), take_deadlines(state)
         self._engine.set_state(state)
         check_names(state, set(self._engine.get_state()))
         if self.rounds != rounds:
@@ -230,6 +279,8 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         if (np.asarray(late["finished_outcomes"]) % 1.0).any():
             raise ValueError("saved finished_outcomes must be numbers of classes")
         load_waiting(self._waiting, late, rounds, self._engine.check_pending, highest)
+        if self._deadlines is not None:
+            self._deadlines.set_state(ends, self._waiting.named, highest)
 
     def _rows(self, probabilities: npt.ArrayLike) -> Floats:
         rows = by_name(probabilities, self._labels)
@@ -250,13 +301,13 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
         checked: Floats = self._rows(row[None])[0]
         return checked
 
-    def _column(self, label: object) -> int:
+    def _column(self, label: object, what: str = "label") -> int:
         """Return the column of a label, or say which labels there are."""
-        name = check_id(label, "label")
+        name = check_id(label, what)
         if name not in self._columns:
             shown = ", ".join(map(repr, self._labels[:10]))
             more = ", ..." if len(self._labels) > 10 else ""
-            raise ValueError(f"label must be one of {shown}{more}, got {describe(name)}")
+            raise ValueError(f"{what} must be one of {shown}{more}, got {describe(name)}")
         return self._columns[name]
 
     def _columns_of(self, labels: object, *, missing: bool = False) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, SupportsFloat, overload
 
@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
 from calibrant._groups import WHOLE
-from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
+from calibrant._kernels.recalibrate import KINDS, outcome_of
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import check_names
-from calibrant._kernels.smooth import smooth_of, smooth_of_many
+from calibrant._kernels.smooth import smooth_of
 from calibrant._kernels.steps_by_id import predict_by_id, predict_many_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import Time, time_of
@@ -278,7 +278,16 @@ class Recalibrator(Savable, Learning):
 
         Of many scores, the mean of each; `by` then gives the group of each.
         """
-        return self._seen(score, by, RecalibrateKernel.expected, RecalibrateKernel._expected_many)
+        if is_one(score):
+            if by is None:
+                return super().expected(score)
+            with self._waiting.lock:
+                last, word = self._groups.look(self, score, by)
+                return last.expected(word)
+        with self._waiting.lock:
+            if by is None:
+                return self._expected_many(score)
+            return self._groups.expected_many(self, score, by)
 
     @overload
     def smooth(self, score: SupportsFloat, by: Id | None = None) -> float: ...
@@ -300,25 +309,12 @@ class Recalibrator(Savable, Learning):
         >>> len(set(recalibrator.expected([0.501, 0.502])))
         1
         """
-        return self._seen(score, by, smooth_of, smooth_of_many)
-
-    def _seen(
-        self,
-        score: Any,
-        by: Any,
-        one: Callable[[RecalibrateKernel, Any], float],
-        many: Callable[[RecalibrateKernel, Any], Floats],
-    ) -> Any:
-        """Ask the kernel that places a score, or those of many scores."""
-        if is_one(score):
-            if by is None:
-                return one(self, score)
-            with self._waiting.lock:
-                return one(*self._groups.look(self, score, by))
+        if is_one(score) and by is None:
+            return smooth_of(self, score)
         with self._waiting.lock:
-            return (
-                many(self, score) if by is None else self._groups.look_many(self, score, by, many)
-            )
+            if is_one(score):
+                return float(self._groups.smooth_many(self, [score], [by])[0])
+            return self._groups.smooth_many(self, score, by)
 
     def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.

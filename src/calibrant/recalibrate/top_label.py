@@ -67,8 +67,7 @@ class TopLabel:
     def expected(self, p: Floats) -> Floats:
         """Return the means of what `begin` would predict for rows; changes nothing."""
         tops, confidences = top_of(p)
-        expected = RecalibrateKernel._expected_many
-        sure = self.groups.look_many(self.whole, confidences, tops, expected)
+        sure = self.groups.expected_many(self.whole, confidences, tops)
         return with_confidence(p, tops, sure)
 
     def get_state(self) -> dict[str, Any]:

@@ -232,7 +232,9 @@ class Cells:
             if gone[row]:
                 continue
             if not self.text and isinstance(cell, str):
-                raise self.refusal(row, f"got {describe(cell)}, must be a number")
+                hint = "; or say which value counts as 1, positive=..."
+                hint = hint if number_of is outcome_in else ""
+                raise self.refusal(row, f"got {describe(cell)}, must be a number{hint}")
             try:
                 numbers[row] = number_of(cell, self.decimal)
             except InputError as error:

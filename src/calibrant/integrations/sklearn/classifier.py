@@ -14,24 +14,27 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import (
     _safe_indexing,
-    assert_all_finite,
     check_random_state,
-    column_or_1d,
     get_tags,
-    indexable,
 )
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from calibrant._checks import Floats, check_choice, check_integer, check_seed, describe
 from calibrant.integrations import ROUNDING
+from calibrant.integrations.sklearn.labels import (
+    Codes,
+    checked,
+    classes_of,
+    codes_of,
+    labels_of,
+    of_rows,
+    rows_with_labels,
+)
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.one_vs_rest import expected_rows, nth_seed, run_rows
 
-#: The place of each row's label among the classes.
-Codes = npt.NDArray[np.intp]
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
 
@@ -58,6 +61,10 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
       scores the batch with the model as it stands, teaches the recalibrators, and then lets the
       estimator learn the batch if it has ``partial_fit``. One that has not, or is frozen, stays as
       it is and is followed.
+
+    A row whose label comes late is given to ``partial_fit`` when it has come; until then its label
+    may be missing there. There are no ids here, so a label that is never announced is not for this
+    class: give ``raw_scores`` to a ``Recalibrator(silence=...)``.
 
     With ``shuffle=False``, ``fit`` too takes the rows in order of time: it cuts them into ``cv +
     1`` stretches, and a clone that is fitted on all rows before a stretch scores it. Rows that a
@@ -142,12 +149,12 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         **params
             For the estimator's ``fit``; those with one value a row are cut as the rows are.
         """
-        X, y = _checked(X, y)
+        X, y = checked(X, y)
         params = self._routed("fit", params)
         estimator = self._model()
         if isinstance(estimator, FrozenEstimator):
-            classes = _classes_of(estimator)
-            codes = _codes(y, classes)
+            classes = classes_of(estimator)
+            codes = codes_of(y, classes)
             pieces = iter([(estimator, np.arange(len(codes)))])
         else:
             classes, codes = np.unique(y, return_inverse=True)
@@ -174,17 +181,25 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Parameters
         ----------
         X, y
-            As in ``fit``; the rows are later than all before.
+            As in ``fit``; the rows are later than all before. Here a label may be missing (NaN,
+            None or ``pandas.NA``): of such a row nothing is learned.
         classes : array-like of shape (n_classes,), default None
             All labels that will ever come: needed by the first call, unless ``fit`` came before
             or the estimator is frozen.
         **params
             For the estimator's ``partial_fit``.
         """
-        X, y = _checked(X, y)
         params = self._routed("partial_fit", params)
         known = self._classes_of_stream(classes)
-        codes = _codes(y, known)
+        rows = rows_with_labels(y)
+        if rows is not None:
+            check_consistent_length(X, y)
+            if not len(rows) and hasattr(self, "estimator_"):
+                return self
+            params = of_rows(params, rows, len(y))
+            X, y = _safe_indexing(X, rows), labels_of(y, rows)
+        X, y = checked(X, y)
+        codes = codes_of(y, known, rows)
         is_fitted = hasattr(self, "estimator_")
         estimator = self.estimator_ if is_fitted else clone(self._model())
         is_frozen = isinstance(estimator, FrozenEstimator)
@@ -279,12 +294,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     ) -> Iterator[tuple[Any, Codes]]:
         """Yield a clone fitted on some rows, and the others that it is to score."""
         for rows, others in pieces:
-            some = {
-                name: _safe_indexing(value, rows)
-                if not isinstance(value, str) and hasattr(value, "__len__") and len(value) == len(y)
-                else value
-                for name, value in params.items()
-            }
+            some = of_rows(params, rows, len(y))
             yield clone(estimator).fit(_safe_indexing(X, rows), y[rows], **some), others
 
     def _response(self, estimator: Any) -> str:
@@ -337,7 +347,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         if hasattr(self, "classes_"):
             known = self.classes_
         elif isinstance(self._model(), FrozenEstimator):
-            known = _classes_of(self._model())
+            known = classes_of(self._model())
         elif classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
         else:
@@ -362,31 +372,3 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
 def _columns(classes: int) -> int:
     """Return how many scores a row has: of two classes, the second's does for both."""
     return 1 if classes == 2 else classes
-
-
-def _classes_of(estimator: Any) -> npt.NDArray[Any]:
-    """Return the labels that a frozen estimator knows."""
-    check_is_fitted(estimator)
-    return np.asarray(estimator.classes_)
-
-
-def _checked(X: Any, y: Any) -> tuple[Any, npt.NDArray[Any]]:
-    assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
-    X, y = indexable(X, y)
-    return X, column_or_1d(y, warn=True)
-
-
-def _codes(y: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
-    """Return the place of each label among the classes, or name the first that has none."""
-    # Not by bisection: the classes of a model deployed already stand in its own order.
-    index = {label: code for code, label in enumerate(classes.tolist())}
-    labels = y.tolist()
-    codes = np.array([index.get(label, -1) for label in labels], dtype=np.intp)
-    if (codes < 0).any():
-        position = int((codes < 0).argmax())
-        raise ValueError(
-            f"y must hold the classes that the model knows, {', '.join(map(repr, index))}, "
-            f"got {describe(labels[position])} at position {position}"
-        )
-    return codes

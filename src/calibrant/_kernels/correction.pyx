@@ -1,0 +1,89 @@
+"""Correction: how far to believe a word that what is pending has moved, as deadlines show.
+
+What is pending tells where the world was lately. Until the deadline of a new prediction it goes
+part of the way back, as weather does, so a word that follows it closely is right about the past
+and too sure of the future: of real flights that it called late with 0.83, 0.75 were. The waiting
+mixture has the same fault, with older news. Neither can see it, because no recent outcome tells.
+
+With x the logit of the score, m the waiting word and q the word that was moved, the corrected word
+is sigmoid(a0 x + a1 logit m + a2 logit q + a3). It starts at q, a = (0, 0, 1, 0), and learns at
+each deadline, by a Newton step on the log loss: with f the features and p what it says of the
+prediction now, A = A + h f f^T, h = max(p (1 - p), FLAT), and a moves by -(A + n I)^-1 (p - y) f.
+n is the number of predictions that wait, at least FEW: they all share the error that the level
+has now, and count as one piece of evidence. So with long spans the word is corrected slowly.
+
+q and the corrected word are mixed by weights that learn like those of the words in `pending`.
+"""
+
+from libc.math cimport exp, fmax, log, log1p, pow
+from libc.string cimport memset
+
+cdef double START = 0.5           # first weight of q
+cdef double FLAT = 1e-3           # the least curvature that a step sees
+cdef double FEW = 100.0
+cdef double LEAST = 1e-9          # no word is nearer to 0 or 1
+
+
+cdef inline double logit(double p) noexcept nogil:
+    return log(p) - log1p(-p)
+
+
+cdef void correction_start(Correction *s) noexcept nogil:
+    memset(s, 0, sizeof(Correction))
+    s.a[2] = 1.0
+    s.trust = START
+
+
+cdef double correction_word(const Correction *s, double x, double m, double q) noexcept nogil:
+    """Return the corrected word for an event, where the words say m and q inside (0, 1)."""
+    cdef double z = s.a[0] * x + s.a[1] * logit(m) + s.a[2] * logit(q) + s.a[3]
+    cdef double p = 1.0 / (1.0 + exp(-z))
+    return LEAST if p < LEAST else 1.0 - LEAST if p > 1.0 - LEAST else p
+
+
+cdef void solve(const double *A, double n, double *g) noexcept nogil:
+    """Replace g by (A + n I)^-1 g; A + n I = L D L^T, solved forwards and backwards."""
+    cdef double[FEATURES][FEATURES] L
+    cdef double[FEATURES] D
+    cdef Py_ssize_t i, j, k, at = 0
+    for i in range(FEATURES):
+        for j in range(i, FEATURES):
+            L[j][i] = A[at] + (n if i == j else 0.0)
+            for k in range(i):
+                L[j][i] -= L[i][k] * D[k] * L[j][k]
+            at += 1
+        D[i] = fmax(L[i][i], n)  # rounding may not push a pivot below what was added
+        for j in range(i + 1, FEATURES):
+            L[j][i] /= D[i]
+    for i in range(FEATURES):
+        for k in range(i):
+            g[i] -= L[i][k] * g[k]
+    for i in range(FEATURES - 1, -1, -1):
+        g[i] /= D[i]
+        for k in range(i + 1, FEATURES):
+            g[i] -= L[k][i] * g[k]
+
+
+cdef void correction_learn(
+    Correction *s, double x, double m, double q, double corrected, bint event, double power,
+    double share, double waiting,
+) noexcept nogil:
+    """Learn at its deadline whether an event came that the words gave m, q and `corrected`.
+
+    The weights are multiplied by the likelihoods to this power, and a share of them goes back.
+    """
+    cdef double[FEATURES] f, g
+    cdef Py_ssize_t i, j, at = 0
+    cdef double old = s.trust * pow(q if event else 1.0 - q, power)
+    cdef double new = (1.0 - s.trust) * pow(corrected if event else 1.0 - corrected, power)
+    cdef double p = correction_word(s, x, m, q), h = fmax(p * (1.0 - p), FLAT)
+    s.trust = (1.0 - share) * old / (old + new) + share * START
+    f[0], f[1], f[2], f[3] = x, logit(m), logit(q), 1.0
+    for i in range(FEATURES):
+        g[i] = (p - event) * f[i]
+        for j in range(i, FEATURES):
+            s.A[at] += h * f[i] * f[j]
+            at += 1
+    solve(s.A, fmax(waiting, FEW), g)
+    for i in range(FEATURES):
+        s.a[i] -= g[i]
