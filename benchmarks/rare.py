@@ -26,8 +26,9 @@ def events(rate, rounds, seed, spread=1.0):
 def chance():
     """Return the standard error of the plain estimate of a constant rate, over the rate.
 
-    In round t it is N / t with N events so far. Of its mean from FIRST to ROUNDS the variance over the squared rate is 2 (1 - r log(1 / r) / (1 - r)) / ((1 - r) n), with n events
-    expected in all and r = FIRST / ROUNDS.
+    In round t it is N / t with N events so far. Of its mean from FIRST to ROUNDS the variance over
+    the squared rate is 2 (1 - r log(1 / r) / (1 - r)) / ((1 - r) n), with n events expected in all
+    and r = FIRST / ROUNDS.
     """
     r, n = FIRST / ROUNDS, 3e-5 * ROUNDS
     return np.sqrt(2 * (1 - r * np.log(1 / r) / (1 - r)) / ((1 - r) * n))
