@@ -24,11 +24,11 @@ def events(rate, rounds, seed, spread=1.0):
 
 
 def chance():
-    """Return the standard error of the best estimate of a constant rate, over the rate.
+    """Return the standard error of the plain estimate of a constant rate, over the rate.
 
-    That estimate in round t is N / t with N events so far. Of its mean from FIRST to ROUNDS the
-    variance over the squared rate is 2 (1 - r log(1 / r) / (1 - r)) / ((1 - r) n), with n events
-    expected in all and r = FIRST / ROUNDS.
+    In round t it is N / t with N events so far. Of its mean from FIRST to ROUNDS the variance over
+    the squared rate is 2 (1 - r log(1 / r) / (1 - r)) / ((1 - r) n), with n events expected in all
+    and r = FIRST / ROUNDS.
     """
     r, n = FIRST / ROUNDS, 3e-5 * ROUNDS
     return np.sqrt(2 * (1 - r * np.log(1 / r) / (1 - r)) / ((1 - r) * n))
@@ -52,7 +52,7 @@ def rate_rows(progress):
             name, f"{np.mean(means):.2f}", f"{min(means):.2f} to {max(means):.2f}",
             f"{np.sqrt(np.mean(off**2)):.3f}", f"{(off < 0.1).sum()} of {SEEDS}",
         ]  # fmt: skip
-    yield ["(the best estimate from events alone)", "1.00", "", f"{chance():.3f}", ""]
+    yield ["(events so far over rows so far)", "1.00", "", f"{chance():.3f}", ""]
 
 
 def words_of(scores, y):

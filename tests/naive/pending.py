@@ -54,7 +54,7 @@ class Correction:
 
     def learn(self, row, happened, waiting):
         old, new = (p if happened else 1 - p for p in (row.moved, row.corrected))
-        old, new = self.trust * old**0.3, (1 - self.trust) * new**0.3
+        old, new = self.trust * old**0.05, (1 - self.trust) * new**0.05
         self.trust = (1 - 5e-5) * old / (old + new) + 5e-5 * 0.5
         f = self.features(row.x, row.said[0], row.moved)
         p = self.word(row.x, row.said[0], row.moved)

@@ -14,6 +14,5 @@ cdef struct Correction:
 cdef void correction_start(Correction *s) noexcept nogil
 cdef double correction_word(const Correction *s, double x, double m, double q) noexcept nogil
 cdef void correction_learn(
-    Correction *s, double x, double m, double q, double corrected, bint event, double power,
-    double share, double waiting,
+    Correction *s, double x, double m, double q, double corrected, bint event, double waiting
 ) noexcept nogil

@@ -12,13 +12,17 @@ prediction now, A = A + h f f^T, h = max(p (1 - p), FLAT), and a moves by -(A + 
 n is the number of predictions that wait, at least FEW: they all share the error that the level
 has now, and count as one piece of evidence. So with long spans the word is corrected slowly.
 
-q and the corrected word are mixed by weights that learn like those of the words in `pending`.
+q and the corrected word are mixed by weights that are multiplied by each one's likelihood at the
+deadlines, to the power 0.05: outcomes that share an error repeat one another, and a few spans
+without much movement would else make an end of the correction.
 """
 
 from libc.math cimport exp, fmax, log, log1p, pow
 from libc.string cimport memset
 
 cdef double START = 0.5           # first weight of q
+cdef double POWER = 0.05          # of a likelihood
+cdef double SHARE = 5e-5          # share of the weight that returns to the start at each deadline
 cdef double FLAT = 1e-3           # the least curvature that a step sees
 cdef double FEW = 100.0
 cdef double LEAST = 1e-9          # no word is nearer to 0 or 1
@@ -65,19 +69,15 @@ cdef void solve(const double *A, double n, double *g) noexcept nogil:
 
 
 cdef void correction_learn(
-    Correction *s, double x, double m, double q, double corrected, bint event, double power,
-    double share, double waiting,
+    Correction *s, double x, double m, double q, double corrected, bint event, double waiting
 ) noexcept nogil:
-    """Learn at its deadline whether an event came that the words gave m, q and `corrected`.
-
-    The weights are multiplied by the likelihoods to this power, and a share of them goes back.
-    """
+    """Learn at its deadline whether an event came that the words gave m, q and `corrected`."""
     cdef double[FEATURES] f, g
     cdef Py_ssize_t i, j, at = 0
-    cdef double old = s.trust * pow(q if event else 1.0 - q, power)
-    cdef double new = (1.0 - s.trust) * pow(corrected if event else 1.0 - corrected, power)
+    cdef double old = s.trust * pow(q if event else 1.0 - q, POWER)
+    cdef double new = (1.0 - s.trust) * pow(corrected if event else 1.0 - corrected, POWER)
     cdef double p = correction_word(s, x, m, q), h = fmax(p * (1.0 - p), FLAT)
-    s.trust = (1.0 - share) * old / (old + new) + share * START
+    s.trust = (1.0 - SHARE) * old / (old + new) + SHARE * START
     f[0], f[1], f[2], f[3] = x, logit(m), logit(q), 1.0
     for i in range(FEATURES):
         g[i] = (p - event) * f[i]

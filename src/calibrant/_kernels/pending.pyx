@@ -384,8 +384,7 @@ cdef class PendingKernel:
         for i in range(MOVED + 1):
             self.w[i] = (1.0 - SHARE) * self.w[i] / total + SHARE * PRIORS[i]
         correction_learn(
-            &self.correction, wait.x, wait.mean, wait.moved, wait.corrected, event, POWER, SHARE,
-            self.waiting,
+            &self.correction, wait.x, wait.mean, wait.moved, wait.corrected, event, self.waiting
         )
         self.waiting -= 1.0
 

@@ -96,8 +96,8 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
     >>> for order in range(40):
     ...     row = orders.predict([0.8, 0.15, 0.05], id=order)
     >>> orders.update("lost", id=35)
-    >>> orders.learned, orders.pending      # the first ten were kept
-    (10, 30)
+    >>> orders.learned, orders.pending      # the first eleven were kept
+    (11, 29)
     """
 
     __slots__ = ("_columns", "_deadlines", "_engine", "_given", "_labels", "_waiting")
