@@ -99,6 +99,12 @@ class ClassDeadlines(Deadlines):
             else:
                 pending.drop(each)
 
+    def drop(self, prediction: Any) -> None:
+        """Forget a prediction that expired."""
+        entry = self.entries.pop(prediction.number, None)
+        if entry is not None:
+            self.finish(entry, is_learned=False)
+
     def get_state(self) -> dict[str, Any]:
         """Return everything as arrays by name, predictions first to last."""
         state = super().get_state()
@@ -236,6 +242,8 @@ class SettlingClasses(RoundsById[Pending]):
         deadlines = self._deadlines
         assert deadlines is not None
         for prediction, name, (at, due) in zip(opened, names, times, strict=True):
+            if self._waiting.prediction_of(name) is not prediction:
+                continue  # more came at once than may wait, and it expired
             deadlines.wait(prediction, name, max(at, deadlines.now), due)
         if not deadlines.is_timed:
             self._settle(float(self.rounds), before=False)

@@ -130,6 +130,8 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
         silent = None if silence is None else self._column(silence, "silence")
         kernels = self._engine.kernels if engine is PerClass else ()
         self._deadlines = class_deadlines_of(silent, after, hold, kernels)
+        if self._deadlines is not None:
+            self._waiting.on_expiry = self._deadlines.drop
 
     @property
     def classes(self) -> list[Id]:
