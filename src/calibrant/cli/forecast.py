@@ -113,7 +113,7 @@ def forecast_file(
                 given = {}
                 if clock is not None and isinstance(forecaster, EventForecaster):
                     given = {"times": clock.ticks[chosen]}
-                played, mean = forecaster._run_with_means(type(forecaster).run, part, **given)
+                played, mean = forecaster._run_with_means(forecaster.run, part, **given)
                 parts.append(played)
                 means.append(mean)
                 cards[each].extend(played, part)

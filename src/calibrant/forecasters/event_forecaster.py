@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from calibrant._checks import as_listed, check_integer, check_seed
+import numpy.typing as npt
+
+from calibrant._checks import Floats, as_listed, check_integer, check_seed
 from calibrant._kernels.contexts import BUILT_IN_PERIODS, LONGEST_PERIOD, MOST_GIVEN
 from calibrant._kernels.event import EventKernel
-from calibrant.forecasters.base import Forecaster
 from calibrant.forecasters.memories import Memory, describe_experts, heaviest_first
+from calibrant.forecasters.watched import Watched
+from calibrant.monitor import Monitor
 
 
-class EventForecaster(Forecaster, EventKernel):
+class EventForecaster(Watched, EventKernel):
     """Predict from what followed the same past before.
 
     Two stages. *Sharp* mixes many memories: the last outcomes, recent means, hidden states,
@@ -27,6 +31,9 @@ class EventForecaster(Forecaster, EventKernel):
     periods : int or list of int, optional
         Seasons to look for, in rounds, besides 7, 24, 48, 168 and 365: at most eight, each in
         [2, 10000].
+    monitor : bool, dict or Monitor, default False
+        Whether to watch the expected predictions: `watched_by`. A dict has arguments of `Monitor`
+        (every, tolerance, alpha, block); of a Monitor, only its arguments are taken.
 
     Examples
     --------
@@ -40,12 +47,20 @@ class EventForecaster(Forecaster, EventKernel):
     (1.0, 0.005)
     """
 
-    __slots__ = ()
+    __slots__ = ("_monitor",)
 
     periods: int | list[int] | None
+    monitor: bool | Mapping[str, Any]
 
-    def __init__(self, seed: int = 0, *, periods: int | Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        periods: int | Sequence[int] | None = None,
+        monitor: bool | Mapping[str, Any] | Monitor = False,
+    ) -> None:
         super().__init__(check_seed(seed), self._check_periods(periods))
+        self._attach(monitor)
 
     def _check_periods(self, periods: int | Sequence[int] | None) -> list[int]:
         """Return the periods to add to the built-in ones."""
@@ -60,6 +75,20 @@ class EventForecaster(Forecaster, EventKernel):
             raise ValueError(f"periods must be at most {MOST_GIVEN}, got {len(given)}")
         checked = [check_integer("each of the periods", each, 2, LONGEST_PERIOD) for each in given]
         return [each for each in dict.fromkeys(checked) if each not in BUILT_IN_PERIODS]
+
+    def run(self, outcomes: npt.ArrayLike, *, times: npt.ArrayLike | None = None) -> Floats:
+        """Run one round an outcome and return the predictions, each made before its outcome.
+
+        All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
+
+        Parameters
+        ----------
+        outcomes : array_like
+            Numbers in [0, 1].
+        times : array_like, optional
+            When each outcome happens, in order.
+        """
+        return self._run_watched(super().run, outcomes, times=times)
 
     def memory(self) -> list[Memory]:
         """Return what this round's forecast draws on, the heaviest first.
