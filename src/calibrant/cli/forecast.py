@@ -11,6 +11,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant.cli import console
 from calibrant.forecasters import EventForecaster, Forecaster
+from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
 from calibrant.tables import Table, follow, write
@@ -26,7 +27,6 @@ SIMPLE = (
     "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
     "markov-table:order=8", "seasonal-table:period=7", "seasonal-table:period=24",
 )  # fmt: skip
-HEAVIEST = 3
 WINDOW = 1000
 STEPS = 50
 
@@ -125,7 +125,7 @@ def forecast_file(
     console.out.print(console.scorecards(shown))
     console.say(f"\n{best} is the simple rival with the least log loss, of {len(simple)}.")
     if isinstance(first, EventForecaster):
-        console.say(f"The forecasts draw on {heaviest(first)}.", fold=True)
+        console.say(f"The forecasts draw on {heaviest_in_words(first.memory())}.", fold=True)
     console.say(f"\n{READING}", fold=True)
     if out is not None:
         console.say(f"\nPredictions: {out}, column {column!r}")
@@ -137,12 +137,6 @@ def take_times(rows: Table, column: str) -> Floats:
     clock = rows.cells(column).clock()
     clock.check_order()
     return clock.ticks
-
-
-def heaviest(forecaster: EventForecaster) -> str:
-    """Return the memories that weigh most now, in words."""
-    words = [f"{each.words} ({each.weight:.0%})" for each in forecaster.memory()[:HEAVIEST]]
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:

@@ -24,14 +24,13 @@ from calibrant._checks import (
     describe,
 )
 from calibrant._kernels.rounds import order_of
-from calibrant._kernels.saved import check_names
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.answers import refuses
 from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.named_columns import by_name, named_row
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
-from calibrant.recalibrate.saving import load_waiting, save_waiting, take_waiting
+from calibrant.recalibrate.saving import check_saved, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.top_label import TopLabel
 from calibrant.recalibrate.waiting import Pending, RoundsById, named
 
@@ -227,7 +226,7 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         late = take_waiting(state)
         self._engine.set_state(state)
-        check_names(state, set(self._engine.get_state()))
+        check_saved(state, self._engine.get_state())
         if self.rounds != rounds:
             raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
         highest = len(self._labels) - 1.0
