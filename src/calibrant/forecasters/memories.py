@@ -82,7 +82,7 @@ def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memor
 
 
 def heaviest_in_words(memories: Sequence[Memory], most: int = 3) -> str:
-    """Return the heaviest of some memories as part of a sentence.
+    """Return the heaviest of some memories as part of a sentence, without those of no weight.
 
     Examples
     --------
@@ -90,5 +90,6 @@ def heaviest_in_words(memories: Sequence[Memory], most: int = 3) -> str:
     >>> heaviest_in_words([Memory("a slow drift", 0.8), Memory("the last outcome", 0.2)])
     'a slow drift (80%) and the last outcome (20%)'
     """
-    words = [f"{each.words} ({each.weight:.0%})" for each in memories[:most]]
+    heavy = [each for each in memories[:most] if each.weight >= 0.005] or memories[:1]
+    words = [f"{each.words} ({each.weight:.0%})" for each in heavy]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
