@@ -195,12 +195,14 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     options = [*NAMES, "--time", "t", "--by", "place", "--seed", "9", "--report"]
     result = calibrant("run", scores, *options, page)
     assert result.exit_code == 0, result.stderr
+    assert "The probabilities now rest on " in result.stdout
     outline = Outline()
     outline.feed(page.read_text())
     assert outline.headings == [
         "scores.csv: scores before and after recalibration", "Before and after",
         "Of what was said, how much happened", "Through time", "Alarms",
-        "From score to probability, now", "By group", "How this was made",
+        "From score to probability, now", "What the probabilities rest on, now", "By group",
+        "How this was made",
     ]  # fmt: skip
     assert outline.figures == 6  # reliability, two through time, two of alarms, and the map
     assert outline.fetched == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naive.draws import Draws, scramble
+from naive.recent import PRIORS, NaiveRecent
 from naive.safe import NaiveSafe
 
 
@@ -119,8 +120,16 @@ class Said:
     batch: int  # the number of the first one made in the same call
     given: float  # the score as a probability
     s: float  # no nearer to 0 or 1 than the floor
-    each: np.ndarray  # what each expert says
+    each: np.ndarray  # what each expert of the mixture says
+    lasting: float  # those that forget nothing together
+    past: tuple  # the last outcomes known
+    recalled: np.ndarray  # what the mixture says, and each expert that looks at the past
     mean: float  # and all together
+    moved: bool = False  # was no neutral point beside the mean predicted?
+
+    def forget_recalled(self):
+        """Let all have said what the mixture did, so that the outcome does not tell them apart."""
+        self.recalled = np.full_like(self.recalled, self.recalled[0])
 
 
 class NaiveRecalibrator:
@@ -131,6 +140,7 @@ class NaiveRecalibrator:
         self.draws = Draws(seed)
         self.experts, self.priors = make_experts()
         self.weights = self.priors
+        self.recent = NaiveRecent(within)
         self.safe = NaiveSafe()
         self.margins = []
         self.predictions = 0
@@ -150,33 +160,55 @@ class NaiveRecalibrator:
     def least(self):
         return floor(self.learned)
 
-    def say(self, score, batch=None):
+    def say(self, score):
+        """Return what is said of a score that does not go to the grid: without the past."""
+        said = self.say_all(score)
+        said.forget_recalled()
+        said.mean = float(said.recalled[0])
+        return said
+
+    def say_all(self, score, batch=None):
         """Return what the experts say of a score, before it goes to the grid."""
         given = self.probability(score)
         s = within(given, self.least)
-        said = np.array([expert.predict(s, self.least) for expert in self.experts])
         number, self.predictions = self.predictions, self.predictions + 1
-        mean = within(float(self.weights @ said), self.least)
-        return Said(number, number if batch is None else batch, given, s, said, mean)
+        said, sharp, lasting = self.ask(s, self.least)
+        past = self.recent.past
+        recalled = self.recent.say(sharp, lasting, past, self.least)
+        # Where all say the same, they are to say just that together, or ties fall otherwise.
+        mean = within(sharp + float(self.recent.weights @ (recalled - sharp)), self.least)
+        batch = number if batch is None else batch
+        return Said(number, batch, given, s, said, lasting, past, recalled, mean)
+
+    def ask(self, s, least):
+        """Return what each expert of the mixture says, all together, and those that last."""
+        said = np.array([expert.predict(s, least) for expert in self.experts])
+        lasts = np.array([expert.forget == 0 for expert in self.experts])
+        lasting = float(np.average(said[lasts], weights=self.weights[lasts]))
+        return said, within(float(self.weights @ said), least), within(lasting, least)
 
     def smooth(self, said):
         """Return the word for ranking: experts whose memory holds few events are hardly heard."""
         rate = (self.ones + 0.5) / (self.learned + 1)
         variance = rate * (1 - rate)
+        events = (self.learned + 1) * variance
+        learned = (events / (events + 100)) ** 2
         heard = []
         for expert, weight in zip(self.experts, self.weights, strict=True):
             forget = max(expert.forget, 1e-3) if isinstance(expert, Bins) else expert.forget
             heard.append(weight * (variance / (variance + 10 * forget)) ** 2)
             if not isinstance(expert, Identity):
-                events = (self.learned + 1) * variance
-                heard[-1] *= (events / (events + 100)) ** 2
-        given = within(said.given, 1e-9)
-        each = [expert.predict(given, 1e-9) for expert in self.experts]
-        return within(float(np.average(each, weights=heard)), 1e-9)
+                heard[-1] *= learned
+        each, _, lasting = self.ask(within(said.given, 1e-9), 1e-9)
+        word = within(float(np.average(each, weights=heard)), 1e-9)
+        return within(self.recent.smooth(word, lasting, variance, learned, 1e-9), 1e-9)
 
     def predict(self, score, id_, batch=None):
-        said = self.say(score, batch)
+        said = self.say_all(score, batch)
         points, weights = self.safe.place(said.mean)
+        if self.safe.is_moved(said.mean, points):
+            said.moved = True
+            said.forget_recalled()
         drawn = self.draws.choose(points, weights)
         self.waiting[id_] = said, drawn
         return drawn.z
@@ -201,33 +233,53 @@ class NaiveRecalibrator:
         rows.sort(key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
         for said, point, outcome in rows:
             self.safe.learn(said.mean, point, outcome)
-            self.step(said.s, outcome)
+            self.step(said, outcome)
         self.weigh([(said, outcome) for said, _, outcome in rows])
 
     def learn(self, said, outcome):
         """Teach the mixture alone."""
+        self.step(said, outcome)
         self.weigh([(said, outcome)])
-        self.step(said.s, outcome)
 
     def weigh(self, rows):
         """Weigh the experts by outcomes that came together."""
         late = sum(self.predictions - said.number - 1 for said, _ in rows) / len(rows)
         for _ in rows:
             self.lag += 0.01 * (late - self.lag)
-        logs = sum(
-            outcome * np.log(said.each) + (1 - outcome) * np.log1p(-said.each)
-            for said, outcome in rows
+        means, outcomes = zip(
+            *((float(said.recalled[0]), outcome) for said, outcome in rows), strict=True
         )
-        weights = self.weights * np.exp((logs - logs.max()) / (1 + self.lag / 32))
-        self.weights = weights / weights.sum()
-        for said, _ in rows:
-            share = 5e-5 * min(1, said.mean * (1 - said.mean) / 0.01)
-            self.weights = (1 - share) * self.weights + share * self.priors
+        power = 1 / (1 + self.lag / 32)
+        each = [said.each for said, _ in rows]
+        self.weights = weighed(self.weights, self.priors, 5e-5, each, means, outcomes, power)
+        doubt = 0.75 ** (sum(said.moved for said, _ in rows) * power)
+        weights = self.recent.weights * np.array([1.0] + [doubt] * 8)
+        each = [said.recalled for said, _ in rows]
+        self.recent.weights = weighed(weights, PRIORS, 1e-5, each, means, outcomes, power)
 
-    def step(self, s, outcome):
-        """Let each expert learn."""
-        predictions = [expert.predict(s, self.least) for expert in self.experts]
-        for expert, p in zip(self.experts, predictions, strict=True):
-            expert.learn(s, p, outcome, self.least)
+    def step(self, said, outcome):
+        """Let each expert learn, from what it says for the score and its past now."""
+        s, least = said.s, self.least
+        predictions, sharp, lasting = self.ask(s, self.least)
+        for expert, p in zip(self.experts, predictions.tolist(), strict=True):
+            expert.learn(s, p, outcome, least)
+        self.recent.learn(sharp, lasting, said.past, outcome, least)
         self.learned += 1
         self.ones += outcome
+
+
+def weighed(weights, priors, most, said, means, outcomes, power):
+    """Return weights after outcomes that came together; `most` or less of them returns each time.
+
+    `said` is what each expert said of each outcome.
+    """
+    logs = sum(
+        outcome * np.log(each) + (1 - outcome) * np.log1p(-each)
+        for each, outcome in zip(said, outcomes, strict=True)
+    )
+    weights = weights * np.exp((logs - logs.max()) * power)
+    weights = weights / weights.sum()
+    for mean in means:
+        share = most * min(1, mean * (1 - mean) / 0.01)
+        weights = (1 - share) * weights + share * priors
+    return weights

@@ -90,6 +90,13 @@ class NaiveSafe:
         *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
         return points, weights
 
+    def is_moved(self, mean, points):
+        """Return whether what is played for a mean is no neutral end of its gap."""
+        at = self.gap(mean)
+        return (
+            len(points) > 1 or points[0].leaning != 0 or points[0] not in self.points[at : at + 2]
+        )
+
     def learn(self, mean, point, outcome):
         leaning, played = point.leaning, self.points.index(point)
         point.visits += 1

@@ -12,43 +12,21 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, gri
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.mixing cimport Evidence, evidence_start
+from calibrant._kernels.recent import RECENT_PARTS, check_recent, fresh_recent
+from calibrant._kernels.recent cimport (
+    RECENTS, RecentState, recent_count, recent_step, recent_weigh,
+)
 from calibrant._kernels.rounds cimport Begun, Round, as_round
-from calibrant._kernels.rounds import ROUND, check_rounds
+from calibrant._kernels.rounds import ROUND, check_rounds, with_past
 from calibrant._kernels.safe cimport (
     Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_weigh,
 )
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.scoring cimport MARGIN, ScoringKernel, place_mean
 from calibrant._kernels.scoring import KINDS as KINDS
-from calibrant._kernels.sharp import check_parts
-from calibrant._kernels.sharp cimport (
-    ALL_BINS,
-    BETAS,
-    EXPERTS,
-    Evidence,
-    MEMORIES,
-    OFFSETS,
-    PLATTS,
-    SharpState,
-    evidence_add,
-    evidence_start,
-    sharp_step,
-    sharp_weigh,
-)
-
-# The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
-SHARP_PARTS = {
-    "w": EXPERTS,
-    "lag": 1,
-    "platt": 2 * PLATTS,
-    "platt_A": 3 * PLATTS,
-    "offset": OFFSETS,
-    "offset_A": OFFSETS,
-    "beta": 3 * BETAS,
-    "beta_A": 6 * BETAS,
-    "Y": MEMORIES * ALL_BINS,
-    "N": MEMORIES * ALL_BINS,
-}
+from calibrant._kernels.sharp import SHARP_PARTS, check_sharp
+from calibrant._kernels.sharp cimport EXPERTS, SharpState, sharp_count, sharp_step, sharp_weigh
 
 
 NONE_WAITS = (
@@ -77,10 +55,21 @@ def as_known(outcomes):
     return known
 
 
+cdef dict doubles_of(void *state, dict parts):
+    """Return the parts of a struct of doubles, whose sizes these are, in its order."""
+    cdef dict named = {}
+    cdef double *part = <double *>state
+    for name, count in parts.items():
+        named[name] = array_of(part, count)
+        part += <Py_ssize_t>count
+    return named
+
+
 cdef class Copy:
     """The state of a kernel at some time, to go back to."""
 
     cdef SharpState sharp
+    cdef RecentState recent
     cdef Grid safe
     cdef double size
     cdef int64_t rounds, learned
@@ -196,36 +185,40 @@ cdef class RecalibrateKernel(ScoringKernel):
         cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(rounds))
         cdef Py_ssize_t i, size = len(rounds)
         cdef double late = 0.0
-        cdef Evidence evidence
+        cdef Evidence evidence, recalled
         cdef Round r
         if size == 1:
             self._finish(rounds[0], outcomes[0], on_grid[0])
         if size <= 1:
             return
-        evidence_start(&evidence)
+        evidence_start(&evidence, EXPERTS)
+        evidence_start(&recalled, 1 + RECENTS)
         for i in range(size):
             r = rounds[i]
             late += self.lateness(&r.begun)  # integers, whose sum is exact in any order
-            evidence_add(&evidence, r.begun.said, r.begun.m, outcomes[i])
+            sharp_count(&evidence, r.begun.said, r.begun.recalled[0], outcomes[i])
+            recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
             if on_grid[i] and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
                 raise MemoryError
-            self.look(r.begun.s)
+            self.waiting_mean(r.begun.s, r.begun.past)
             sharp_step(&self.sharp, &self.view, outcomes[i])
+            recent_step(&self.recent, &self.recall, outcomes[i])
             self._learned += 1
         sharp_weigh(&self.sharp, &evidence, late / <double>size)
+        recent_weigh(&self.recent, &recalled, self.sharp.lag)
         self.view_age = -1
 
     cdef object mask_of(self, placed, Py_ssize_t size):
         return np.ones(size, dtype=np.uint8) if placed is None else placed
 
     def _look(self, score):
-        """Return a score as a probability and the mixture's mean for it; changes nothing."""
+        """Return a score as a probability and its mean off the grid; changes nothing."""
         self.enter()
         cdef double s = self.above_floor(self.raw_of(self.as_score(score)))
-        return s, self.look(s)
+        return s, self.look_aside(s)
 
     def _look_many(self, scores):
-        """Return scores as probabilities and the mixture's means for them; changes nothing."""
+        """Return scores as probabilities and their means off the grid; changes nothing."""
         self.enter()
         scores = self.as_scores(scores)
         probabilities, means = np.empty(len(scores)), np.empty(len(scores))
@@ -234,8 +227,14 @@ cdef class RecalibrateKernel(ScoringKernel):
         cdef Py_ssize_t i
         for i in range(x.shape[0]):
             s[i] = self.above_floor(self.raw_of(x[i]))
-            m[i] = self.look(s[i])
+            m[i] = self.look_aside(s[i])
         return probabilities, means
+
+    def _weights(self, bint placed=True):
+        """Return the weights of the experts, of `sharp.pyx` first, then of `recent.pyx`."""
+        sharp, recent = array_of(self.sharp.w, EXPERTS), array_of(self.recent.w, 1 + RECENTS)
+        weights = [sharp * recent[0], recent[1:]] if placed else [sharp, np.zeros(RECENTS)]
+        return np.concatenate(weights)
 
     def _trust(self, double weight):
         """Give the identity this weight in the mixture; the others keep their proportions."""
@@ -255,11 +254,14 @@ cdef class RecalibrateKernel(ScoringKernel):
 
     def _expected_many(self, scores):
         """Return what `expected` gives for each of many scores."""
-        means = self._look_many(scores)[1]
+        self.enter()
+        means = self.as_scores(scores)  # a copy, each replaced by its mean
         cdef double[::1] m = means
         cdef Py_ssize_t i
+        cdef double s
         for i in range(m.shape[0]):
-            m[i] = place_mean(safe_place(&self.safe, m[i]))
+            s = self.above_floor(self.raw_of(m[i]))
+            m[i] = place_mean(safe_place(&self.safe, self.look(s)))
         return means
 
     def distribution(self, score):
@@ -351,14 +353,16 @@ cdef class RecalibrateKernel(ScoringKernel):
         cdef Copy copy = Copy.__new__(Copy)
         if grid_copy(&copy.safe, &self.safe) < 0:
             raise MemoryError
-        copy.sharp, copy.size, copy.current = self.sharp, self.size, self.current
+        copy.sharp, copy.recent, copy.size = self.sharp, self.recent, self.size
+        copy.current = self.current
         copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
         return copy
 
     def _go_back(self, Copy before not None):
         """Return to the state that `_copy` gave, which must not be used again."""
         self.safe, before.safe = before.safe, self.safe
-        self.sharp, self.size, self.current = before.sharp, before.size, before.current
+        self.sharp, self.recent, self.size = before.sharp, before.recent, before.size
+        self.current = before.current
         self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
         self.view_age = -1
 
@@ -370,12 +374,9 @@ cdef class RecalibrateKernel(ScoringKernel):
     def _get_state(self):
         """Return everything the past left behind, as arrays and numbers by name."""
         self.enter()
-        state = {"learned": self._learned, "size": self.size}
-        state["number"] = self.current.number if self._open else 0
-        cdef double *part = <double *>&self.sharp
-        for name, count in SHARP_PARTS.items():
-            state[name] = array_of(part, count)
-            part += <Py_ssize_t>count
+        opened = self.current.number if self._open else 0
+        state = {"learned": self._learned, "size": self.size, "number": opened}
+        state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
         state |= grid_save(&self.safe)
         state["open"] = array_of(&self.current.s, ROUND if self._open else 0)
         return state
@@ -383,15 +384,19 @@ cdef class RecalibrateKernel(ScoringKernel):
     def _set_state(self, state):
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
         names = {"rounds", "learned", "size", "number", "open"}
-        check_names(state, {*names, *SHARP_PARTS, *GRID_PARTS})
+        if not RECENT_PARTS.keys() & state.keys():
+            state = {**state, **fresh_recent(), "open": with_past(state["open"], 1)}
+        check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *GRID_PARTS})
         cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
         cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
         most = 1.7976931348623157e308 if self._kind == MARGIN and rounds else 0.0
         cdef double size = number(state, "size", low=0.0, high=most)
         parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
+        memory = {name: floats(state, name, size=count) for name, count in RECENT_PARTS.items()}
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
         cdef const double[::1] sharp = np.concatenate(list(parts.values()))
+        cdef const double[::1] recent = np.concatenate(list(memory.values()))
         cdef Py_ssize_t i
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
@@ -400,11 +405,13 @@ cdef class RecalibrateKernel(ScoringKernel):
             raise ValueError(f"saved lag must be in [0, {rounds}]")
         if waiting.shape[0] and learned == rounds:
             raise ValueError("saved open must be empty if every prediction has its outcome")
-        check_parts(parts, learned)
+        check_sharp(parts, learned)
+        check_recent(memory, learned)
         grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
         for i in range(self.safe.count):
             safe_weigh(&self.safe, i)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
+        memcpy(&self.recent, &recent[0], sizeof(RecentState))
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.recent cimport RECENTS
 from calibrant._kernels.sharp cimport EXPERTS
 
 
@@ -14,11 +15,15 @@ cdef struct Begun:
     double s              # the score as a probability
     double m              # the mixture's mean for it
     double z              # the prediction
+    double moved          # 1 if no neutral point beside the mean was predicted, else 0
+    double past           # the last outcomes known then, as `recent.pyx` keeps them
     double[EXPERTS] said  # what each expert said
+    double[1 + RECENTS] recalled  # what the mixture said, and each expert that looks at the past
 
 
 cdef enum:
-    ROUND_SIZE = 3 + EXPERTS
+    ROUND_SIZE = 6 + EXPERTS + RECENTS
+    ROUND_BEFORE = 3 + EXPERTS  # without a past, as calibrant 0.1 saved it
 
 
 cdef class Round:

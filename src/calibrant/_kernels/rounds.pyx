@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._kernels.draws cimport scramble
 from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.recent cimport PASTS, RECENTS
 from calibrant._kernels.sharp cimport sharp_least
 
 ROUND = ROUND_SIZE
@@ -121,12 +122,24 @@ def load_rounds(
     return rounds
 
 
+def with_past(places, Py_ssize_t count):
+    """Return so many saved rounds; calibrant 0.1 knew no past, and none of it moved the mean."""
+    if len(places) != count * ROUND_BEFORE or not count:
+        return places
+    before = places.reshape(count, ROUND_BEFORE)
+    recalled = np.repeat(before[:, 1:2], 1 + RECENTS, axis=1)
+    neither = np.zeros((count, 2))
+    return np.hstack([before[:, :3], neither, before[:, 3:], recalled]).reshape(-1)
+
+
 def check_rounds(places, z):
     """Refuse saved rounds, one after the other, that did not predict one of the points z."""
     values = places.reshape(-1, ROUND)
     z = z[(z > 0.0) & (z < 1.0)]
     if not np.isin(values[:, 2], z).all():
         raise ValueError("a saved prediction without its outcome is none of the saved points")
-    said = np.delete(values, 2, axis=1)
+    if not (np.isin(values[:, 3], (0, 1)) & np.isin(values[:, 4], np.arange(PASTS))).all():
+        raise ValueError("a saved prediction must be moved or not, after a past of six outcomes")
+    said = np.delete(values, [2, 3, 4], axis=1)
     if not ((said >= LEAST) & (said <= 1.0 - LEAST)).all():
         raise ValueError(f"a saved prediction must come from numbers in [{LEAST}, {1.0 - LEAST}]")

@@ -7,6 +7,7 @@ cdef struct Place:
     double lo
     double hi
     double share          # probability of the lower point
+    bint moved            # is it no neutral end of the mean's gap?
 
 
 cdef int safe_start(Grid *s) noexcept nogil

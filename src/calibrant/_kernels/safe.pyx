@@ -104,7 +104,14 @@ cdef inline double charge(const Grid *s, Py_ssize_t k, double m) noexcept nogil:
 
 
 cdef inline Place point(const Grid *s, Py_ssize_t k) noexcept nogil:
-    return Place(s.z[k], s.z[k], 1.0)
+    return Place(s.z[k], s.z[k], 1.0, True)
+
+
+cdef inline Place beside(const Grid *s, Py_ssize_t k) noexcept nogil:
+    """Play point k, an end of the mean's gap."""
+    cdef Place place = point(s, k)
+    place.moved = False
+    return place
 
 
 cdef Place mixed(const Grid *s, Py_ssize_t k) noexcept nogil:
@@ -115,15 +122,15 @@ cdef Place mixed(const Grid *s, Py_ssize_t k) noexcept nogil:
     if k == s.count - 2:
         return point(s, k)
     a, b = slope(s, k), slope(s, k + 1)
-    return Place(s.z[k], s.z[k + 1], b / (a + b))
+    return Place(s.z[k], s.z[k + 1], b / (a + b), True)
 
 
 cdef Place safe_place(const Grid *s, double m) noexcept nogil:
     """Choose where to play for a mean m inside (0, 1)."""
-    cdef Py_ssize_t last = s.count - 1, i = grid_find(s, m), j = i + 1
+    cdef Py_ssize_t last = s.count - 1, first = grid_find(s, m), i = first, j = i + 1
     cdef int left = leaning(s, i), right = leaning(s, j)
     if left == 0 and right == 0:
-        return point(s, i if charge(s, i, m) <= charge(s, j, m) else j)
+        return beside(s, i if charge(s, i, m) <= charge(s, j, m) else j)
     if left < 0 and right > 0:
         return mixed(s, i)
     # Search outwards, the nearer side first, until the place that always exists.
@@ -131,14 +138,14 @@ cdef Place safe_place(const Grid *s, double m) noexcept nogil:
         if i > 0 and (j == last or m - s.z[i] <= s.z[j] - m):
             left = leaning(s, i)
             if left == 0:
-                return point(s, i)
+                return beside(s, i) if i == first else point(s, i)
             if left > 0 and leaning(s, i - 1) < 0:
                 return mixed(s, i - 1)
             i -= 1
         else:
             right = leaning(s, j)
             if right == 0:
-                return point(s, j)
+                return beside(s, j) if j == first + 1 else point(s, j)
             if right < 0 and leaning(s, j + 1) > 0:
                 return mixed(s, j)
             j += 1
@@ -219,6 +226,10 @@ cdef class SafeKernel:
         """Return the lower and the upper point played for a mean, and the share of the lower."""
         cdef Place place = safe_place(&self.grid, mean)
         return place.lo, place.hi, place.share
+
+    def is_moved(self, double mean):
+        """Return whether no neutral end of the mean's gap is played."""
+        return safe_place(&self.grid, mean).moved
 
     def learn(self, double mean, double point, double outcome):
         """Count an outcome for a point that was predicted for a mean."""

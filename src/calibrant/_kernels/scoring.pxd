@@ -2,6 +2,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from calibrant._kernels.grid cimport Grid
 from calibrant._kernels.pending cimport PendingKernel
+from calibrant._kernels.recent cimport Recall, RecentState
 from calibrant._kernels.rounds cimport Begun
 from calibrant._kernels.safe cimport Place
 from calibrant._kernels.sharp cimport SharpState, View
@@ -19,8 +20,10 @@ cdef inline double place_mean(Place place) noexcept nogil:
 
 cdef class ScoringKernel:
     cdef SharpState sharp
+    cdef RecentState recent
     cdef Grid safe
     cdef int _kind
+    cdef double given             # the last score as a probability, which no floor has moved
     cdef bint _inner              # are the scores another kernel's words, with a floor already?
     cdef double size              # mean absolute margin so far
     cdef uint64_t _seed
@@ -31,14 +34,18 @@ cdef class ScoringKernel:
     cdef bint _running            # is a thread inside `run`, with the GIL released?
     cdef Begun current            # that prediction
     cdef View view                # what the experts said last; mostly, its outcome comes next
+    cdef Recall recall            # and those that look at the past
     cdef PendingKernel pending    # what silence says, None if nothing
     cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date
 
     cdef double size_with(self, double score) noexcept nogil
     cdef double raw_of(self, double score) noexcept nogil
     cdef double above_floor(self, double s) noexcept nogil
-    cdef double waiting_mean(self, double s) noexcept nogil
+    cdef double waiting_mean(self, double s, double past) noexcept nogil
     cdef double look(self, double s) noexcept nogil
+    cdef double look_aside(self, double s) noexcept nogil
+    cdef double aside(self, double s) noexcept nogil
+    cdef Begun opened(self, double score) noexcept nogil
     cdef double smooth(self, double s) noexcept nogil
     cdef Begun begin_mean(self, double score) noexcept nogil
     cdef Begun begin(self, double score) noexcept nogil

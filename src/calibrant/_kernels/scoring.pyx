@@ -8,17 +8,29 @@ from calibrant._checks import describe
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.mixing cimport within
 from calibrant._kernels.pending cimport PendingKernel
+from calibrant._kernels.recent cimport (
+    RECENTS,
+    Recall,
+    recent_learn,
+    recent_silence,
+    recent_smooth,
+    recent_start,
+    recent_view,
+)
 from calibrant._kernels.rounds cimport Round
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start
 from calibrant._kernels.sharp cimport (
-    EXPERTS,
+    Events,
+    View,
+    sharp_events,
     sharp_learn,
     sharp_least,
     sharp_smooth,
     sharp_start,
     sharp_view,
-    sharp_within,
+    sharp_view_smooth,
 )
 
 KINDS = ("probability", "logit", "margin")
@@ -29,6 +41,7 @@ cdef class ScoringKernel:
 
     def __cinit__(self, *args, **kwargs):
         sharp_start(&self.sharp)
+        recent_start(&self.recent)
         self.view_age = -1
         if safe_start(&self.safe) < 0:
             raise MemoryError
@@ -65,46 +78,75 @@ cdef class ScoringKernel:
 
     cdef double above_floor(self, double s) noexcept nogil:
         """Return a probability that the experts can take."""
-        return s if self._inner else sharp_within(s, sharp_least(self._learned))
+        return s if self._inner else within(s, sharp_least(self._learned))
 
-    cdef double waiting_mean(self, double s) noexcept nogil:
-        """Return the mean for s of the mixture alone, and keep what each expert said."""
+    cdef double waiting_mean(self, double s, double past) noexcept nogil:
+        """Return the mean of all experts for s after this past, and keep what each said."""
         cdef double least = sharp_least(self._learned)
         # An inner kernel has less evidence than the one whose word is its score.
         least = min(least, s, 1.0 - s)
         self.view_age = self._learned
-        return sharp_view(&self.sharp, s, least, &self.view)
+        sharp_view(&self.sharp, s, least, &self.view)
+        return recent_view(&self.recent, past, &self.view, &self.recall)
 
     cdef double look(self, double s) noexcept nogil:
-        """Return the mixture's mean for s, moved by what silence says, if anything."""
-        cdef double mean = self.waiting_mean(s)
+        """Return the mean for s after what is known now, moved by what silence says, if anything."""
+        cdef double mean = self.waiting_mean(s, self.recent.past)
         return mean if self.pending is None else self.pending.mixed(s, mean)
+
+    cdef double look_aside(self, double s) noexcept nogil:
+        """Return the mean for s of a round off the grid: the past is left out."""
+        self.waiting_mean(s, self.recent.past)
+        return self.aside(s)
+
+    cdef double aside(self, double s) noexcept nogil:
+        """Return the mean off the grid for s, the score of the last view."""
+        return self.view.mean if self.pending is None else self.pending.mixed(s, self.view.mean)
 
     cdef double smooth(self, double s) noexcept nogil:
         """Return the word for ranking, for a score as a probability."""
-        cdef double word = sharp_smooth(&self.sharp, s)
+        cdef View view
+        cdef Recall recall
+        cdef Events events = sharp_events(&self.sharp)
+        cdef double word
+        sharp_view_smooth(&self.sharp, s, &view)
+        recent_view(&self.recent, self.recent.past, &view, &recall)
+        word = sharp_smooth(&self.sharp, &view, events)
+        word = recent_smooth(&self.recent, &recall, word, events)
         return word if self.pending is None else self.pending.mixed(s, word)
 
-    cdef Begun begin_mean(self, double score) noexcept nogil:
-        """Open the next round with the mixture's mean as its prediction."""
+    cdef Begun opened(self, double score) noexcept nogil:
+        """Open the next round, with what the experts say of its score."""
         cdef Begun r
         r.number = r.batch = self._rounds
-        r.raw = self.raw_of(score)
+        r.raw = self.given = self.raw_of(score)
         r.s = self.above_floor(r.raw)
-        r.e = r.z = r.m = self.look(r.s)
+        r.m = self.look(r.s)
+        r.moved, r.past = 0.0, self.recent.past
         memcpy(r.said, self.view.p, sizeof(r.said))
+        memcpy(r.recalled, self.recall.p, sizeof(r.recalled))
         if self._kind == MARGIN:
             self.size = self.size_with(score)
         self._rounds += 1
         return r
 
+    cdef Begun begin_mean(self, double score) noexcept nogil:
+        """Open the next round off the grid, with the mixture's mean as its prediction."""
+        cdef Begun r = self.opened(score)
+        r.e = r.z = r.m = self.aside(r.s)
+        recent_silence(r.recalled, r.recalled[0])
+        return r
+
     cdef Begun begin(self, double score) noexcept nogil:
         """Make the next prediction."""
-        cdef Begun r = self.begin_mean(score)
+        cdef Begun r = self.opened(score)
         cdef Place place = safe_place(&self.safe, r.m)
         r.e, r.z = place_mean(place), place.hi
         if uniform(self._key, <uint64_t>r.number) < place.share:
             r.z = place.lo
+        if place.moved:
+            r.moved = 1.0
+            recent_silence(r.recalled, r.recalled[0])
         return r
 
     cdef double lateness(self, const Begun *r) noexcept nogil:
@@ -113,9 +155,10 @@ cdef class ScoringKernel:
 
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil:
         """Learn the outcome of a round that stayed off the grid."""
-        if self.view_age != self._learned or self.view.s != r.s:
-            self.look(r.s)
-        sharp_learn(&self.sharp, &self.view, r.said, r.m, y, late)
+        if self.view_age != self._learned or self.view.s != r.s or self.recall.past != r.past:
+            self.waiting_mean(r.s, r.past)
+        sharp_learn(&self.sharp, &self.view, r.said, r.recalled[0], y, late)
+        recent_learn(&self.recent, &self.recall, r.recalled, r.moved, y, self.sharp.lag)
         self._learned += 1
 
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil:
@@ -141,11 +184,11 @@ cdef class ScoringKernel:
         self.pending = pending
 
     def _waiting_mean(self, Round opened not None):
-        """Return what the mixture alone says of a round just begun."""
+        """Return what all experts say of a round just begun, without what silence says."""
         cdef double mean = 0.0
         cdef Py_ssize_t i
-        for i in range(EXPERTS):
-            mean += self.sharp.w[i] * opened.begun.said[i]
+        for i in range(1 + RECENTS):
+            mean += self.recent.w[i] * opened.begun.recalled[i]
         return mean
 
     def _refit(self, double now):
@@ -157,7 +200,12 @@ cdef class ScoringKernel:
         cdef double[::1] s = scores
         cdef Py_ssize_t i
         for i in range(s.shape[0]):
-            s[i] = 0.5 if isnan(s[i]) else self.waiting_mean(s[i])
+            if isnan(s[i]):
+                s[i] = 0.5
+            else:
+                # What is pending came after many pasts.
+                self.waiting_mean(s[i], self.recent.past)
+                s[i] = self.view.mean
         self.view_age = -1
         self.pending.refit(now, scores)
 

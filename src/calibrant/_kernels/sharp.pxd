@@ -1,5 +1,7 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.mixing cimport Evidence
+
 
 # How many experts of each shape; `sharp.pyx` gives their memories.
 cdef enum:
@@ -10,6 +12,10 @@ cdef enum:
     MEMORIES = 3
     ALL_BINS = 140                  # of all grids: 10 + 30 + 100
     EXPERTS = 1 + PLATTS + OFFSETS + BETAS + GRIDS * MEMORIES
+    KEPT = 4 + GRIDS                # experts that forget nothing
+    FLAT = 10                       # the least curvature that a Newton step sees, over `least`
+    EVENTS = 10                     # a memory of so many counts a quarter in the smooth word
+    LEARNED = 100                   # so does what was learned from so many
 
 
 # Everything the mixture has learned.
@@ -34,33 +40,34 @@ cdef struct View:
     double least                    # no expert says less, or more than 1 - least
     Py_ssize_t[GRIDS] bin           # its bin in each grid
     double[EXPERTS] p
+    double mean                     # what they say together
+    double lasting                  # and without those that forget
 
 
-# How likely each expert made outcomes that came together: the logarithm, without the last few.
-cdef struct Evidence:
-    int64_t count
-    double keep                     # the share of the weights that does not return to the prior
-    double[EXPERTS] log
-    double[EXPERTS] product         # of the last few
+# What the outcomes so far were.
+cdef struct Events:
+    double variance                 # of one of them
+    double count                    # how many of the rarer kind there were, about
 
 
-cdef inline void evidence_start(Evidence *evidence) noexcept nogil:
-    cdef Py_ssize_t i
-    evidence.count, evidence.keep = 0, 1.0
-    for i in range(EXPERTS):
-        evidence.log[i], evidence.product[i] = 0.0, 1.0
+cdef inline double heard(Events events, double forget) noexcept nogil:
+    """Return how far the smooth word hears what was learned, if it forgets that fast."""
+    cdef double share = events.variance / (events.variance + EVENTS * forget)
+    share *= events.count / (events.count + LEARNED)
+    return share * share
 
 
 cdef void sharp_start(SharpState *s) noexcept nogil
 cdef double sharp_least(int64_t outcomes) noexcept nogil
-cdef double sharp_within(double p, double least) noexcept nogil
-cdef double sharp_view(
+cdef void sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil
-cdef double sharp_smooth(const SharpState *state, double s) noexcept nogil
+cdef Events sharp_events(const SharpState *state) noexcept nogil
+cdef void sharp_view_smooth(const SharpState *state, double s, View *view) noexcept nogil
+cdef double sharp_smooth(const SharpState *state, const View *view, Events events) noexcept nogil
 cdef void sharp_learn(
     SharpState *state, const View *view, const double *said, double m, double y, double late
 ) noexcept nogil
-cdef void evidence_add(Evidence *evidence, const double *said, double m, double y) noexcept nogil
+cdef void sharp_count(Evidence *evidence, const double *said, double m, double y) noexcept nogil
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil
 cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil

@@ -14,22 +14,12 @@ and p the prediction, A = lam A + (1 - lam) I + h f f^T, h = max(p (1 - p), FLAT
 parameters move by -A^-1 (p - y) f. A starts at 10 I, which is a prior of standard deviation 0.3 on
 each parameter, and never falls below I, so no step is longer than |f|.
 
-The mixture's weights start at a prior w0, are multiplied by each expert's likelihood of the outcome
-and then moved a little, by SHARE, towards w0; where the mean m is so near 0 or 1 that an outcome
-says little, by SHARE m (1 - m) / RARE, or rare events could never show which expert is right. So
-its log loss over any stretch of rounds is at most that of expert i there plus -log(SHARE w0_i), and
-a further such term for each change of the best expert (Herbster & Warmuth 1998), plus
--log(1 - SHARE) a round; from the first round on, it is -log(w0_i) instead.
+They are mixed as `mixing.pyx` says, with SHARE of the weights returning to the prior each round. How
+late the last hundred outcomes came on average is their lag, and outcomes that come together count
+as late as they are on average; the experts still learn one after the other.
 
-If the last hundred outcomes came `lag` predictions late on average, a likelihood is raised to the
-power 1 / (1 + lag / LAG): what late outcomes say about the experts may no longer hold, and many late
-outcomes repeat one another. The power is the same for all outcomes, early or late, because how late
-an outcome comes may depend on the outcome itself.
-
-Outcomes that come together are weighed together: each weight is multiplied by its expert's
-likelihood of all of them, raised to the same power, and then moved towards w0 as often as there
-are outcomes, at once. Each counts as late as they are on average. So their order does not matter
-for the weights; the experts still learn one outcome after the other.
+The experts that forget nothing have a word of their own beside the mixture's mean, their mean by
+the same weights: the lasting word, which `recent.pyx` needs.
 
 No expert says less than `least`, or more than 1 - least. It follows the evidence: after n outcomes
 it is 1 / (n + 2), the rule of succession for what was never seen, but never above LEAST or below
@@ -41,9 +31,9 @@ costs, and an expert whose memory holds few events does hardly anything else. Wi
 an outcome, v / f is about how many events a memory with forgetting f holds; each weight is
 multiplied by (v / (v + EVENTS f))^2. And whatever was learned from few events moves with each
 further one, downwards until it comes and then upwards: of n outcomes, all weights but the identity's
-are multiplied by (n v / (n v + LEARNED))^2 too. A bin says nearly the same of all its scores, and counts as
-forgetting at least as fast as BIN_FADE. Where events are frequent, this changes next to nothing.
-And it knows no floor but TINIEST: one that falls as outcomes come would raise early rows above later
+are multiplied by (n v / (n v + LEARNED))^2 too. A bin says nearly the same of all its scores, and
+counts as forgetting at least as fast as BIN_FADE. Where events are frequent, this changes next to
+nothing. And it knows no floor but TINIEST: one that falls as outcomes come would raise early rows above later
 ones, and make one of all that are below it.
 """
 
@@ -53,33 +43,52 @@ from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.mixing cimport (
+    Evidence, curvature, evidence_add, evidence_weigh, returned, weigh, within,
+)
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.tally cimport bin_of
+
+# The parts of SharpState, which is nothing but doubles: their names and sizes, in its order.
+SHARP_PARTS = {
+    "w": EXPERTS,
+    "lag": 1,
+    "platt": 2 * PLATTS,
+    "platt_A": 3 * PLATTS,
+    "offset": OFFSETS,
+    "offset_A": OFFSETS,
+    "beta": 3 * BETAS,
+    "beta_A": 6 * BETAS,
+    "Y": MEMORIES * ALL_BINS,
+    "N": MEMORIES * ALL_BINS,
+}
 
 cdef double LEAST = 1e-4            # `least` at the start
 cdef double TINIEST = 1e-9          # what it never falls below
 cdef double SHARE = 5e-5            # share of the weight that returns to the prior each round
-cdef double RARE = 0.01             # the variance of an outcome below which less is shared
-cdef double LAG = 32.0              # outcomes this late count half
 cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double START = 10.0            # A at the start
-cdef double FLAT = 10.0             # the least curvature that a Newton step sees, over `least`
-cdef int64_t PRODUCTS = 32           # likelihoods to multiply before a logarithm: TINIEST^32 > 0
 cdef double PRIOR = 2.0             # visits that the score itself counts for in a bin
-cdef double EVENTS = 10.0           # a memory of so many counts a quarter in the smooth word
-cdef double LEARNED = 100.0          # so does what was learned from so many
 cdef double BIN_FADE = 1e-3         # the least forgetting that a bin counts with there
 
+# How fast the experts of each shape forget. The first offset is to the score, the others are to the
+# first Platt scaling.
+PLATT_FADES = (0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+OFFSET_FADES = (0.0, 3e-3, 1e-2, 3e-2, 1e-1)
+BETA_FADES = (0.0, 1e-3, 1e-2)
+BIN_FADES = (0.0, 1e-3, 1e-2)
+GRID_SIZES = (10, 30, 100)
+
 cdef double[PLATTS] PLATT_FORGETS
-PLATT_FORGETS[:] = [0.0, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
-cdef double[OFFSETS] OFFSET_FORGETS  # the first is to the score, the others to the first Platt
-OFFSET_FORGETS[:] = [0.0, 3e-3, 1e-2, 3e-2, 1e-1]
+PLATT_FORGETS[:] = PLATT_FADES
+cdef double[OFFSETS] OFFSET_FORGETS
+OFFSET_FORGETS[:] = OFFSET_FADES
 cdef double[BETAS] BETA_FORGETS
-BETA_FORGETS[:] = [0.0, 1e-3, 1e-2]
+BETA_FORGETS[:] = BETA_FADES
 cdef double[MEMORIES] BIN_FORGETS
-BIN_FORGETS[:] = [0.0, 1e-3, 1e-2]
+BIN_FORGETS[:] = BIN_FADES
 cdef Py_ssize_t[GRIDS] BINS
-BINS[:] = [10, 30, 100]
+BINS[:] = GRID_SIZES
 
 # Prior weight of each shape in sixteenths, split evenly over its experts. The simple shapes get
 # most: most scores are nearly right, or wrong in a simple way.
@@ -90,6 +99,15 @@ PRIORS[:] = [
     for _ in range(count)
 ]
 
+
+cdef Py_ssize_t[KEPT] KEEPERS        # the experts that forget nothing
+KEEPERS[:] = [
+    0,
+    1,
+    1 + PLATTS,
+    1 + PLATTS + OFFSETS,
+    *(1 + PLATTS + OFFSETS + BETAS + i * MEMORIES for i in range(GRIDS)),
+]
 
 cdef double[EXPERTS] FADES           # how fast each expert forgets, for the smooth word
 FADES[:] = (
@@ -105,11 +123,6 @@ cdef double sharp_least(int64_t outcomes) noexcept nogil:
     """Return the smallest probability that so many outcomes allow to be said."""
     cdef double least = 1.0 / (<double>outcomes + 2.0)
     return LEAST if least > LEAST else TINIEST if least < TINIEST else least
-
-
-cdef double sharp_within(double p, double least) noexcept nogil:
-    """Return p, moved away from 0 and 1 if it is nearer than `least`."""
-    return least if p < least else 1.0 - least if p > 1.0 - least else p
 
 
 cdef inline double sigmoid(double x) noexcept nogil:
@@ -138,25 +151,25 @@ cdef void sharp_start(SharpState *s) noexcept nogil:
         s.beta_A[6 * i] = s.beta_A[6 * i + 3] = s.beta_A[6 * i + 5] = START
 
 
-cdef double sharp_view(
+cdef void sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil:
-    """Ask every expert about the score s, inside [least, 1 - least]; return the mixture's mean."""
+    """Ask every expert about the score s, inside [least, 1 - least]."""
     cdef Py_ssize_t i, j, k, before = 0, at = 1
-    cdef double u = log(s), v = -log1p(-s), m = 0.0, base
+    cdef double u = log(s), v = -log1p(-s), m = 0.0, lasting = 0.0, total = 0.0, base
     view.s, view.u, view.v, view.least = s, u, v, least
     view.p[0] = s
     for i in range(PLATTS):
-        view.p[at] = sharp_within(
+        view.p[at] = within(
             sigmoid(state.platt[2 * i] * (u + v) + state.platt[2 * i + 1]), least
         )
         at += 1
     for i in range(OFFSETS):
         base = u + v if i == 0 else state.platt[0] * (u + v) + state.platt[1]
-        view.p[at] = sharp_within(sigmoid(base + state.offset[i]), least)
+        view.p[at] = within(sigmoid(base + state.offset[i]), least)
         at += 1
     for i in range(BETAS):
-        view.p[at] = sharp_within(
+        view.p[at] = within(
             sigmoid(state.beta[3 * i] * u + state.beta[3 * i + 1] * v + state.beta[3 * i + 2]),
             least,
         )
@@ -165,46 +178,57 @@ cdef double sharp_view(
         view.bin[i] = before + bin_of(s, BINS[i])
         for j in range(MEMORIES):
             k = j * ALL_BINS + view.bin[i]
-            view.p[at] = sharp_within((PRIOR * s + state.Y[k]) / (PRIOR + state.N[k]), least)
+            view.p[at] = within((PRIOR * s + state.Y[k]) / (PRIOR + state.N[k]), least)
             at += 1
         before += BINS[i]
     for i in range(EXPERTS):
         m += state.w[i] * view.p[i]
-    return sharp_within(m, least)
+    for i in range(KEPT):
+        lasting += state.w[KEEPERS[i]] * view.p[KEEPERS[i]]
+        total += state.w[KEEPERS[i]]
+    view.mean, view.lasting = within(m, least), within(lasting / total, least)
 
 
-cdef double sharp_smooth(const SharpState *state, double s) noexcept nogil:
-    """Return what the experts say of s together, each heard as far as its memory holds events.
+cdef Events sharp_events(const SharpState *state) noexcept nogil:
+    """Return what the outcomes so far were; half an event is added.
 
-    The first grid counts all outcomes so far; half an event is added.
+    The first grid counts all of them.
     """
-    cdef View view
-    cdef double ones = 0.5, visits = 1.0, total = 0.0, m = 0.0
-    cdef double variance, events, heard
+    cdef double ones = 0.5, visits = 1.0
+    cdef Events events
     cdef Py_ssize_t i
     for i in range(BINS[0]):
         ones += state.Y[i]
         visits += state.N[i]
-    variance = ones / visits * (1.0 - ones / visits)
-    events = visits * variance
-    sharp_view(state, sharp_within(s, TINIEST), TINIEST, &view)
+    events.variance = ones / visits * (1.0 - ones / visits)
+    events.count = visits * events.variance
+    return events
+
+
+cdef void sharp_view_smooth(const SharpState *state, double s, View *view) noexcept nogil:
+    """Ask every expert about s without a floor, for the smooth word."""
+    sharp_view(state, within(s, TINIEST), TINIEST, view)
+
+
+cdef double sharp_smooth(const SharpState *state, const View *view, Events events) noexcept nogil:
+    """Return what the experts of a view say, each heard as far as its memory holds events."""
+    cdef double total = 0.0, m = 0.0, share
+    cdef Py_ssize_t i
     for i in range(EXPERTS):
-        heard = variance / (variance + EVENTS * FADES[i])
-        if i > 0:  # all but the identity have learned what they say
-            heard *= events / (events + LEARNED)
-        heard *= heard * state.w[i]
-        total += heard
-        m += heard * view.p[i]
-    return sharp_within(m / total, TINIEST)
+        # All but the identity have learned what they say.
+        share = state.w[i] * (heard(events, FADES[i]) if i > 0 else 1.0)
+        total += share
+        m += share * view.p[i]
+    return within(m / total, view.least)
 
 
-def check_parts(parts, double learned):
+def check_sharp(parts, double learned):
     """Refuse a saved mixture that so many outcomes cannot have made; arrays by name.
 
     A step is no longer than its features, each of which is below 21, and adds at most a quarter of
     their square to a matrix, which never falls below I.
     """
-    least = share(TINIEST) * np.array(PRIORS)  # the mean may have been as near to 0 as that
+    least = returned(SHARE, TINIEST) * np.array(PRIORS)  # the mean may have been as near to 0 as that
     steps, most = 1.0 + 37.0 * learned, START + 111.0 * learned
     platt, beta = parts["platt_A"].reshape(-1, 3), parts["beta_A"].reshape(-1, 6)
     if (parts["w"] < least * (1.0 - SLACK)).any() or abs(parts["w"].sum() - 1.0) > SLACK:
@@ -228,22 +252,6 @@ def check_parts(parts, double learned):
             raise ValueError(f"saved N must be in [0, {fullest}]")
     if (Y < 0.0).any() or (Y > N * (1.0 + SLACK)).any():
         raise ValueError("saved Y must be in [0, N]")
-
-
-cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
-    if y == 1.0 and lag == 0.0:
-        return p
-    if y == 0.0 and lag == 0.0:
-        return 1.0 - p
-    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + lag / LAG))
-
-
-cdef inline double share(double m) noexcept nogil:
-    return SHARE if m * (1.0 - m) > RARE else SHARE * m * (1.0 - m) / RARE
-
-
-cdef inline double curvature(double p, double flat) noexcept nogil:
-    return p * (1.0 - p) if p * (1.0 - p) > flat else flat
 
 
 cdef inline void platt_step(double *a, double *A, double x, double p, double y,
@@ -299,57 +307,20 @@ cdef void sharp_learn(
     Weights are updated from `said`, parameters from `view`. Between the prediction and its outcome,
     `late` other predictions were made.
     """
-    cdef Py_ssize_t i
-    cdef double total = 0.0, keep, moved = share(m)
     state.lag += LAG_FORGET * (late - state.lag)
-    for i in range(EXPERTS):
-        state.w[i] *= likelihood(said[i], y, state.lag)
-        total += state.w[i]
-    keep = (1.0 - moved) / total
-    for i in range(EXPERTS):
-        state.w[i] = state.w[i] * keep + moved * PRIORS[i]
+    weigh(state.w, PRIORS, EXPERTS, said, y, state.lag, returned(SHARE, m))
     sharp_step(state, view, y)
 
 
-cdef void evidence_add(Evidence *evidence, const double *said, double m, double y) noexcept nogil:
+cdef void sharp_count(Evidence *evidence, const double *said, double m, double y) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
-    cdef Py_ssize_t i
-    for i in range(EXPERTS):
-        if y == 1.0:
-            evidence.product[i] *= said[i]
-        elif y == 0.0:
-            evidence.product[i] *= 1.0 - said[i]
-        else:
-            evidence.log[i] += y * log(said[i]) + (1.0 - y) * log1p(-said[i])
-    evidence.count += 1
-    evidence.keep *= 1.0 - share(m)
-    if evidence.count % PRODUCTS == 0:
-        evidence_settle(evidence)
-
-
-cdef void evidence_settle(Evidence *evidence) noexcept nogil:
-    """Turn the products into logarithms before they are too small for a double."""
-    cdef Py_ssize_t i
-    for i in range(EXPERTS):
-        evidence.log[i] += log(evidence.product[i])
-        evidence.product[i] = 1.0
+    evidence_add(evidence, said, y, returned(SHARE, m))
 
 
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil:
     """Weigh the experts by outcomes that came together, `late` on average."""
-    cdef Py_ssize_t i
-    cdef double most, power, total = 0.0, keep = evidence.keep
-    evidence_settle(evidence)
     state.lag = late + (state.lag - late) * pow(1.0 - LAG_FORGET, <double>evidence.count)
-    power = 1.0 / (1.0 + state.lag / LAG)
-    most = evidence.log[0]
-    for i in range(EXPERTS):
-        most = max(most, evidence.log[i])
-    for i in range(EXPERTS):
-        state.w[i] *= exp((evidence.log[i] - most) * power)
-        total += state.w[i]
-    for i in range(EXPERTS):
-        state.w[i] = state.w[i] / total * keep + (1.0 - keep) * PRIORS[i]
+    evidence_weigh(evidence, state.w, PRIORS, state.lag)
 
 
 cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil:

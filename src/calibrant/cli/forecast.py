@@ -14,6 +14,7 @@ import typer
 from calibrant.cli import console
 from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.forecasters import EventForecaster, Forecaster
+from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
 from calibrant.report.watch_page import watching
@@ -30,7 +31,6 @@ SIMPLE = (
     "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
     "markov-table:order=8", "seasonal-table:period=7", "seasonal-table:period=24",
 )  # fmt: skip
-HEAVIEST = 3
 WINDOW = 1000
 STEPS = 50
 
@@ -139,7 +139,7 @@ def forecast_file(
     console.say(f"\n{best} is the simple rival with the least log loss, of {len(simple)}.")
     show_episodes({name: found})
     if isinstance(first, EventForecaster):
-        console.say(f"\nThe forecasts draw on {heaviest(first)}.", fold=True)
+        console.say(f"\nThe forecasts draw on {heaviest_in_words(first.memory())}.", fold=True)
     console.say(f"\n{READING}", fold=True)
     if out is not None:
         console.say(f"\nPredictions: {out}, column {column!r}")
@@ -157,12 +157,6 @@ def in_json(card: Scorecard) -> dict[str, float | None]:
     """Return the measures of a scorecard; JSON has no infinity, so an infinite error is null."""
     values = {name: float(getattr(card, name)) for _, name in console.SCORECARD_ROWS}
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
-
-
-def heaviest(forecaster: EventForecaster) -> str:
-    """Return the memories that weigh most now, in words."""
-    words = [f"{each.words} ({each.weight:.0%})" for each in forecaster.memory()[:HEAVIEST]]
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:

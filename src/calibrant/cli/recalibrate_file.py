@@ -19,6 +19,8 @@ from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.cli.state import begin, keep
+from calibrant.forecasters.memories import heaviest_in_words
+from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.frames import ids_in
 from calibrant.recalibrate.rows import delays_of, recalibrate_rows, settled_outcomes, when_of
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
@@ -176,6 +178,9 @@ def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> No
     for finding in report.findings:
         points.add_row("-", Text(finding))
     console.out.print(points)
+    if isinstance(report.recalibrator, Recalibrator):
+        rests_on = heaviest_in_words(report.recalibrator.weights())
+        console.say(f"\nThe probabilities now rest on {rests_on}.", fold=True)
     console.say(f"\n{READING}", fold=True)
     if job.out is None and job.report is None:
         console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")

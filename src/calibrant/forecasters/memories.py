@@ -19,14 +19,14 @@ CALENDAR = ("the hour of the day", "the weekday", "the month", "the hour of the 
 
 
 class Memory(NamedTuple):
-    """A memory that a forecaster draws on, and how much it does so now.
+    """What a forecaster or a recalibrator draws on, and how much it does so now.
 
     Attributes
     ----------
     words : str
-        What is remembered.
+        What is remembered, or what is made of a score.
     weight : float
-        Its share of the forecast, in [0, 1].
+        Its share of the prediction, in [0, 1].
 
     Examples
     --------
@@ -50,8 +50,8 @@ def describe_experts(
     `rates` are those of the recent means, `step` is the usual number of seconds between rounds, or
     0 where it is not known.
     """
-    contexts = ["the mean of all outcomes", "the last outcome"]
-    contexts += [f"the last {order} outcomes" for order in range(2, orders)]
+    contexts = ["the mean of all outcomes"]
+    contexts += [last_outcomes(order) for order in range(1, orders)]
     contexts += ["how busy it was lately", "how long the run has lasted"]
     for period in periods:
         known = KNOWN_PERIODS.get((step, period))
@@ -67,6 +67,11 @@ def describe_experts(
     ]
 
 
+def last_outcomes(count: int) -> str:
+    """Return the words for a memory of so many outcomes."""
+    return "the last outcome" if count == 1 else f"the last {count} outcomes"
+
+
 def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memory]:
     """Return the memories, those with the same words together, the heaviest first."""
     total: defaultdict[str, float] = defaultdict(float)
@@ -74,3 +79,17 @@ def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memor
         total[each] += weight
     memories = [Memory(each, weight) for each, weight in total.items() if weight > 0.0]
     return sorted(memories, key=lambda memory: -memory.weight)
+
+
+def heaviest_in_words(memories: Sequence[Memory], most: int = 3) -> str:
+    """Return the heaviest of some memories as part of a sentence, without those of no weight.
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.memories import Memory, heaviest_in_words
+    >>> heaviest_in_words([Memory("a slow drift", 0.8), Memory("the last outcome", 0.2)])
+    'a slow drift (80%) and the last outcome (20%)'
+    """
+    heavy = [each for each in memories[:most] if each.weight >= 0.005] or memories[:1]
+    words = [f"{each.words} ({each.weight:.0%})" for each in heavy]
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]

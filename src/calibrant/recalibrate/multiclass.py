@@ -24,7 +24,6 @@ from calibrant._checks import (
     check_unmasked,
     describe,
 )
-from calibrant._kernels.saved import check_names
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import Time, time_of
 from calibrant.recalibrate.answers import refuses
@@ -32,7 +31,7 @@ from calibrant.recalibrate.class_deadlines import SettlingClasses, class_deadlin
 from calibrant.recalibrate.deadlines import take_deadlines
 from calibrant.recalibrate.named_columns import by_name, named_row
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
-from calibrant.recalibrate.saving import load_waiting, save_waiting, take_waiting
+from calibrant.recalibrate.saving import check_saved, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.top_label import TopLabel
 from calibrant.recalibrate.waiting import Pending, named
 from calibrant.saving import Savable
@@ -274,7 +273,7 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         late, ends = take_waiting(state), take_deadlines(state)
         self._engine.set_state(state)
-        check_names(state, set(self._engine.get_state()))
+        check_saved(state, self._engine.get_state())
         if self.rounds != rounds:
             raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
         highest = len(self._labels) - 1.0

@@ -13,7 +13,6 @@ from calibrant._checks import Floats, Id, as_series, check_choice, check_integer
 from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import KINDS, outcome_of
 from calibrant._kernels.rounds import Round, check_rounds
-from calibrant._kernels.saved import check_names
 from calibrant._kernels.smooth import smooth_of
 from calibrant._kernels.steps_by_id import predict_by_id, predict_many_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
@@ -21,24 +20,25 @@ from calibrant._times import Time, time_of
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
+from calibrant.recalibrate import saving
 from calibrant.recalibrate.answers import refuses
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.learning import Learning, Names, take_watch
 from calibrant.recalibrate.looking import is_one
-from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.waiting import Pending, ids_and_times
+from calibrant.recalibrate.weights import Weighed
 from calibrant.saving import Savable
 
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
 
-class Recalibrator(Savable, Learning):
+class Recalibrator(Savable, Weighed, Learning):
     """Turn the scores of a model into probabilities that stay calibrated.
 
-    A mixture of online recalibrations gives a mean for the score. The mean is placed on a grid of
-    points, and moved only where the outcomes show a point to be biased. `docs/recalibrate.md` says
-    how, and `docs/groups.md` how groups share what is learned.
+    A mixture of online recalibrations, some of which look at the last outcomes, gives a mean. It is
+    placed on a grid of points, and moved only where outcomes show a point to be biased:
+    `docs/recalibrate.md`. `docs/groups.md` says how groups share what is learned.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Recalibrator(Savable, Learning):
         What happens when one more would wait: the oldest expires (`expired` counts them), or the
         new one is refused.
     max_groups : int, default 1000
-        How many groups `by` may name. A group takes about 15 kB.
+        How many groups `by` may name. A group takes about 19 kB.
     silence : {0, 1}, optional
         The outcome that is not announced: a prediction without one by its deadline had this. The
         other is used as soon as it comes, without taking the silence of the rest for more than
@@ -331,18 +331,21 @@ class Recalibrator(Savable, Learning):
 
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._waiting.lock:
-            state = self._get_state() | self._groups.get_state() | save_waiting(self._waiting)
+            state = (
+                self._get_state() | self._groups.get_state() | saving.save_waiting(self._waiting)
+            )
             if self._deadlines is not None:
                 state |= self._deadlines.get_state()
             return self.rounds, state | self._save_watch()
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        own = {name: state.pop(name) for name in self._get_state()} | {"rounds": rounds}
-        late, ends, watch = take_waiting(state), take_deadlines(state), take_watch(state)
+        own = {name: state.pop(name) for name in self._get_state().keys() & state.keys()}
+        own["rounds"] = rounds
+        late, ends, watch = saving.take_waiting(state), take_deadlines(state), take_watch(state)
         self._groups.set_state(state)
-        check_names(state, set(self._groups.get_state()))
+        saving.check_saved(state, self._groups.get_state())
         self._set_state(own)
-        load_waiting(self._waiting, late, rounds, self._check_pending)
+        saving.load_waiting(self._waiting, late, rounds, self._check_pending)
         unnamed = self._waiting.unnamed
         if unnamed and (isinstance(unnamed, Round) or len(own["open"])):
             raise ValueError("a saved prediction without an id waits beside another")
@@ -350,7 +353,7 @@ class Recalibrator(Savable, Learning):
             self._deadlines.set_state(ends, self._waiting.named)
         self._load_watch(watch)
 
-    def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
+    def _check_pending(self, group: int, numbers: saving.Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
         if group == WHOLE and places.shape[1] == 1:
             check_rounds(places.reshape(-1), self._get_state()["z"])

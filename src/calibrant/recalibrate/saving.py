@@ -11,8 +11,9 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, check_id, check_integer
 from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds
-from calibrant._kernels.saved import floats
+from calibrant._kernels.recent import RECENT_PARTS
+from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds, with_past
+from calibrant._kernels.saved import check_names, floats
 from calibrant._kernels.waiting import Waiting
 from calibrant.recalibrate.waiting import Pending
 
@@ -57,6 +58,13 @@ def load_kernels(
         raise ValueError(f"the saved {prefix}parts make no sense: {error}") from None
     for kernel, each in zip(kernels, states, strict=True):
         kernel._set_state(each)
+
+
+def check_saved(state: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse a state with other parts than one has now; calibrant 0.1 saved nothing of the past."""
+    names = set(now)
+    missing = {name for name in names - state.keys() if any(part in name for part in RECENT_PARTS)}
+    check_names(state, names - missing)
 
 
 def parts_of(values: Any, lengths: Any) -> Iterator[Any]:
@@ -131,7 +139,10 @@ def load_waiting(
     total = sum(sizes.tolist())
     numbers = integers(state, "waiting_numbers", size=total, low=0)
     batches = integers(state, "waiting_batches", size=total, low=0)
-    places = floats(state, "waiting_places", size=ROUND * total).reshape(-1, ROUND)
+    places = with_past(floats(state, "waiting_places"), total)
+    if len(places) != ROUND * total:
+        raise ValueError(f"saved waiting_places must have {ROUND * total} values")
+    places = places.reshape(-1, ROUND)
     outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
     if (outcomes > highest).any():
         raise ValueError(f"saved finished_outcomes must be in [0, {highest}]")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from calibrant import __version__
+from calibrant.recalibrate import Recalibrator
 from calibrant.report.before_after import BeforeAfter
 from calibrant.report.figures import (
     ErrorThroughTime,
@@ -53,6 +54,8 @@ ALARMS = (
 )
 EPISODES_ON_PAGE = 20
 GROUPS_ON_PAGE = 40
+#: So many weights are shown, if they are not next to nothing.
+WEIGHTS_ON_PAGE, LEAST_WEIGHT = 5, 0.005
 #: Groups whose maps are drawn: more lines could not be told apart.
 GROUPS_IN_MAP = 4
 #: More windows than this would be a hatching; fewer than the second say nothing of time.
@@ -204,6 +207,26 @@ def map_panel(report: RecalibrationReport, page: Page) -> None:
     )
 
 
+def weights_panel(report: RecalibrationReport, page: Page) -> None:
+    """What the probabilities rest on now."""
+    if not isinstance(report.recalibrator, Recalibrator):
+        return
+    weights = report.recalibrator.weights()
+    shown = [each for each in weights[:WEIGHTS_ON_PAGE] if each.weight >= LEAST_WEIGHT]
+    page.section(
+        "What the probabilities rest on, now",
+        "Many recalibrations run side by side, and each weighs as much as the outcomes so far "
+        "speak for it. A fixed correction forgets nothing, a drift does; the last outcomes weigh "
+        "where one outcome says something about the next.",
+    )
+    page.table(
+        ["", "weight"],
+        [[each.words, f"{each.weight:.0%}"] for each in shown],
+        f"After the last outcome: mostly {shown[0].words}."
+        + (" Groups have weights of their own." if report.measures.groups else ""),
+    )
+
+
 def groups_panel(report: RecalibrationReport, page: Page) -> None:
     """Each group by itself."""
     both = report.measures
@@ -238,6 +261,7 @@ PANELS: tuple[Panel, ...] = (
     time_panel,
     episodes_panel,
     map_panel,
+    weights_panel,
     groups_panel,
     made_panel,
 )

@@ -1,0 +1,58 @@
+from libc.math cimport exp, log, log1p
+from libc.stdint cimport int64_t
+
+cdef enum:
+    MOST_EXPERTS = 24               # that a mixture may have
+    LAG = 32                        # outcomes this late count half
+
+
+# How likely each expert made outcomes that came together: the logarithm, without the last few.
+cdef struct Evidence:
+    Py_ssize_t experts
+    int64_t count
+    double keep                     # the share of the weights that does not return to the prior
+    double[MOST_EXPERTS] log
+    double[MOST_EXPERTS] product    # of the last few
+
+
+cdef double returned(double share, double m) noexcept nogil
+cdef void evidence_start(Evidence *evidence, Py_ssize_t experts) noexcept nogil
+cdef void evidence_add(
+    Evidence *evidence, const double *said, double y, double moved
+) noexcept nogil
+cdef void evidence_weigh(
+    Evidence *evidence, double *w, const double *priors, double lag
+) noexcept nogil
+
+
+cdef inline double within(double p, double least) noexcept nogil:
+    """Return p, moved away from 0 and 1 if it is nearer than `least`."""
+    return least if p < least else 1.0 - least if p > 1.0 - least else p
+
+
+cdef inline double curvature(double p, double flat) noexcept nogil:
+    """Return the second derivative of the log loss by the logit, which counts as `flat` or more."""
+    return p * (1.0 - p) if p * (1.0 - p) > flat else flat
+
+
+cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
+    if y == 1.0 and lag == 0.0:
+        return p
+    if y == 0.0 and lag == 0.0:
+        return 1.0 - p
+    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + lag / LAG))
+
+
+cdef inline void weigh(
+    double *w, const double *priors, Py_ssize_t experts, const double *said, double y,
+    double lag, double moved,
+) noexcept nogil:
+    """Weigh experts by what they `said` of one outcome; `moved` of the weights returns."""
+    cdef Py_ssize_t i
+    cdef double total = 0.0, keep
+    for i in range(experts):
+        w[i] *= likelihood(said[i], y, lag)
+        total += w[i]
+    keep = (1.0 - moved) / total
+    for i in range(experts):
+        w[i] = w[i] * keep + moved * priors[i]

@@ -1,0 +1,80 @@
+"""A Bayesian mixture whose weights return a little to their prior.
+
+The weights start at a prior w0, are multiplied by each expert's likelihood of the outcome and then
+moved a little towards w0; where the mean m is so near 0 or 1 that an outcome says little, by less in
+proportion to m (1 - m), or rare events could never show which expert is right. So the mixture's log
+loss over any stretch of rounds is at most that of expert i there plus -log(share w0_i), and a
+further such term for each change of the best expert (Herbster & Warmuth 1998), plus
+-log(1 - share) a round; from the first round on, it is -log(w0_i) instead.
+
+If the last outcomes came `lag` predictions late on average, a likelihood is raised to the power
+1 / (1 + lag / LAG): what late outcomes say about the experts may no longer hold, and many late
+outcomes repeat one another. The power is the same for all outcomes, early or late, because how late
+an outcome comes may depend on the outcome itself.
+
+Outcomes that come together are weighed together: each weight is multiplied by its expert's
+likelihood of all of them, raised to the same power, and then moved towards w0 as often as there
+are outcomes, at once. So their order does not matter for the weights.
+"""
+
+from libc.math cimport exp, log, log1p
+from libc.stdint cimport int64_t
+
+cdef double RARE = 0.01             # the variance of an outcome below which less returns
+cdef int64_t PRODUCTS = 32          # likelihoods to multiply before a logarithm: 1e-9^32 > 0
+
+
+cdef double returned(double share, double m) noexcept nogil:
+    """Return the share of the weights that returns to the prior where the mean is m."""
+    return share if m * (1.0 - m) > RARE else share * m * (1.0 - m) / RARE
+
+
+cdef void evidence_start(Evidence *evidence, Py_ssize_t experts) noexcept nogil:
+    """Begin to count the outcomes that came together."""
+    cdef Py_ssize_t i
+    evidence.experts, evidence.count, evidence.keep = experts, 0, 1.0
+    for i in range(experts):
+        evidence.log[i], evidence.product[i] = 0.0, 1.0
+
+
+cdef void evidence_add(
+    Evidence *evidence, const double *said, double y, double moved
+) noexcept nogil:
+    """Count how likely each expert made one outcome of many."""
+    cdef Py_ssize_t i
+    for i in range(evidence.experts):
+        if y == 1.0:
+            evidence.product[i] *= said[i]
+        elif y == 0.0:
+            evidence.product[i] *= 1.0 - said[i]
+        else:
+            evidence.log[i] += y * log(said[i]) + (1.0 - y) * log1p(-said[i])
+    evidence.count += 1
+    evidence.keep *= 1.0 - moved
+    if evidence.count % PRODUCTS == 0:
+        settle(evidence)
+
+
+cdef void settle(Evidence *evidence) noexcept nogil:
+    """Turn the products into logarithms before they are too small for a double."""
+    cdef Py_ssize_t i
+    for i in range(evidence.experts):
+        evidence.log[i] += log(evidence.product[i])
+        evidence.product[i] = 1.0
+
+
+cdef void evidence_weigh(
+    Evidence *evidence, double *w, const double *priors, double lag
+) noexcept nogil:
+    """Weigh the experts by the outcomes that came together."""
+    cdef Py_ssize_t i
+    cdef double power = 1.0 / (1.0 + lag / LAG), keep = evidence.keep, total = 0.0, most
+    settle(evidence)
+    most = evidence.log[0]
+    for i in range(evidence.experts):
+        most = max(most, evidence.log[i])
+    for i in range(evidence.experts):
+        w[i] *= exp((evidence.log[i] - most) * power)
+        total += w[i]
+    for i in range(evidence.experts):
+        w[i] = w[i] / total * keep + (1.0 - keep) * priors[i]

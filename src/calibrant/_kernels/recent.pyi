@@ -1,0 +1,2 @@
+ORDERS: tuple[int, ...]
+RECENT_PARTS: dict[str, int]

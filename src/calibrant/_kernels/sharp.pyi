@@ -1,0 +1,5 @@
+PLATT_FADES: tuple[float, ...]
+OFFSET_FADES: tuple[float, ...]
+BETA_FADES: tuple[float, ...]
+BIN_FADES: tuple[float, ...]
+GRID_SIZES: tuple[int, ...]
