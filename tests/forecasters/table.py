@@ -21,6 +21,7 @@ from calibrant.partitions import refined
 FORECASTERS = [
     (EventForecaster, {}),
     (EventForecaster, {"periods": [12, 30]}),
+    (EventForecaster, {"ahead": 5}),
     (Zoom, {}),
     (Epoch, {"measure": "l2"}),
     (Epoch, {"measure": "kl"}),

@@ -43,19 +43,20 @@ class Memory(NamedTuple):
 
 
 def describe_experts(
-    rates: Sequence[float], orders: int, periods: Sequence[int], step: float
+    rates: Sequence[float], orders: int, periods: Sequence[tuple[int, int]], step: float
 ) -> list[str]:
     """Return the words of every expert of an event mixture, in its order.
 
-    `rates` are those of the recent means, `step` is the usual number of seconds between rounds, or
-    0 where it is not known.
+    `rates` are those of the recent means. `periods` are given with how many rounds ago the outcomes
+    are that stand for the last one: several periods, if that is not known yet. `step` is the usual
+    number of seconds between rounds, or 0 where it is not known.
     """
     contexts = ["the mean of all outcomes", "the last outcome"]
     contexts += [f"the last {order} outcomes" for order in range(2, orders)]
     contexts += ["how busy it was lately", "how long the run has lasted"]
-    for period in periods:
-        known = KNOWN_PERIODS.get((step, period))
-        contexts.append(known or f"the outcomes {period} rounds ago")
+    for period, back in periods:
+        known = KNOWN_PERIODS.get((step, back))
+        contexts.append(known or f"the outcomes {back} rounds ago")
         contexts += [f"the place in a period of {period}"] * 2
     contexts += CALENDAR
     return [

@@ -16,13 +16,14 @@ from calibrant._kernels.saved import check_names
 from calibrant._kernels.smooth import smooth_of, smooth_of_many
 from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
+from calibrant.forecasters.answers import refuses
+from calibrant.forecasters.clock import Time, time_of
+from calibrant.forecasters.saved_ids import Integers
 from calibrant.forecasters.saving import Savable
-from calibrant.recalibrate.answers import refuses
-from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.looking import is_one
-from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
+from calibrant.recalibrate.saving import load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.settling import Settling
 from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
 

@@ -14,11 +14,12 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, check_id, check_same_length
 from calibrant._kernels.recalibrate import RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round
-from calibrant.recalibrate.answers import in_words, listed_ids
-from calibrant.recalibrate.clock import Time, time_of, times_of
+from calibrant.forecasters.answers import in_words, listed_ids
+from calibrant.forecasters.clock import Time, time_of, times_of
+from calibrant.forecasters.rounds_by_id import RoundsById
 from calibrant.recalibrate.deadlines import Deadlines, Entry
 from calibrant.recalibrate.groups import Groups
-from calibrant.recalibrate.waiting import Pending, RoundsById
+from calibrant.recalibrate.waiting import Pending
 
 DATES = (datetime, np.datetime64)
 

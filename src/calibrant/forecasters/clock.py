@@ -22,7 +22,7 @@ def time_of(at: object, name: str = "at") -> float:
     Examples
     --------
     >>> from datetime import datetime
-    >>> from calibrant.recalibrate.clock import time_of
+    >>> from calibrant.forecasters.clock import time_of
     >>> time_of(12), time_of(datetime(1970, 1, 2))
     (12.0, 86400.0)
     """
