@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.cli import console
+from calibrant.cli.arguments import ForecastJob
 from calibrant.forecasters import EventForecaster, Forecaster
+from calibrant.forecasters.arriving import forecast_parts, last_words, used_from
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
-from calibrant.tables import Table, follow, write
+from calibrant.tables import InputError, Table, follow, write
+from calibrant.tables.cells import Clock
 from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
 from calibrant.tables.roles import likely_scores
+from calibrant.tables.scored import Arrivals, at_once, by_clock
 
 BASELINES = ("zoom", "running-mean")
 #: Of these, the one with the least log loss stands beside the others.
@@ -26,6 +31,8 @@ SIMPLE = (
     "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
     "markov-table:order=8", "seasonal-table:period=7", "seasonal-table:period=24",
 )  # fmt: skip
+#: A season is counted in outcomes, so these would be wrong where outcomes come late.
+SEASONAL = "seasonal-table"
 HEAVIEST = 3
 WINDOW = 1000
 STEPS = 50
@@ -36,107 +43,200 @@ READING = (
     "much must have happened. It makes sense for predictions that repeat, and those of the simple "
     "rivals hardly ever do; compare them by ECE, its binned cousin."
 )
+LATE = (
+    "The others know nothing of late outcomes: each is given the outcomes in the order in which "
+    "they come, and its word for the next one stands until then."
+)
 
 
-def answer_lines(
-    forecaster: Forecaster,
-    name: str,
-    outcome: str | None,
-    positive: str | None,
-    delimiter: str | None,
-    *,
-    ahead: bool,
-) -> None:
-    """Answer each line of standard input at once; score the answers at its end."""
+def answer_lines(job: ForecastJob) -> None:
+    """Answer each line of standard input at once; score the answers at its end.
+
+    The answer is the forecast of the line itself or, `ahead`, of the line that many later.
+    """
+    forecaster = make(job.spec(), seed=job.seed)
     lines = standard_input()
-    card = Scorecard(window=WINDOW)
+    card, ahead, said = Scorecard(window=WINDOW), job.ahead or 0, []
 
-    def answer() -> None:
-        sys.stdout.write(f"{forecaster.predict()!r}\n")
+    def answer(probability: float) -> None:
+        sys.stdout.write(f"{probability!r}\n")
         sys.stdout.flush()
 
-    if ahead:
-        answer()
-    for value in follow(
-        lines, outcome=outcome, positive=positive, delimiter=delimiter, announce=console.note
-    ):
-        card.add(forecaster.predict(), value)
+    def look_ahead() -> float:
+        """Return the forecast of the last line that can be forecast by now."""
+        if ahead > 1:
+            assert isinstance(forecaster, EventForecaster)
+            return forecaster.predict(id=forecaster.rounds)
+        return forecaster.predict()
+
+    for _ in range(ahead):
+        said.append(look_ahead())
+        answer(said[-1])
+    for row, value in enumerate(
+        follow(
+            lines, outcome=job.outcome, positive=job.positive, delimiter=job.delimiter,
+            announce=console.note,
+        )
+    ):  # fmt: skip
         if not ahead:
-            answer()
-        forecaster.update(value)
+            said.append(forecaster.predict())
+            answer(said[0])
+        card.add(said.pop(0), value)
+        if ahead > 1:
+            assert isinstance(forecaster, EventForecaster)
+            forecaster.update(value, id=row)
+        else:
+            forecaster.update(value)
         if ahead:
-            answer()
-    console.err.print(console.scorecards({name: card}))
+            said.append(look_ahead())
+            answer(said[-1])
+    console.err.print(console.scorecards({job.spec(): card}))
 
 
-def forecast_file(
-    source: str,
-    outcome: str | None,
-    name: str,
-    seed: int,
-    out: Path | None,
-    column: str,
-    positive: str | None,
-    delimiter: str | None,
-    time: str | None = None,
-) -> None:
-    """Forecast a whole file, beside the baselines; write the predictions if asked to."""
-    console.check_outputs(source, out)
-    with console.busy(f"reading {source}"):
-        rows = console.read_source(source, delimiter)
-        if out is not None:
-            console.check_column(rows, column)
-        outcomes = rows.take("outcome", outcome, positive=positive)
-    console.note(rows.note)
-    console.note(outcomes.note)
-    console.note(unused_score(rows, outcomes.name))
-    seconds = None if time is None else take_times(rows, time)
-    first = make(name, seed=seed, rounds=len(rows))
-    if seconds is not None and not isinstance(first, EventForecaster):
-        raise ValueError(f"--time is for the default forecaster; {name} has no use for times")
-    names = list(dict.fromkeys([name, *BASELINES, *SIMPLE]))  # the one asked for first, none twice
-    cards: dict[str, Scorecard] = {}
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a forecast takes from a table."""
+
+    table: Table
+    column: str
+    outcomes: Floats
+    clock: Clock | None
+    arrivals: Arrivals | None
+
+
+def forecast_file(job: ForecastJob) -> None:
+    """Forecast a whole file, beside the baselines; write what was asked for, show the rest."""
+    console.check_outputs(job.source, job.out)
+    rows = take_rows(job)
+    result = forecast_rows(job, rows)
+    if job.out is not None:
+        with console.busy(f"writing {job.out}"):
+            write(job.out, rows.table.with_column(job.column, result.own))
+    show(job, rows, result)
+
+
+def take_rows(job: ForecastJob) -> Rows:
+    """Read the file; say what was guessed."""
+    if job.available is not None and job.time is None:
+        raise ValueError("--available needs --time: an outcome is late for rows before it")
+    for option in ("time", "available"):
+        if getattr(job, option) is not None and not job.is_default:
+            raise ValueError(
+                f"--{option} is for the default forecaster; {job.forecaster} has no use for times"
+            )
+    with console.busy(f"reading {job.source}"):
+        table = console.read_source(job.source, job.delimiter)
+        if job.out is not None:
+            console.check_column(table, job.column)
+        name, note = table.find("outcome", job.outcome)
+        outcomes = table.cells(name).outcomes(
+            positive=job.positive, missing=job.available is not None
+        )
+        if np.isnan(outcomes).all():
+            raise InputError(
+                "no outcome is known: every value is missing", source=table.source, column=name
+            )
+        clock = arrivals = None
+        if job.time is not None:
+            clock = take_clock(table, "time", job.time)
+            clock.check_order()
+        if job.available is not None:
+            assert clock is not None
+            known = take_clock(table, "available", job.available)
+            arrivals = by_clock(clock, known, ~np.isnan(outcomes))
+    for line in (table.note, note, unused_score(table, name)):
+        console.note(line)
+    return Rows(table, name, outcomes, clock, arrivals)
+
+
+def take_clock(table: Table, part: str, column: str) -> Clock:
+    """Return a column of times."""
+    table.find(part, column)
+    return table.cells(column).clock()
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What the forecaster that was asked for said, and how good that and others were."""
+
+    forecaster: Forecaster
+    own: Floats
+    cards: dict[str, Scorecard]
+    best: str
+    rivals: int
+
+
+def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
+    """Forecast the rows, as asked for and with every baseline."""
+    more = {} if rows.arrivals is None else {"capacity": len(rows.outcomes)}
+    forecaster = make(job.spec(**more), seed=job.seed, rounds=len(rows.outcomes))
+    is_late = rows.arrivals is not None or job.ahead not in (None, 1)
+    own = job.spec()
+    simple = [
+        each for each in SIMPLE
+        if each != own and not (is_late and each.startswith(SEASONAL))
+    ]  # fmt: skip
+    others = [each for each in (*BASELINES, *simple) if each != own]
+    known = ~np.isnan(rows.outcomes)
+    used = used_from(rows.arrivals or at_once(known), job.ahead or 1) if is_late else None
     with console.progress() as bar:
-        task = bar.add_task("forecasting", total=STEPS * len(names))
-        for each in names:
-            forecaster = first if each == name else make(each, seed=seed, rounds=len(rows))
-            cards[each] = Scorecard(window=WINDOW)
-            parts = []
-            for chosen in np.array_split(np.arange(len(rows)), STEPS):
-                part = outcomes.values[chosen]
-                if isinstance(forecaster, EventForecaster) and seconds is not None:
-                    parts.append(forecaster.run(part, times=seconds[chosen]))
-                else:
-                    parts.append(forecaster.run(part))
-                cards[each].extend(parts[-1], part)
-                bar.advance(task)
-            if each == name:
-                predictions = np.concatenate(parts)
-    simple = [each for each in SIMPLE if each != name]
+        task = bar.add_task("forecasting", total=STEPS + len(others))
+        parts = []
+        for part in played(forecaster, rows):
+            parts.append(part)
+            bar.advance(task)
+        predictions = {own: np.concatenate(parts)}
+        for each in others:
+            rival = make(each, seed=job.seed, rounds=len(rows.outcomes))
+            if used is None:
+                predictions[each] = rival.run(rows.outcomes)
+            else:
+                predictions[each] = last_words(rival, rows.outcomes, used)
+            bar.advance(task)
+    cards = {}
+    for name, said in predictions.items():
+        cards[name] = Scorecard(window=WINDOW)
+        cards[name].extend(said[known], rows.outcomes[known])
     best = min(simple, key=lambda each: cards[each].log_loss)
-    shown = {each: cards[each] for each in names if each not in simple or each == best}
-    if out is not None:
-        with console.busy(f"writing {out}"):
-            write(out, rows.with_column(column, predictions))
+    shown = {name: card for name, card in cards.items() if name not in simple or name == best}
+    return Result(forecaster, predictions[own], shown, best, len(simple))
+
+
+def played(forecaster: Forecaster, rows: Rows) -> Iterator[Floats]:
+    """Give the predictions of the forecaster that was asked for, in parts."""
+    if isinstance(forecaster, EventForecaster):
+        seconds = None if rows.clock is None else rows.clock.ticks
+        yield from forecast_parts(
+            forecaster, rows.outcomes, STEPS, times=seconds, arrivals=rows.arrivals
+        )
+        return
+    for part in np.array_split(rows.outcomes, STEPS):
+        yield forecaster.run(part)
+
+
+def show(job: ForecastJob, rows: Rows, result: Result) -> None:
+    """Print what was read, the measures, what they mean, and where the results are."""
+    rounds = len(rows.outcomes)
     console.say(
-        f"{rows.source}: {len(rows):,} rounds, column {outcomes.name!r}, "
-        f"mean outcome {outcomes.values.mean():.4f}\n"
+        f"{rows.table.source}: {rounds:,} rounds, column {rows.column!r}, "
+        f"mean outcome {np.nanmean(rows.outcomes):.4f}"
     )
-    console.out.print(console.scorecards(shown))
-    console.say(f"\n{best} is the simple rival with the least log loss, of {len(simple)}.")
-    if isinstance(first, EventForecaster):
-        console.say(f"The forecasts draw on {heaviest(first)}.", fold=True)
+    if rows.arrivals is not None:
+        arrived = int(rows.arrivals.known[-1])
+        console.say(
+            f"outcomes known by the last row: {arrived:,}; "
+            f"missing, or never known: {rounds - len(rows.arrivals.order):,}"
+        )
+    console.say("")
+    console.out.print(console.scorecards(result.cards))
+    console.say(f"\n{result.best} is the simple rival with the least log loss, of {result.rivals}.")
+    if rows.arrivals is not None or job.ahead not in (None, 1):
+        console.say(LATE, fold=True)
+    if isinstance(result.forecaster, EventForecaster):
+        console.say(f"The forecasts draw on {heaviest(result.forecaster)}.", fold=True)
     console.say(f"\n{READING}", fold=True)
-    if out is not None:
-        console.say(f"\nPredictions: {out}, column {column!r}")
-
-
-def take_times(rows: Table, column: str) -> Floats:
-    """Return when each outcome happens, in seconds since 1970."""
-    rows.find("time", column)
-    clock = rows.cells(column).clock()
-    clock.check_order()
-    return clock.ticks
+    if job.out is not None:
+        console.say(f"\nPredictions: {job.out}, column {job.column!r}")
 
 
 def heaviest(forecaster: EventForecaster) -> str:
