@@ -89,7 +89,7 @@ def test_nothing_is_written_and_the_place_is_named(calibrant, tmp_path, name):
     "option",
     [
         ("--id", "key"), ("--by", "place"),
-        ("--kind", "logit"), ("--report", "r.html"),
+        ("--kind", "logit"),
     ],
 )  # fmt: skip
 def test_options_that_need_scores(calibrant, tmp_path, option):

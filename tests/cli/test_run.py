@@ -142,6 +142,18 @@ def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
     assert "missing, or never known: 18" in result.stdout
 
 
+def test_a_report_of_a_forecast(calibrant, events, tmp_path):
+    page = tmp_path / "page.html"
+    result = calibrant("run", events, "--outcome", "outcome", "--report", page, "--ahead", "2")
+    assert result.exit_code == 0, result.stderr
+    html = page.read_text()
+    assert "What the forecasts drew on" in html
+    assert f"calibrant run {events} --outcome outcome --ahead 2 --report {page}" in html
+    other = calibrant("run", events, "--forecaster", "zoom", "--report", page)
+    assert other.exit_code == 0, other.stderr
+    assert "drew on" not in page.read_text()
+
+
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_every_forecaster_can_be_named(calibrant, events, name):
     result = calibrant("run", events, "--forecaster", name)

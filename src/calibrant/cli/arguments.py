@@ -92,6 +92,7 @@ class ForecastJob:
     seed: int = 0
     column: str = "prediction"
     out: Path | None = None
+    report: Path | None = None
     delimiter: str | None = None
 
     @property

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 import numpy as np
 
@@ -14,9 +16,12 @@ from calibrant.cli import console
 from calibrant.cli.arguments import ForecastJob
 from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.arriving import forecast_parts, last_words, used_from
+from calibrant.forecasters.memories import Memory
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
-from calibrant.tables import InputError, Table, follow, write
+from calibrant.report import forecasting
+from calibrant.report.style import styled
+from calibrant.tables import InputError, Table, follow, replacing, write
 from calibrant.tables.cells import Clock
 from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
@@ -105,14 +110,55 @@ class Rows:
 
 
 def forecast_file(job: ForecastJob) -> None:
-    """Forecast a whole file, beside the baselines; write what was asked for, show the rest."""
-    console.check_outputs(job.source, job.out)
+    """Forecast a whole file, beside the baselines; write and report what was asked for."""
+    console.check_outputs(job.source, job.out, job.report)
+    if job.report is not None:
+        with styled():
+            pass  # or learn now, not after the work, that matplotlib is missing
     rows = take_rows(job)
-    result = forecast_rows(job, rows)
-    if job.out is not None:
-        with console.busy(f"writing {job.out}"):
-            write(job.out, rows.table.with_column(job.column, result.own))
+    # The report is opened first: if it cannot be written, nothing else is.
+    with nullcontext() if job.report is None else replacing(job.report) as report:
+        result = forecast_rows(job, rows)
+        page = b"" if report is None else drawn_page(job, rows, result)
+        if job.out is not None:
+            with console.busy(f"writing {job.out}"):
+                write(job.out, rows.table.with_column(job.column, result.own))
+        if report is not None:
+            report.write(page)
     show(job, rows, result)
+
+
+def drawn_page(job: ForecastJob, rows: Rows, result: Result) -> bytes:
+    """Return the report of a forecast."""
+    with console.busy("drawing"):
+        report = forecasting(
+            result.shown, rows.outcomes, memories=result.memories,
+            times=rows.table.row_called if rows.clock is None else rows.clock,
+            title=f"{Path(rows.table.source).name}: what was forecast, and what happened",
+            made=how_made(job, rows),
+        )  # fmt: skip
+        return report.html().encode()
+
+
+def how_made(job: ForecastJob, rows: Rows) -> dict[str, str]:
+    """Return how the run was made, and the command that does it again."""
+    words = ["calibrant", "run", job.source]
+    for each in fields(job)[1:]:
+        value = getattr(job, each.name)
+        if value != each.default:
+            words += [f"--{each.name}", str(value)]
+    columns = {"outcome": rows.column, "time": job.time, "available": job.available}
+    known = f"each used from {job.ahead or 1} rows later on"
+    if job.available is not None:
+        known += f", once it is known by column {job.available!r}"
+    return {
+        "command": shlex.join(words),
+        "file": f"{rows.table.source}, {len(rows.outcomes):,} rows",
+        "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
+        "outcomes are": known,
+        "forecaster": job.spec(),
+        "seed": str(job.seed),
+    }
 
 
 def take_rows(job: ForecastJob) -> Rows:
@@ -160,10 +206,16 @@ class Result:
     """What the forecaster that was asked for said, and how good that and others were."""
 
     forecaster: Forecaster
-    own: Floats
+    shown: dict[str, Floats]
     cards: dict[str, Scorecard]
+    memories: list[tuple[int, list[Memory]]]
     best: str
     rivals: int
+
+    @property
+    def own(self) -> Floats:
+        """The predictions of the forecaster that was asked for."""
+        return next(iter(self.shown.values()))
 
 
 def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
@@ -181,9 +233,12 @@ def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
     used = used_from(rows.arrivals or at_once(known), job.ahead or 1) if is_late else None
     with console.progress() as bar:
         task = bar.add_task("forecasting", total=STEPS + len(others))
-        parts = []
+        parts, memories, rounds = [], [], 0
         for part in played(forecaster, rows):
             parts.append(part)
+            rounds += len(part)
+            if isinstance(forecaster, EventForecaster) and len(part):
+                memories.append((rounds, forecaster.memory()))
             bar.advance(task)
         predictions = {own: np.concatenate(parts)}
         for each in others:
@@ -198,8 +253,11 @@ def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
         cards[name] = Scorecard(window=WINDOW)
         cards[name].extend(said[known], rows.outcomes[known])
     best = min(simple, key=lambda each: cards[each].log_loss)
-    shown = {name: card for name, card in cards.items() if name not in simple or name == best}
-    return Result(forecaster, predictions[own], shown, best, len(simple))
+    shown = [name for name in predictions if name not in simple or name == best]
+    return Result(
+        forecaster, {name: predictions[name] for name in shown},
+        {name: cards[name] for name in shown}, memories, best, len(simple),
+    )  # fmt: skip
 
 
 def played(forecaster: Forecaster, rows: Rows) -> Iterator[Floats]:
@@ -237,6 +295,8 @@ def show(job: ForecastJob, rows: Rows, result: Result) -> None:
     console.say(f"\n{READING}", fold=True)
     if job.out is not None:
         console.say(f"\nPredictions: {job.out}, column {job.column!r}")
+    if job.report is not None:
+        console.say(f"\nThe report, in a browser: {job.report}")
 
 
 def heaviest(forecaster: EventForecaster) -> str:

@@ -200,7 +200,7 @@ def run(
         forecast = ForecastJob(
             source, outcome, positive, time, available, ahead,
             DEFAULT if forecaster is None else forecaster, seed,
-            column or "prediction", out, delimiter,
+            column or "prediction", out, report, delimiter,
         )  # fmt: skip
         parameters(forecast.forecaster)  # refuses what is no forecaster before anything is read
         check_ahead(forecast)
@@ -237,7 +237,7 @@ def check_stray(score: str | None, **given: object) -> None:
     """Refuse options of the other job: with scores those of a forecast, without them the rest."""
     of_forecasts = ("forecaster", "ahead")
     for name, value in given.items():
-        if value is None or value is False or name in ("time", "available"):
+        if value is None or value is False or name in ("time", "available", "report"):
             continue
         if (name in of_forecasts) == (score is None):
             continue

@@ -75,3 +75,23 @@ def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memor
         total[each] += weight
     memories = [Memory(each, weight) for each, weight in total.items() if weight > 0.0]
     return sorted(memories, key=lambda memory: -memory.weight)
+
+
+def family_of(words: str) -> str:
+    """Return what sort of memory this is, of the few that a picture can show.
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.memories import family_of
+    >>> family_of("the last 4 outcomes"), family_of("the same hour yesterday")
+    ('the last outcomes', 'seasons')
+    """
+    if words.startswith("the last "):
+        return "the last outcomes"
+    if words.startswith(("the mean of", "a blend")):
+        return "means of many outcomes"
+    if "hidden" in words:
+        return "hidden states"
+    if words.startswith("how "):
+        return "bursts and runs"
+    return "the calendar" if words in CALENDAR else "seasons"
