@@ -212,60 +212,6 @@ def run_time(recalibrator, rounds):
     return (time.perf_counter_ns() - start) / len(rounds)
 
 
-def ids_time(recalibrator, rounds):
-    """Return nanoseconds of processor time of one predict + update by id."""
-    if isinstance(recalibrator, RiverPair):
-        start = time.process_time_ns()
-        for _, outcome in rounds:
-            recalibrator.predict()
-            recalibrator.update(outcome)
-        return (time.process_time_ns() - start) / len(rounds)
-    predict, update = recalibrator.predict, recalibrator.update
-    start = time.process_time_ns()
-    for row, (score, outcome) in enumerate(rounds):
-        predict(score, id=row)
-        update(outcome, id=row)
-    return (time.process_time_ns() - start) / len(rounds)
-
-
-def files_time(size):
-    """Return a timer of predict_many + update_many with ids, in files of so many rows."""
-
-    def timer(recalibrator, rounds):
-        if isinstance(recalibrator, RiverPair):
-            return ids_time(recalibrator, rounds)
-        scores, outcomes = np.array(rounds).T.copy()
-        ids = [f"row {row}" for row in range(len(rounds))]
-        start = time.process_time_ns()
-        for at in range(0, len(rounds), size):
-            recalibrator.predict_many(scores[at : at + size], ids=ids[at : at + size])
-            recalibrator.update_many(outcomes[at : at + size], ids=ids[at : at + size])
-        return (time.process_time_ns() - start) / len(rounds)
-
-    return timer
-
-
-def ids_table():
-    """Return what ids cost, one by one and in files, in processor time."""
-    stream = streams.load("nycflights")
-    rounds = list(zip(stream.scores.tolist(), stream.outcomes.tolist(), strict=True))[:200_000]
-    rows = []
-    for name, timer in {
-        "one by one": ids_time,
-        "files of 1,000 rows": files_time(1_000),
-        "files of 10,000 rows": files_time(10_000),
-        "one file of 200,000 rows": files_time(200_000),
-    }.items():
-        contenders = {OURS: lambda: Recalibrator(capacity=len(rounds)), RIVER: RiverPair}
-        times = speed.side_by_side(timer, contenders, rounds)
-        rows.append((name, f"{times[OURS]:,.0f}", f"{times[OURS] / times[RIVER]:.2f}"))
-    return table(
-        "Rows with ids on the flights",
-        ["rows", "ns of processor time a row", "river's pairs"],
-        rows,
-    )
-
-
 def speed_table():
     stream = streams.load("nycflights")
     rounds = list(
@@ -297,4 +243,3 @@ def tables(progress):
     yield opponents_table(progress)
     progress("recalibrate: speed")
     yield speed_table()
-    yield ids_table()

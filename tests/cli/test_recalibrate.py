@@ -1,6 +1,7 @@
 """``calibrant run --score``: a model's scores in a file, before and after."""
 
 import csv
+import json
 import re
 from html.parser import HTMLParser
 
@@ -198,10 +199,10 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     outline.feed(page.read_text())
     assert outline.headings == [
         "scores.csv: scores before and after recalibration", "Before and after",
-        "Of what was said, how much happened", "Through time", "From score to probability, now",
-        "By group", "How this was made",
+        "Of what was said, how much happened", "Through time", "Alarms",
+        "From score to probability, now", "By group", "How this was made",
     ]  # fmt: skip
-    assert outline.figures == 4  # reliability, two through time, and the map
+    assert outline.figures == 6  # reliability, two through time, two of alarms, and the map
     assert outline.fetched == []
     text = " ".join(" ".join(outline.text).split())
     assert "The probabilities became better" in text
@@ -231,10 +232,10 @@ def test_a_notebook_gets_the_same_page(calibrant, scores, scored, tmp_path):
     done = recalibrate_frame(frame, **names)
     rows = take_scored(read(scores), **names)
     recalibrator = Recalibrator(capacity=ROUNDS)
-    recalibrate_rows(recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups)
+    said = recalibrate_rows(recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups)
     report = recalibration(
         done["score"], done["calibrated"], done["outcome"], times=done["t"], by=done["place"],
-        available=done["known"], recalibrator=recalibrator,
+        available=done["known"], recalibrator=recalibrator, expected=said.expected,
         title="scores.csv: scores before and after recalibration",
         made={
             "command": f"calibrant run {scores} {' '.join(options)} --report {page}",
@@ -248,9 +249,9 @@ def test_a_notebook_gets_the_same_page(calibrant, scores, scored, tmp_path):
     )  # fmt: skip
     assert report.measures.rounds == ROUNDS - 1
     assert report.html() == page.read_text()
-    said = " ".join(result.stdout.split())
+    printed = " ".join(result.stdout.split())
     for finding in report.findings:
-        assert finding in said
+        assert finding in printed
 
 
 def test_a_bundled_stream_can_be_named_unless_a_file_is_called_so(
@@ -286,3 +287,26 @@ def test_the_bundled_stream_of_make_run(calibrant, request):
     assert raw == pytest.approx(brier(flights.scores, flights.outcomes), abs=1e-4)
     assert after == pytest.approx(brier(calibrated, flights.outcomes), abs=1e-4)
     assert "from 2013-06-30 17:30" in result.stdout
+
+
+def test_episodes_are_printed_and_in_json(calibrant, tmp_path):
+    """Scores that are off in the second half: an episode of raw, none of calibrated."""
+    path, random = tmp_path / "off.csv", np.random.default_rng(2)
+    said = random.uniform(0.2, 0.6, 6000).round(3)
+    chance = said + 0.3 * (np.arange(6000) >= 3000)
+    happened = (random.random(6000) < chance).astype(int)
+    lines = [f"{t},{said[t]},{happened[t]}" for t in range(6000)]
+    path.write_text("\n".join(["t,score,outcome", *lines]) + "\n")
+    options = ["run", path, "--score", "score", "--outcome", "outcome", "--time", "t"]
+    result = calibrant(*options)
+    assert result.exit_code == 0, result.stderr
+    assert "raw: 1 episode in 6,000 rounds" in result.stdout
+    assert "calibrated: No alarm in 6,000 rounds" in " ".join(result.stdout.split())
+    found = json.loads(calibrant(*options, "--json").stdout)
+    (episode,) = found["raw"]["episodes"]
+    assert 2_900 < episode["onset"] <= episode["alarm"] < 3_600
+    assert episode["direction"] == "too low"
+    assert episode["alarm_at"] == str(episode["alarm"])
+    assert found["calibrated"]["episodes"] == []
+    assert found["calibrated"]["brier"] < found["raw"]["brier"]
+    assert found["verdict"] == "better"

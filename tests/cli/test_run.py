@@ -2,6 +2,7 @@
 
 import contextlib
 import csv
+import json
 import re
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from calibrant import EventForecaster, Zoom
+from calibrant import EventForecaster, Monitor, Zoom
 from calibrant.cli.forecast import SIMPLE
 from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.forecasters.rivals import RunningMean
@@ -271,3 +272,20 @@ def test_the_bundled_stream_of_make_run(calibrant, request):
     outcomes = load("nycflights").outcomes
     assert own < 100
     assert zoom == pytest.approx(cal2(Zoom().run(outcomes), outcomes), rel=0.01)
+
+
+def test_the_forecasts_are_watched_too(calibrant, events):
+    """What is watched is the mean of what might have been predicted."""
+    result = calibrant("run", events, "--outcome", "outcome")
+    assert "event-forecaster: No alarm in 300 rounds" in " ".join(result.stdout.split())
+    found = json.loads(calibrant("run", events, "--outcome", "outcome", "--json").stdout)
+    outcomes = read(events).take("outcome").values
+    forecaster, monitor = EventForecaster(), Monitor()
+    for y in outcomes.tolist():
+        monitor.update(forecaster.expected(), y)
+        forecaster.update(y)
+    assert (found["rounds"], found["episodes"]) == (300, [])
+    assert found["evidence"] == monitor.evidence
+    assert found["measures"]["event-forecaster"]["brier"] == pytest.approx(
+        brier(EventForecaster().run(outcomes), outcomes)
+    )

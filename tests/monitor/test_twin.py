@@ -48,6 +48,24 @@ def test_every_round_is_the_twins(shape, seed):
             assert getattr(ours, name) == value, name
 
 
+@pytest.mark.parametrize("block", [None, 5])
+def test_what_is_not_predicted_any_more_is_over(block):
+    """Off where predictions are high; later, no prediction is high. The twin agrees on the end."""
+    random = np.random.default_rng(3)
+    p = np.where(np.arange(9_000) % 4 == 0, 0.9, random.uniform(0.1, 0.4, 9_000))
+    p[4_000:] = random.uniform(0.1, 0.4, 5_000)
+    y = (random.random(9_000) < np.where((p == 0.9) & (np.arange(9_000) > 2_000), 0.3, p)) * 1.0
+    fast, slow = Monitor(10**6, block=block), SlowMonitor(10**6, block=block or 1)
+    fast.run(p, y)
+    for t in range(len(p)):
+        slow.update(p[t], y[t])
+    assert fast._get_state()["R"] == slow.R
+    (episode,) = fast.episodes
+    assert (episode.alarm, episode.end) == (slow.found[0]["alarm"], slow.found[0]["end"])
+    assert 4_996 <= episode.end <= 5_000  # a thousand rounds after the last high one
+    assert episode.low > 0.5
+
+
 def test_the_worlds_ring_and_recover():
     rang = ended = 0
     for shape in SHAPES:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-SHIFTS = [0.08, 0.16, 0.32, 0.64, 1.28, 2.56]
+SHIFTS = [0.1, 0.25, 0.64, 1.6]
 WEIGHTS = {0: 0.42, 1: 0.095, 2: 0.095, 3: 0.095, 4: 0.095, "group": 0.08}
 SLOPE_WEIGHT = 0.12
 TINY = 1e-9
@@ -34,17 +34,17 @@ def sigmoid_at(place):
 
 class Cell:
     def __init__(self):
-        self.M = [single(0)] * 12
+        self.M = [single(0)] * 8
         self.cusum = {}  # by direction and tilt: ratio, start
         self.since = {}  # by direction: sum of y - p and visits since the first one's start
 
     @property
     def total(self):
-        lanes = [(self.M[k] + self.M[4 + k]) + self.M[8 + k] for k in range(4)]
+        lanes = [self.M[k] + self.M[4 + k] for k in range(4)]
         return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 
     def against(self, direction):
-        return sum(float(M) for M in self.M[6 * direction : 6 * direction + 6]) / 12
+        return sum(float(M) for M in self.M[4 * direction : 4 * direction + 4]) / 8
 
 
 class Monitor:
@@ -91,7 +91,7 @@ class Monitor:
         self.in_block = 0
         if self.block > 1:
             self.release()
-        if self.open and self.open["L"] >= 1e6:
+        if self.open and (self.open["L"] >= 1e6 or self.open["unseen"] >= self.open["gone"]):
             self.found[-1]["end"] = self.t - 1
             self.open = None
             self.clear()
@@ -138,7 +138,7 @@ class Monitor:
     def change(self, name, cell, M):
         before = float(cell.total)
         cell.M = M
-        self.R += WEIGHTS[name[0]] / 12 * (float(cell.total) - before)
+        self.R += WEIGHTS[name[0]] / 8 * (float(cell.total) - before)
 
     def change_slopes(self, after):
         for k, M in enumerate(after):
@@ -174,20 +174,20 @@ class Monitor:
 
     def date(self, cell, e, x):
         for direction in (0, 1):
-            for tilt in (2, 3):
+            for tilt in (1, 2):
                 ratio, start = cell.cusum.get((direction, tilt), (single(0), 0))
                 if ratio <= 1:
                     ratio, start = ONE, self.t
-                    if tilt == 2:
+                    if tilt == 1:
                         cell.since[direction] = (single(0), 0)
-                cell.cusum[direction, tilt] = min(ratio * e[6 * direction + tilt], ENOUGH), start
+                cell.cusum[direction, tilt] = min(ratio * e[4 * direction + tilt], ENOUGH), start
             total, visits = cell.since[direction]
             if x is not None:
                 cell.since[direction] = total + single(x), visits + 1
 
     def name(self):
         best = max(
-            ((WEIGHTS[name[0]] / 12 * cell.against(d), name, d)
+            ((WEIGHTS[name[0]] / 8 * cell.against(d), name, d)
              for name, cell in self.cells.items() for d in (0, 1)),
             key=lambda item: item[0],
         )  # fmt: skip
@@ -200,13 +200,16 @@ class Monitor:
                 break
             name = halves[k]
         total, visits = self.cells[name].since[d]
-        _, start = max((self.cells[name].cusum[d, tilt] for tilt in (2, 3)), key=lambda c: c[0])
+        _, start = max((self.cells[name].cusum[d, tilt] for tilt in (1, 2)), key=lambda c: c[0])
         low, high = 0.0, 1.0
         if name[0] != "group":
             width = 16 >> name[0]
             low, high = self.edges[name[1] * width], self.edges[(name[1] + 1) * width]
         bias = float(total) / visits if visits else 0.0
-        self.open = {"name": name, "direction": d, "L": 0.0, "held": [],
+        # The rounds in which its visits came, and 100 times as many for each.
+        length = self.t - self.cells[name].cusum[d, 1][1]
+        self.open = {"name": name, "direction": d, "L": 0.0, "held": [], "unseen": 0,
+                     "gone": max(100 * length // max(visits, 1), 1000),
                      "margin": max(abs(bias) / 3.0, self.tolerance)}  # fmt: skip
         self.found.append(
             {"alarm": self.t - 1, "onset": start, "end": None, "low": low, "high": high,
@@ -214,8 +217,10 @@ class Monitor:
         )  # fmt: skip
 
     def recover(self, p, y, names):
+        self.open["unseen"] += 1
         if self.open["name"] not in names:
             return
+        self.open["unseen"] = 0
         q = clip(
             p + self.open["margin"] if self.open["direction"] == 0 else p - self.open["margin"]
         )
@@ -246,7 +251,7 @@ class Monitor:
             self.cut()
             if self.edges != before:
                 for name in sorted(n for n in self.cells if n[0] in (1, 2, 3, 4)):
-                    self.R -= WEIGHTS[name[0]] / 12 * float(self.cells.pop(name).total)
+                    self.R -= WEIGHTS[name[0]] / 8 * float(self.cells.pop(name).total)
                     self.held.pop(name, None)
                 self.ranges = {}
 

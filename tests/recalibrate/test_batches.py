@@ -35,6 +35,36 @@ def test_agrees_with_its_twin(number):
     assert state["lag"][0] == pytest.approx(twin.lag, abs=1e-9)
 
 
+def test_a_batch_names_the_id_that_is_taken():
+    recalibrator = Recalibrator(capacity=4)
+    recalibrator.predict_many([0.5, 0.5], ids=["a", 7])
+    recalibrator.update(1, id=7)
+    before = recalibrator.to_bytes()
+    for ids, message in {
+        ("x", "y", "x"): r"^id 'x' comes at positions 0 and 2$",
+        ("x", "a", "y"): r"^id 'a' was predicted already and waits for its outcome \(position 1\)$",
+        ("x", "y", 7): r"^id 7 was predicted already and had its outcome \(position 2\)$",
+        ("x", 1.5, "y"): r"got 1.5 \(float\) at position 1$",
+    }.items():
+        for by in (None, [None, "g", None]):
+            with pytest.raises(ValueError, match=message):
+                recalibrator.predict_many([0.1, 0.2, 0.3], ids=list(ids), by=by)
+    assert recalibrator.to_bytes() == before
+
+
+def test_more_at_once_than_may_wait():
+    recalibrator = Recalibrator(capacity=2)
+    recalibrator.predict_many([0.1, 0.2, 0.3, 0.4], ids=list("abcd"), at=5)
+    assert (recalibrator.pending, recalibrator.expired) == (2, 2)
+    assert recalibrator.update_many([1, 1, 0], list("adc")).tolist() == [
+        "expired", "applied", "applied",
+    ]  # fmt: skip
+    refusing = Recalibrator(capacity=2, full="refuse")
+    with pytest.raises(ValueError, match="more than capacity=2 allows"):
+        refusing.predict_many([0.1, 0.2, 0.3], ids=list("abc"))
+    assert (refusing.rounds, refusing.pending) == (0, 0)
+
+
 def in_files(scores, outcomes, order, size=2_000):
     """Return the log loss when rows come in files, each in an order of its own."""
     recalibrator, said = Recalibrator(seed=1), np.empty(len(scores))

@@ -16,7 +16,7 @@ from naive.arrivals import arrivals_of, late_streams, recalibrated
 def test_predictions_are_those_of_the_slow_twin(stream, in_groups):
     scores, outcomes, times, available = stream
     by = ["ab"[row % 2] for row in range(len(times))] if in_groups else None
-    fast, _ = recalibrate_rows(
+    fast, *_ = recalibrate_rows(
         Recalibrator(seed=3), scores, outcomes, arrivals_of(times, available, outcomes), by
     )
     assert fast.tolist() == recalibrated(scores, outcomes, times, available, seed=3, by=by)
@@ -30,8 +30,8 @@ def test_an_outcome_changes_nothing_said_until_it_is_available(stream, data):
     other = outcomes.copy()
     other[row] = 1.0 - outcomes[row] if outcomes[row] != 0.5 else 1.0
     arrivals = arrivals_of(times, available, outcomes)
-    before, _ = recalibrate_rows(Recalibrator(), scores, outcomes, arrivals)
-    after, _ = recalibrate_rows(Recalibrator(), scores, other, arrivals)
+    before, *_ = recalibrate_rows(Recalibrator(), scores, outcomes, arrivals)
+    after, *_ = recalibrate_rows(Recalibrator(), scores, other, arrivals)
     for at, time in enumerate(times):
         if math.isnan(available[row]) or available[row] >= time:
             assert before[at] == after[at]
@@ -40,8 +40,8 @@ def test_an_outcome_changes_nothing_said_until_it_is_available(stream, data):
 def test_a_known_outcome_does_change_later_predictions():
     scores, times = np.full(40, 0.5), list(range(40))
     arrivals = arrivals_of(times, [t + 3 for t in times], np.ones(40))
-    ones, _ = recalibrate_rows(Recalibrator(), scores, np.ones(40), arrivals)
-    zeros, _ = recalibrate_rows(Recalibrator(), scores, np.zeros(40), arrivals)
+    ones, *_ = recalibrate_rows(Recalibrator(), scores, np.ones(40), arrivals)
+    zeros, *_ = recalibrate_rows(Recalibrator(), scores, np.zeros(40), arrivals)
     assert ones[:4].tolist() == zeros[:4].tolist()  # row 0 is known after time 3, to row 4 first
     assert ones[30] > 0.6
     assert zeros[30] < 0.4
@@ -54,7 +54,7 @@ def test_at_once_is_what_run_gives():
     arrivals = at_once(np.full(500, True))
     assert arrivals.order.tolist() == arrivals.known.tolist() == list(range(500))
     for by in (None, groups):
-        fast, _ = recalibrate_rows(Recalibrator(seed=2), scores, outcomes, arrivals, by)
+        fast, *_ = recalibrate_rows(Recalibrator(seed=2), scores, outcomes, arrivals, by)
         assert fast.tolist() == Recalibrator(seed=2).run(scores, outcomes, by).tolist()
         late = recalibrated(scores, outcomes, range(500), range(500), seed=2, by=by)
         assert fast.tolist() == late
@@ -65,7 +65,7 @@ def test_what_never_arrives_is_predicted_and_not_learned():
     arrivals = at_once(~np.isnan(outcomes))
     assert arrivals.order.tolist() == [0, 2]
     recalibrator = Recalibrator()
-    predictions, _ = recalibrate_rows(recalibrator, scores, outcomes, arrivals)
+    predictions, *_ = recalibrate_rows(recalibrator, scores, outcomes, arrivals)
     twin = Recalibrator()
     expected = [twin.predict(0.2)]
     twin.update(1)

@@ -7,8 +7,8 @@ from calibrant._checks import Floats, Id
 from calibrant._kernels.event_rounds import EventRound
 from calibrant._kernels.event_stages import EventStages
 from calibrant._kernels.kernel import State
-from calibrant._kernels.times import Time
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import Time
 
 class EventKernel(EventStages):
     _waiting: Waiting[EventRound]

@@ -30,6 +30,11 @@ cdef class EventRound:
         return self.begun.number
 
     @property
+    def batch(self):
+        """The number of the first round predicted in the same call: its own."""
+        return self.begun.number
+
+    @property
     def prediction(self):
         """What was predicted."""
         return self.begun.z

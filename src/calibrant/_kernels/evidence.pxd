@@ -6,8 +6,8 @@ cdef enum:
     LEVELS = 5
     RANGES = 16                  # of the finest level
     CELLS = 31                   # of all levels: the halves of cell i are 2i + 1 and 2i + 2
-    STEPS = 6                    # tilts a direction
-    TILTS = 12
+    STEPS = 4                    # tilts a direction
+    TILTS = 8
     SLOPES = 4
     HELD_SLOPES = CELLS          # places of the slopes and of the first group among what is held
     HELD_GROUPS = CELLS + 1
@@ -71,4 +71,5 @@ cdef void count_round(
 ) noexcept nogil
 cdef float sum_of(const float *M) noexcept nogil
 cdef double shift_of(Py_ssize_t tilt) noexcept nogil
+cdef double as_prediction(object prediction) except? -1.0
 cdef double mean_of(const float *M, Py_ssize_t count) noexcept nogil

@@ -27,6 +27,8 @@ from libc.string cimport memset
 
 import numpy as np
 
+from calibrant._kernels.kernel cimport as_outcome
+
 # As constants of C, which a compiler knows not to change.
 cdef extern from *:
     """
@@ -42,14 +44,14 @@ cdef extern from *:
 
 # Shifts of the logit that are bet on, upwards and downwards.
 cdef double[STEPS] SHIFTS
-SHIFTS[:] = [0.08, 0.16, 0.32, 0.64, 1.28, 2.56]
+SHIFTS[:] = [0.1, 0.25, 0.64, 1.6]
 cdef float[TILTS] B              # what they multiply the odds by: first upwards, then downwards
 for _k in range(STEPS):
     B[_k], B[STEPS + _k] = <float>exp(SHIFTS[_k]), <float>exp(-SHIFTS[_k])
 # The first of the tilts that date an onset: two upwards, two downwards. Smaller ones start too
 # early, larger ones miss a small bias.
 cdef enum:
-    DATING = 2
+    DATING = 1
 # Weights of the levels, and of the groups; with that of the slopes they add up to 1.
 LEVEL_WEIGHTS = [0.42, 0.095, 0.095, 0.095, 0.095, 0.08]
 cdef double SLOPE_WEIGHT = 0.12
@@ -65,6 +67,14 @@ cdef double WIDEST = 14.0        # logits beyond it fall into the sketch's last 
 cdef double[RANGES + 1] EVEN     # ranges that are even in arcsin sqrt p
 EVEN[:] = [np.sin(np.pi * k / (2 * RANGES)) ** 2 for k in range(RANGES + 1)]
 EVEN[RANGES // 2], EVEN[RANGES] = 0.5, 1.0
+
+
+cdef double as_prediction(object prediction) except? -1.0:
+    """Return one prediction as a float in [0, 1], or raise ValueError."""
+    try:
+        return as_outcome(prediction)
+    except ValueError as error:
+        raise ValueError(str(error).replace("outcome", "prediction")) from None
 
 
 cdef double tilt_weight(Py_ssize_t i) noexcept nogil:
@@ -91,7 +101,7 @@ cdef float sum_of(const float *M) noexcept nogil:
     cdef float[LANES] sums
     cdef Py_ssize_t k
     for k in range(LANES):
-        sums[k] = M[k] + M[LANES + k] + M[2 * LANES + k]
+        sums[k] = M[k] + M[LANES + k]
     return (sums[0] + sums[1]) + (sums[2] + sums[3])
 
 
@@ -170,10 +180,8 @@ cdef Bets bets_of(double tolerance, double p, double y) noexcept nogil:
     return bets
 
 
-cdef void visit(
-    Evidence *v, Cell *cell, const float *e, double weight, float add
-) noexcept nogil:
-    """Play a round in one cell, whose tilts weigh so much each.
+cdef double visit(Cell *cell, const float *e, float add) noexcept nogil:
+    """Play a round in one cell; return by how much the sum of its bets grew.
 
     The bets go through an array of their own, so that compilers do four of them at a time.
     """
@@ -182,9 +190,9 @@ cdef void visit(
     cdef Py_ssize_t k
     for k in range(TILTS):
         M[k] = e[k] * (cell.M[k] + add)
-    v.R += weight * (sum_of(M) - before)
     for k in range(TILTS):
         cell.M[k] = M[k]
+    return sum_of(M) - before
 
 
 cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept nogil:
@@ -220,6 +228,7 @@ cdef void play(
     cdef Held *held[LEVELS + 1]
     cdef float[DATINGS] dating
     cdef Py_ssize_t i, k, count = LEVELS + (group != NULL)
+    cdef double R = v.R              # in a register: five sums in memory would wait for each other
     dating[0], dating[1] = bets.e[DATING], bets.e[DATING + 1]
     dating[2], dating[3] = bets.e[STEPS + DATING], bets.e[STEPS + DATING + 1]
     for k in range(LEVELS):
@@ -230,7 +239,8 @@ cdef void play(
         date_onset(path[k], dating, x, t)
     if v.held == NULL:
         for k in range(count):
-            visit(v, path[k], bets.e, TILT_WEIGHTS[k], <float>add)
+            R += TILT_WEIGHTS[k] * visit(path[k], bets.e, <float>add)
+        v.R = R
         bet_on_slopes(v, bets, <float>add)
     else:
         for k in range(count):

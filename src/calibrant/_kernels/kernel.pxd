@@ -27,6 +27,7 @@ cdef class Kernel:
     cdef Py_ssize_t _room
     cdef double *points
     cdef double *weights
+    cdef double *means            # where `run` puts the mean of each round's P_t, or NULL
 
     # The arguments of the class built on this kernel; the kernel does not read them.
     cdef public dict _given
@@ -40,6 +41,7 @@ cdef class Kernel:
 
     cdef int reserve(self, Py_ssize_t size) noexcept nogil
     cdef int ready(self) noexcept nogil
+    cdef double mean(self) noexcept nogil
     cdef int advance(self, double y) noexcept nogil
     cdef int enter(self) except -1
 

@@ -133,6 +133,14 @@ cdef class Kernel:
         self._placed = True
         return 0
 
+    cdef double mean(self) noexcept nogil:
+        """Return the mean of P_t, which is ready."""
+        cdef double mean = 0.0
+        cdef Py_ssize_t i
+        for i in range(self.size):
+            mean += self.weights[i] * self.points[i]
+        return mean
+
     cdef int advance(self, double y) noexcept nogil:
         """Learn this round's outcome and go to the next round."""
         if self.learn(y) < 0:
@@ -178,14 +186,10 @@ cdef class Kernel:
 
     def expected(self):
         """Return the mean of this round's distribution."""
-        cdef double mean = 0.0
-        cdef Py_ssize_t i
         self.enter()
         if self.ready() < 0:
             raise MemoryError
-        for i in range(self.size):
-            mean += self.weights[i] * self.points[i]
-        return mean
+        return self.mean()
 
     def distribution(self):
         """Return this round's distribution as two arrays: its points, and their weights."""
@@ -218,6 +222,8 @@ cdef class Kernel:
                         failed = self.ready()
                         if failed == 0:
                             p[i] = self.points[self.chosen]
+                            if self.means != NULL:
+                                self.means[i] = self.mean()
                             failed = self.advance(y)
                         if failed < 0:
                             break
@@ -235,6 +241,17 @@ cdef class Kernel:
         finally:
             self._running = False
         return predictions
+
+    def _run_with_means(self, run, outcomes, **given):
+        """Return what ``run(self, outcomes, **given)`` does, and the mean of each round's P_t."""
+        self.enter()
+        means = np.empty(len(as_series(outcomes, "outcomes")))
+        cdef double[::1] into = means
+        self.means = &into[0] if len(means) else NULL
+        try:
+            return run(self, outcomes, **given), means
+        finally:
+            self.means = NULL
 
     def _trace(self, outcomes):
         """Do what `run` does, and return each round's distribution besides its prediction.

@@ -1,4 +1,4 @@
-"""Many small monitors in one array: one cell a key, 64 bytes each.
+"""Many small monitors in one array: one cell a key, 48 bytes each.
 
 A key has the bets of one cell of evidence.pyx, over all its predictions: R is their mean. While the
 null holds, the sum of R over all keys grows by at most 1 a round in expectation, so at most n / A
@@ -21,15 +21,15 @@ cdef double CLOSE = 1e6
 cdef enum:
     NOTHING, ALARM, END          # what a round can bring
 cdef enum:
-    DATING = 2                   # the tilts 0.32 and -0.32 date an onset
+    DATING = 1                   # the tilts 0.25 and -0.25 date an onset
 
 cdef struct Lean:
     float M[TILTS]               # in an episode: L, then m
     float W[2]                   # CUSUMs upwards and downwards; in an episode -1 or -2, then 0
     uint32_t start[2]            # the rounds they started in
 
-LEAN = np.dtype([("M", "f4", 12), ("W", "f4", 2), ("start", "u4", 2)])
-assert LEAN.itemsize == sizeof(Lean) == 64
+LEAN = np.dtype([("M", "f4", 8), ("W", "f4", 2), ("start", "u4", 2)])
+assert LEAN.itemsize == sizeof(Lean) == 48
 
 
 cdef int step(

@@ -13,6 +13,8 @@ SKETCH_SIZE: int
 SLOPE_COUNT: int
 HELD_SIZE: int
 MOST_RECOVERY: float
+FEWEST_UNSEEN: int
+MOST_UNSEEN: int
 
 class MonitorKernel:
     def __init__(self, threshold: float, alpha: float, tolerance: float, block: int) -> None: ...

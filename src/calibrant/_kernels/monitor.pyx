@@ -4,7 +4,8 @@ An alarm rings when the evidence R reaches the threshold. It opens an episode, w
 and the round since which the cell's CUSUM runs: the rounds from there on speak against the null
 most. Then only that cell is watched, for recovery, by a Shiryaev-Roberts sum against "the bias is
 still at least m": L <- f (L + 1), with f the likelihood ratio of p to p + m, or to p - m below. At
-CLOSE the episode ends and all evidence starts anew.
+CLOSE the episode ends and all evidence starts anew. So it does when no round falls into the cell
+for GONE times as long as one took before the alarm: what is not predicted any more never recovers.
 
 In blocks, bets and f are averaged over the rounds of a block, and what they bring is seen at its
 end.
@@ -20,13 +21,15 @@ import numpy as np
 from calibrant._kernels.evidence cimport (
     CELLS, HELD_GROUPS, LEVELS, RANGES, SKETCH, SLOPES, SLOPE_WEIGHT, STEPS, TINY,
     Bets, Cell, Evidence, Held,
-    bets_of, count_round, evidence_restart, evidence_start, mean_of, play, range_of, release_cell,
+    as_prediction, bets_of, count_round, evidence_restart, evidence_start, mean_of, play, range_of, release_cell,
     release_slopes, tilt_weight,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 
 cdef int64_t LONGEST = 2**32 - 1
 cdef double CLOSE = 1e6          # of the sum that ends an episode
+cdef int64_t GONE = 100
+cdef int64_t FEWEST_GONE = 1000  # rounds without one of the cell that are never enough
 cdef double EULER = 2.718281828459045
 cdef enum:
     NOTHING, ALARM, END          # what a round can bring
@@ -34,11 +37,12 @@ cdef enum:
 
 #: A cell as it lies in memory.
 CELL = np.dtype([
-    ("M", "f4", 12), ("W", "f4", 4), ("start", "u4", 4), ("S", "f4", 2),
+    ("M", "f4", 8), ("W", "f4", 4), ("start", "u4", 4), ("S", "f4", 2),
     ("n", "u4", 2),
 ])
 FIRST_GROUP, FIRST_HELD_GROUP, RANGE_COUNT = CELLS, HELD_GROUPS, RANGES
 SKETCH_SIZE, SLOPE_COUNT, MOST_RECOVERY = SKETCH, SLOPES, CLOSE
+FEWEST_UNSEEN, MOST_UNSEEN = FEWEST_GONE, GONE
 HELD_SIZE = sizeof(Held) // sizeof(double)
 
 
@@ -64,6 +68,8 @@ cdef class MonitorKernel:
     cdef int direction           # 0: more happened than was said; 1: less
     cdef double margin
     cdef double L
+    cdef int64_t unseen          # rounds since one fell into the cell
+    cdef int64_t most_unseen     # so many of them end the episode
 
     def __init__(self, double threshold, double alpha, double tolerance, int64_t block):
         self.threshold, self.alpha_, self.block_ = threshold, alpha, block
@@ -112,7 +118,7 @@ cdef class MonitorKernel:
         self.in_block = 0
         if self.evidence_.held != NULL:
             self.release()
-        if self.open_ and self.L >= CLOSE:
+        if self.open_ and (self.L >= CLOSE or self.unseen >= self.most_unseen):
             self.restart()
             return END
         if not self.open_ and self.evidence_.R >= self.threshold:
@@ -146,7 +152,8 @@ cdef class MonitorKernel:
             memset(self.groups, 0, self.group_count * sizeof(Cell))
         if self.evidence_.held != NULL:
             memset(self.evidence_.held, 0, (HELD_GROUPS + self.group_count) * sizeof(Held))
-        self.held_L = self.held_n = 0.0
+        self.L = self.held_L = self.held_n = 0.0
+        self.unseen = self.most_unseen = 0
         self.open_, self.restarted, self.in_block = False, self.rounds_, 0
 
     # -- episodes -------------------------------------------------------------------------------
@@ -163,6 +170,7 @@ cdef class MonitorKernel:
         cdef double best = -1.0, own, bias = 0.0
         cdef Py_ssize_t i, child, named = 0
         cdef int direction = 0
+        cdef int64_t length      # of the stretch in which its visits came
         cdef Cell *cell
         for i in range(CELLS + self.group_count):
             for self.direction in range(2):
@@ -181,7 +189,9 @@ cdef class MonitorKernel:
         if cell.n[direction]:
             bias = <double>cell.S[direction] / cell.n[direction]
         self.margin = max(fabs(bias) / 3.0, self.evidence_.tolerance)
-        self.open_, self.L = True, 0.0
+        self.open_, self.L, self.unseen = True, 0.0, 0
+        length = <int64_t>(self.since_restart() - cell.start[2 * direction])
+        self.most_unseen = max(FEWEST_GONE, GONE * length // max(<int64_t>cell.n[direction], 1))
 
     cdef void watch_recovery(
         self, double p, double y, Py_ssize_t r, Py_ssize_t group
@@ -194,8 +204,10 @@ cdef class MonitorKernel:
         else:
             while cell > self.named:
                 cell = (cell - 1) // 2
+        self.unseen += 1
         if cell != self.named:
             return
+        self.unseen = 0
         if isnan(y):
             y = 1.0 - self.direction  # what speaks least for an end
         q = min(max(q, TINY), 1.0 - TINY)
@@ -273,9 +285,7 @@ cdef class MonitorKernel:
     def _begin(self):
         """Refuse a second thread while `run` works without the GIL."""
         if self.running:
-            raise RuntimeError(
-                "this Monitor is at work in another thread; give each thread a monitor of its own"
-            )
+            raise RuntimeError("this Monitor is at work in another thread; give each its own")
         self.running = True
 
     def _finish(self):
@@ -348,6 +358,7 @@ cdef class MonitorKernel:
         return {
             "R": v.R, "restarted": self.restarted, "named": self.named if self.open_ else -1,
             "direction": self.direction, "margin": self.margin, "L": self.L,
+            "unseen": self.unseen, "most_unseen": self.most_unseen,
             "in_block": self.in_block, "held_L": self.held_L, "held_n": self.held_n,
             "cells": cells, "edges": edges, "ranges": ranges.reshape(-1),
             "slopes": np.array([v.slopes[i] for i in range(SLOPES)]),
@@ -378,19 +389,11 @@ cdef class MonitorKernel:
         self.rounds_, self.restarted, self.in_block = rounds, state["restarted"], state["in_block"]
         self.open_, self.named = state["named"] >= 0, max(state["named"], 0)
         self.direction, self.margin, self.L = state["direction"], state["margin"], state["L"]
+        self.unseen, self.most_unseen = state["unseen"], state["most_unseen"]
         self.held_L, self.held_n, v.R = state["held_L"], state["held_n"], state["R"]
 
     @staticmethod
     def _weighed(totals, slopes):
         """Return R of cells with these sums over tilts, and of these bets on the slope."""
-        return sum(tilt_weight(i) * total for i, total in enumerate(totals)) + sum(
-            SLOPE_WEIGHT / SLOPES * M for M in slopes
-        )
-
-
-cdef double as_prediction(object prediction) except? -1.0:
-    """Return one prediction as a float in [0, 1], or raise ValueError."""
-    try:
-        return as_outcome(prediction)
-    except ValueError as error:
-        raise ValueError(str(error).replace("outcome", "prediction")) from None
+        cells = sum(tilt_weight(i) * total for i, total in enumerate(totals))
+        return cells + sum(SLOPE_WEIGHT / SLOPES * M for M in slopes)

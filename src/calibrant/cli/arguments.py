@@ -22,6 +22,13 @@ OutcomeColumn = Annotated[
     str | None,
     typer.Option("--outcome", metavar="COL", help="Column of the outcomes; guessed if not given."),
 ]
+PredictionColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--prediction", metavar="COL", help="Column of the predictions; guessed if not given."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Positive = Annotated[
     str | None,
     typer.Option(
@@ -71,6 +78,7 @@ class Job:
     silence: int | None = None
     after: str | None = None
     hold: str | None = None
+    json: bool = False
 
     @property
     def has_deadlines(self) -> bool:
@@ -94,6 +102,7 @@ class ForecastJob:
     out: Path | None = None
     report: Path | None = None
     delimiter: str | None = None
+    json: bool = False
 
     @property
     def is_default(self) -> bool:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import math
 import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import typer
 
 from calibrant._checks import Floats
 from calibrant.cli import console
 from calibrant.cli.arguments import ForecastJob
+from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.arriving import forecast_parts, last_words, used_from
 from calibrant.forecasters.memories import Memory
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
+from calibrant.monitor import Monitor
 from calibrant.report import forecasting
 from calibrant.report.style import styled
-from calibrant.tables import InputError, Table, follow, replacing, write
-from calibrant.tables.cells import Clock
+from calibrant.report.timeline import Timeline
+from calibrant.report.watch_page import WatchReport, watch_rounds
+from calibrant.tables import Clock, InputError, Table, follow, replacing, write
 from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
@@ -125,7 +132,10 @@ def forecast_file(job: ForecastJob) -> None:
                 write(job.out, rows.table.with_column(job.column, result.own))
         if report is not None:
             report.write(page)
-    show(job, rows, result)
+    if job.json:
+        typer.echo(json.dumps(in_json(result)))
+    else:
+        show(job, rows, result)
 
 
 def drawn_page(job: ForecastJob, rows: Rows, result: Result) -> bytes:
@@ -146,7 +156,7 @@ def how_made(job: ForecastJob, rows: Rows) -> dict[str, str]:
     for each in fields(job)[1:]:
         value = getattr(job, each.name)
         if value != each.default:
-            words += [f"--{each.name}", str(value)]
+            words += [f"--{each.name}"] if value is True else [f"--{each.name}", str(value)]
     columns = {"outcome": rows.column, "time": job.time, "available": job.available}
     known = f"each used from {job.ahead or 1} rows later on"
     if job.available is not None:
@@ -211,6 +221,7 @@ class Result:
     memories: list[tuple[int, list[Memory]]]
     best: str
     rivals: int
+    watched: WatchReport
 
     @property
     def own(self) -> Floats:
@@ -233,9 +244,10 @@ def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
     used = used_from(rows.arrivals or at_once(known), job.ahead or 1) if is_late else None
     with console.progress() as bar:
         task = bar.add_task("forecasting", total=STEPS + len(others))
-        parts, memories, rounds = [], [], 0
-        for part in played(forecaster, rows):
+        parts, means, memories, rounds = [], [], [], 0
+        for part, mean in played(forecaster, rows):
             parts.append(part)
+            means.append(mean)
             rounds += len(part)
             if isinstance(forecaster, EventForecaster) and len(part):
                 memories.append((rounds, forecaster.memory()))
@@ -257,11 +269,19 @@ def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
     return Result(
         forecaster, {name: predictions[name] for name in shown},
         {name: cards[name] for name in shown}, memories, best, len(simple),
+        watch(np.concatenate(means), rows, own),
     )  # fmt: skip
 
 
-def played(forecaster: Forecaster, rows: Rows) -> Iterator[Floats]:
-    """Give the predictions of the forecaster that was asked for, in parts."""
+def watch(expected: Floats, rows: Rows, name: str) -> WatchReport:
+    """Return what a monitor finds in expected predictions, where outcomes are known."""
+    known = np.flatnonzero(~np.isnan(rows.outcomes))
+    timeline = Timeline.from_times(rows.clock, known, len(rows.outcomes))
+    return watch_rounds(expected[known], rows.outcomes[known], None, timeline, Monitor(), name)
+
+
+def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]]:
+    """Give what the forecaster that was asked for predicts, and what it expects, in parts."""
     if isinstance(forecaster, EventForecaster):
         seconds = None if rows.clock is None else rows.clock.ticks
         yield from forecast_parts(
@@ -269,7 +289,7 @@ def played(forecaster: Forecaster, rows: Rows) -> Iterator[Floats]:
         )
         return
     for part in np.array_split(rows.outcomes, STEPS):
-        yield forecaster.run(part)
+        yield forecaster._run_with_means(type(forecaster).run, part)
 
 
 def show(job: ForecastJob, rows: Rows, result: Result) -> None:
@@ -290,13 +310,26 @@ def show(job: ForecastJob, rows: Rows, result: Result) -> None:
     console.say(f"\n{result.best} is the simple rival with the least log loss, of {result.rivals}.")
     if rows.arrivals is not None or job.ahead not in (None, 1):
         console.say(LATE, fold=True)
+    show_episodes({job.spec(): result.watched})
     if isinstance(result.forecaster, EventForecaster):
-        console.say(f"The forecasts draw on {heaviest(result.forecaster)}.", fold=True)
+        console.say(f"\nThe forecasts draw on {heaviest(result.forecaster)}.", fold=True)
     console.say(f"\n{READING}", fold=True)
     if job.out is not None:
         console.say(f"\nPredictions: {job.out}, column {job.column!r}")
     if job.report is not None:
         console.say(f"\nThe report, in a browser: {job.report}")
+
+
+def in_json(result: Result) -> dict[str, Any]:
+    """Return what a monitor found and the measures; an infinite error is null, as JSON has none."""
+    measures = {
+        name: {
+            row: value if math.isfinite(value := float(getattr(card, row))) else None
+            for _, row in console.SCORECARD_ROWS
+        }
+        for name, card in result.cards.items()
+    }
+    return {**summary_of(result.watched), "measures": measures}
 
 
 def heaviest(forecaster: EventForecaster) -> str:

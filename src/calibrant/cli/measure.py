@@ -14,7 +14,14 @@ import typer
 from calibrant import measures
 from calibrant._checks import Floats, check_integer
 from calibrant.cli import console
-from calibrant.cli.arguments import Delimiter, OutcomeColumn, Positive, Source
+from calibrant.cli.arguments import (
+    AsJson,
+    Delimiter,
+    OutcomeColumn,
+    Positive,
+    PredictionColumn,
+    Source,
+)
 from calibrant.report.style import show_number
 from calibrant.tables import InputError
 
@@ -45,17 +52,14 @@ class Measure(NamedTuple):
 
 def measure(
     source: Source,
-    prediction: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of the predictions; guessed if not given."),
-    ] = None,
+    prediction: PredictionColumn = None,
     outcome: OutcomeColumn = None,
     positive: Positive = None,
     delimiter: Delimiter = None,
     bins: Annotated[
         int, typer.Option(metavar="N", help="Bins of the ECE and of the reliability table.")
     ] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure how calibrated the predictions in FILE were, in the rows that have an outcome."""
     with console.clean_end():

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import math
 import shlex
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
+from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.cli.state import begin, keep
 from calibrant.recalibrate.frames import ids_in
 from calibrant.recalibrate.rows import delays_of, recalibrate_rows, settled_outcomes, when_of
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
-from calibrant.report.recalibration_panels import READING, group_rows, measure_rows
+from calibrant.report.recalibration_panels import MEASURE_ROWS, READING, group_rows, measure_rows
 from calibrant.report.style import styled
 from calibrant.tables import InputError, Scored, replacing, take_scored, write
 
@@ -54,7 +59,7 @@ def recalibrate_file(job: Job) -> None:
     # The report is opened first: if it cannot be written, nothing else is.
     with nullcontext() if job.report is None else replacing(job.report) as report:
         with console.busy("recalibrating"):
-            calibrated, smooth = recalibrate_rows(
+            calibrated, smooth, expected = recalibrate_rows(
                 recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids,
                 when_of(rows),
             )  # fmt: skip
@@ -68,7 +73,7 @@ def recalibrate_file(job: Job) -> None:
                 times=table.row_called if rows.clock is None else rows.clock,
                 available=None if job.available is None or job.has_deadlines else rows.arrivals,
                 delays=None if job.has_deadlines else delays_of(rows),
-                recalibrator=recalibrator,
+                recalibrator=recalibrator, expected=expected,
                 title=f"{Path(table.source).name}: scores before and after recalibration",
                 never=never, made=how_made(job, table.source, rows, never),
             )  # fmt: skip
@@ -82,7 +87,10 @@ def recalibrate_file(job: Job) -> None:
         if report is not None:
             report.write(page)
     keep(job, recalibrator)
-    show(job, table.source, rows, result)
+    if job.json:
+        typer.echo(json.dumps(in_json(result)))
+    else:
+        show(job, table.source, rows, result)
 
 
 def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
@@ -91,7 +99,7 @@ def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
     for field in fields(job)[1:]:
         value = getattr(job, field.name)
         if value != field.default:
-            words += [f"--{field.name}", str(value)]
+            words += [f"--{field.name}"] if value is True else [f"--{field.name}", str(value)]
     columns = {
         "score": job.score, "outcome": rows.outcome_column, "id": job.id,
         "time": job.time, "available": job.available, "due": job.due, "by": job.by,
@@ -112,6 +120,28 @@ def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
         "outcomes are": f"{known}; {never:,} never arrived",
         "seed": str(job.seed),
     }
+
+
+def in_json(report: RecalibrationReport) -> dict[str, Any]:
+    """Return the measures, what a monitor found and what it means, as JSON has it."""
+    both = report.measures
+    columns = {
+        name: {
+            # JSON has no infinity: an infinite error is null.
+            **{each: finite(getattr(column, each)) for _, each, _ in MEASURE_ROWS},
+            **summary_of(report.watched[name]),
+        }
+        for name, column in both.columns.items()
+    }
+    return {
+        "rounds": both.rounds, "mean_outcome": both.mean_outcome, **columns,
+        "verdict": report.verdict.word, "findings": report.findings,
+    }  # fmt: skip
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None where it is infinite."""
+    return value if math.isfinite(value) else None
 
 
 def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> None:
@@ -138,6 +168,7 @@ def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> No
         console.out.print("\n", console.table("By group", head, shown))
         if len(both.groups) > len(groups):
             console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
+    show_episodes(report.watched)
     console.out.print("\n[bold]What to look at[/]")
     points = Grid.grid(padding=(0, 1))
     points.add_column(width=1)

@@ -16,6 +16,7 @@ from calibrant._kernels.recalibrate import KINDS
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     FORECASTER,
+    AsJson,
     Delimiter,
     ForecastJob,
     Job,
@@ -149,11 +150,13 @@ def run(
             "forecast of the line that many later: 1 for the next one.",
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Recalibrate a model's scores in FILE, or forecast its outcomes where there are no scores.
 
     Each probability is made before its own outcome is used; at the end stands how good they were.
-    With - the rows come from a pipe: each line is answered at once with its probability.
+    With - the rows come from a pipe: each line is answered at once with its probability. Of a
+    FILE, the episodes in which probabilities were off are shown too.
     """
     with console.clean_end():
         check_seed(seed)
@@ -176,7 +179,7 @@ def run(
             due=due,
             hold=hold,
         )
-        is_pipe = source == "-" and out is None and report is None
+        is_pipe = source == "-" and out is None and report is None and not as_json
         if score is not None:
             check_choice("--kind", kind, KINDS)
             if not is_pipe and strict:
@@ -190,7 +193,7 @@ def run(
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
                 column or "calibrated", out, report, positive, delimiter, state, smooth, strict,
-                due, silence, after, hold,
+                due, silence, after, hold, as_json,
             )  # fmt: skip
             if is_pipe:
                 answer_scores(job, standard_input())
@@ -200,7 +203,7 @@ def run(
         forecast = ForecastJob(
             source, outcome, positive, time, available, ahead,
             DEFAULT if forecaster is None else forecaster, seed,
-            column or "prediction", out, report, delimiter,
+            column or "prediction", out, report, delimiter, as_json,
         )  # fmt: skip
         parameters(forecast.forecaster)  # refuses what is no forecaster before anything is read
         check_ahead(forecast)

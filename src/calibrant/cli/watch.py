@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
-from rich.text import Text
 
 from calibrant import Episode, Monitor
 from calibrant.cli import console
-from calibrant.cli.arguments import Delimiter, OutcomeColumn, Positive, Source
-from calibrant.report.watch_page import HEAD, WatchReport, watching
+from calibrant.cli.arguments import (
+    Delimiter,
+    OutcomeColumn,
+    Positive,
+    PredictionColumn,
+    Source,
+)
+from calibrant.cli.episodes import as_object, summary_of, table_of
+from calibrant.report.watch_page import WatchReport, watching
 from calibrant.tables import InputError
 from calibrant.tables.notation import finite_number, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
@@ -35,10 +40,7 @@ LIVE = 100
 
 def watch(
     source: Source,
-    prediction: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of the predictions; guessed if not given."),
-    ] = None,
+    prediction: PredictionColumn = None,
     outcome: OutcomeColumn = None,
     positive: Positive = None,
     by: Annotated[
@@ -134,27 +136,11 @@ def watch_file(
 def print_episodes(found: WatchReport, *, as_json: bool) -> None:
     """Print what was found, as a table or as one JSON object."""
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "rounds": len(found.predictions),
-                    "state": found.monitor.state,
-                    "evidence": found.monitor.evidence,
-                    "episodes": [as_object(each) for each in found.episodes],
-                }
-            )
-        )
+        typer.echo(json.dumps(summary_of(found)))
         return
     console.say(found.sentence, fold=True)
     if found.episodes:
-        lines = [[Text(cell) for cell in row[:-1]] for row in found.rows()]
-        console.out.print("\n", console.table("Episodes", HEAD[:-1], lines, ("where",)))
-
-
-def as_object(episode: Episode) -> dict[str, Any]:
-    """Return an episode as JSON has it."""
-    fields = {**asdict(episode), "direction": episode.direction, "text": str(episode)}
-    return {name: value for name, value in fields.items() if value is not None or name == "end"}
+        console.out.print("\n", table_of("Episodes", found))
 
 
 # -- pipes -----------------------------------------------------------------------------------------

@@ -38,8 +38,8 @@ def forecast_parts(
     *,
     times: Floats | None = None,
     arrivals: Arrivals | None = None,
-) -> Iterator[Floats]:
-    """Forecast rows in so many parts; give the predictions of each.
+) -> Iterator[tuple[Floats, Floats]]:
+    """Forecast rows in so many parts; give the predictions of each, and the expected ones.
 
     `times` says when each outcome happens, `arrivals` which are known to which row: those of all
     earlier rows, if it is not given.
@@ -50,23 +50,25 @@ def forecast_parts(
     >>> from calibrant import EventForecaster
     >>> from calibrant.forecasters.arriving import forecast_parts
     >>> outcomes = np.array([1.0, 0.0, 1.0, 1.0])
-    >>> [len(part) for part in forecast_parts(EventForecaster(), outcomes, 2)]
+    >>> [len(said) for said, expected in forecast_parts(EventForecaster(), outcomes, 2)]
     [2, 2]
     """
     done = 0
     for rows in np.array_split(np.arange(len(outcomes)), parts):
         moments = None if times is None else times[rows]
         if arrivals is None:
-            yield forecaster.run(outcomes[rows], times=moments)
+            yield forecaster._run_with_means(type(forecaster).run, outcomes[rows], times=moments)
             continue
-        said = np.empty(len(rows))
+        said, expected = np.empty(len(rows)), np.empty(len(rows))
         for at, row in enumerate(rows.tolist()):
             known = int(arrivals.known[row])
             for late in arrivals.order[done:known].tolist():
                 forecaster.update(outcomes[late], id=late)
             done = known
-            said[at] = forecaster.predict(id=row, time=None if moments is None else moments[at])
-        yield said
+            forecaster.predict(time=None if moments is None else moments[at])
+            expected[at] = forecaster.expected()
+            said[at] = forecaster.predict(id=row)
+        yield said, expected
 
 
 def last_words(forecaster: Forecaster, outcomes: Floats, arrivals: Arrivals) -> Floats:

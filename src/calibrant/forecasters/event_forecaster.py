@@ -123,9 +123,6 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
         """
         return heaviest_first(describe_experts(*self._described()), self._weights().tolist())
 
-    def _order(self, predictions: list[EventRound]) -> list[int]:
-        return sorted(range(len(predictions)), key=lambda row: predictions[row].number)
-
     def _learn_many(self, predictions: list[EventRound], outcomes: Floats) -> None:
         for each, outcome in zip(predictions, outcomes.tolist(), strict=True):
             self._finish(each, outcome)

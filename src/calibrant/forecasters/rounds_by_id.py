@@ -7,26 +7,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_unit_series, check_integer, check_same_length
+from calibrant._kernels.rounds import learning_order
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import Time, time_of
 from calibrant.forecasters.answers import in_words, listed_ids
-from calibrant.forecasters.clock import Time, time_of
 
+if TYPE_CHECKING:
+    from calibrant._kernels.rounds import Numbered
 
-class Numbered(Protocol):
-    """A prediction that knows how many came before it."""
-
-    @property
-    def number(self) -> int:
-        """How many predictions came before it."""
-
-
-P = TypeVar("P", bound=Numbered)
+P = TypeVar("P", bound="Numbered")
 
 
 class RoundsById(Generic[P]):
@@ -40,10 +35,6 @@ class RoundsById(Generic[P]):
     @abstractmethod
     def rounds(self) -> int:
         """Predictions made so far."""
-
-    @abstractmethod
-    def _order(self, predictions: list[P]) -> list[int]:
-        """Return the order in which to learn outcomes of predictions that came together."""
 
     @abstractmethod
     def _learn_many(self, predictions: list[P], outcomes: Floats) -> None:
@@ -85,10 +76,14 @@ class RoundsById(Generic[P]):
         waiting = self._waiting
         with waiting.lock:
             answers, rows, predictions = waiting.judge(names, known)
-            order = self._order(predictions)
-            self._learn_many([predictions[each] for each in order], known[rows[order]])
-            waiting.finish_many([names[row] for row in rows.tolist()], known[rows].tolist())
+            self._learn_in_order(predictions, known[rows])
+            waiting.finish_many(names, known, rows)
         return in_words(answers)
+
+    def _learn_in_order(self, predictions: list[P], outcomes: Floats) -> None:
+        """Learn outcomes that came together, in an order that does not depend on theirs."""
+        order, ordered = learning_order(predictions)
+        self._learn_many(ordered, outcomes[order])
 
     def _outcomes(self, outcomes: npt.ArrayLike) -> Floats:
         """Return the outcomes of a batch, checked, as numbers."""

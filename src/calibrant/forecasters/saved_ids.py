@@ -54,14 +54,14 @@ class SavedIds:
 
 def save_ids(waiting: Waiting[Any]) -> dict[str, Any]:
     """Return all ids as lists and arrays by name."""
-    ids = list(waiting.named)
+    ids, finished = list(waiting.named), waiting.finished
     timed = [row for row, id_ in enumerate(ids) if id_ in waiting.times]
     return {
         "waiting_ids": ids,
         "waiting_timed": np.array(timed, dtype=np.int64),
         "waiting_times": np.array([waiting.times[ids[row]] for row in timed], dtype=np.float64),
-        "finished_ids": list(waiting.finished),
-        "finished_outcomes": np.array(list(waiting.finished.values()), dtype=np.float64),
+        "finished_ids": list(finished),
+        "finished_outcomes": np.array(list(finished.values()), dtype=np.float64),
         "expired_ids": list(waiting.gone),
         "expired": waiting.expired,
     }

@@ -1,4 +1,4 @@
-"""Monitors for very many keys: 64 bytes each."""
+"""Monitors for very many keys: 48 bytes each."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from calibrant._checks import (
 )
 from calibrant._kernels.lean import LEAN, LeanKernel
 from calibrant._kernels.saved import check_names, floats
-from calibrant.forecasters.saving import Savable
+from calibrant.saving import Savable
 
 ALARM = 1
 #: Numbers of a saved key.
-SIZE = 16
+SIZE = 12
 MOST_RECOVERY, LARGEST_SHIFT = 1e6, 1.0
 
 
@@ -44,7 +44,7 @@ class Ring(NamedTuple):
 
 
 class LeanMonitors(Savable, LeanKernel):
-    """A small monitor for each of many keys, in one array of 64 bytes a key.
+    """A small monitor for each of many keys, in one array of 48 bytes a key.
 
     Each watches all predictions of its key at once, without ranges: a bias that averages out over
     a key's predictions is not seen, and no bands are kept. The guarantee is of all keys
@@ -146,7 +146,7 @@ class LeanMonitors(Savable, LeanKernel):
             raise ValueError("saved starts must be rounds")
         if (closed["M"] < 0).any() or (closed["W"] < 0).any():
             raise ValueError("saved bets must not be negative")
-        if (closed["M"].sum(axis=1, dtype=float) > 12.0 * self.every * (1 + 1e-6)).any():
+        if (closed["M"].sum(axis=1, dtype=float) > 8.0 * self.every * (1 + 1e-6)).any():
             raise ValueError("saved bets must be below the threshold outside of episodes")
         if not np.isin(own["W"][open_, 0], (-1.0, -2.0)).all() or (own["W"][:, 1] < 0).any():
             raise ValueError("saved episodes must have a direction")

@@ -12,10 +12,12 @@ from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_s
 from calibrant._checks import Floats, Id, check_id
 from calibrant._kernels.monitor import (
     CELL,
+    FEWEST_UNSEEN,
     FIRST_GROUP,
     FIRST_HELD_GROUP,
     HELD_SIZE,
     MOST_RECOVERY,
+    MOST_UNSEEN,
     RANGE_COUNT,
     SKETCH_SIZE,
     SLOPE_COUNT,
@@ -26,7 +28,10 @@ from calibrant.monitor.clock import Clock, as_time
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.late import Expected
 
-NUMBERS = ("R", "restarted", "named", "direction", "margin", "L", "in_block", "held_L", "held_n")
+NUMBERS = (
+    "R", "restarted", "named", "direction", "margin", "L", "unseen", "most_unseen", "in_block",
+    "held_L", "held_n",
+)  # fmt: skip
 ARRAYS = ("cells", "edges", "ranges", "slopes", "sketch", "held")
 #: How far R may be off the sum of its parts, as a share of the threshold: it rounds at its peak.
 SLACK = 1e-6
@@ -92,7 +97,12 @@ def checked_evidence(
     return {
         "R": R, "restarted": restarted, "named": named, "direction": direction,
         "margin": number(state, "margin", low=0.0, high=1.0),
-        "L": number(state, "L", low=0.0, high=MOST_RECOVERY if named < 0 else MOST_RECOVERY - 1e-9),
+        "L": number(state, "L", low=0.0, high=0.0 if named < 0 else MOST_RECOVERY - 1e-9),
+        "unseen": integer(state, "unseen", low=0, high=0 if named < 0 else rounds),
+        "most_unseen": integer(
+            state, "most_unseen", low=0 if named < 0 else FEWEST_UNSEEN,
+            high=0 if named < 0 else max(MOST_UNSEEN * rounds, FEWEST_UNSEEN),
+        ),
         "in_block": in_block,
         **_held(state, FIRST_HELD_GROUP + groups if block > 1 else 0, in_block),
         "cells": cells, "edges": _edges(state), "ranges": _ranges(state, rounds),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -28,7 +27,7 @@ from calibrant._kernels.pending_saving import (
 from calibrant._kernels.rounds import Round
 from calibrant._kernels.saved import floats
 from calibrant._spans import Span, as_span
-from calibrant.forecasters.clock import Time, time_of
+from calibrant._times import DATES, Time, time_of
 from calibrant.forecasters.saved_ids import ids_of
 from calibrant.recalibrate.waiting import Pending
 
@@ -70,8 +69,13 @@ class Deadlines:
 
     # -- the clock ------------------------------------------------------------------------------
 
-    def times(self, rounds: int, at: Time | None, due: Time | None) -> tuple[float, float]:
-        """Return when the next prediction is made and its deadline, or say what is missing."""
+    def times(
+        self, rounds: int, at: Time | None, due: Time | None, now: float
+    ) -> tuple[float, float]:
+        """Return when the next prediction is made and its deadline, or say what is missing.
+
+        It is not made before `now`.
+        """
         span = self.span
         if self.is_timed is not None and self.is_timed != (at is not None):
             raise ValueError("predictions say when they are made, at=..., all of them or none")
@@ -88,10 +92,10 @@ class Deadlines:
         elif span is None:
             raise ValueError("a prediction needs a deadline: due=..., or after=... for all")
         else:
-            if isinstance(at, datetime | np.datetime64):
+            if isinstance(at, DATES):
                 self.check_unit()
             wait = span.length
-        made = max(made, self.now)
+        made = max(made, now)
         return made, made + wait
 
     def check_unit(self) -> None:
@@ -106,7 +110,9 @@ class Deadlines:
         self.now = max(self.now, now)
         over = []
         while self.queue and (self.queue[0][0] < now or (self.queue[0][0] == now and not before)):
-            over.append(self.entries.pop(heappop(self.queue)[1]))
+            entry = self.entries.pop(heappop(self.queue)[1], None)
+            if entry is not None:  # it did not expire
+                over.append(entry)
         return over
 
     # -- a prediction ---------------------------------------------------------------------------
@@ -141,15 +147,17 @@ class Deadlines:
                 return float(self.pending.silence)
         return entry.outcome
 
-    def drop(self, entry: Entry) -> None:
+    def drop(self, prediction: Round | Pending) -> None:
         """Forget a prediction that expired."""
-        if self.pending is not None and entry.awaited is not None:
+        entry = self.entries.pop(prediction.number, None)
+        if self.pending is not None and entry is not None and entry.awaited is not None:
             self.pending.drop(entry.awaited)
 
     def give_up(self) -> None:
         """Forget the predictions that have no name."""
-        for number in [number for number, entry in self.entries.items() if entry.name is None]:
-            self.drop(self.entries.pop(number))
+        for entry in list(self.entries.values()):
+            if entry.name is None:
+                self.drop(entry.prediction)
         self.queue = [(entry.due, number) for number, entry in self.entries.items()]
         heapify(self.queue)
 

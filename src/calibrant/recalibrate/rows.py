@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds import Round
 from calibrant.measures import DelayCheck
+from calibrant.recalibrate.learning import watched_of
 from calibrant.recalibrate.looking import smooth_of_begun
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.waiting import Pending
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
 
 
 class Recalibrated(NamedTuple):
-    """What was said of each row before its outcome was known: placed, and smooth."""
+    """What was said of each row before its outcome was known: placed, smooth, and to be expected.
+
+    `expected` is the mean of what might have been predicted, which a monitor watches.
+    """
 
     predictions: Floats
     smooth: Floats
+    expected: Floats
 
 
 class When(NamedTuple):
@@ -94,15 +99,16 @@ def recalibrate_rows(
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
         rows, order = np.arange(len(scores)), arrivals.order
         if np.array_equal(order, rows) and np.array_equal(arrivals.known, rows):
-            words = np.empty(len(scores))
-            result = Recalibrated(recalibrator._run(scores, outcomes, by, words), words)
+            words, watched = np.empty(len(scores)), np.empty((2, len(scores)))
+            predictions = recalibrator._run(scores, outcomes, by, words, watched)
+            result = Recalibrated(predictions, words, watched[1])
             opened: list[Round | Pending] = []
         else:
             opened, result = play(recalibrator, scores, outcomes, arrivals, by)
         if ids is not None:
             late = np.setdiff1d(rows, order).tolist()
             waiting.keep_many([ids[row] for row in late], [opened[row] for row in late])
-            waiting.remember([ids[row] for row in order], outcomes[order].tolist())
+            waiting.remember([ids[row] for row in order], outcomes[order])
     return result
 
 
@@ -128,8 +134,7 @@ def play(
         words.append(smooth_of_begun(recalibrator, recalibrator._groups, opened[-1]))
     for late in order[learned:]:
         recalibrator._learn(opened[late], happened[late])
-    predictions = np.array([each.prediction for each in opened])
-    return opened, Recalibrated(predictions, np.array(words))
+    return opened, what_was_said(opened, words)
 
 
 def play_until(
@@ -182,8 +187,14 @@ def play_until(
         recalibrator._wait(opened[-1:], [None], times)
     hear(order[learned:])
     leave(recalibrator, opened, ids, outcomes)
+    return what_was_said(opened, words)
+
+
+def what_was_said(opened: Sequence[Round | Pending], words: Sequence[float]) -> Recalibrated:
+    """Return what was said of rows that were predicted one by one."""
     predictions = np.array([each.prediction for each in opened])
-    return Recalibrated(predictions, np.array(words))
+    expected = np.array([watched_of(each)[1] for each in opened])
+    return Recalibrated(predictions, np.array(words), expected)
 
 
 def leave(
@@ -204,6 +215,6 @@ def leave(
             entry.name = ids[row]
             waiting.keep_many([ids[row]], [prediction])
         elif deadlines.pending is not None or not np.isnan(outcomes[row]):
-            waiting.remember([ids[row]], [float(outcomes[row])])
+            waiting.remember([ids[row]], outcomes[row : row + 1])
         else:
             waiting.keep_many([ids[row]], [prediction])

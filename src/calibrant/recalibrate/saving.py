@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import Floats
+from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds
 from calibrant._kernels.saved import floats
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saved_ids import Integers, integers, load_ids, save_ids
-from calibrant.recalibrate.waiting import WHOLE, Pending
+from calibrant.recalibrate.waiting import Pending
 
 #: Refuses saved predictions that cannot have been made. It gets all of one group: its number, the
 #: numbers of their rounds, of shape (predictions, rounds of each), and what else is saved of these

@@ -12,18 +12,15 @@ from typing import Any, NamedTuple
 from calibrant._checks import Id, check_same_length
 from calibrant._kernels.rounds import Round
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import times_or_one
 from calibrant.forecasters.answers import listed_ids
-from calibrant.forecasters.clock import times_of
-
-#: The number that stands for no group: what waits is the round of one kernel alone.
-WHOLE = -1
 
 
 class Pending(NamedTuple):
     """What is remembered of a prediction that several kernels made.
 
-    `group` is the number of its group. `rounds` is what each kernel needs to learn from the
-    outcome; the first kernel sees every prediction, the last makes the one that is returned.
+    `group` is the number of its group, WHOLE for none. `rounds` is what each kernel needs to learn
+    from the outcome; the first kernel sees every prediction, the last makes the one returned.
     """
 
     group: int
@@ -33,6 +30,11 @@ class Pending(NamedTuple):
     def number(self) -> int:
         """How many predictions came before it."""
         return self.rounds[0].number
+
+    @property
+    def batch(self) -> int:
+        """The number of the first prediction made in the same call."""
+        return self.rounds[0].batch
 
     @property
     def prediction(self) -> float:
@@ -45,14 +47,23 @@ def first_rounds(predictions: Sequence[Round | Pending]) -> list[Round]:
     return [each if isinstance(each, Round) else each.rounds[0] for each in predictions]
 
 
-def named(
-    waiting: Waiting[Any], ids: object, at: object, rounds: int
+def ids_and_times(
+    ids: object, at: object, rounds: int
 ) -> tuple[list[Id] | None, list[float] | None]:
-    """Return the ids and the times of many new predictions, checked."""
-    times = None if at is None else times_of(at, rounds)
+    """Return the ids and the times of many predictions."""
+    times = None if at is None else times_or_one(at, rounds).tolist()
     if ids is None:
         return None, times
     names = listed_ids(ids)
     check_same_length("ids", len(names), "scores", rounds)
-    waiting.check_new_ids(names)
+    return names, times
+
+
+def named(
+    waiting: Waiting[Any], ids: object, at: object, rounds: int
+) -> tuple[list[Id] | None, list[float] | None]:
+    """Return the ids, none of them taken, and the times of many new predictions."""
+    names, times = ids_and_times(ids, at, rounds)
+    if names is not None:
+        waiting.check_new_ids(names)
     return names, times

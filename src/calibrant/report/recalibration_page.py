@@ -23,6 +23,7 @@ from calibrant._checks import (
 )
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.measures import DelayCheck
+from calibrant.monitor import Monitor
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
 from calibrant.report.figures.score_map import HasMap
@@ -31,6 +32,7 @@ from calibrant.report.recalibration_panels import PANELS
 from calibrant.report.style import show_number
 from calibrant.report.timeline import Timeline, Times
 from calibrant.report.verdict import Verdict
+from calibrant.report.watch_page import WatchReport, watch_rounds
 from calibrant.tables import Arrivals, Cells, Clock
 from calibrant.tables.scored import by_clock
 
@@ -50,6 +52,7 @@ def recalibration(
     made: Mapping[str, str] | None = None,
     window: int = WINDOW,
     recalibrator: HasMap | None = None,
+    expected: npt.ArrayLike | None = None,
 ) -> RecalibrationReport:
     """Report what a recalibration changed: measures, sentences, and a page that shows them.
 
@@ -86,6 +89,9 @@ def recalibration(
         Rounds of a window, of which the worst is shown.
     recalibrator : Recalibrator, optional
         The one that made `calibrated`: the page then shows what each score would become now.
+    expected : array_like of shape (T,), optional
+        The mean of what might have been predicted, in [0, 1]: a monitor watches it in place of
+        `calibrated`, which is drawn from a grid.
 
     Examples
     --------
@@ -119,6 +125,8 @@ def recalibration(
             raise ValueError(f"scores must be finite, got {float(said[at])!r} at position {at}")
     check_same_length("scores", len(said), "outcomes", len(happened))
     check_same_length("calibrated", len(after), "outcomes", len(happened))
+    means = after if expected is None else as_unit_series(expected, "expected")
+    check_same_length("expected", len(means), "outcomes", len(happened))
     groups = None
     if by is not None:
         groups = as_listed(by, "by", "the group of each round")
@@ -152,7 +160,7 @@ def recalibration(
     made = {"scores are": kind} if made is None else dict(made)
     return RecalibrationReport(
         title, verdict, measures, [*verdict.sentences, *others], made, predictions, happened,
-        timeline, said, kind, recalibrator,
+        timeline, said, kind, recalibrator, means[known], groups,
     )  # fmt: skip
 
 
@@ -184,6 +192,10 @@ class RecalibrationReport:
         What the scores are.
     recalibrator : Recalibrator or None
         The one that made the probabilities.
+    expected : array of float
+        In these rounds, the mean of what might have been predicted.
+    groups : list or None
+        The group of each of these rounds.
 
     Examples
     --------
@@ -206,6 +218,24 @@ class RecalibrationReport:
     scores: Floats
     kind: str
     recalibrator: HasMap | None
+    expected: Floats
+    groups: list[Id] | None
+
+    @cached_property
+    def watched(self) -> dict[str, WatchReport]:
+        """What a monitor finds in the raw scores, where they are probabilities, and after.
+
+        Rounds are watched in the order of `predictions`, each with the tolerance and the guarantee
+        that `Monitor` has by default.
+        """
+        of = {**self.predictions, "calibrated": self.expected}
+        most = len(set(self.groups or ()))
+        return {
+            name: watch_rounds(
+                p, self.outcomes, self.groups, self.timeline, Monitor(max_groups=most), name
+            )
+            for name, p in of.items()
+        }
 
     @cached_property
     def page(self) -> Page:

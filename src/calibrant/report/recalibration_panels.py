@@ -23,6 +23,7 @@ from calibrant.report.figures.axes import logit_ends
 from calibrant.report.figures.reliability import seen_in
 from calibrant.report.page import Page
 from calibrant.report.style import BEFORE_AFTER, Drawable, drawn, show_number, show_share
+from calibrant.report.watch_page import HEAD, HOW_TO_READ
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,6 +46,12 @@ READING = (
     "probabilities that repeat: scores with many distinct values are charged for noise, so "
     "compare those by ECE and smECE."
 )
+ALARMS = (
+    "A monitor that may be looked at every round: while the chance of the event is within 0.02 of "
+    "what was said, it rings falsely at most once in 1,000,000 rounds. Rounds stand in the order "
+    "of their predictions, and of drawn probabilities their mean is watched."
+)
+EPISODES_ON_PAGE = 20
 GROUPS_ON_PAGE = 40
 #: Groups whose maps are drawn: more lines could not be told apart.
 GROUPS_IN_MAP = 4
@@ -142,6 +149,22 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
     )
 
 
+def episodes_panel(report: RecalibrationReport, page: Page) -> None:
+    """The alarms of a monitor, before and after."""
+    page.section("Alarms", f"{ALARMS} {HOW_TO_READ}")
+    rows = []
+    for name, watched in report.watched.items():
+        watched.draw_evidence(page, f"{name.capitalize()}: {watched.sentence}")
+        rows += [[name, *row] for row in watched.rows()[-EPISODES_ON_PAGE:]]
+    if rows:
+        page.table(
+            ["", *HEAD],
+            rows,
+            f"The episodes, of each the last {EPISODES_ON_PAGE}. Off by: what happened less what "
+            "was said, so above 0 too little was said.",
+        )
+
+
 def map_panel(report: RecalibrationReport, page: Page) -> None:
     """What each score would become now."""
     if report.recalibrator is None:
@@ -213,6 +236,7 @@ PANELS: tuple[Panel, ...] = (
     measures_panel,
     reliability_panel,
     time_panel,
+    episodes_panel,
     map_panel,
     groups_panel,
     made_panel,

@@ -25,6 +25,11 @@ WIDE, NARROW = (7.6, 3.3), (3.7, 3.5)
 LOOKS = {"outside of episodes": SERIES[0], "inside of episodes": SERIES[1]}
 #: Episodes in the table of the page; of more, the last.
 MOST_SHOWN = 200
+HOW_TO_READ = (
+    "How much speaks against calibration, on a logarithmic axis. While predictions are calibrated "
+    "it grows by at most 1 a round in the mean. At the dashed line the monitor rings; then it "
+    "watches for the end."
+)
 HEAD = ["onset", "alarm", "end", "where", "off by", "95 % interval"]
 
 
@@ -66,9 +71,19 @@ def watching(
     """
     p, y = as_rounds(predictions, outcomes, mean=True)
     timeline = Timeline.from_times(times, np.arange(len(p)), len(p))
-    monitor = Monitor(every, tolerance=tolerance)
-    trace = monitor.trace(p, y, by)
-    return WatchReport(title, monitor, trace, p, y, timeline)
+    return watch_rounds(p, y, by, timeline, Monitor(every, tolerance=tolerance), title)
+
+
+def watch_rounds(
+    p: Floats,
+    y: Floats,
+    by: Sequence[Id] | npt.NDArray[Any] | None,
+    timeline: Timeline,
+    monitor: Monitor,
+    title: str,
+) -> WatchReport:
+    """Let a monitor watch rounds, and return what it found."""
+    return WatchReport(title, monitor, monitor.trace(p, y, by), p, y, timeline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,18 +190,20 @@ class WatchReport:
         return page
 
     def _through_time(self, page: Page) -> None:
+        page.section("The evidence through time", HOW_TO_READ)
+        self.draw_evidence(
+            page,
+            f"Episodes are shaded from their onset to their end: {len(self.episodes)} of them.",
+        )
+
+    def draw_evidence(self, page: Page, caption: str) -> None:
+        """Add the evidence through time to a page."""
         figure = EvidenceThroughTime.from_trace(
             self.trace, self.episodes, self.monitor._threshold, times=self.timeline.moments
         )
-        page.section(
-            "The evidence through time",
-            "How much speaks against calibration, on a logarithmic axis. While predictions are "
-            "calibrated it grows by at most 1 a round in the mean. At the dashed line the monitor "
-            "rings; then it watches for the end.",
-        )
         page.figure(
             drawn(figure, *WIDE),
-            f"Episodes are shaded from their onset to their end: {len(self.episodes)} of them.",
+            caption,
             f"Evidence against calibration through time, with {len(self.episodes)} episodes.",
             narrow=drawn(figure, *NARROW),
         )
