@@ -116,6 +116,18 @@ cdef class EventKernel(EventStages):
         self.enter()
         if self.answer(&opened.begun, outcome) < 0:
             raise MemoryError
+        if self.watch is not None:
+            self.watch(opened.begun.e, outcome)
+
+    def _finish_many(self, list rounds not None, const double[::1] outcomes):
+        """Do what `_finish` does with many, in this order; who watches is told elsewhere."""
+        cdef Py_ssize_t i
+        cdef EventRound opened
+        self.enter()
+        for i in range(len(rounds)):
+            opened = rounds[i]
+            if self.answer(&opened.begun, outcomes[i]) < 0:
+                raise MemoryError
 
     cdef int check_order(self, double second) except -1:
         if second < self.sharp.past.time:

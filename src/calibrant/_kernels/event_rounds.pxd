@@ -13,6 +13,7 @@ cdef struct EventBegun:
     double m                      # the mixture's word
     double u                      # what was asked for
     double z                      # the prediction
+    double e                      # the mean of what might have been predicted
     Py_ssize_t contexts           # that it had
     uint32_t[MOST_CONTEXTS] key   # of each
     double[MOST_EXPERTS] p        # what each expert said
@@ -23,7 +24,7 @@ cdef class EventRound:
 
 
 cdef void event_keep(
-    EventBegun *begun, const EventView *view, int64_t number, double z
+    EventBegun *begun, const EventView *view, int64_t number, double z, double e
 ) noexcept nogil
 cdef void event_recall(const EventBegun *begun, EventView *view) noexcept nogil
 cdef EventRound as_event_round(const EventBegun *begun)

@@ -17,7 +17,7 @@ from calibrant._kernels.saved import floats
 from calibrant._kernels.slots import LEAST
 
 cdef enum:
-    FIRST_KEY = 6  # numbers of a saved round before its keys
+    FIRST_KEY = 7  # numbers of a saved round before its keys
 
 
 @cython.final
@@ -39,13 +39,18 @@ cdef class EventRound:
         """What was predicted."""
         return self.begun.z
 
+    @property
+    def expected(self):
+        """The mean of what might have been predicted."""
+        return self.begun.e
+
 
 cdef void event_keep(
-    EventBegun *begun, const EventView *view, int64_t number, double z
+    EventBegun *begun, const EventView *view, int64_t number, double z, double e
 ) noexcept nogil:
     """Keep what learning a round takes."""
     begun.number, begun.place, begun.contexts = number, view.asked.place, view.asked.count
-    begun.y, begun.m, begun.u, begun.z = 0.0, view.m, view.u, z
+    begun.y, begun.m, begun.u, begun.z, begun.e = 0.0, view.m, view.u, z, e
     memcpy(begun.key, view.asked.key, view.asked.count * sizeof(uint32_t))
     memcpy(begun.p, view.p, view.count * sizeof(double))
 
@@ -87,7 +92,7 @@ def save_event_rounds(list rounds not None, Py_ssize_t contexts):
     cdef EventRound r
     for i, r in enumerate(rounds):
         to[i, 0], to[i, 1], to[i, 2] = r.begun.number, r.begun.place, r.begun.y
-        to[i, 3], to[i, 4], to[i, 5] = r.begun.m, r.begun.u, r.begun.z
+        to[i, 3], to[i, 4], to[i, 5], to[i, 6] = r.begun.m, r.begun.u, r.begun.z, r.begun.e
         for k in range(r.begun.contexts):
             to[i, FIRST_KEY + k] = r.begun.key[k]
         for k in range(ALONE + 2 * r.begun.contexts):
@@ -113,7 +118,7 @@ def load_event_rounds(state, name, Py_ssize_t contexts, rounds, opened, points):
         raise ValueError(f"saved {name} must be of {rounds} rounds")
     if (places < 0.0).any() or (places > opened).any():
         raise ValueError(f"saved {name} must have their places up to {opened}")
-    if (rows[:, 2] < 0.0).any() or (rows[:, 2:FIRST_KEY] > 1.0).any():
+    if (rows[:, [2, 6]] < 0.0).any() or (rows[:, 2:FIRST_KEY] > 1.0).any():
         raise ValueError(f"saved {name} must have outcomes and predictions in [0, 1]")
     if not (np.isin(rows[:, 5], points[1:-1]).all() and (rows[:, 3:5] > 0.0).all()):
         raise ValueError(f"saved {name} must have predicted saved points, from means above 0")
@@ -135,7 +140,8 @@ cdef EventRound made_round(const double[::1] row, Py_ssize_t count, Py_ssize_t c
     cdef EventRound r = EventRound.__new__(EventRound)
     cdef Py_ssize_t k
     r.begun.number, r.begun.place, r.begun.y = <int64_t>row[0], <int64_t>row[1], row[2]
-    r.begun.m, r.begun.u, r.begun.z, r.begun.contexts = row[3], row[4], row[5], count
+    r.begun.m, r.begun.u, r.begun.z, r.begun.e = row[3], row[4], row[5], row[6]
+    r.begun.contexts = count
     for k in range(count):
         r.begun.key[k] = <uint32_t>row[FIRST_KEY + k]
     for k in range(ALONE + 2 * count):

@@ -71,7 +71,7 @@ cdef class EventStages(Kernel):
                 return -1
         else:
             held = &self.held[self._rounds % self.ahead]
-            event_keep(held, &self.view, self._rounds, self.points[self.chosen])
+            event_keep(held, &self.view, self._rounds, self.points[self.chosen], self.mean())
             held.y = y
             if self.release() < 0:
                 held.number = -1
@@ -86,7 +86,7 @@ cdef class EventStages(Kernel):
         """
         if self.ready() < 0:
             return -1
-        event_keep(begun, &self.view, self._rounds, self.points[self.chosen])
+        event_keep(begun, &self.view, self._rounds, self.points[self.chosen], self.mean())
         if self.ahead > 1 and self.release() < 0:
             return -1
         self.leave()

@@ -29,6 +29,8 @@ cdef class Kernel:
     cdef double *weights
     cdef double *means            # where `run` puts the mean of each round's P_t, or NULL
 
+    cdef object watch             # is told the mean and the outcome after each `update`, or None
+
     # The arguments of the class built on this kernel; the kernel does not read them.
     cdef public dict _given
 

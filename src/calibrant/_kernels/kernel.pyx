@@ -180,9 +180,15 @@ cdef class Kernel:
     def update(self, outcome):
         """Learn this round's outcome, a number in [0, 1], and go to the next round."""
         self.enter()
-        cdef double y = as_outcome(outcome)
-        if self.ready() < 0 or self.advance(y) < 0:
+        cdef double y = as_outcome(outcome), mean = 0.0
+        if self.ready() < 0:
             raise MemoryError
+        if self.watch is not None:
+            mean = self.mean()
+        if self.advance(y) < 0:
+            raise MemoryError
+        if self.watch is not None:
+            self.watch(mean, y)
 
     def expected(self):
         """Return the mean of this round's distribution."""
@@ -242,14 +248,18 @@ cdef class Kernel:
             self._running = False
         return predictions
 
+    def _tell(self, watch):
+        """Tell `watch` the mean of P_t and the outcome after each `update` from now on."""
+        self.watch = watch
+
     def _run_with_means(self, run, outcomes, **given):
-        """Return what ``run(self, outcomes, **given)`` does, and the mean of each round's P_t."""
+        """Return what ``run(outcomes, **given)`` does, and the mean of each round's P_t."""
         self.enter()
         means = np.empty(len(as_series(outcomes, "outcomes")))
         cdef double[::1] into = means
         self.means = &into[0] if len(means) else NULL
         try:
-            return run(self, outcomes, **given), means
+            return run(outcomes, **given), means
         finally:
             self.means = NULL
 

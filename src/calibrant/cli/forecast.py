@@ -289,7 +289,7 @@ def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]
         )
         return
     for part in np.array_split(rows.outcomes, STEPS):
-        yield forecaster._run_with_means(type(forecaster).run, part)
+        yield forecaster._run_with_means(forecaster.run, part)
 
 
 def show(job: ForecastJob, rows: Rows, result: Result) -> None:

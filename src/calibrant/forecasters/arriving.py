@@ -57,7 +57,7 @@ def forecast_parts(
     for rows in np.array_split(np.arange(len(outcomes)), parts):
         moments = None if times is None else times[rows]
         if arrivals is None:
-            yield forecaster._run_with_means(type(forecaster).run, outcomes[rows], times=moments)
+            yield forecaster._run_with_means(forecaster.run, outcomes[rows], times=moments)
             continue
         said, expected = np.empty(len(rows)), np.empty(len(rows))
         for at, row in enumerate(rows.tolist()):

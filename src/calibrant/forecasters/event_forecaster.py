@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from calibrant._checks import Floats, as_listed, check_integer, check_seed
 from calibrant._kernels.contexts import BUILT_IN_PERIODS, LONGEST_PERIOD, MOST_GIVEN
 from calibrant._kernels.event import EventKernel
 from calibrant._kernels.event_rounds import EventRound, save_event_rounds
 from calibrant.forecasters.answers import refuses
-from calibrant.forecasters.base import Forecaster
 from calibrant.forecasters.memories import Memory, describe_experts, heaviest_first
 from calibrant.forecasters.rounds_by_id import RoundsById
 from calibrant.forecasters.saved_ids import ID_PARTS, load_ids, save_ids
+from calibrant.forecasters.watched import Watched
+from calibrant.monitor import Monitor
 
 MOST_AHEAD = 10_000
 
 
-class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
+class EventForecaster(Watched, EventKernel, RoundsById[EventRound]):
     """Predict from what followed the same past before.
 
     Two stages. *Sharp* mixes many memories: the last outcomes, recent means, hidden states,
@@ -43,6 +47,10 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
     full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires (`expired` counts them), or the
         new one is refused.
+    monitor : bool, dict or Monitor, default False
+        Whether to watch the expected predictions: `watched_by`. A dict has arguments of `Monitor`
+        (every, tolerance, alpha, block); of a Monitor, only its arguments are taken. It sees an
+        outcome when it is given, with what was expected of its round when that was predicted.
 
     Examples
     --------
@@ -70,12 +78,13 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
     (2, 1, 1)
     """
 
-    __slots__ = ()
+    __slots__ = ("_monitor",)
 
     periods: int | list[int] | None
     ahead: int
     capacity: int
     full: str
+    monitor: bool | Mapping[str, Any]
 
     def __init__(
         self,
@@ -85,6 +94,7 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
         ahead: int = 1,
         capacity: int = 10_000,
         full: str = "expire",
+        monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
         super().__init__(
             check_seed(seed),
@@ -93,6 +103,7 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
             check_integer("capacity", capacity, 1),
             refuses(full),
         )
+        self._attach(monitor)
 
     def _check_periods(self, periods: int | Sequence[int] | None) -> list[int]:
         """Return the periods to add to the built-in ones."""
@@ -107,6 +118,20 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
             raise ValueError(f"periods must be at most {MOST_GIVEN}, got {len(given)}")
         checked = [check_integer("each of the periods", each, 2, LONGEST_PERIOD) for each in given]
         return [each for each in dict.fromkeys(checked) if each not in BUILT_IN_PERIODS]
+
+    def run(self, outcomes: npt.ArrayLike, *, times: npt.ArrayLike | None = None) -> Floats:
+        """Run one round an outcome and return the predictions, each made before its outcome.
+
+        All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
+
+        Parameters
+        ----------
+        outcomes : array_like
+            Numbers in [0, 1].
+        times : array_like, optional
+            When each outcome happens, in order.
+        """
+        return self._run_watched(super().run, outcomes, times=times)
 
     def memory(self) -> list[Memory]:
         """Return what this round's forecast draws on, the heaviest first.
@@ -124,15 +149,15 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
         return heaviest_first(describe_experts(*self._described()), self._weights().tolist())
 
     def _learn_many(self, predictions: list[EventRound], outcomes: Floats) -> None:
-        for each, outcome in zip(predictions, outcomes.tolist(), strict=True):
-            self._finish(each, outcome)
+        with self._seen(np.array([each.expected for each in predictions]), outcomes):
+            self._finish_many(predictions, outcomes)
 
     def _save(self) -> tuple[int, dict[str, Any]]:
         waiting = self._waiting
         with waiting.lock:
+            rounds, state = super()._save()
             late = save_event_rounds(list(waiting.named.values()), self._contexts)
-            state = self._get_state() | save_ids(waiting) | {"waiting_rounds": late}
-            return self.rounds, state
+            return rounds, state | save_ids(waiting) | {"waiting_rounds": late}
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         named = {name: state.pop(name) for name in ID_PARTS}
@@ -147,4 +172,6 @@ class EventForecaster(Forecaster, EventKernel, RoundsById[EventRound]):
             raise ValueError("a saved round is held and waits at once")
         if len(waiting) != len(ids.named):
             raise ValueError("saved waiting_rounds must be as many as waiting_ids")
+        if self._monitor is not None and self._monitor.rounds > self.learned + len(held):
+            raise ValueError("the saved monitor must have seen outcomes that were given")
         ids.give(self._waiting, waiting)

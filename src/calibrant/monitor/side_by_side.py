@@ -48,7 +48,7 @@ class SideBySide:
     >>> both = recalibrator.monitors
     >>> both.raw.state, both.calibrated.state
     ('miscalibrated', 'calibrated')
-    >>> both.gain_evidence > np.log(1e6)
+    >>> bool(both.gain_evidence > np.log(1e6))
     True
     """
 
