@@ -44,6 +44,7 @@ MADE = {
     "regimes, 8 stretches": (lambda T, seed: regimes(T, seed=seed), (None, None)),
 }
 ROUNDS = (20_000, 200_000)
+AHEAD, AHEAD_ROUNDS = (1, 2, 5, 12, 50), 20_000
 RIVALS = {
     "Zoom": Zoom,
     **{f"mean, half-life {h}": lambda h=h: ExponentialWindow(h) for h in (3, 14, 70, 230, 700)},
@@ -175,12 +176,50 @@ def memory():
     return table("Bytes in memory, outcomes without any pattern", ["", "bytes", "target"], rows)
 
 
+def sticky(rounds, seed, ahead):
+    """Return a chain that stays where it is for 20 rounds on average, and its mean `ahead` on."""
+    turns = np.random.default_rng([seed, rounds]).random(rounds) < 0.05
+    outcomes = np.cumsum(turns) % 2
+    kept = np.concatenate([np.zeros(ahead), outcomes[:-ahead]])
+    return outcomes.astype(float), 0.5 + 0.9**ahead * (kept - 0.5)
+
+
+def ahead(progress):
+    """How much sharpness and calibration are lost several rounds ahead."""
+    streams = {
+        "i.i.d. 0.3": lambda seed, _: iid(AHEAD_ROUNDS, mean=0.3, seed=seed),
+        "period 24 with noise": lambda seed, _: cycle(AHEAD_ROUNDS, seed=seed),
+        "stays for 20 rounds": lambda seed, h: sticky(AHEAD_ROUNDS, seed, h),
+    }
+    rows = []
+    for name, make in streams.items():
+        progress(f"events: ahead, {name}")
+        row = [name]
+        for h in AHEAD:
+            above, errors = [], []
+            for seed in SEEDS:
+                made = make(seed, h)
+                outcomes, truth = made if isinstance(made, tuple) else (made.outcomes, made.means)
+                said = EventForecaster(seed=seed, ahead=h).run(outcomes)
+                above.append(log_loss(said, outcomes) - log_loss(truth, outcomes))
+                errors.append(cal2(said, outcomes))
+            row.append(f"{np.mean(above):.4f}, {np.mean(errors):.0f}")
+        rows.append(row)
+    return table(
+        f"Several rounds ahead: log loss above the truth's, and Cal2; {AHEAD_ROUNDS:,} rounds, "
+        f"mean of {len(SEEDS)} seeds",
+        ["stream", *(f"{h} ahead" for h in AHEAD)],
+        rows,
+    )
+
+
 def tables(progress):
     """Return the tables of this module, one after the other."""
     for at, rounds in enumerate(ROUNDS):
         yield above_truth(rounds, at, progress)
     yield real_streams(progress)
     yield hostile(progress)
+    yield ahead(progress)
     progress("events: speed")
     yield cost()
     yield memory()

@@ -78,7 +78,11 @@ def test_bytes_that_are_not_text(calibrant, tmp_path):
 def test_bad_options(calibrant, events, tmp_path):
     refused(calibrant("run", events, "--forecaster", "oracle"), "'zoom'", "'oracle'")
     refused(calibrant("run", events, "--seed", "-1"), "seed", "-1")
-    refused(calibrant("run", events, "--ahead"), "--ahead")
+    refused(calibrant("run", events, "--ahead", "0"), "--ahead", "[1, 10000]")
+    refused(calibrant("run", events, "--ahead", "2", "--forecaster", "zoom"), "--ahead 2", "zoom")
+    refused(calibrant("run", events, "--available", "t"), "--available", "--time")
+    late = ("--time", "t", "--available", "t", "--forecaster", "zoom")
+    refused(calibrant("run", events, *late), "--time", "zoom")
     refused(calibrant("run", events, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
     refused(calibrant("run", events, "--out", tmp_path / "no" / "o.csv"), "o.csv")
     refused(calibrant("run", events, "--out", tmp_path / "o.csv", "--column", "day"), "'day'")

@@ -30,6 +30,10 @@ def test_a_comparison(calibrant, tmp_path):
     assert len(body) == 6
     assert all(line.count("*") == 1 and line.count("±") == 3 for line in body)
     assert lines[-2:] == [f"Results: {out}/results.parquet", f"Look at: calibrant report {out}"]
+    said = [line for line in lines if " has the best " in line]
+    assert said
+    for measure in ("Brier score", "log loss", "calibration (Cal2)"):
+        assert any(measure in line for line in said)
     assert "0 of 36 tasks" in result.stderr
     assert "36 of 36 tasks" in result.stderr
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stderr + result.stdout)

@@ -57,7 +57,7 @@ BAD = {
         file_with(), ("--by", "outcome"), ("'outcome'", "both the group and the outcome")
     ),
     "a forecaster": (file_with(), ("--forecaster", "zoom"), ("--forecaster", "without --score")),
-    "ahead": (file_with(), ("--ahead",), ("--ahead", "without --score")),
+    "ahead": (file_with(), ("--ahead", "1"), ("--ahead", "without --score")),
 }  # fmt: skip
 
 
@@ -88,8 +88,8 @@ def test_nothing_is_written_and_the_place_is_named(calibrant, tmp_path, name):
 @pytest.mark.parametrize(
     "option",
     [
-        ("--id", "key"), ("--available", "known"), ("--by", "place"),
-        ("--kind", "logit"), ("--report", "r.html"),
+        ("--id", "key"), ("--by", "place"),
+        ("--kind", "logit"),
     ],
 )  # fmt: skip
 def test_options_that_need_scores(calibrant, tmp_path, option):

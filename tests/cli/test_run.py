@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 
+import numpy as np
 import pytest
 
 from calibrant import EventForecaster, Monitor, Zoom
@@ -94,6 +95,66 @@ def test_times_of_a_file(calibrant, tmp_path):
         assert why in result.stderr
 
 
+def test_ahead_in_a_file(calibrant, events, tmp_path):
+    out = tmp_path / "o.csv"
+    result = calibrant("run", events, "--outcome", "outcome", "--ahead", "4", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    outcomes = read(events).take("outcome").values
+    expected = EventForecaster(ahead=4).run(outcomes)
+    assert read(out).take("prediction").values.tolist() == expected.tolist()
+    (log_row,) = (line.split() for line in result.stdout.splitlines() if "log loss " in line[:9])
+    zoom = Zoom().run(outcomes)  # whose word for a round stands for the one three later
+    zoom = np.concatenate([zoom[:1].repeat(3), zoom[:-3]])
+    assert float(log_row[2]) == pytest.approx(log_loss(expected, outcomes), abs=1e-4)
+    assert float(log_row[3]) == pytest.approx(log_loss(zoom, outcomes), abs=1e-4)
+    assert "seasonal" not in result.stdout
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
+    """Each row is forecast by the outcomes known before it; some are never known, or missing."""
+    random = np.random.default_rng(ahead)
+    outcomes = (random.random(400) < 0.3).astype(int)
+    delays = random.integers(0, 6, 400)
+    path, out = tmp_path / "late.csv", tmp_path / "o.csv"
+    lines = [
+        f"{t},{'' if t % 50 == 9 else outcomes[t]},{'' if t % 40 == 7 else t + delays[t]}\n"
+        for t in range(400)
+    ]
+    path.write_text("t,y,known\n" + "".join(lines))
+    given = ("--outcome", "y", "--time", "t", "--available", "known", "--ahead", str(ahead))
+    result = calibrant("run", path, *given, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    twin, expected, waiting = EventForecaster(ahead=ahead), [], []
+    for t in range(400):
+        for at, row in sorted(waiting):
+            if at < t:
+                twin.update(outcomes[row], id=row)
+                waiting.remove((at, row))
+        expected.append(twin.predict(id=t, time=t))
+        if t % 50 != 9 and t % 40 != 7:
+            waiting.append((t + delays[t], t))
+    assert read(out).take("prediction").values.tolist() == expected
+    has = np.arange(400) % 50 != 9
+    brier_row = next(line.split() for line in result.stdout.splitlines() if "Brier s" in line)
+    assert float(brier_row[2]) == pytest.approx(
+        brier(np.array(expected)[has], outcomes[has]), abs=1e-4
+    )
+    assert "missing, or never known: 18" in result.stdout
+
+
+def test_a_report_of_a_forecast(calibrant, events, tmp_path):
+    page = tmp_path / "page.html"
+    result = calibrant("run", events, "--outcome", "outcome", "--report", page, "--ahead", "2")
+    assert result.exit_code == 0, result.stderr
+    html = page.read_text()
+    assert "What the forecasts drew on" in html
+    assert f"calibrant run {events} --outcome outcome --ahead 2 --report {page}" in html
+    other = calibrant("run", events, "--forecaster", "zoom", "--report", page)
+    assert other.exit_code == 0, other.stderr
+    assert "drew on" not in page.read_text()
+
+
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_every_forecaster_can_be_named(calibrant, events, name):
     result = calibrant("run", events, "--forecaster", name)
@@ -133,7 +194,7 @@ def test_a_pipe_is_answered_line_by_line(program):
 
 
 def test_ahead_answers_with_the_next_forecast(program):
-    process = program("run", "-", "--seed", "5", "--ahead")
+    process = program("run", "-", "--seed", "5", "--ahead", "1")
     twin = EventForecaster(seed=5)
     assert float(process.stdout.readline()) == twin.predict()
     for outcome in (1, 0, 0, 1, 1):
@@ -143,6 +204,21 @@ def test_ahead_answers_with_the_next_forecast(program):
         assert float(process.stdout.readline()) == twin.predict()
     process.communicate()
     assert process.returncode == 0
+
+
+def test_ahead_answers_with_later_forecasts(program):
+    """Three lines later: the forecasts are those of a file, and each comes three lines before."""
+    outcomes = [1, 0, 0, 1, 1, 0, 1, 0, 0, 0] * 4
+    process = program("run", "-", "--seed", "5", "--ahead", "3")
+    answers = [float(process.stdout.readline()) for _ in range(3)]
+    for outcome in outcomes:
+        process.stdin.write(f"{outcome}\n".encode())
+        process.stdin.flush()
+        answers.append(float(process.stdout.readline()))
+    _, stderr = process.communicate()
+    expected = EventForecaster(seed=5, ahead=3).run(outcomes)
+    assert answers[: len(outcomes)] == expected.tolist()
+    assert f"{brier(expected, outcomes):.4f}" in stderr.decode()
 
 
 def test_a_bad_line_in_a_pipe_ends_it_with_a_message(program):

@@ -21,7 +21,9 @@ from calibrant.partitions import refined
 FORECASTERS = [
     (EventForecaster, {}),
     (EventForecaster, {"periods": [12, 30]}),
+    (EventForecaster, {"ahead": 5}),
     (EventForecaster, {"monitor": True}),
+    (EventForecaster, {"monitor": True, "ahead": 5}),
     (Zoom, {}),
     (Epoch, {"measure": "l2"}),
     (Epoch, {"measure": "kl"}),

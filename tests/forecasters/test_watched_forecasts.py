@@ -39,6 +39,81 @@ def test_times_are_passed_on():
     assert plain.watched_by is None
 
 
+@pytest.mark.parametrize("ahead", [1, 4])
+@pytest.mark.parametrize("batches", [False, True])
+def test_late_outcomes_meet_what_was_expected_at_their_prediction(ahead, batches):
+    y, random = events(), np.random.default_rng(6)
+    plain, by_hand = EventForecaster(ahead=ahead), Monitor(**SETTINGS, max_groups=0)
+    watched = EventForecaster(ahead=ahead, monitor=SETTINGS)
+    expected, late = {}, []
+    for t in range(len(y)):
+        plain.predict(time=3600.0 * t)
+        expected[t] = plain.expected()
+        for each in (plain, watched):
+            each.predict(id=t, time=3600.0 * t)
+        late.append(t)
+        if t % 30 == 29:
+            came = random.permutation(late)[:25].tolist()
+            late = [each for each in late if each not in came]
+            if batches:
+                for each in (plain, watched):
+                    assert (each.update_many(y[came], came) == "applied").all()
+                came.sort()  # outcomes that come together are learned in the order of rounds
+            for each in came:
+                if not batches:
+                    plain.update(y[each], id=each)
+                    watched.update(y[each], id=each)
+                by_hand.update(expected[each], y[each])
+            watched.update(y[came[0]], id=came[0])  # what comes twice is seen once
+        if t == 310:
+            watched = EventForecaster.from_bytes(watched.to_bytes())
+    assert watched.watched_by.to_bytes() == by_hand.to_bytes()
+    assert by_hand.rounds == 500
+    assert by_hand.evidence > 0.3
+    assert watched.predict() == plain.predict()
+
+
+@pytest.mark.parametrize("ahead", [2, 7])
+def test_ahead_run_and_ids_show_a_monitor_the_same(ahead):
+    y, by_hand = events(200), Monitor(**SETTINGS, max_groups=0)
+    plain, ran = EventForecaster(ahead=ahead), EventForecaster(ahead=ahead, monitor=SETTINGS)
+    named = EventForecaster(ahead=ahead, monitor=SETTINGS)
+    for t, each in enumerate(y.tolist()):
+        by_hand.update(plain.expected(), each)
+        plain.update(each)
+        named.predict(id=t)
+        named.update(each, id=t)
+    ran.run(y)
+    assert ran.watched_by.to_bytes() == named.watched_by.to_bytes() == by_hand.to_bytes()
+
+
+def test_a_batch_that_is_interrupted_never_happened(monkeypatch):
+    forecaster = EventForecaster(ahead=2, monitor=SETTINGS)
+    for t in range(50):
+        forecaster.predict(id=t)
+    before, play = forecaster.to_bytes(), Monitor.run
+
+    def interrupted(monitor, *given):
+        play(monitor, *given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Monitor, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        forecaster.update_many(events(50), list(range(50)))
+    assert forecaster.to_bytes() == before
+
+
+def test_a_monitor_that_saw_what_was_not_given_is_refused():
+    forecaster = EventForecaster(monitor=SETTINGS)
+    forecaster.run(events(100))
+    forecaster.predict(id="late")
+    rounds, state = forecaster._save()
+    EventForecaster(monitor=SETTINGS)._load(rounds, dict(state))
+    for seen in (-1, rounds, rounds + 1, 0.5):
+        with pytest.raises(ValueError, match=r"saved (watch_seen|monitor)"):
+            EventForecaster(monitor=SETTINGS)._load(rounds, {**state, "watch_seen": seen})
+
+
 def test_interrupted_among_the_monitors_it_never_happened(monkeypatch):
     forecaster = EventForecaster(monitor=SETTINGS)
     forecaster.run(events(100))

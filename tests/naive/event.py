@@ -1,6 +1,7 @@
 """The event forecaster in plain Python, one expert an object; written from its description."""
 
 import math
+from bisect import bisect
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -52,7 +53,6 @@ class HiddenChain:
         start |= {("visit", i): self.now[i] for i in (0, 1)}
         start |= {("outcome", i): self.now[i] * says[i] for i in (0, 1)}
         self.past = [dict(start), dict(start)]
-        self.learned = 0
 
     def moves(self):
         (a, b) = self.stay
@@ -62,10 +62,18 @@ class HiddenChain:
         moves, state = self.moves(), self.now
         for _ in range(steps):
             state = [sum(state[i] * moves[i][j] for i in (0, 1)) for j in (0, 1)]
+        if steps > 1:
+            # The same, rounded as in the kernel: 1/2, which is common, is the end of a cell of
+            # `rough_log`.
+            turn = sum(self.stay) - 1
+            settled = (1 - self.stay[0]) / (1 - turn)
+            second = settled + turn**steps * (self.now[1] - settled)
+            assert abs(second - state[1]) < 1e-9
+            state = [1 - second, second]
         return state[0] * self.says[0] + state[1] * self.says[1]
 
-    def learn(self, y):
-        moves, fade = self.moves(), max(1 / (self.learned + 20), 1e-4)
+    def learn(self, y, learned):
+        moves, fade = self.moves(), max(1 / (learned + 20), 1e-4)
         came = [sum(self.now[i] * moves[i][j] for i in (0, 1)) for j in (0, 1)]
         back = [[self.now[i] * moves[i][j] / came[j] for i in (0, 1)] for j in (0, 1)]
         past = []
@@ -81,7 +89,7 @@ class HiddenChain:
             past.append(carried)
         fits = [came[j] * (y * self.says[j] + (1 - y) * (1 - self.says[j])) for j in (0, 1)]
         self.past, self.now = past, [fit / sum(fits) for fit in fits]
-        if self.learned >= 20:
+        if learned >= 20:
             mean = {
                 name: self.now[0] * past[0][name] + self.now[1] * past[1][name] for name in past[0]
             }
@@ -89,7 +97,6 @@ class HiddenChain:
                 left = mean["move", i, 0] + mean["move", i, 1]
                 self.stay[i] = min(max(mean["move", i, i] / left, 1e-4), 1 - 1e-4)
                 self.says[i] = min(max(mean["outcome", i] / mean["visit", i], 1e-4), 1 - 1e-4)
-        self.learned += 1
 
 
 class RecentMean:
@@ -106,13 +113,19 @@ class Past:
     """Everything that contexts are made of, kept whole."""
 
     periods: tuple
-    bits: list = field(default_factory=list)  # in the order in which they became known
+    ahead: int = 1
+    known: list = field(default_factory=list)  # the places whose outcomes are known, in order
+    bits: list = field(default_factory=list)  # these outcomes
     by_place: dict = field(default_factory=dict)
     place: int = -1
     last_time: float | None = None
     steps: list = field(default_factory=list)
     fast: float = 0.5
     faster: float = 0.5
+
+    @property
+    def room(self):
+        return 2 ** math.ceil(math.log2(max(self.periods) + 2))
 
     def missing(self, time):
         if time is None or self.last_time is None or len(self.steps) < 15:
@@ -137,15 +150,18 @@ class Past:
 
     def contexts(self, time):
         """Return a round's place in time, and everything that it is classed by."""
-        missing = self.missing(time)
-        place, gap = self.place + 1 + missing, missing > 0
+        place, newest = self.place + 1 + self.missing(time), max(self.known, default=-1)
+        gap = place - newest > self.ahead
         found = [("order", 0)]
         found += [("order", d, gap, self.recent(d)) for d in range(1, 13)]
         busy = [min(int(16 * mean), 15) for mean in (self.faster, self.fast)]
         found.append(("busy", gap, *busy, self.recent(1)))
         found.append(("run", gap, self.run_class(), self.recent(1)))
         for period in self.periods:
-            around = [self.by_place.get(place - period + k) for k in (-1, 0, 1)]
+            back = period
+            while self.place + 1 - back + 1 > newest and self.known:
+                back += period
+            around = [self.by_place.get(place - back + k) for k in (-1, 0, 1)]
             found.append(("around", period, gap, *around, self.recent(2)))
             found.append(("phase", period, place % period))
             found.append(("phase and last", period, gap, place % period, self.recent(1)))
@@ -157,28 +173,53 @@ class Past:
             found.append(("hour of week", date.weekday(), date.hour))
         return place, found
 
-    def learn(self, place, time, y):
-        bit = int(y > 0.5)
-        self.bits.append(bit)
-        self.by_place[place] = bit
-        self.faster += 0.3 * (y - self.faster)
-        self.fast += 0.1 * (y - self.fast)
+    def open(self, place, time):
         if time is not None:
             if self.last_time is not None and time > self.last_time:
                 self.steps.append(time - self.last_time)
             self.last_time = time
         self.place = place
 
+    def learn(self, place, y):
+        if place <= max(self.known, default=-1) - self.room:
+            return  # so late that its place is forgotten
+        at = bisect(self.known, place)
+        newer = len(self.known) - at
+        self.known.insert(at, place)
+        self.bits.insert(at, int(y > 0.5))
+        self.by_place[place] = int(y > 0.5)
+        self.faster += 0.3 * 0.7**newer * (y - self.faster)
+        self.fast += 0.1 * 0.9**newer * (y - self.fast)
+
 
 def shared(sixteenths, count):
     return [sixteenths / 16 / count] * count
 
 
+@dataclass
+class Round:
+    """A round as it was when it was predicted."""
+
+    number: int
+    time: float | None
+    place: int
+    contexts: list
+    said: list
+    logits: list
+    mean: float
+    slow_mean: float
+    wanted: float = math.nan
+    drawn: object = None
+
+
 class NaiveEventForecaster:
-    def __init__(self, seed=0, periods=()):
+    def __init__(self, seed=0, periods=(), ahead=1):
+        self.ahead = ahead
+        self.opened = 0
+        self.held = {}
         self.draws = Draws(seed)
         self.grid = NaiveSafe()
-        self.past = Past((*PERIODS, *periods))
+        self.past = Past((*PERIODS, *periods), ahead)
         self.counters = defaultdict(Counter)
         self.means = [RecentMean(rate) for rate in (0.2, 0.05, 0.01, 0.003, 0.001)]
         self.chains = [HiddenChain((0.95, 0.95), (0.2, 0.8)), HiddenChain((0.99, 0.9), (0.05, 0.5))]
@@ -190,66 +231,98 @@ class NaiveEventForecaster:
         self.weights = list(self.priors)
         self.blend = [0.3 / 13] * len(self.priors)
         self.trust = 0.7
+        self.lag = ahead - 1.0
         self.learned = 0
 
-    def say(self, time):
-        """Return the mixture's word, and what each expert says: None if it sleeps."""
-        self.time = time
-        self.place, self.contexts = self.past.contexts(time)
-        newest = max(self.past.by_place, default=-1)
+    def say(self, time=None):
+        """Return the next round, with what each expert says of it: None if it sleeps."""
+        place, contexts = self.past.contexts(time)
+        newest = max(self.past.known, default=-1)
         said = [mean.mean for mean in self.means]
-        said += [chain.say(self.place - newest) for chain in self.chains]
-        for context in self.contexts:
+        said += [chain.say(place - newest) for chain in self.chains]
+        for context in contexts:
             if context in self.counters:
                 said += [self.counters[context].slow, self.counters[context].fast]
             else:
                 said += [None, None]
-        self.logits = [0.0 if p is None else rough_logit(p) for p in said]
+        logits = [0.0 if p is None else rough_logit(p) for p in said]
         total = 0.0
-        for v, x in zip(self.blend[1:], self.logits, strict=False):
+        for v, x in zip(self.blend[1:], logits, strict=False):
             total += v * x
-        self.said = [1 / (1 + math.exp(-min(max(total, -11.5), 11.5))), *said]
-        awake = [(w, p) for w, p in zip(self.weights, self.said, strict=False) if p is not None]
-        self.mean = sum(w * p for w, p in awake) / sum(w for w, _ in awake)
-        return self.mean
+        said = [1 / (1 + math.exp(-min(max(total, -11.5), 11.5))), *said]
+        awake = [(w, p) for w, p in zip(self.weights, said, strict=False) if p is not None]
+        mean = sum(w * p for w, p in awake) / sum(w for w, _ in awake)
+        slow_mean = self.means[-1].mean
+        return Round(self.opened, time, place, contexts, said, logits, mean, slow_mean)
 
     def predict(self, time=None):
-        self.say(time)
-        self.slow_mean = self.means[-1].mean
-        self.wanted = self.trust * self.mean + (1 - self.trust) * self.slow_mean
-        self.drawn = self.draws.choose(*self.grid.place(self.wanted))
-        return self.drawn.z
+        """Return the next round with its prediction, `drawn.z`; each round is asked for once."""
+        said = self.say(time)
+        said.wanted = self.trust * said.mean + (1 - self.trust) * said.slow_mean
+        said.drawn = self.draws.choose(*self.grid.place(said.wanted))
+        return said
 
-    def update(self, y):
-        self.grid.learn(self.wanted, self.drawn, y)
-        self.judge(y)
-        self.weigh(y)
+    def open(self, time=None):
+        """Predict the next round and go on to the one after it; return the round."""
+        opened = self.predict(time)
+        self.past.open(opened.place, time)
+        self.opened += 1
+        self.release()
+        return opened
+
+    def answer(self, opened, y):
+        """Give the outcome of a round that was opened; it is held while it must not be used."""
+        self.held[opened.number] = opened, y
+        self.release()
+
+    def play(self, y, time=None):
+        """Play a whole round; return it."""
+        opened = self.open(time)
+        self.answer(opened, y)
+        return opened
+
+    def release(self):
+        """Learn what the next round may use, by the order of rounds."""
+        for number in sorted(self.held):
+            if number + self.ahead <= self.opened:
+                self.learn(*self.held.pop(number))
+
+    def learn(self, opened, y):
+        self.grid.learn(opened.wanted, opened.drawn, y)
+        self.lag += 0.01 * (self.opened - opened.number - 1 - self.lag)
+        self.judge(opened, y)
+        self.weigh(opened.said, y)
         rate = max(0.01 / math.sqrt(1 + 0.02 * self.learned), 0.001)
-        for i, x in enumerate(self.logits):
-            self.blend[i + 1] += rate * (y - self.said[0]) * x
-        for context in self.contexts:
+        for i, x in enumerate(opened.logits):
+            self.blend[i + 1] += rate * (y - opened.said[0]) * x
+        for context in opened.contexts:
             self.counters[context].learn(y)
-        for expert in (*self.means, *self.chains):
-            expert.learn(y)
+        for mean in self.means:
+            mean.learn(y)
+        if opened.place > max(self.past.known, default=-1):  # what is late, a chain cannot place
+            for chain in self.chains:
+                chain.learn(y, self.learned)
         self.learned += 1
-        self.past.learn(self.place, self.time, y)
+        self.past.learn(opened.place, y)
 
-    def judge(self, y):
-        way, moved = self.mean - self.slow_mean, self.drawn.z - self.slow_mean
-        small = moved**2 < 0.0025 * self.slow_mean * (1 - self.slow_mean)
+    def likelihood(self, p, y):
+        return (p**y * (1 - p) ** (1 - y)) ** (1 / (1 + self.lag / 2))
+
+    def judge(self, opened, y):
+        mean, slow_mean = opened.mean, opened.slow_mean
+        way, moved = mean - slow_mean, opened.drawn.z - slow_mean
+        small = moved**2 < 0.0025 * slow_mean * (1 - slow_mean)
         if (way == 0 or moved / way >= 1 / 8) and not (self.trust < 0.25 and small):
             for_mixture, for_mean = (
-                weight * p**y * (1 - p) ** (1 - y)
-                for weight, p in ((self.trust, self.mean), (1 - self.trust, self.slow_mean))
+                weight * self.likelihood(p, y)
+                for weight, p in ((self.trust, mean), (1 - self.trust, slow_mean))
             )
             self.trust = for_mixture / (for_mixture + for_mean)
         self.trust = (1 - 2e-5) * self.trust + 2e-5 * 0.7
 
-    def weigh(self, y):
-        awake = [i for i, p in enumerate(self.said) if p is not None]
-        after = {
-            i: self.weights[i] * self.said[i] ** y * (1 - self.said[i]) ** (1 - y) for i in awake
-        }
+    def weigh(self, said, y):
+        awake = [i for i, p in enumerate(said) if p is not None]
+        after = {i: self.weights[i] * self.likelihood(said[i], y) for i in awake}
         scale = sum(self.weights[i] for i in awake) / sum(after.values())
         for i in awake:
             self.weights[i] = after[i] * scale

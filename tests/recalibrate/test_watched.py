@@ -116,7 +116,7 @@ def test_late_outcomes_meet_what_was_expected_at_their_prediction(batches):
             late = [each for each in late if each not in came]
             if batches:
                 waiting = [watched._waiting.named[each] for each in sorted(came)]
-                came = [sorted(came)[each] for each in learning_order(waiting)[0]]
+                came = [sorted(came)[each] for each in learning_order(waiting)[0].tolist()]
                 for each in (hand.recalibrator, watched):
                     each.update_many(outcomes[came], came)
             for each in came:

@@ -9,15 +9,17 @@ cdef enum:
     CALENDAR = 4                  # contexts of a time
     MOST_CONTEXTS = STATES + BY_PERIOD * MOST_PERIODS + CALENDAR
     STEPS = 15                    # steps between times that are remembered
+    KEY_BITS = 18                 # of a key, below the number of its context
 
 
 # All of the past that contexts are made of.
 cdef struct Past:
-    uint64_t bits                 # the last outcomes known, the newest in the lowest bit
-    int64_t run                   # how many of the newest are equal
+    uint64_t bits                 # the last outcomes known, that of the latest round lowest
+    int64_t run                   # how many of the latest are equal
     double[2] busy                # fast means of them
     Py_ssize_t periods
     int64_t[MOST_PERIODS] period
+    int64_t ahead                 # rounds from the last outcome that is used to the one forecast
     int64_t opened                # place in time of the last round that was asked about
     int64_t newest                # place of the latest outcome known
     Py_ssize_t room               # places remembered, a power of two
@@ -35,12 +37,15 @@ cdef struct Asked:
     uint32_t[MOST_CONTEXTS] key   # a number for each, no two of which mean the same
 
 
-cdef int past_start(Past *past, Py_ssize_t periods, const int64_t *period) noexcept nogil
+cdef int past_start(
+    Past *past, int64_t ahead, Py_ssize_t periods, const int64_t *period
+) noexcept nogil
 cdef void past_free(Past *past) noexcept nogil
 cdef void past_ask(const Past *past, double time, Asked *asked) noexcept nogil
 cdef void past_open(Past *past, const Asked *asked) noexcept nogil
 cdef void past_learn(Past *past, int64_t place, double y) noexcept nogil
+cdef int64_t past_back(const Past *past, int64_t period) noexcept nogil
 cdef double past_step(const Past *past) noexcept nogil
 cdef uint32_t past_most(const Past *past) noexcept nogil
 cdef dict past_save(const Past *past)
-cdef object past_load(Past *past, object state, int64_t rounds)
+cdef object past_load(Past *past, object state, int64_t rounds, int64_t learned)

@@ -1,20 +1,23 @@
 """Contexts: what a round has in common with earlier ones.
 
-- *Orders.* The last d outcomes known, d = 0 to 12. An outcome counts as a 1 if it is above 1/2.
+- *Orders.* The last d outcomes known, d = 0 to 12, in the order of their rounds. An outcome counts as
+  a 1 if it is above 1/2.
 - *Busy.* Two fast means of the outcomes, in sixteen classes each, and the last outcome.
 - *Run.* How many of the last outcomes were equal: exactly up to 64, then in eight classes for each
   doubling.
 - *Periods.* For a period of P rounds three contexts: the outcomes P - 1, P and P + 1 rounds ago with
-  the last two; the phase, which is the place in time modulo P; the phase with the last outcome.
+  the last two; the phase, which is the place in time modulo P; the phase with the last outcome. If
+  the outcomes of a period ago are not known yet, they are those of the fewest periods ago that are.
 - *Calendar*, for rounds with a time: the hour of the day, the weekday and the month, each with the
   last outcome, and the hour of the week.
 
 A round's place in time is the number of rounds before it. With times, gaps are respected: if most
 steps between times are equal, a longer step is taken for rounds that are missing. Their places are
-skipped, and the round after a gap has contexts of its own: what its last outcomes mean may differ.
+skipped. Where the last outcome known lies further back than usual, behind a gap or because it is
+late, the round has contexts of its own: what its last outcomes mean may differ.
 """
 
-from libc.math cimport NAN, floor, isnan
+from libc.math cimport NAN, floor, isnan, pow
 from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -26,8 +29,7 @@ from calibrant._kernels.saved import floats, integer, number
 
 cdef enum:
     UNKNOWN = 2
-    KEY_BITS = 18                     # of a key, below the number of its context
-    GAP_BIT = 1 << (KEY_BITS - 1)     # set in a round after a gap
+    GAP_BIT = 1 << (KEY_BITS - 1)     # set if the last outcome is far back
     DAY = 86400
 
 cdef double[2] BUSY_RATES
@@ -45,7 +47,9 @@ MOST_TIME = 1e12                      # seconds that a time may be away from 197
 PAST_PARTS = ("bits", "run", "busy", "opened", "newest", "at", "time", "timed", "step")
 
 
-cdef int past_start(Past *past, Py_ssize_t given, const int64_t *period) noexcept nogil:
+cdef int past_start(
+    Past *past, int64_t ahead, Py_ssize_t given, const int64_t *period
+) noexcept nogil:
     """Start without a past, with these periods besides the built-in ones; -1 without memory."""
     cdef Py_ssize_t i
     cdef int64_t longest = 0
@@ -63,6 +67,7 @@ cdef int past_start(Past *past, Py_ssize_t given, const int64_t *period) noexcep
         return -1
     memset(past.at, UNKNOWN, past.room)
     past.busy[0] = past.busy[1] = 0.5
+    past.ahead = ahead
     past.opened = past.newest = -1
     past.time = NAN
     return 0
@@ -122,6 +127,12 @@ cdef int64_t missing_before(const Past *past, double time) noexcept nogil:
     return 0 if steps < 2.0 else FARTHEST if steps > FARTHEST else <int64_t>steps - 1
 
 
+cdef int64_t past_back(const Past *past, int64_t period) noexcept nogil:
+    """Return the fewest whole periods, in rounds, after which the next outcome is known too."""
+    cdef int64_t least = past.opened - past.newest + 2
+    return period * ((least + period - 1) / period) if least > period else period
+
+
 cdef uint32_t month_of(int64_t day) noexcept nogil:
     """Return the month, from 0, of a day counted from 1970-01-01, in the Gregorian calendar."""
     # From 1 March 0000, in eras of 400 years and 146,097 days (Hinnant, chrono-compatible dates).
@@ -143,8 +154,8 @@ cdef inline void put(Asked *asked, uint32_t gap, uint32_t value) noexcept nogil:
 cdef void past_ask(const Past *past, double time, Asked *asked) noexcept nogil:
     """Say what the next round, at this time or NaN, has in common with earlier ones."""
     cdef int64_t missing = missing_before(past, time)
-    cdef int64_t place = past.opened + 1 + missing, day
-    cdef uint32_t gap = GAP_BIT if missing > 0 else 0
+    cdef int64_t place = past.opened + 1 + missing, before, day
+    cdef uint32_t gap = GAP_BIT if place - past.newest > past.ahead else 0
     cdef uint32_t last = <uint32_t>past.bits & 1, two = <uint32_t>past.bits & 3
     cdef uint32_t value, phase, hour, weekday
     cdef Py_ssize_t i
@@ -156,9 +167,10 @@ cdef void past_ask(const Past *past, double time, Asked *asked) noexcept nogil:
     put(asked, gap, 2 * value + last)
     put(asked, gap, 2 * run_class(past.run) + last)
     for i in range(past.periods):
-        value = outcome_at(past, place - past.period[i] - 1)
-        value = 3 * value + outcome_at(past, place - past.period[i])
-        value = 3 * value + outcome_at(past, place - past.period[i] + 1)
+        before = place - past_back(past, past.period[i])
+        value = outcome_at(past, before - 1)
+        value = 3 * value + outcome_at(past, before)
+        value = 3 * value + outcome_at(past, before + 1)
         put(asked, gap, 4 * value + two)
         phase = <uint32_t>(place % past.period[i])
         put(asked, 0, phase)
@@ -185,21 +197,35 @@ cdef void past_open(Past *past, const Asked *asked) noexcept nogil:
 
 
 cdef void past_learn(Past *past, int64_t place, double y) noexcept nogil:
-    """Add an outcome, which became known after all others, at its place in time."""
-    cdef int bit = y > 0.5, i
-    cdef int64_t skipped
-    past.run = past.run + 1 if past.run > 0 and (past.bits & 1) == bit else 1
-    past.bits = past.bits << 1 | bit
-    for i in range(2):
-        past.busy[i] += BUSY_RATES[i] * (y - past.busy[i])
-    if place > past.newest:
-        skipped = past.newest + 1 if place - past.newest <= past.room else place - past.room + 1
-        while skipped < place:
-            past.at[skipped & (past.room - 1)] = UNKNOWN
-            skipped += 1
-        past.newest = place
-    elif place <= past.newest - past.room:
+    """Add the outcome at a place in time; those of later rounds may be known already."""
+    cdef int bit = y > 0.5, last = <int>(past.bits & 1), known, i
+    cdef int64_t newer = 0, at       # outcomes known of later rounds
+    cdef bint in_run = True          # are they all equal?
+    cdef uint64_t low
+    cdef double rate
+    if place <= past.newest - past.room:
         return  # so late that its place is taken
+    for at in range(place + 1, past.newest + 1):
+        known = past.at[at & (past.room - 1)]
+        if known != UNKNOWN:
+            newer += 1
+            in_run = in_run and known == last
+    if in_run:
+        past.run = past.run + 1 if past.run > 0 and bit == last else newer if newer else 1
+    if newer < 64:
+        low = past.bits & (((<uint64_t>1) << newer) - 1)
+        past.bits = (past.bits - low) << 1 | (<uint64_t>bit) << newer | low
+    for i in range(2):
+        rate = BUSY_RATES[i]
+        if newer:
+            rate *= pow(1.0 - rate, newer)  # as much as it would count if it had come in time
+        past.busy[i] += rate * (y - past.busy[i])
+    if place > past.newest:
+        at = past.newest + 1 if place - past.newest <= past.room else place - past.room + 1
+        while at < place:
+            past.at[at & (past.room - 1)] = UNKNOWN
+            at += 1
+        past.newest = place
     past.at[place & (past.room - 1)] = bit
 
 
@@ -228,7 +254,7 @@ cdef dict past_save(const Past *past):
     }
 
 
-cdef object past_load(Past *past, object state, int64_t rounds):
+cdef object past_load(Past *past, object state, int64_t rounds, int64_t learned):
     """Take over what `past_save` returned, or raise and change nothing."""
     bits = floats(state, "bits", size=2, low=0.0, high=2.0**32 - 1.0)
     busy = floats(state, "busy", size=2, low=0.0, high=1.0)
@@ -236,7 +262,7 @@ cdef object past_load(Past *past, object state, int64_t rounds):
     step = floats(state, "step", size=STEPS, low=0.0, high=2.0 * MOST_TIME)
     if (bits % 1.0).any() or (at % 1.0).any():
         raise ValueError("saved bits and at must be whole numbers")
-    cdef int64_t run = integer(state, "run", low=0, high=rounds)
+    cdef int64_t run = integer(state, "run", low=0, high=learned)
     # Each round may come after a gap.
     cdef int64_t opened = integer(state, "opened", low=-1, high=rounds * (FARTHEST + 1))
     cdef int64_t newest = integer(state, "newest", low=-1, high=opened)

@@ -1,4 +1,4 @@
-"""The round of an event forecaster: the past becomes a mean (sharp), then a point of a grid (safe)."""
+"""An event forecaster's rounds as Python plays them: one by one, by id, and in a compiled loop."""
 
 from libc.math cimport NAN, fabs, isnan
 from libc.stdint cimport int64_t
@@ -9,111 +9,125 @@ from calibrant._checks import as_series, check_real
 from calibrant._kernels.contexts cimport (
     BUILT_IN,
     ORDERS,
+    past_back,
     past_load,
     past_most,
-    past_open,
     past_save,
     past_step,
 )
 from calibrant._kernels.contexts import MOST_TIME, PAST_PARTS
 from calibrant._kernels.event_mixture cimport (
+    ALONE,
     HIDDEN,
     RECENT,
     RECENT_RATES,
     EventState,
     EventView,
     event_free,
-    event_learn,
-    event_reserve,
     event_start,
     event_view,
 )
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_free, grid_load, grid_save
+from calibrant._kernels.event_rounds cimport EventBegun, EventRound, as_event_round
+from calibrant._kernels.event_rounds import load_event_rounds, save_event_rounds
+from calibrant._kernels.event_stages cimport EventStages
+from calibrant._kernels.grid cimport grid_bytes, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.hidden cimport Hidden
-from calibrant._kernels.kernel cimport Kernel, array_of
-from calibrant._kernels.safe cimport (
-    Place, safe_counted, safe_learn, safe_place, safe_start, safe_weigh,
-)
+from calibrant._kernels.kernel cimport Kernel, array_of, as_outcome
+from calibrant._kernels.safe cimport safe_counted, safe_weigh
 from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 from calibrant._kernels.slots cimport Slot, slots_load, slots_save
 from calibrant._kernels.slots import LEAST, SLOT_PARTS
+from calibrant._kernels.waiting import Waiting
 from calibrant._times import rising_times, time_of
 
 cdef double FARTHEST = 11.6       # no logit is farther from 0
 cdef Py_ssize_t HIDDEN_SIZE = sizeof(Hidden) // sizeof(double)  # it is nothing but doubles
 
 
-cdef class EventKernel(Kernel):
-    """The mixture and the grid of one EventForecaster."""
+cdef class EventKernel(EventStages):
+    """The rounds of one EventForecaster."""
 
-    cdef EventState sharp
-    cdef Grid safe
-    cdef EventView view           # of this round
-    cdef double time              # of this round; NaN without
-    cdef const double *times      # of the rounds of a `run`, the first of which is number `first`
-    cdef int64_t first
+    cdef readonly object _waiting  # rounds without an outcome, by id
 
-    def __cinit__(self, *args, **kwargs):
-        self.time = NAN
-        if event_start(&self.sharp, 0, NULL) < 0 or safe_start(&self.safe) < 0:
-            raise MemoryError
+    def __init__(self, seed, periods, ahead, capacity, refuse):
+        super().__init__(seed, periods, ahead)
+        self._waiting = Waiting(capacity, refuse)
 
-    def __init__(self, seed, periods):
-        super().__init__(seed)
-        cdef int64_t[::1] given = np.array(periods, dtype=np.int64)
-        if given.shape[0]:
-            event_free(&self.sharp)
-            if event_start(&self.sharp, given.shape[0], &given[0]) < 0:
-                raise MemoryError
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self.sharp.learned
 
-    def __dealloc__(self):
-        event_free(&self.sharp)
-        grid_free(&self.safe)
+    def predict(self, id=None, *, time=None):
+        """Return the probability of this round's outcome.
 
-    # -- the round ------------------------------------------------------------------------------
-
-    cdef int place(self) noexcept nogil:
-        cdef Place place
-        if self.times != NULL:
-            self.time = self.times[self._rounds - self.first]
-        event_view(&self.sharp, self.time, &self.view)
-        place = safe_place(&self.safe, self.view.u)
-        self.points[0], self.points[1] = place.lo, place.hi
-        self.weights[0], self.weights[1] = place.share, 1.0 - place.share
-        self.size = 1 if place.lo == place.hi else 2
-        return 0
-
-    cdef int learn(self, double y) noexcept nogil:
-        if event_reserve(&self.sharp, &self.view) < 0:
-            return -1
-        if safe_learn(&self.safe, self.view.u, self.points[self.chosen], y) < 0:
-            return -1
-        event_learn(&self.sharp, &self.view, self.points[self.chosen], y)
-        past_open(&self.sharp.past, &self.view.asked)
-        self.time = NAN
-        return 0
-
-    # -- the contract ---------------------------------------------------------------------------
-
-    def predict(self, *, time=None):
-        """Return the probability of this round's outcome; the same until `update` is called.
+        Without an id it is the same until `update` is called. With one, the round waits for
+        ``update(outcome, id)``, however many rounds that takes, and the next prediction is that of
+        the next round. An id is used once.
 
         Parameters
         ----------
+        id : int or str, optional
+            A name for the round.
         time : date, datetime, datetime64 or number of seconds since 1970, optional
             When the outcome happens; not before the last round's. It is this round's time until
             another one is asked about.
         """
-        cdef double second
+        cdef double second = NAN
         if time is not None:
             self.enter()
             second = check_real("time", time_of(time, "time"), -MOST_TIME, MOST_TIME)
             self.check_order(second)
-            if second != self.time:
-                self.time = second
-                self._placed = False
-        return Kernel.predict(self)
+        if id is None:
+            self.ask(second)
+            return Kernel.predict(self)
+        at = self.time if time is None else second
+        return self._waiting.open(id, None if isnan(at) else at, self._open, second).prediction
+
+    def update(self, outcome, id=None):
+        """Learn an outcome in [0, 1]: of this round, or of the round with this id.
+
+        Without an id it goes on to the next round. An outcome that an id had before is ignored; a
+        different one is refused.
+        """
+        if id is None:
+            Kernel.update(self, outcome)
+        else:
+            self._waiting.answer(id, as_outcome(outcome), self._finish)
+
+    cdef void ask(self, double second) noexcept:
+        """Let this be the time of this round, unless it is NaN."""
+        if second == second and second != self.time:
+            self.time = second
+            self._placed = False
+
+    def _open(self, double second):
+        """Let this round wait for its outcome, and go on to the next; return the round."""
+        cdef EventBegun begun
+        self.enter()
+        self.ask(second)
+        if self.open(&begun) < 0:
+            raise MemoryError
+        return as_event_round(&begun)
+
+    def _finish(self, EventRound opened not None, double outcome):
+        """Learn the outcome of a round of `_open`, or hold it until later rounds may use it."""
+        self.enter()
+        if self.answer(&opened.begun, outcome) < 0:
+            raise MemoryError
+        if self.watch is not None:
+            self.watch(opened.begun.e, outcome)
+
+    def _finish_many(self, list rounds not None, const double[::1] outcomes):
+        """Do what `_finish` does with many, in this order; who watches is told elsewhere."""
+        cdef Py_ssize_t i
+        cdef EventRound opened
+        self.enter()
+        for i in range(len(rounds)):
+            opened = rounds[i]
+            if self.answer(&opened.begun, outcomes[i]) < 0:
+                raise MemoryError
 
     cdef int check_order(self, double second) except -1:
         if second < self.sharp.past.time:
@@ -186,7 +200,10 @@ cdef class EventKernel(Kernel):
         return (
             [RECENT_RATES[i] for i in range(RECENT)],
             ORDERS,
-            [self.sharp.past.period[i] for i in range(self.sharp.past.periods)],
+            [
+                (self.sharp.past.period[i], past_back(&self.sharp.past, self.sharp.past.period[i]))
+                for i in range(self.sharp.past.periods)
+            ],
             past_step(&self.sharp.past),
         )
 
@@ -196,14 +213,28 @@ cdef class EventKernel(Kernel):
         return (
             object.__sizeof__(self) + grid_bytes(&self.safe)
             + self.sharp.slots.room * sizeof(Slot) + self.sharp.past.room
+            + self.ahead * sizeof(EventBegun)
         )
+
+    @property
+    def _contexts(self):
+        """How many contexts a round has at the most."""
+        return (self.sharp.experts - ALONE) // 2
+
+    def _held_rounds(self):
+        """Return the rounds whose outcomes are held, in order."""
+        cdef int64_t i
+        held = [as_event_round(&self.held[i]) for i in range(self.ahead) if self.held[i].number >= 0]
+        return sorted(held, key=lambda each: each.number)
 
     def _get_state(self):
         cdef EventState *s = &self.sharp
         return {
+            "held": save_event_rounds(self._held_rounds(), self._contexts),
             "asked": None if isnan(self.time) else self.time,
             "learned": s.learned,
             "trust": s.trust,
+            "lag": s.lag,
             "w": array_of(s.w, self.sharp.experts),
             "blend": array_of(s.v, self.sharp.experts),
             "recent": array_of(s.recent, RECENT),
@@ -216,7 +247,7 @@ cdef class EventKernel(Kernel):
     def _set_state(self, state, rounds):
         cdef EventState *s = &self.sharp
         cdef Py_ssize_t count = s.experts, i
-        names = {"asked", "learned", "trust", "w", "blend", "recent", "hidden"}
+        names = {"held", "asked", "learned", "trust", "lag", "w", "blend", "recent", "hidden"}
         check_names(state, {*names, *SLOT_PARTS, *PAST_PARTS, *GRID_PARTS})
         w = floats(state, "w", size=count, low=0.0, high=1.0)
         # A step of the blend is at most its rate times a logit.
@@ -232,15 +263,23 @@ cdef class EventKernel(Kernel):
         cdef double time = NAN
         if state["asked"] is not None:
             time = number(state, "asked", low=-MOST_TIME, high=MOST_TIME)
-        cdef int64_t learned = integer(state, "learned", low=rounds, high=rounds)
+        cdef int64_t learned = integer(state, "learned", low=0, high=rounds)
         cdef double trust = number(state, "trust", low=1e-9, high=1.0)
+        cdef double lag = number(state, "lag", low=0.0, high=rounds + self.ahead)
         cdef EventState loaded
-        if event_start(&loaded, s.past.periods - BUILT_IN, &s.past.period[BUILT_IN]) < 0:
+        cdef EventRound kept
+        cdef Py_ssize_t given = s.past.periods - BUILT_IN
+        if event_start(&loaded, self.ahead, given, &s.past.period[BUILT_IN]) < 0:
             raise MemoryError
         try:
-            past_load(&loaded.past, state, rounds)
-            slots_load(&loaded.slots, state, past_most(&loaded.past), rounds)
-            grid_load(&self.safe, state, rounds, safe_counted(rounds, len(state["z"])))
+            past_load(&loaded.past, state, rounds, learned)
+            slots_load(&loaded.slots, state, past_most(&loaded.past), learned)
+            held = self._load_rounds(state, "held", rounds, loaded.past.opened)
+            if held and held[0].number <= rounds - self.ahead:
+                raise ValueError(f"saved held must be of the last {self.ahead - 1} rounds")
+            if learned + len(held) > rounds:
+                raise ValueError(f"saved learned and held must be at most {rounds} rounds")
+            grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
         except BaseException:
             event_free(&loaded)
             raise
@@ -250,8 +289,16 @@ cdef class EventKernel(Kernel):
             loaded.recent[i] = recent[i]
         for i in range(HIDDEN * HIDDEN_SIZE):
             (<double *>loaded.hidden)[i] = hidden[i]
-        loaded.learned, loaded.trust = learned, trust
+        loaded.learned, loaded.trust, loaded.lag = learned, trust, lag
         event_free(s)
         self.sharp, self.time = loaded, time
+        self.forget_held()
+        for kept in held:
+            self.held[kept.begun.number % self.ahead] = kept.begun
         for i in range(self.safe.count):
             safe_weigh(&self.safe, i)
+
+    def _load_rounds(self, state, name, rounds, opened):
+        """Return saved rounds of the state to be loaded, or raise ValueError."""
+        points = floats(state, "z", low=0.0, high=1.0)
+        return load_event_rounds(state, name, self._contexts, rounds, opened, points)

@@ -23,6 +23,7 @@ cdef struct EventState:
     double[MOST_EXPERTS] w0                   # its prior
     double[MOST_EXPERTS] v                    # its weight in the blend
     double trust                              # weight of the mixture's word against a slow mean
+    double lag                                # how many rounds late outcomes are learned, lately
 
 
 # A round, and what each expert says of it.
@@ -38,8 +39,13 @@ cdef struct EventView:
 
 cdef double[RECENT] RECENT_RATES
 
-cdef int event_start(EventState *s, Py_ssize_t given, const int64_t *period) noexcept nogil
+cdef int event_start(
+    EventState *s, int64_t ahead, Py_ssize_t given, const int64_t *period
+) noexcept nogil
 cdef void event_free(EventState *s) noexcept nogil
+cdef double quick_logit(double p) noexcept nogil
 cdef void event_view(const EventState *s, double time, EventView *view) noexcept nogil
 cdef int event_reserve(EventState *s, const EventView *view) noexcept nogil
-cdef void event_learn(EventState *s, const EventView *view, double z, double y) noexcept nogil
+cdef void event_learn(
+    EventState *s, const EventView *view, double z, double y, double late
+) noexcept nogil

@@ -28,6 +28,11 @@ which it is heard, both weights are multiplied by their likelihoods. Then trust 
 towards its start. So in those rounds the log loss of u exceeds that of m by at most -log(TRUST), and
 -log(1 - REGAIN) a round.
 
+**Lateness.** Outcomes that are learned late repeat one another: whichever expert was wrong about one
+was wrong about the next, before either was known. So if the last hundred were learned `lag` rounds
+late on average, a likelihood is raised to the power 1 / (1 + lag / LAG), here and for trust. The
+bounds above are for lag 0.
+
 Logits are taken from a table of logarithms: the blend needs no more than three digits.
 """
 
@@ -71,6 +76,8 @@ cdef double HEARD = 0.125           # part of the way from the slow mean to the 
 cdef double DOUBT = 0.25            # with less trust, this must not be a small way:
 cdef double APART = 0.0025          # its square, in variances of an outcome
 cdef double REGAIN = 2e-5           # share of the trust that returns each round
+cdef double LAG = 2.0               # outcomes learned this late count half
+cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef double LN2 = log(2.0)
 
 RECENT_RATES[:] = [0.2, 0.05, 0.01, 0.003, 0.001]
@@ -98,18 +105,20 @@ cdef inline double quick_log(double p) noexcept nogil:
     return LOGARITHMS[(bits >> 43) & (CELLS - 1)] + (<double>(bits >> 52) - 1022.0) * LN2
 
 
-cdef inline double quick_logit(double p) noexcept nogil:
+cdef double quick_logit(double p) noexcept nogil:
     return quick_log(p) - quick_log(1.0 - p)
 
 
-cdef int event_start(EventState *s, Py_ssize_t given, const int64_t *period) noexcept nogil:
+cdef int event_start(
+    EventState *s, int64_t ahead, Py_ssize_t given, const int64_t *period
+) noexcept nogil:
     """Start with these periods besides the built-in ones; -1 when there is no memory."""
     cdef Py_ssize_t i, contexts
     cdef double weight
     memset(s, 0, sizeof(EventState))
-    if past_start(&s.past, given, period) < 0 or slots_start(&s.slots) < 0:
+    if past_start(&s.past, ahead, given, period) < 0 or slots_start(&s.slots) < 0:
         return -1
-    s.trust = TRUST
+    s.trust, s.lag = TRUST, <double>(ahead - 1)
     hidden_start(&s.hidden[0], 0.95, 0.95, 0.2, 0.8)
     hidden_start(&s.hidden[1], 0.99, 0.9, 0.05, 0.5)
     s.w0[0] = OF_BLEND / 16.0
@@ -178,22 +187,22 @@ cdef void event_view(const EventState *s, double time, EventView *view) noexcept
     view.u = s.trust * view.m + (1.0 - s.trust) * view.p[RECENT]
 
 
-cdef inline double likelihood(double p, double y) noexcept nogil:
-    if y == 1.0:
+cdef inline double likelihood(double p, double y, double power) noexcept nogil:
+    if y == 1.0 and power == 1.0:
         return p
-    if y == 0.0:
+    if y == 0.0 and power == 1.0:
         return 1.0 - p
-    return exp(y * log(p) + (1.0 - y) * log1p(-p))
+    return exp(power * (y * log(p) + (1.0 - y) * log1p(-p)))
 
 
-cdef void weigh(EventState *s, const EventView *view, double y) noexcept nogil:
+cdef void weigh(EventState *s, const EventView *view, double y, double power) noexcept nogil:
     """Weigh the experts by what they said."""
     cdef Py_ssize_t i
     cdef double before = 0.0, after = 0.0, keep
     for i in range(view.count):
         if view.p[i] > 0.0:
             before += s.w[i]
-            s.w[i] *= likelihood(view.p[i], y)
+            s.w[i] *= likelihood(view.p[i], y, power)
             after += s.w[i]
     keep = (1.0 - SHARE) * before / after
     for i in range(view.count):
@@ -207,24 +216,30 @@ cdef int event_reserve(EventState *s, const EventView *view) noexcept nogil:
     return slots_reserve(&s.slots, view.asked.count)
 
 
-cdef void judge(EventState *s, const EventView *view, double z, double y) noexcept nogil:
+cdef void judge(
+    EventState *s, const EventView *view, double z, double y, double power
+) noexcept nogil:
     """Judge the mixture's word, if it was heard."""
     cdef double slow = view.p[RECENT], way = view.m - slow, heard, other
     cdef double moved = z - slow
     cdef bint apart = moved * moved >= APART * slow * (1.0 - slow)
     if moved * way >= HEARD * way * way and (s.trust >= DOUBT or apart):
-        heard = s.trust * likelihood(view.m, y)
-        other = (1.0 - s.trust) * likelihood(slow, y)
+        heard = s.trust * likelihood(view.m, y, power)
+        other = (1.0 - s.trust) * likelihood(slow, y, power)
         s.trust = heard / (heard + other)
     s.trust = (1.0 - REGAIN) * s.trust + REGAIN * TRUST
 
 
-cdef void event_learn(EventState *s, const EventView *view, double z, double y) noexcept nogil:
-    """Learn the outcome of a round that predicted z; there must be room."""
+cdef void event_learn(
+    EventState *s, const EventView *view, double z, double y, double late
+) noexcept nogil:
+    """Learn the outcome of a round that predicted z, `late` rounds after it; there must be room."""
     cdef Py_ssize_t i
-    cdef double rate, step
-    judge(s, view, z, y)
-    weigh(s, view, y)
+    cdef double rate, step, power
+    s.lag += LAG_FORGET * (late - s.lag)
+    power = 1.0 / (1.0 + s.lag / LAG)
+    judge(s, view, z, y, power)
+    weigh(s, view, y, power)
     rate = FIRST_RATE / sqrt(1.0 + RATE_FALLS * s.learned)
     step = (rate if rate > LAST_RATE else LAST_RATE) * (y - view.p[0])
     for i in range(1, view.count):
@@ -235,7 +250,8 @@ cdef void event_learn(EventState *s, const EventView *view, double z, double y) 
         rate = 1.0 / (s.learned + 2.0)
         rate = rate if rate > RECENT_RATES[i] else RECENT_RATES[i]
         s.recent[i] = slots_within(s.recent[i] + rate * (y - s.recent[i]))
-    for i in range(HIDDEN):
-        hidden_learn(&s.hidden[i], y, s.learned)
+    if view.asked.place > s.past.newest:  # a chain can only be followed forwards
+        for i in range(HIDDEN):
+            hidden_learn(&s.hidden[i], y, s.learned)
     s.learned += 1
     past_learn(&s.past, view.asked.place, y)

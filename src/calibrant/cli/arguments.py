@@ -84,3 +84,36 @@ class Job:
     def has_deadlines(self) -> bool:
         """Whether outcomes are learned at deadlines, and not as they come."""
         return self.silence is not None or self.hold is not None
+
+
+@dataclass(frozen=True)
+class ForecastJob:
+    """The arguments of ``calibrant run`` without ``--score``, by the names of their options."""
+
+    source: str
+    outcome: str | None = None
+    positive: str | None = None
+    time: str | None = None
+    available: str | None = None
+    ahead: int | None = None
+    forecaster: str = "event-forecaster"
+    seed: int = 0
+    column: str = "prediction"
+    out: Path | None = None
+    report: Path | None = None
+    delimiter: str | None = None
+    json: bool = False
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the forecaster is the one that knows times, and outcomes that come late."""
+        return self.forecaster.split(":")[0].strip() == "event-forecaster"
+
+    def spec(self, **more: object) -> str:
+        """Return the forecaster with these parameters, and how far ahead if that is not 1."""
+        if self.ahead not in (None, 1):
+            more = {"ahead": self.ahead, **more}
+        if not more:
+            return self.forecaster
+        given = ",".join(f"{name}={value}" for name, value in more.items())
+        return f"{self.forecaster}{',' if ':' in self.forecaster else ':'}{given}"

@@ -29,6 +29,7 @@ from calibrant.experiments import (
 )
 from calibrant.experiments.groups import FORECASTER_GROUPS, STREAM_GROUPS, expand, split
 from calibrant.experiments.sweeps import count_kept
+from calibrant.experiments.winners import in_sentences
 from calibrant.report.style import show_number
 from calibrant.streams.named import length
 
@@ -95,6 +96,7 @@ def compare(
         with watched(out, "comparing") as (_, advance):
             sweep(tasks, out, measures=chosen, engine=engine, workers=workers, advance=advance)
         console.out.print(summary(out, shown, seeds))
+        say_who_wins(out)
         console.say(f"\nResults: {out / parquet.NAME}")
         console.say(f"Look at: calibrant report {out}")
 
@@ -117,6 +119,15 @@ def say_what_is_short(streams: list[str], longest: int) -> None:
     ]
     if short:
         console.note(f"shorter than {longest:,} rounds and used whole: {', '.join(short)}")
+
+
+def say_who_wins(folder: Path) -> None:
+    """Say where each forecaster is the best, in sharpness and in calibration."""
+    sentences = in_sentences(read_results(folder))
+    if sentences:
+        console.say("\nWhere each is the best, at the most rounds of each stream:")
+        for sentence in sentences:
+            console.say(f"- {sentence}")
 
 
 @contextmanager

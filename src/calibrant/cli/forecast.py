@@ -6,23 +6,35 @@ import json
 import math
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import typer
 
+from calibrant._checks import Floats
 from calibrant.cli import console
+from calibrant.cli.arguments import ForecastJob
 from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.forecasters import EventForecaster, Forecaster
-from calibrant.forecasters.memories import heaviest_in_words
+from calibrant.forecasters.arriving import forecast_parts, last_words, used_from
+from calibrant.forecasters.memories import Memory, heaviest_in_words
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
-from calibrant.report.watch_page import watching
-from calibrant.tables import Clock, Table, follow, write
+from calibrant.monitor import Monitor
+from calibrant.report import forecasting
+from calibrant.report.style import styled
+from calibrant.report.timeline import Timeline
+from calibrant.report.watch_page import WatchReport, watch_rounds
+from calibrant.tables import Clock, InputError, Table, follow, replacing, write
 from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
 from calibrant.tables.roles import likely_scores
+from calibrant.tables.scored import Arrivals, at_once, by_clock
 
 BASELINES = ("zoom", "running-mean")
 #: Of these, the one with the least log loss stands beside the others.
@@ -31,6 +43,8 @@ SIMPLE = (
     "exponential-window:halflife=1000", "markov-table:order=1", "markov-table:order=4",
     "markov-table:order=8", "seasonal-table:period=7", "seasonal-table:period=24",
 )  # fmt: skip
+#: A season is counted in outcomes, so these would be wrong where outcomes come late.
+SEASONAL = "seasonal-table"
 WINDOW = 1000
 STEPS = 50
 
@@ -40,123 +54,282 @@ READING = (
     "much must have happened. It makes sense for predictions that repeat, and those of the simple "
     "rivals hardly ever do; compare them by ECE, its binned cousin."
 )
+LATE = (
+    "The others know nothing of late outcomes: each is given the outcomes in the order in which "
+    "they come, and its word for the next one stands until then."
+)
 
 
-def answer_lines(
-    forecaster: Forecaster,
-    name: str,
-    outcome: str | None,
-    positive: str | None,
-    delimiter: str | None,
-    *,
-    ahead: bool,
-) -> None:
-    """Answer each line of standard input at once; score the answers at its end."""
+def answer_lines(job: ForecastJob) -> None:
+    """Answer each line of standard input at once; score the answers at its end.
+
+    The answer is the forecast of the line itself or, `ahead`, of the line that many later.
+    """
+    forecaster = make(job.spec(), seed=job.seed)
     lines = standard_input()
-    card = Scorecard(window=WINDOW)
+    card, ahead, said = Scorecard(window=WINDOW), job.ahead or 0, []
 
-    def answer() -> None:
-        sys.stdout.write(f"{forecaster.predict()!r}\n")
+    def answer(probability: float) -> None:
+        sys.stdout.write(f"{probability!r}\n")
         sys.stdout.flush()
 
-    if ahead:
-        answer()
-    for value in follow(
-        lines, outcome=outcome, positive=positive, delimiter=delimiter, announce=console.note
-    ):
-        card.add(forecaster.predict(), value)
+    def look_ahead() -> float:
+        """Return the forecast of the last line that can be forecast by now."""
+        if ahead > 1:
+            assert isinstance(forecaster, EventForecaster)
+            return forecaster.predict(id=forecaster.rounds)
+        return forecaster.predict()
+
+    for _ in range(ahead):
+        said.append(look_ahead())
+        answer(said[-1])
+    for row, value in enumerate(
+        follow(
+            lines, outcome=job.outcome, positive=job.positive, delimiter=job.delimiter,
+            announce=console.note,
+        )
+    ):  # fmt: skip
         if not ahead:
-            answer()
-        forecaster.update(value)
+            said.append(forecaster.predict())
+            answer(said[0])
+        card.add(said.pop(0), value)
+        if ahead > 1:
+            assert isinstance(forecaster, EventForecaster)
+            forecaster.update(value, id=row)
+        else:
+            forecaster.update(value)
         if ahead:
-            answer()
-    console.err.print(console.scorecards({name: card}))
+            said.append(look_ahead())
+            answer(said[-1])
+    console.err.print(console.scorecards({job.spec(): card}))
 
 
-def forecast_file(
-    source: str,
-    outcome: str | None,
-    name: str,
-    seed: int,
-    out: Path | None,
-    column: str,
-    positive: str | None,
-    delimiter: str | None,
-    time: str | None = None,
-    *,
-    as_json: bool = False,
-) -> None:
-    """Forecast a whole file, beside the baselines; write the predictions if asked to."""
-    console.check_outputs(source, out)
-    with console.busy(f"reading {source}"):
-        rows = console.read_source(source, delimiter)
-        if out is not None:
-            console.check_column(rows, column)
-        outcomes = rows.take("outcome", outcome, positive=positive)
-    console.note(rows.note)
-    console.note(outcomes.note)
-    console.note(unused_score(rows, outcomes.name))
-    clock = None if time is None else take_clock(rows, time)
-    first = make(name, seed=seed, rounds=len(rows))
-    if clock is not None and not isinstance(first, EventForecaster):
-        raise ValueError(f"--time is for the default forecaster; {name} has no use for times")
-    names = list(dict.fromkeys([name, *BASELINES, *SIMPLE]))  # the one asked for first, none twice
-    cards: dict[str, Scorecard] = {}
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What a forecast takes from a table."""
+
+    table: Table
+    column: str
+    outcomes: Floats
+    clock: Clock | None
+    arrivals: Arrivals | None
+
+
+def forecast_file(job: ForecastJob) -> None:
+    """Forecast a whole file, beside the baselines; write and report what was asked for."""
+    console.check_outputs(job.source, job.out, job.report)
+    if job.report is not None:
+        with styled():
+            pass  # or learn now, not after the work, that matplotlib is missing
+    rows = take_rows(job)
+    # The report is opened first: if it cannot be written, nothing else is.
+    with nullcontext() if job.report is None else replacing(job.report) as report:
+        result = forecast_rows(job, rows)
+        page = b"" if report is None else drawn_page(job, rows, result)
+        if job.out is not None:
+            with console.busy(f"writing {job.out}"):
+                write(job.out, rows.table.with_column(job.column, result.own))
+        if report is not None:
+            report.write(page)
+    if job.json:
+        typer.echo(json.dumps(in_json(result)))
+    else:
+        show(job, rows, result)
+
+
+def drawn_page(job: ForecastJob, rows: Rows, result: Result) -> bytes:
+    """Return the report of a forecast."""
+    with console.busy("drawing"):
+        report = forecasting(
+            result.shown, rows.outcomes, memories=result.memories,
+            times=rows.table.row_called if rows.clock is None else rows.clock,
+            title=f"{Path(rows.table.source).name}: what was forecast, and what happened",
+            made=how_made(job, rows),
+        )  # fmt: skip
+        return report.html().encode()
+
+
+def how_made(job: ForecastJob, rows: Rows) -> dict[str, str]:
+    """Return how the run was made, and the command that does it again."""
+    words = ["calibrant", "run", job.source]
+    for each in fields(job)[1:]:
+        value = getattr(job, each.name)
+        if value != each.default:
+            words += [f"--{each.name}"] if value is True else [f"--{each.name}", str(value)]
+    columns = {"outcome": rows.column, "time": job.time, "available": job.available}
+    known = f"each used from {job.ahead or 1} rows later on"
+    if job.available is not None:
+        known += f", once it is known by column {job.available!r}"
+    return {
+        "command": shlex.join(words),
+        "file": f"{rows.table.source}, {len(rows.outcomes):,} rows",
+        "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
+        "outcomes are": known,
+        "forecaster": job.spec(),
+        "seed": str(job.seed),
+    }
+
+
+def take_rows(job: ForecastJob) -> Rows:
+    """Read the file; say what was guessed."""
+    if job.available is not None and job.time is None:
+        raise ValueError("--available needs --time: an outcome is late for rows before it")
+    for option in ("time", "available"):
+        if getattr(job, option) is not None and not job.is_default:
+            raise ValueError(
+                f"--{option} is for the default forecaster; {job.forecaster} has no use for times"
+            )
+    with console.busy(f"reading {job.source}"):
+        table = console.read_source(job.source, job.delimiter)
+        if job.out is not None:
+            console.check_column(table, job.column)
+        name, note = table.find("outcome", job.outcome)
+        outcomes = table.cells(name).outcomes(
+            positive=job.positive, missing=job.available is not None
+        )
+        if np.isnan(outcomes).all():
+            raise InputError(
+                "no outcome is known: every value is missing", source=table.source, column=name
+            )
+        clock = arrivals = None
+        if job.time is not None:
+            clock = take_clock(table, "time", job.time)
+            clock.check_order()
+        if job.available is not None:
+            assert clock is not None
+            known = take_clock(table, "available", job.available)
+            arrivals = by_clock(clock, known, ~np.isnan(outcomes))
+    for line in (table.note, note, unused_score(table, name)):
+        console.note(line)
+    return Rows(table, name, outcomes, clock, arrivals)
+
+
+def take_clock(table: Table, part: str, column: str) -> Clock:
+    """Return a column of times."""
+    table.find(part, column)
+    return table.cells(column).clock()
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What the forecaster that was asked for said, and how good that and others were."""
+
+    forecaster: Forecaster
+    shown: dict[str, Floats]
+    cards: dict[str, Scorecard]
+    memories: list[tuple[int, list[Memory]]]
+    best: str
+    rivals: int
+    watched: WatchReport
+
+    @property
+    def own(self) -> Floats:
+        """The predictions of the forecaster that was asked for."""
+        return next(iter(self.shown.values()))
+
+
+def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
+    """Forecast the rows, as asked for and with every baseline."""
+    more = {} if rows.arrivals is None else {"capacity": len(rows.outcomes)}
+    forecaster = make(job.spec(**more), seed=job.seed, rounds=len(rows.outcomes))
+    is_late = rows.arrivals is not None or job.ahead not in (None, 1)
+    own = job.spec()
+    simple = [
+        each for each in SIMPLE
+        if each != own and not (is_late and each.startswith(SEASONAL))
+    ]  # fmt: skip
+    others = [each for each in (*BASELINES, *simple) if each != own]
+    known = ~np.isnan(rows.outcomes)
+    used = used_from(rows.arrivals or at_once(known), job.ahead or 1) if is_late else None
     with console.progress() as bar:
-        task = bar.add_task("forecasting", total=STEPS * len(names))
-        for each in names:
-            forecaster = first if each == name else make(each, seed=seed, rounds=len(rows))
-            cards[each] = Scorecard(window=WINDOW)
-            parts, means = [], []
-            for chosen in np.array_split(np.arange(len(rows)), STEPS):
-                part = outcomes.values[chosen]
-                given = {}
-                if clock is not None and isinstance(forecaster, EventForecaster):
-                    given = {"times": clock.ticks[chosen]}
-                played, mean = forecaster._run_with_means(forecaster.run, part, **given)
-                parts.append(played)
-                means.append(mean)
-                cards[each].extend(played, part)
-                bar.advance(task)
-            if each == name:
-                predictions, expected = np.concatenate(parts), np.concatenate(means)
-    simple = [each for each in SIMPLE if each != name]
+        task = bar.add_task("forecasting", total=STEPS + len(others))
+        parts, means, memories, rounds = [], [], [], 0
+        for part, mean in played(forecaster, rows):
+            parts.append(part)
+            means.append(mean)
+            rounds += len(part)
+            if isinstance(forecaster, EventForecaster) and len(part):
+                memories.append((rounds, forecaster.memory()))
+            bar.advance(task)
+        predictions = {own: np.concatenate(parts)}
+        for each in others:
+            rival = make(each, seed=job.seed, rounds=len(rows.outcomes))
+            if used is None:
+                predictions[each] = rival.run(rows.outcomes)
+            else:
+                predictions[each] = last_words(rival, rows.outcomes, used)
+            bar.advance(task)
+    cards = {}
+    for name, said in predictions.items():
+        cards[name] = Scorecard(window=WINDOW)
+        cards[name].extend(said[known], rows.outcomes[known])
     best = min(simple, key=lambda each: cards[each].log_loss)
-    shown = {each: cards[each] for each in names if each not in simple or each == best}
-    if out is not None:
-        with console.busy(f"writing {out}"):
-            write(out, rows.with_column(column, predictions))
-    found = watching(expected, outcomes.values, times=clock)
-    if as_json:
-        measured = {each: in_json(card) for each, card in shown.items()}
-        typer.echo(json.dumps({**summary_of(found), "measures": measured}))
+    shown = [name for name in predictions if name not in simple or name == best]
+    return Result(
+        forecaster, {name: predictions[name] for name in shown},
+        {name: cards[name] for name in shown}, memories, best, len(simple),
+        watch(np.concatenate(means), rows, own),
+    )  # fmt: skip
+
+
+def watch(expected: Floats, rows: Rows, name: str) -> WatchReport:
+    """Return what a monitor finds in expected predictions, where outcomes are known."""
+    known = np.flatnonzero(~np.isnan(rows.outcomes))
+    timeline = Timeline.from_times(rows.clock, known, len(rows.outcomes))
+    return watch_rounds(expected[known], rows.outcomes[known], None, timeline, Monitor(), name)
+
+
+def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]]:
+    """Give what the forecaster that was asked for predicts, and what it expects, in parts."""
+    if isinstance(forecaster, EventForecaster):
+        seconds = None if rows.clock is None else rows.clock.ticks
+        yield from forecast_parts(
+            forecaster, rows.outcomes, STEPS, times=seconds, arrivals=rows.arrivals
+        )
         return
+    for part in np.array_split(rows.outcomes, STEPS):
+        yield forecaster._run_with_means(forecaster.run, part)
+
+
+def show(job: ForecastJob, rows: Rows, result: Result) -> None:
+    """Print what was read, the measures, what they mean, and where the results are."""
+    rounds = len(rows.outcomes)
     console.say(
-        f"{rows.source}: {len(rows):,} rounds, column {outcomes.name!r}, "
-        f"mean outcome {outcomes.values.mean():.4f}\n"
+        f"{rows.table.source}: {rounds:,} rounds, column {rows.column!r}, "
+        f"mean outcome {np.nanmean(rows.outcomes):.4f}"
     )
-    console.out.print(console.scorecards(shown))
-    console.say(f"\n{best} is the simple rival with the least log loss, of {len(simple)}.")
-    show_episodes({name: found})
-    if isinstance(first, EventForecaster):
-        console.say(f"\nThe forecasts draw on {heaviest_in_words(first.memory())}.", fold=True)
+    if rows.arrivals is not None:
+        arrived = int(rows.arrivals.known[-1])
+        console.say(
+            f"outcomes known by the last row: {arrived:,}; "
+            f"missing, or never known: {rounds - len(rows.arrivals.order):,}"
+        )
+    console.say("")
+    console.out.print(console.scorecards(result.cards))
+    console.say(f"\n{result.best} is the simple rival with the least log loss, of {result.rivals}.")
+    if rows.arrivals is not None or job.ahead not in (None, 1):
+        console.say(LATE, fold=True)
+    show_episodes({job.spec(): result.watched})
+    if isinstance(result.forecaster, EventForecaster):
+        words = heaviest_in_words(result.forecaster.memory())
+        console.say(f"\nThe forecasts draw on {words}.", fold=True)
     console.say(f"\n{READING}", fold=True)
-    if out is not None:
-        console.say(f"\nPredictions: {out}, column {column!r}")
+    if job.out is not None:
+        console.say(f"\nPredictions: {job.out}, column {job.column!r}")
+    if job.report is not None:
+        console.say(f"\nThe report, in a browser: {job.report}")
 
 
-def take_clock(rows: Table, column: str) -> Clock:
-    """Return when each outcome happens: the ticks are seconds since 1970."""
-    rows.find("time", column)
-    clock = rows.cells(column).clock()
-    clock.check_order()
-    return clock
-
-
-def in_json(card: Scorecard) -> dict[str, float | None]:
-    """Return the measures of a scorecard; JSON has no infinity, so an infinite error is null."""
-    values = {name: float(getattr(card, name)) for _, name in console.SCORECARD_ROWS}
-    return {name: value if math.isfinite(value) else None for name, value in values.items()}
+def in_json(result: Result) -> dict[str, Any]:
+    """Return what a monitor found and the measures; an infinite error is null, as JSON has none."""
+    measures = {
+        name: {
+            row: value if math.isfinite(value := float(getattr(card, row))) else None
+            for _, row in console.SCORECARD_ROWS
+        }
+        for name, card in result.cards.items()
+    }
+    return {**summary_of(result.watched), "measures": measures}
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:

@@ -11,13 +11,14 @@ from typing import Annotated
 
 import typer
 
-from calibrant._checks import check_choice, check_seed
+from calibrant._checks import check_choice, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     FORECASTER,
     AsJson,
     Delimiter,
+    ForecastJob,
     Job,
     OutcomeColumn,
     Positive,
@@ -27,7 +28,8 @@ from calibrant.cli.arguments import (
 from calibrant.cli.forecast import answer_lines, forecast_file
 from calibrant.cli.recalibrate_file import recalibrate_file
 from calibrant.cli.recalibrate_pipe import answer_scores
-from calibrant.forecasters.named import make, parameters
+from calibrant.forecasters.event_forecaster import MOST_AHEAD
+from calibrant.forecasters.named import parameters
 from calibrant.tables.reading import standard_input
 
 DEFAULT = "event-forecaster"
@@ -57,8 +59,8 @@ def run(
         str | None,
         typer.Option(
             metavar="COL",
-            help="Column of when each outcome became known, by the clock of --time: only scores "
-            "given later learn from it. Empty for never.",
+            help="Column of when each outcome became known, by the clock of --time: only "
+            "probabilities given later learn from it. Empty for never.",
         ),
     ] = None,
     silence: Annotated[
@@ -141,12 +143,13 @@ def run(
         ),
     ] = None,
     ahead: Annotated[
-        bool,
+        int | None,
         typer.Option(
-            "--ahead",
-            help="In a pipe, without --score: answer with the forecast of the next line.",
+            metavar="N",
+            help="Without --score, forecast so many rows ahead; in a pipe, answer with the "
+            "forecast of the line that many later: 1 for the next one.",
         ),
-    ] = False,
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recalibrate a model's scores in FILE, or forecast its outcomes where there are no scores.
@@ -197,27 +200,32 @@ def run(
             else:
                 recalibrate_file(job)
             return
-        name = DEFAULT if forecaster is None else forecaster
-        parameters(name)  # refuses what is no forecaster before anything is read
-        if is_pipe:
-            if time is not None:
-                raise ValueError("--time needs --score in a pipe: lines hold outcomes alone")
-            answer_lines(make(name, seed=seed), name, outcome, positive, delimiter, ahead=ahead)
-        elif ahead:
-            raise ValueError("--ahead answers a pipe line by line: give - as FILE and no --out")
-        else:
-            forecast_file(
-                source,
-                outcome,
-                name,
-                seed,
-                out,
-                column or "prediction",
-                positive,
-                delimiter,
-                time,
-                as_json=as_json,
-            )
+        forecast = ForecastJob(
+            source, outcome, positive, time, available, ahead,
+            DEFAULT if forecaster is None else forecaster, seed,
+            column or "prediction", out, report, delimiter, as_json,
+        )  # fmt: skip
+        parameters(forecast.forecaster)  # refuses what is no forecaster before anything is read
+        check_ahead(forecast)
+        if not is_pipe:
+            forecast_file(forecast)
+            return
+        for option, given in (("time", time), ("available", available)):
+            if given is not None:
+                raise ValueError(f"--{option} needs --score in a pipe: lines hold outcomes alone")
+        answer_lines(forecast)
+
+
+def check_ahead(job: ForecastJob) -> None:
+    """Refuse a number of rows ahead that is none, or that the forecaster knows nothing of."""
+    if job.ahead is None:
+        return
+    check_integer("--ahead", job.ahead, 1, MOST_AHEAD)
+    if job.ahead > 1 and not job.is_default:
+        raise ValueError(
+            f"--ahead {job.ahead} is for the default forecaster; {job.forecaster} forecasts the "
+            "next row alone"
+        )
 
 
 def check_column_name(column: str | None, out: Path | None) -> None:
@@ -232,7 +240,7 @@ def check_stray(score: str | None, **given: object) -> None:
     """Refuse options of the other job: with scores those of a forecast, without them the rest."""
     of_forecasts = ("forecaster", "ahead")
     for name, value in given.items():
-        if value is None or value is False or name == "time":
+        if value is None or value is False or name in ("time", "available", "report"):
             continue
         if (name in of_forecasts) == (score is None):
             continue

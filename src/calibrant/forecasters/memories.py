@@ -43,19 +43,20 @@ class Memory(NamedTuple):
 
 
 def describe_experts(
-    rates: Sequence[float], orders: int, periods: Sequence[int], step: float
+    rates: Sequence[float], orders: int, periods: Sequence[tuple[int, int]], step: float
 ) -> list[str]:
     """Return the words of every expert of an event mixture, in its order.
 
-    `rates` are those of the recent means, `step` is the usual number of seconds between rounds, or
-    0 where it is not known.
+    `rates` are those of the recent means. `periods` are given with how many rounds ago the outcomes
+    are that stand for the last one: several periods, if that is not known yet. `step` is the usual
+    number of seconds between rounds, or 0 where it is not known.
     """
     contexts = ["the mean of all outcomes"]
     contexts += [last_outcomes(order) for order in range(1, orders)]
     contexts += ["how busy it was lately", "how long the run has lasted"]
-    for period in periods:
-        known = KNOWN_PERIODS.get((step, period))
-        contexts.append(known or f"the outcomes {period} rounds ago")
+    for period, back in periods:
+        known = KNOWN_PERIODS.get((step, back))
+        contexts.append(known or f"the outcomes {back} rounds ago")
         contexts += [f"the place in a period of {period}"] * 2
     contexts += CALENDAR
     return [
@@ -93,3 +94,23 @@ def heaviest_in_words(memories: Sequence[Memory], most: int = 3) -> str:
     heavy = [each for each in memories[:most] if each.weight >= 0.005] or memories[:1]
     words = [f"{each.words} ({each.weight:.0%})" for each in heavy]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def family_of(words: str) -> str:
+    """Return what sort of memory this is, of the few that a picture can show.
+
+    Examples
+    --------
+    >>> from calibrant.forecasters.memories import family_of
+    >>> family_of("the last 4 outcomes"), family_of("the same hour yesterday")
+    ('the last outcomes', 'seasons')
+    """
+    if words.startswith("the last "):
+        return "the last outcomes"
+    if words.startswith(("the mean of", "a blend")):
+        return "means of many outcomes"
+    if "hidden" in words:
+        return "hidden states"
+    if words.startswith("how "):
+        return "bursts and runs"
+    return "the calendar" if words in CALENDAR else "seasons"

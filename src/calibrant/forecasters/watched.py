@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant._kernels.kernel import own_outcomes
-from calibrant._kernels.saved import check_names
+from calibrant._kernels.saved import check_names, integer
 from calibrant.forecasters.base import Forecaster
 from calibrant.measures.distributions import Distributions
 from calibrant.monitor import Monitor
@@ -74,6 +74,20 @@ class Watched(Forecaster):
         return predictions, distributions
 
     @contextmanager
+    def _seen(self, means: Floats, outcomes: Floats) -> Iterator[None]:
+        """Let the monitor see rounds, unless the body, which learns them, is stopped or fails."""
+        if self._monitor is None:
+            yield
+            return
+        before = self._monitor._save()
+        try:
+            self._monitor.run(means, outcomes)
+            yield
+        except BaseException:
+            self._monitor._load(*before)
+            raise
+
+    @contextmanager
     def _undone_if_stopped(self) -> Iterator[None]:
         """Go back to where all is now if the body is interrupted or fails."""
         before = self._save()
@@ -86,8 +100,8 @@ class Watched(Forecaster):
     def _save(self) -> tuple[int, dict[str, Any]]:
         rounds, state = super()._save()
         if self._monitor is not None:
-            _, parts = self._monitor._save()
-            state |= {WATCH + name: part for name, part in parts.items()}
+            seen, parts = self._monitor._save()
+            state |= {WATCH + name: part for name, part in {**parts, "seen": seen}.items()}
         return rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
@@ -97,4 +111,6 @@ class Watched(Forecaster):
         if self._monitor is None:
             check_names(parts, set())
         else:
-            self._monitor._load(rounds, {k.removeprefix(WATCH): v for k, v in parts.items()})
+            seen = integer(parts, WATCH + "seen", low=0, high=rounds)
+            del parts[WATCH + "seen"]
+            self._monitor._load(seen, {k.removeprefix(WATCH): v for k, v in parts.items()})

@@ -1,9 +1,10 @@
 """A model's scores in, calibrated probabilities out, whatever becomes of the model or the world.
 
 `recalibrator` is the place to begin: `Recalibrator` plays a round, whose numbers are made in the
-compiled kernels `recalibrate`, `sharp` and `safe`. `waiting` keeps the predictions whose outcomes
-are still to come, by id, and learns those that come together; `answers` says what became of each,
-`clock` when they were made, and `groups` gives each named group a recalibrator of its own.
+compiled kernels `recalibrate`, `sharp` and `safe`. `calibrant.forecasters.rounds_by_id` keeps the
+predictions whose outcomes are still to come, by id, and learns those that come together; `waiting`
+is what several kernels remember of one, `learning` where it meets its outcome, and `groups` gives
+each named group a recalibrator of its own.
 `deadlines` keeps what is learned only at a deadline, `settling` lets time pass, and the kernel
 `pending` says what silence means until then. Then
 `multiclass` does the same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.

@@ -26,9 +26,10 @@ from calibrant._kernels.pending_saving import (
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._spans import Span, as_span
 from calibrant._times import Time, time_of
-from calibrant.recalibrate.answers import in_words, listed_ids
+from calibrant.forecasters.answers import in_words, listed_ids
+from calibrant.forecasters.rounds_by_id import RoundsById
 from calibrant.recalibrate.deadlines import PENDING, Deadlines, Entry
-from calibrant.recalibrate.waiting import Pending, RoundsById
+from calibrant.recalibrate.waiting import Pending
 
 
 class ClassDeadlines(Deadlines):

@@ -28,7 +28,7 @@ from calibrant._kernels.rounds import Round
 from calibrant._kernels.saved import floats
 from calibrant._spans import Span, as_span
 from calibrant._times import DATES, Time, time_of
-from calibrant.recalibrate.saving import ids_of
+from calibrant.forecasters.saved_ids import ids_of
 from calibrant.recalibrate.waiting import Pending
 
 #: How the names of the saved parts begin: of the deadlines, and of what is pending.

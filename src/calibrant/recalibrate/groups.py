@@ -35,7 +35,8 @@ from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant._kernels.smooth import smooth_of, smooth_of_many
-from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
+from calibrant.forecasters.saved_ids import Integers, ids_of
+from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending, first_rounds
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 

@@ -26,7 +26,7 @@ from calibrant._checks import (
 )
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import Time, time_of
-from calibrant.recalibrate.answers import refuses
+from calibrant.forecasters.answers import refuses
 from calibrant.recalibrate.class_deadlines import SettlingClasses, class_deadlines_of
 from calibrant.recalibrate.deadlines import take_deadlines
 from calibrant.recalibrate.named_columns import by_name, named_row

@@ -13,7 +13,8 @@ import numpy as np
 from calibrant._checks import MAX_SEED, Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds import check_rounds
-from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
+from calibrant.forecasters.saved_ids import Integers
+from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 

@@ -17,11 +17,12 @@ from calibrant._kernels.smooth import smooth_of
 from calibrant._kernels.steps_by_id import predict_by_id, predict_many_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import Time, time_of
+from calibrant.forecasters.answers import refuses
+from calibrant.forecasters.saved_ids import Integers
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate import saving
-from calibrant.recalibrate.answers import refuses
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.learning import Learning, Names, take_watch
@@ -353,7 +354,7 @@ class Recalibrator(Savable, Weighed, Learning):
             self._deadlines.set_state(ends, self._waiting.named)
         self._load_watch(watch)
 
-    def _check_pending(self, group: int, numbers: saving.Integers, places: Floats) -> None:
+    def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
         if group == WHOLE and places.shape[1] == 1:
             check_rounds(places.reshape(-1), self._get_state()["z"])

@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, check_id, check_integer
+from calibrant._checks import Floats
 from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.recent import RECENT_PARTS
 from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds, with_past
 from calibrant._kernels.saved import check_names, floats
 from calibrant._kernels.waiting import Waiting
+from calibrant.forecasters.saved_ids import Integers, integers, load_ids, save_ids
 from calibrant.recalibrate.waiting import Pending
 
-Integers = npt.NDArray[np.int64]
 #: Refuses saved predictions that cannot have been made. It gets all of one group: its number, the
 #: numbers of their rounds, of shape (predictions, rounds of each), and what else is saved of these
 #: rounds, along one more axis.
@@ -85,21 +84,13 @@ def save_waiting(waiting: Waiting[Any]) -> dict[str, Any]:
     pending = [*waiting.named.values(), *([waiting.unnamed] if waiting.unnamed else [])]
     parts = [each if isinstance(each, Pending) else Pending(WHOLE, (each,)) for each in pending]
     numbers, batches, places = save_rounds([round_ for each in parts for round_ in each.rounds])
-    timed = [row for row, id_ in enumerate(waiting.named) if id_ in waiting.times]
-    ids = list(waiting.named)
     return {
-        "waiting_ids": ids,
         "waiting_keys": np.array([each.group for each in parts], dtype=np.int64),
         "waiting_sizes": np.array([len(each.rounds) for each in parts], dtype=np.int64),
         "waiting_numbers": numbers,
         "waiting_batches": batches,
         "waiting_places": places,
-        "waiting_timed": np.array(timed, dtype=np.int64),
-        "waiting_times": np.array([waiting.times[ids[row]] for row in timed], dtype=np.float64),
-        "finished_ids": list(waiting.finished),
-        "finished_outcomes": np.array(list(waiting.finished.values()), dtype=np.float64),
-        "expired_ids": list(waiting.gone),
-        "expired": waiting.expired,
+        **save_ids(waiting),
     }
 
 
@@ -125,15 +116,9 @@ def load_waiting(
 
     `rounds` predictions were made in all, and outcomes are at most `highest`.
     """
-    named, finished = ids_of(state, "waiting_ids"), ids_of(state, "finished_ids")
-    gone = ids_of(state, "expired_ids")
-    most = max(len(named), len(finished), len(gone))
-    if most > waiting.capacity or len({*named, *finished, *gone}) < len([*named, *finished, *gone]):
-        raise ValueError("saved ids are too many, or one is waiting, finished or expired at once")
-    if len(named) + len(finished) + len(gone) > rounds:
-        raise ValueError(f"saved ids are more than {rounds} predictions")
+    ids = load_ids(state, waiting.capacity, rounds, highest)
     groups = integers(state, "waiting_keys")
-    if len(groups) - len(named) not in (0, 1):
+    if len(groups) - len(ids.named) not in (0, 1):
         raise ValueError("saved waiting_keys must be as many as waiting_ids, or one more")
     sizes = integers(state, "waiting_sizes", size=len(groups), low=1)
     total = sum(sizes.tolist())
@@ -143,12 +128,9 @@ def load_waiting(
     if len(places) != ROUND * total:
         raise ValueError(f"saved waiting_places must have {ROUND * total} values")
     places = places.reshape(-1, ROUND)
-    outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
-    if (outcomes > highest).any():
-        raise ValueError(f"saved finished_outcomes must be in [0, {highest}]")
     starts = np.cumsum(sizes) - sizes
     first = numbers[starts]
-    if (np.diff(first[: len(named)]) <= 0).any() or (first >= rounds).any():
+    if (np.diff(first[: len(ids.named)]) <= 0).any() or (first >= rounds).any():
         raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
     if (batches > numbers).any():
         raise ValueError("saved waiting_batches must not be later than waiting_numbers")
@@ -158,46 +140,10 @@ def load_waiting(
             raise ValueError("saved waiting_sizes must be equal where waiting_keys are")
         at = starts[groups == group, None] + np.arange(size)
         check(group, numbers[at], places[at])
-    timed = integers(state, "waiting_timed", low=0)
-    times = floats(state, "waiting_times", size=len(timed))
-    if (np.diff(timed) <= 0).any() or (timed >= len(named)).any():
-        raise ValueError("saved waiting_timed must be increasing rows of waiting_ids")
-    expired = check_integer("saved expired", state["expired"], len(gone), rounds)
     loaded = load_rounds(numbers, batches, places)
     pending = [
         loaded[start] if group == WHOLE else Pending(group, tuple(loaded[start : start + size]))
         for group, start, size in zip(groups.tolist(), starts.tolist(), sizes.tolist(), strict=True)
     ]
-    waiting.unnamed = pending.pop() if len(groups) > len(named) else None
-    waiting.load(
-        dict(zip(named, pending, strict=True)),
-        dict(zip(finished, outcomes.tolist(), strict=True)),
-        gone,
-        {named[row]: time for row, time in zip(timed, times.tolist(), strict=True)},
-    )
-    waiting.expired = expired
-
-
-def integers(
-    state: Mapping[str, Any], name: str, *, size: int | None = None, low: int | None = None
-) -> Integers:
-    """Return a saved array of integers, none below `low`."""
-    values: Integers = state[name]
-    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
-        raise ValueError(f"saved {name} must be an array of int64")
-    if size is not None and len(values) != size:
-        raise ValueError(f"saved {name} must have {size} values, got {len(values)}")
-    if low is not None and (values < low).any():
-        raise ValueError(f"saved {name} must be at least {low}")
-    return values
-
-
-def ids_of(state: Mapping[str, Any], name: str) -> list[Id]:
-    """Return a saved list of distinct ids."""
-    ids = state[name]
-    if not isinstance(ids, list):
-        raise ValueError(f"saved {name} must be a list")
-    checked = [check_id(id_, f"each of the saved {name}") for id_ in ids]
-    if len(set(checked)) != len(checked):
-        raise ValueError(f"saved {name} must be distinct")
-    return checked
+    waiting.unnamed = pending.pop() if len(groups) > len(ids.named) else None
+    ids.give(waiting, pending)

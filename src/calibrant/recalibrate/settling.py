@@ -14,10 +14,11 @@ from calibrant._checks import Floats, Id, check_id, check_same_length
 from calibrant._kernels.recalibrate import RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round, learning_order
 from calibrant._times import DATES, Time, time_of, times_or_one
-from calibrant.recalibrate.answers import in_words, listed_ids
+from calibrant.forecasters.answers import in_words, listed_ids
+from calibrant.forecasters.rounds_by_id import RoundsById
 from calibrant.recalibrate.deadlines import Deadlines, Entry
 from calibrant.recalibrate.groups import Groups
-from calibrant.recalibrate.waiting import Pending, RoundsById
+from calibrant.recalibrate.waiting import Pending
 
 
 class Settling(RecalibrateKernel, RoundsById[Round | Pending]):

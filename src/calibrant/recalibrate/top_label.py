@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant.forecasters.saved_ids import Integers
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN
-from calibrant.recalibrate.saving import Integers, load_kernels, save_kernels
+from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending
 
 #: By how much of itself the top class stays above another that would otherwise equal it.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.testing.batches import BATCHES
+from calibrant.testing.ids import IDS
 from calibrant.testing.inputs import NOT_COUNTS, NOT_IDS, Inputs, probabilities
 from calibrant.testing.playing import Call, Subject, refusal, require, require_same
 from calibrant.testing.shared import SHARED
@@ -110,33 +111,6 @@ def check_late_outcomes(subject: Subject) -> None:
         require_same([named, expected], f"late outcomes under other ids change them on {kind}")
 
 
-def check_repeats(subject: Subject) -> None:
-    """A repeated outcome is ignored; another one, an unknown id and one in use are refused."""
-    rounds = subject.stream(120, 6)
-    expected = rounds.play_late(subject.make(), 0, 120)
-    recalibrator = subject.make()
-    for t in range(0, 120, 3):
-        predictions = [rounds.predict(recalibrator, each, id=each) for each in range(t, t + 3)]
-        message = f"repeated or refused outcomes change the predictions from round {t} on"
-        require_same([predictions, expected[t : t + 3]], message)
-        require(recalibrator.pending == 3, f"pending = {recalibrator.pending}, and three wait")
-        for known in (t + 2, t + 1, t):
-            with refusal(f"predict() with id {known}, which waits"):
-                rounds.predict(recalibrator, known, id=known)
-            rounds.update(recalibrator, known, id=known)
-            before = subject.state_of(recalibrator)
-            rounds.update(recalibrator, known, id=known)
-            require(subject.state_of(recalibrator) == before, "a repeated outcome counts twice")
-            other = next(y for y in rounds.outcomes if y != rounds.outcomes[known])
-            with refusal("another outcome for the same id"):
-                recalibrator.update(other, id=known)
-            with refusal(f"predict() with id {known}, which is finished"):
-                rounds.predict(recalibrator, known, id=known)
-            with refusal("update() with an unknown id"):
-                rounds.update(recalibrator, known, id="never predicted")
-            require(subject.state_of(recalibrator) == before, "a refusal changes the state")
-
-
 def check_expiry(subject: Subject) -> None:
     """`expire` gives up the ids that are older, oldest first, and their outcomes are refused."""
     rounds = subject.stream(20, 7)
@@ -157,38 +131,6 @@ def check_expiry(subject: Subject) -> None:
     with refusal("the outcome of an expired id"):
         rounds.update(recalibrator, 0, id=0)
     rounds.update(recalibrator, 0)  # one without an id does not expire
-
-
-def check_capacity(subject: Subject) -> None:
-    """No more predictions wait, and no more finished ids are remembered, than `capacity` says.
-
-    When one more would wait, the oldest expires and is counted; with full="refuse", where it can
-    be said, the new one is refused.
-    """
-    if "capacity" not in subject.settings:
-        return
-    rounds = subject.stream(10, 8)
-    expiring, recalibrator = subject.make(capacity=3), subject.make(capacity=3, full="refuse")
-    for t in range(3):
-        rounds.predict(expiring, t, id=t)
-        rounds.predict(recalibrator, t, id=t)
-    if "full" in subject.settings:
-        rounds.predict(expiring, 3, id=3)
-        require(expiring.pending == 3, f"pending = {expiring.pending} where capacity=3")
-        require(expiring.expired == 1, f"expired = {expiring.expired} after one expired")
-        with refusal("the outcome of the oldest of four where capacity=3"):
-            rounds.update(expiring, 0, id=0)
-        rounds.update(expiring, 1, id=1)
-    with refusal("a fourth prediction where capacity=3"):
-        rounds.predict(recalibrator, 3, id=3)
-    for t in range(4):
-        rounds.update(recalibrator, t, id=t)
-        rounds.predict(recalibrator, t, id=t + 3)
-    with refusal("an id that finished four outcomes ago where capacity=3"):
-        rounds.update(recalibrator, 0, id=0)
-    for bad in (0, *NOT_COUNTS):
-        with refusal(f"capacity={bad!r}"):
-            subject.make(capacity=bad)
 
 
 def check_looking(subject: Subject) -> None:
@@ -244,9 +186,8 @@ CHECKS = (
     check_first_round,
     check_open_round,
     check_late_outcomes,
-    check_repeats,
     check_expiry,
-    check_capacity,
+    *IDS,
     check_looking,
     check_bad_scores,
     check_bad_ids,

@@ -142,7 +142,7 @@ def check_bounded_memory(subject: Subject) -> None:
     for kind in (kind for kind in subject.inputs.kinds if kind in LASTING):
         running, naming = subject.make(), subject.make(capacity=10)
         sizes: dict[str, list[int]] = {"run()": [], "ids": []}
-        for rounds, by_id in ((10_000, 100), (150_000, 1_500)):
+        for rounds, by_id in ((10_000, 1_000), (150_000, 15_000)):
             stream = subject.stream(rounds, 10, kind)
             stream.run(running)
             sizes["run()"].append(len(running.to_bytes()))

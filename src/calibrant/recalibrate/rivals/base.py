@@ -13,7 +13,8 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, as_unit_series, check_real, check_same_length
 from calibrant._kernels.recalibrate import as_known
 from calibrant._kernels.waiting import Waiting
-from calibrant.recalibrate.waiting import RoundsById, named
+from calibrant.forecasters.rounds_by_id import RoundsById
+from calibrant.recalibrate.waiting import named
 
 #: The default of a Recalibrator.
 CAPACITY = 100_000

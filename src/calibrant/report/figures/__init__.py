@@ -15,6 +15,7 @@ from calibrant.report.figures.evidence_through_time import (
     EvidenceThroughTime as EvidenceThroughTime,
 )
 from calibrant.report.figures.mean_through_time import MeanThroughTime as MeanThroughTime
+from calibrant.report.figures.memory_through_time import MemoryThroughTime as MemoryThroughTime
 from calibrant.report.figures.point_spread import PointSpread as PointSpread
 from calibrant.report.figures.reliability import ReliabilityDiagram as ReliabilityDiagram
 from calibrant.report.figures.score_map import ScoreMap as ScoreMap

@@ -1,0 +1,92 @@
+"""Forecasts of rows whose outcomes become known late, each by what is known when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from calibrant._checks import Floats
+from calibrant.forecasters.base import Forecaster
+from calibrant.forecasters.event_forecaster import EventForecaster
+from calibrant.tables.scored import Arrivals
+
+
+def used_from(arrivals: Arrivals, ahead: int) -> Arrivals:
+    """Return which outcomes a forecast uses that is made so many rows ahead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.forecasters.arriving import used_from
+    >>> from calibrant.tables.scored import at_once
+    >>> used_from(at_once(np.array([True] * 5)), 3).known
+    array([0, 0, 0, 1, 2])
+    """
+    # The first row that each outcome is known to, and then the first that may use it.
+    first = np.searchsorted(arrivals.known, np.arange(len(arrivals.order)), side="right")
+    first = np.maximum(first, arrivals.order + ahead)
+    by_row = np.argsort(first, kind="stable")
+    rows = np.arange(len(arrivals.known))
+    return Arrivals(arrivals.order[by_row], np.searchsorted(first[by_row], rows, side="right"))
+
+
+def forecast_parts(
+    forecaster: EventForecaster,
+    outcomes: Floats,
+    parts: int,
+    *,
+    times: Floats | None = None,
+    arrivals: Arrivals | None = None,
+) -> Iterator[tuple[Floats, Floats]]:
+    """Forecast rows in so many parts; give the predictions of each, and the expected ones.
+
+    `times` says when each outcome happens, `arrivals` which are known to which row: those of all
+    earlier rows, if it is not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import EventForecaster
+    >>> from calibrant.forecasters.arriving import forecast_parts
+    >>> outcomes = np.array([1.0, 0.0, 1.0, 1.0])
+    >>> [len(said) for said, expected in forecast_parts(EventForecaster(), outcomes, 2)]
+    [2, 2]
+    """
+    done = 0
+    for rows in np.array_split(np.arange(len(outcomes)), parts):
+        moments = None if times is None else times[rows]
+        if arrivals is None:
+            yield forecaster._run_with_means(forecaster.run, outcomes[rows], times=moments)
+            continue
+        said, expected = np.empty(len(rows)), np.empty(len(rows))
+        for at, row in enumerate(rows.tolist()):
+            known = int(arrivals.known[row])
+            for late in arrivals.order[done:known].tolist():
+                forecaster.update(outcomes[late], id=late)
+            done = known
+            forecaster.predict(time=None if moments is None else moments[at])
+            expected[at] = forecaster.expected()
+            said[at] = forecaster.predict(id=row)
+        yield said, expected
+
+
+def last_words(forecaster: Forecaster, outcomes: Floats, arrivals: Arrivals) -> Floats:
+    """Return what a forecaster that knows nothing of lateness says of each row.
+
+    It is given the outcomes in the order in which they arrive, and its word for the next one
+    stands for every row until then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.forecasters.arriving import last_words, used_from
+    >>> from calibrant.forecasters.rivals import RunningMean
+    >>> from calibrant.tables.scored import at_once
+    >>> late = used_from(at_once(np.array([True] * 4)), 3)
+    >>> last_words(RunningMean(), np.array([1.0, 0.0, 1.0, 1.0]), late)
+    array([0.5       , 0.5       , 0.5       , 0.66666667])
+    """
+    words = forecaster.run(outcomes[arrivals.order])
+    said: Floats = np.append(words, forecaster.predict())[arrivals.known]
+    return said
