@@ -1,6 +1,5 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport exp, fabs, isnan, log
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
@@ -35,8 +34,6 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
-
-cdef double UNTIMED = float("nan")  # of a row without a time
 
 
 @cython.final
@@ -245,34 +242,36 @@ cdef class PartKernel:
             p[i] = r.opened.z
         return predictions, rounds
 
+    def reserve(self, Py_ssize_t outcomes):
+        """Get the memory that so many outcomes may want, so that learning them cannot fail."""
+        if safe_reserve(&self.safe, outcomes) < 0:
+            raise MemoryError
+
     def learn(self, list rounds not None, const double[::1] outcomes):
         """Learn outcomes in [0, 1] of rounds of `predict`, in this order."""
         cdef Py_ssize_t i
         cdef FleetRound r
-        if safe_reserve(&self.safe, len(rounds)) < 0:
-            raise MemoryError
+        self.reserve(len(rounds))
         for i in range(len(rounds)):
             r = rounds[i]
             self.finish(&r.opened, outcomes[i])
 
     def run(self, const int64_t[::1] slots, const int64_t[::1] parents, const double[::1] scores,
-            const double[::1] outcomes, double[::1] predictions):
+            const double[::1] times, const double[::1] outcomes, double[::1] predictions):
         """Predict each row, and learn its outcome if it is known: not NaN."""
         cdef Py_ssize_t i, rows = slots.shape[0], ahead
         cdef Opened r
-        if safe_reserve(&self.safe, rows) < 0:
-            raise MemoryError
+        self.reserve(rows)
         with nogil:
             for i in range(rows):
                 ahead = i + AHEAD
                 if ahead < rows:
                     PREFETCH(key_at(self.keys, slots[ahead]))
                     PREFETCH(&key_at(self.keys, slots[ahead]).slope)
-                self.begin(&r, slots[i], parents[i], scores[i], UNTIMED)
+                self.begin(&r, slots[i], parents[i], scores[i], times[i])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
                     self.finish(&r, outcomes[i])
-        PyErr_CheckSignals()
 
     def expected(self, const int64_t[::1] slots, const int64_t[::1] parents,
                  const double[::1] scores, bint placed):
