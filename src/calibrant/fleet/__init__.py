@@ -1,1 +1,6 @@
-"""Scores to probabilities for a million keys, in flat arrays."""
+"""Scores to probabilities for a million keys, in flat arrays.
+
+`fleet.py` holds the class. A fleet has parts that share nothing, each with the keys of certain
+hashes (`part.py`); `rows.py` checks a batch and deals its rows out to them. The rule stands in the
+kernels `fleet_rule` (a key), `fleet_whole` (what all keys share) and `fleet` (a round).
+"""

@@ -1,0 +1,317 @@
+"""One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
+
+from libc.math cimport exp, fabs, isnan, log
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+cimport cython
+
+import numpy as np
+
+from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.fleet_level cimport Level, key_at
+from calibrant._kernels.fleet_rule cimport Key, key_learn, key_start, key_view
+from calibrant._kernels.fleet_whole cimport (
+    Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
+)
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
+from calibrant._kernels.safe cimport (
+    Place, safe_learn, safe_place, safe_reserve, safe_start,
+)
+from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
+from calibrant._kernels.scoring import KINDS
+from calibrant._kernels.sharp cimport View, sharp_least, sharp_within
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define PREFETCH(place) __builtin_prefetch((place), 1)
+    #else
+    #define PREFETCH(place) ((void)(place))
+    #endif
+    """
+    void PREFETCH(const void *place) noexcept nogil
+
+cdef enum:
+    AHEAD = 12                      # rows ahead whose keys are asked for
+
+
+@cython.final
+@cython.freelist(64)
+cdef class FleetRound:
+    """A prediction whose outcome is still to come, to be kept in Python."""
+
+    @property
+    def number(self):
+        """How many predictions of the part came before."""
+        return self.opened.number
+
+    @property
+    def prediction(self):
+        """What was predicted."""
+        return self.opened.z
+
+    def move(self, const int64_t[::1] slots, const int64_t[::1] parents):
+        """Follow its key and its parent to new slots, -1 where they were forgotten."""
+        self.opened.slot = slots[self.opened.slot] if self.opened.slot >= 0 else -1
+        self.opened.parent = parents[self.opened.parent] if self.opened.parent >= 0 else -1
+
+
+def order_of(list rounds not None):
+    """Return the order in which outcomes that come together are learned, as indices of rounds.
+
+    First what was predicted first; within one call, an order drawn from the numbers.
+    """
+    cdef Py_ssize_t i, size = len(rounds)
+    batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
+    cdef int64_t[::1] batch = batches
+    cdef uint64_t[::1] draw = drawn
+    cdef FleetRound r
+    for i in range(size):
+        r = rounds[i]
+        batch[i], draw[i] = r.opened.batch, scramble(<uint64_t>r.opened.number + 1)
+    return np.lexsort((drawn, batches)).tolist()
+
+
+cdef inline double logit(double p) noexcept nogil:
+    return log(p / (1.0 - p))
+
+
+cdef inline double place_mean(Place place) noexcept nogil:
+    return place.share * place.lo + (1.0 - place.share) * place.hi
+
+
+cdef class Copy:
+    """The state of a part at some time, to go back to."""
+
+    cdef Whole whole
+    cdef Grid safe
+    cdef double size
+    cdef int64_t learned
+    cdef Level keys, parents
+
+    def __dealloc__(self):
+        grid_free(&self.safe)
+
+
+cdef Level copied(Level level):
+    cdef Level copy = Level()
+    copy.load(level.keys(), *level.shared())
+    return copy
+
+
+cdef class PartKernel:
+    """The whole, the keys and the grid of one part, and what a round does with them."""
+
+    cdef Whole whole
+    cdef Grid safe
+    cdef readonly Level keys
+    cdef readonly Level parents
+    cdef int _kind
+    cdef double size                # mean absolute margin so far
+    cdef uint64_t _key              # the seed, scrambled
+    cdef int64_t _learned
+    cdef View view                  # what the experts of the whole said last
+    cdef int64_t view_age           # outcomes that the whole had learned before that
+
+    def __cinit__(self, *args, **kwargs):
+        whole_start(&self.whole)
+        self.view_age = -1
+        if safe_start(&self.safe) < 0:
+            raise MemoryError
+
+    def __init__(self, kind, seed):
+        self._kind = KINDS.index(kind)
+        self._key = scramble(<uint64_t>seed)
+        self.keys, self.parents = Level(), Level()
+
+    def __dealloc__(self):
+        grid_free(&self.safe)
+
+    @property
+    def rounds(self):
+        """Predictions made so far."""
+        return self.whole.rounds
+
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self._learned
+
+    @property
+    def nbytes(self):
+        """Bytes that keys and all that they share take."""
+        return sizeof(Whole) + grid_bytes(&self.safe) + self.keys.nbytes + self.parents.nbytes
+
+    # -- the round ------------------------------------------------------------------------------
+
+    cdef double size_with(self, double score) noexcept nogil:
+        return self.size + (fabs(score) - self.size) / (self.whole.rounds + 1)
+
+    cdef double probability_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability that the experts can take."""
+        cdef double size
+        if self._kind == MARGIN:
+            size = self.size_with(score)
+            score = score / size if size > 0.0 else 0.0
+        if self._kind != PROBABILITY:
+            score = 1.0 / (1.0 + exp(-score))
+        return sharp_within(score, sharp_least(self._learned))
+
+    cdef double look(self, const Key *parent, const Key *key, Opened *r) noexcept nogil:
+        """Return the mixture's mean for a score of a key; NULL is no parent."""
+        cdef double x = whole_word(&self.whole, r.s, &self.view), least = sharp_least(self._learned)
+        if whole_learns(&self.whole, self.whole.rounds):
+            self.view_age = self.whole.learned
+        if parent != NULL:
+            x = key_view(&self.parents.pool, parent, x, &r.of_parent)
+            x = logit(sharp_within(x, least))
+        return sharp_within(key_view(&self.keys.pool, key, x, &r.of_key), least)
+
+    cdef void begin(self, Opened *r, int64_t slot, int64_t parent, double score,
+                    double time) noexcept nogil:
+        """Make the next prediction; a time that is NaN is the number of the prediction."""
+        cdef Key *key = key_at(self.keys, slot)
+        cdef Key *above = key_at(self.parents, parent) if parent >= 0 else NULL
+        cdef Place place
+        r.number = r.batch = self.whole.rounds
+        r.age, r.slot, r.parent, r.turn = self._learned, slot, parent, key.made
+        r.s = self.probability_of(score)
+        r.is_learned = whole_learns(&self.whole, r.number)
+        r.m = self.look(above, key, r)
+        if r.is_learned:
+            memcpy(r.said, self.view.p, sizeof(r.said))
+        place = safe_place(&self.safe, r.m)
+        r.z = place.hi
+        if place.lo != place.hi:
+            if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
+                r.z = place.lo
+        if self._kind == MARGIN:
+            self.size = self.size_with(score)
+        time = r.number if isnan(time) else time
+        key.made += 1
+        key.last = time
+        if above != NULL:
+            above.made += 1
+            above.last = time
+        whole_passed(&self.whole)
+
+    cdef int finish(self, const Opened *r, double y) noexcept nogil:
+        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
+        cdef Key *key = key_at(self.keys, r.slot) if r.slot >= 0 else NULL
+        cdef Key *above = key_at(self.parents, r.parent) if r.parent >= 0 else NULL
+        cdef Opened now
+        cdef double late = 0.0
+        if safe_learn(&self.safe, r.m, r.z, y) < 0:
+            return -1
+        now.of_parent, now.of_key, now.s = r.of_parent, r.of_key, r.s
+        if key != NULL:
+            late = key.made - r.turn - 1
+            if r.age != self._learned:
+                self.look(above, key, &now)
+        if r.is_learned:
+            if self.view_age != self.whole.learned or self.view.s != r.s:
+                whole_view(&self.whole, r.s, &self.view)
+            self.view_age = -1
+            whole_learn(
+                &self.whole, &self.view, r.said, r.m, y, <double>(self.whole.rounds - r.number - 1)
+            )
+        if key != NULL:
+            if above != NULL:
+                key_learn(&self.parents.pool, above, &now.of_parent, &r.of_parent, r.m, y, late)
+            key_learn(&self.keys.pool, key, &now.of_key, &r.of_key, r.m, y, late)
+        self._learned += 1
+        return 0
+
+    # -- batches --------------------------------------------------------------------------------
+
+    def predict(self, const int64_t[::1] slots, const int64_t[::1] parents,
+                const double[::1] scores, const double[::1] times, bint keep):
+        """Predict scores of keys by slot as things stand now; return predictions and rounds."""
+        predictions, rounds = np.empty(slots.shape[0]), []
+        cdef double[::1] p = predictions
+        cdef int64_t batch = self.whole.rounds
+        cdef Py_ssize_t i
+        cdef FleetRound r = FleetRound.__new__(FleetRound)
+        for i in range(slots.shape[0]):
+            if keep:
+                r = FleetRound.__new__(FleetRound)
+                rounds.append(r)
+            self.begin(&r.opened, slots[i], parents[i], scores[i], times[i])
+            r.opened.batch = batch
+            p[i] = r.opened.z
+        return predictions, rounds
+
+    def reserve(self, Py_ssize_t outcomes):
+        """Get the memory that so many outcomes may want, so that learning them cannot fail."""
+        if safe_reserve(&self.safe, outcomes) < 0:
+            raise MemoryError
+
+    def learn(self, list rounds not None, const double[::1] outcomes):
+        """Learn outcomes in [0, 1] of rounds of `predict`, in this order."""
+        cdef Py_ssize_t i
+        cdef FleetRound r
+        self.reserve(len(rounds))
+        for i in range(len(rounds)):
+            r = rounds[i]
+            self.finish(&r.opened, outcomes[i])
+
+    def run(self, const int64_t[::1] slots, const int64_t[::1] parents, const double[::1] scores,
+            const double[::1] times, const double[::1] outcomes, double[::1] predictions):
+        """Predict each row, and learn its outcome if it is known: not NaN."""
+        cdef Py_ssize_t i, rows = slots.shape[0], ahead
+        cdef Opened r
+        self.reserve(rows)
+        with nogil:
+            for i in range(rows):
+                ahead = i + AHEAD
+                if ahead < rows:
+                    PREFETCH(key_at(self.keys, slots[ahead]))
+                    PREFETCH(&key_at(self.keys, slots[ahead]).slope)
+                self.begin(&r, slots[i], parents[i], scores[i], times[i])
+                predictions[i] = r.z
+                if not isnan(outcomes[i]):
+                    self.finish(&r, outcomes[i])
+
+    def expected(self, const int64_t[::1] slots, const int64_t[::1] parents,
+                 const double[::1] scores, bint placed):
+        """Return the mean of what `predict` would draw for each row, or the word before the grid.
+
+        A slot of -1 is a key never seen; a parent of -1 is none, of -2 one never seen.
+        """
+        means = np.empty(slots.shape[0])
+        cdef double[::1] m = means
+        cdef Key fresh
+        cdef const Key *above
+        cdef const Key *key
+        cdef Opened r
+        cdef Py_ssize_t i
+        key_start(&fresh, 0)
+        for i in range(slots.shape[0]):
+            above = key_at(self.parents, parents[i]) if parents[i] >= 0 else NULL
+            if parents[i] == -2:
+                above = &fresh
+            key = key_at(self.keys, slots[i]) if slots[i] >= 0 else &fresh
+            r.s = self.probability_of(scores[i])
+            m[i] = self.look(above, key, &r)
+            if placed:
+                m[i] = place_mean(safe_place(&self.safe, m[i]))
+        return means
+
+    # -- going back and saving ------------------------------------------------------------------
+
+    def copy(self):
+        """Return the state, for `go_back`."""
+        cdef Copy copy = Copy.__new__(Copy)
+        if grid_copy(&copy.safe, &self.safe) < 0:
+            raise MemoryError
+        copy.whole, copy.size, copy.learned = self.whole, self.size, self._learned
+        copy.keys, copy.parents = copied(self.keys), copied(self.parents)
+        return copy
+
+    def go_back(self, Copy before not None):
+        """Return to the state that `copy` gave, which must not be used again."""
+        self.safe, before.safe = before.safe, self.safe
+        self.whole, self.size, self._learned = before.whole, before.size, before.learned
+        self.keys, self.parents = before.keys, before.parents
+        self.view_age = -1
