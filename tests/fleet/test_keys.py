@@ -187,7 +187,7 @@ def test_an_index_keeps_to_one_kind():
 
 def test_without_memory_nothing_is_added(monkeypatch):
     index = KeyIndex()
-    index.slots(range(0, 10), add=True)
+    index.slots(range(10), add=True)
 
     for name in ("zeros", "empty"):
         fails_later = FailsAfter(getattr(np, name), 3)
@@ -196,7 +196,7 @@ def test_without_memory_nothing_is_added(monkeypatch):
             with pytest.raises(MemoryError):
                 index.slots(range(5, 10_000), add=True)
         assert index.keys().tolist() == list(range(10))
-        assert index.slots(range(0, 12)).tolist() == [*range(10), -1, -1]
+        assert index.slots(range(12)).tolist() == [*range(10), -1, -1]
     index.slots(range(5, 10_000), add=True)
     assert len(index) == 10_000
 
