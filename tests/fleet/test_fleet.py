@@ -52,10 +52,12 @@ def test_names_of_keys_do_not_matter_but_their_draws_do():
     numbers, names = Fleet(1, "logit"), Fleet(1, "logit")
     numbers.run(keys, scores, outcomes)
     names.run([f"key {key}" for key in keys], scores, outcomes)
-    assert sorted(names.keys().tolist()) == sorted(f"key {key}" for key in numbers.keys())
+    assert sorted(names.keys().tolist()) == sorted(f"key {key}" for key in numbers)
     known = numbers[7]
     assert (known.predictions, known.outcomes) == ((keys == 7).sum(),) * 2
-    assert "key 7" in names and "key 99" not in names and 7 not in Fleet()
+    assert "key 7" in names
+    assert "key 99" not in names
+    assert 7 not in Fleet()
 
 
 def test_answers_in_any_order_of_the_rows():
@@ -82,7 +84,8 @@ def test_a_key_that_was_forgotten_begins_anew():
     fleet.run(["old"] * 50 + ["new"] * 50, None, [1.0] * 50 + [0.0] * 50)
     fleet.predict(["old", "new"], ids=["late", "on time"])
     fleet.predict(["new"] * 30)
-    assert fleet.evict(idle=30) == 1 and fleet.keys().tolist() == ["new"]
+    assert fleet.evict(idle=30) == 1
+    assert fleet.keys().tolist() == ["new"]
     assert fleet["new"].outcomes == 50
     assert fleet.update(["late", "on time"], [1, 0]).tolist() == ["applied"] * 2
     assert fleet["new"].outcomes == 51

@@ -4,23 +4,28 @@ from libc.math cimport exp, fabs, isnan, log
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
-cimport cython
-
 import numpy as np
 
+from calibrant._bytes import MOST_ROUNDS
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.fleet_level cimport Level, key_at
+from calibrant._kernels.fleet_rounds cimport FleetRound, Opened
 from calibrant._kernels.fleet_rule cimport Key, key_learn, key_start, key_view
 from calibrant._kernels.fleet_whole cimport (
     Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
 from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
+from calibrant._kernels.grid import GRID_PARTS
+from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.recalibrate import SHARP_PARTS
 from calibrant._kernels.safe cimport (
-    Place, safe_learn, safe_place, safe_reserve, safe_start,
+    Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_start, safe_weigh,
 )
+from calibrant._kernels.saved import floats
 from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
 from calibrant._kernels.scoring import KINDS
-from calibrant._kernels.sharp cimport View, sharp_least, sharp_within
+from calibrant._kernels.sharp cimport SharpState, View, sharp_least, sharp_within
+from calibrant._kernels.sharp import check_parts
 
 cdef extern from *:
     """
@@ -34,43 +39,7 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
-
-
-@cython.final
-@cython.freelist(64)
-cdef class FleetRound:
-    """A prediction whose outcome is still to come, to be kept in Python."""
-
-    @property
-    def number(self):
-        """How many predictions of the part came before."""
-        return self.opened.number
-
-    @property
-    def prediction(self):
-        """What was predicted."""
-        return self.opened.z
-
-    def move(self, const int64_t[::1] slots, const int64_t[::1] parents):
-        """Follow its key and its parent to new slots, -1 where they were forgotten."""
-        self.opened.slot = slots[self.opened.slot] if self.opened.slot >= 0 else -1
-        self.opened.parent = parents[self.opened.parent] if self.opened.parent >= 0 else -1
-
-
-def order_of(list rounds not None):
-    """Return the order in which outcomes that come together are learned, as indices of rounds.
-
-    First what was predicted first; within one call, an order drawn from the numbers.
-    """
-    cdef Py_ssize_t i, size = len(rounds)
-    batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
-    cdef int64_t[::1] batch = batches
-    cdef uint64_t[::1] draw = drawn
-    cdef FleetRound r
-    for i in range(size):
-        r = rounds[i]
-        batch[i], draw[i] = r.opened.batch, scramble(<uint64_t>r.opened.number + 1)
-    return np.lexsort((drawn, batches)).tolist()
+    SHARP = sizeof(SharpState) // sizeof(double)
 
 
 cdef inline double logit(double p) noexcept nogil:
@@ -298,7 +267,7 @@ cdef class PartKernel:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
         return means
 
-    # -- going back and saving ------------------------------------------------------------------
+    # -- going back -----------------------------------------------------------------------------
 
     def copy(self):
         """Return the state, for `go_back`."""
@@ -315,3 +284,47 @@ cdef class PartKernel:
         self.whole, self.size, self._learned = before.whole, before.size, before.learned
         self.keys, self.parents = before.keys, before.parents
         self.view_age = -1
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def arrays(self):
+        """Return all but the keys and what they share, as arrays by name."""
+        counts = [self.whole.rounds, self.whole.learned, self._learned]
+        return {
+            "counts": np.array(counts, dtype=np.int64),
+            "numbers": np.array([self.whole.heard_least, self.size]),
+            "sharp": array_of(<double *>&self.whole.sharp, SHARP),
+            "heard": array_of(<double *>&self.whole.heard, SHARP),
+            **{f"grid_{name}": column for name, column in grid_save(&self.safe).items()},
+        }
+
+    def load(self, arrays):
+        """Take over what `arrays` returned, or raise ValueError; for a part that is new."""
+        rounds, within_whole, learned = (int(each) for each in arrays["counts"])
+        if not 0 <= within_whole <= learned <= rounds < MOST_ROUNDS:
+            raise ValueError("saved counts must not increase from predictions to outcomes")
+        least, size = floats(arrays, "numbers", size=2, low=0.0).tolist()
+        if self._kind != MARGIN and size:
+            raise ValueError("saved numbers hold the size of margins, which there are none")
+        cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
+        cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
+        columns = {name: arrays[f"grid_{name}"] for name in GRID_PARTS}
+        grid_load(&self.safe, columns, learned, safe_counted(learned, len(columns["z"])))
+        cdef Py_ssize_t i
+        for i in range(self.safe.count):
+            safe_weigh(&self.safe, i)
+        self.whole.rounds, self.whole.learned, self._learned = rounds, within_whole, learned
+        self.whole.heard_least, self.size = least, size
+        memcpy(&self.whole.sharp, &sharp[0], sizeof(SharpState))
+        memcpy(&self.whole.heard, &heard[0], sizeof(SharpState))
+
+
+def checked_mixture(arrays, name, learned):
+    """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
+    values = floats(arrays, name, size=SHARP)
+    parts, start = {}, 0
+    for part, size in SHARP_PARTS.items():
+        parts[part] = values[start : start + size]
+        start += size
+    check_parts(parts, learned)
+    return values

@@ -19,14 +19,14 @@ from calibrant._checks import (
     check_same_length,
     check_seed,
 )
-from calibrant._kernels.fleet import order_of
+from calibrant._kernels.fleet_rounds import order_of
 from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.recalibrate import KINDS, as_known
 from calibrant._spans import as_span
+from calibrant.fleet.kept import Kept
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.part import Part
 from calibrant.fleet.rows import Batch
-from calibrant.forecasters.arguments import Arguments
 from calibrant.recalibrate.answers import in_words, listed_ids
 from calibrant.recalibrate.clock import Time, time_of
 
@@ -39,7 +39,7 @@ MOST_PARTS = 2**16
 CHUNK = 2**20
 
 
-class Fleet(Arguments):
+class Fleet(Kept):
     """Turn scores into probabilities that stay calibrated, for a million keys.
 
     All keys share what is learned of the scores, as in a `Recalibrator`. Each key, a customer, a
@@ -94,7 +94,7 @@ class Fleet(Arguments):
     [1.0, 0.0]
     """
 
-    __slots__ = ("_given", "_lock", "_parts")
+    __slots__ = ()
 
     seed: int
     kind: str
@@ -110,6 +110,7 @@ class Fleet(Arguments):
         numbers = range(check_integer("parts", parts, 1, MOST_PARTS))
         self._parts = {number: Part(kind, seed, capacity) for number in numbers}
         self._lock = forkable_lock()
+        self._is_open = False  # for reading only?
 
     # -- what is there --------------------------------------------------------------------------
 
@@ -187,6 +188,7 @@ class Fleet(Arguments):
         for `evict` and `expire`. `parents` names what each key belongs to: an aircraft's carrier.
         Its offsets count below those of the key. `run`, `expected` and `smooth` then get them too.
         """
+        self._check_open()
         batch = self._batch(keys, scores, at, parents)
         names = None if ids is None else listed_ids(ids)
         if names is not None:
@@ -215,6 +217,7 @@ class Fleet(Arguments):
         applied change anything, bad input is refused as a whole, and every order of the rows ends
         in the same state.
         """
+        self._check_open()
         names, known = listed_ids(ids), as_unit_series(outcomes, "outcomes")
         check_same_length("ids", len(names), "outcomes", len(known))
         answers = np.empty(len(names), dtype=np.uint8)
@@ -261,6 +264,7 @@ class Fleet(Arguments):
         is NaN or None is not known: the row is predicted, and nothing is learned. All or nothing:
         interrupted with Ctrl-C, or with a bad row, it is as if `run` had not been called.
         """
+        self._check_open()
         known = as_known(outcomes)
         if len(known) <= CHUNK:
             with self._lock:
@@ -339,6 +343,7 @@ class Fleet(Arguments):
         >>> fleet.evict(idle=3), "a" in fleet
         (1, False)
         """
+        self._check_open()
         span = as_span(idle, "idle")
         time = None if now is None else time_of(now, "now")
         if span.is_time and time is None:
@@ -347,6 +352,10 @@ class Fleet(Arguments):
             return sum(part.evict(span.length, time) for part in self._parts.values())
 
     # -- rows -----------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._is_open:
+            raise ValueError("this fleet was opened for reading only; Fleet.load reads it to go on")
 
     def _batch(
         self, keys: Keys, scores: object, at: object, parents: object, size: int | None = None

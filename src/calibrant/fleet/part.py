@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats
-from calibrant._kernels.fleet import Copy, FleetRound, PartKernel
+from calibrant._kernels.fleet import Copy, PartKernel
 from calibrant._kernels.fleet_level import Level
+from calibrant._kernels.fleet_rounds import FleetRound
 from calibrant._kernels.key_batch import KeyBatch
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.waiting import Waiting

@@ -17,7 +17,7 @@ cdef struct Opened:
     double z                        # the prediction
     Views of_parent                 # what the experts of the parent said
     Views of_key                    # and those of the key
-    bint is_learned                 # does the whole learn from it?
+    int64_t is_learned              # does the whole learn from it?
     double[EXPERTS] said            # then, what its experts said
 
 
