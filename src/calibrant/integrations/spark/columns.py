@@ -70,29 +70,24 @@ class Columns:
         return StringType() if is_text else LongType()
 
     def prepared(self, frame: DataFrame, parts: int, shards: int) -> DataFrame:
-        """Return the rows as `Rows` reads them, each with its part and its shard."""
-        held = {KEY: self.key, ID: self.id, SCORE: self.score, OUTCOME: self.outcome, TIME: self.time}
-        holds = sum(
-            (
-                sql.when(sql.col(_quoted(name)).isNotNull(), bit).otherwise(0)
-                for bit, name in held.items()
-                if name is not None
-            ),
-            sql.lit(0),
-        )
+        """Return the rows as `rows.py` reads them, each with its part and its shard."""
+        names = (self.key, self.id, self.score, self.outcome, self.time)
+        holds = sql.lit(0)
+        for bit, name in zip((KEY, ID, SCORE, OUTCOME, TIME), names, strict=True):
+            if name is not None:
+                holds += sql.when(sql.col(_quoted(name)).isNotNull(), bit).otherwise(0)
         key = self._named(frame, self.key)
         # As `calibrant._kernels.key_batch.parts_of`: the upper half of the key's hash.
         part = sql.shiftrightunsigned(sql.xxhash64(key), 32) % parts
         time = sql.unix_micros(sql.col(_quoted(self.time)).cast(TimestampType()))
-        number = DoubleType()
         return frame.select(
             (part % shards).cast("int").alias("shard"),
             part.cast("int").alias("part"),
             holds.cast("int").alias("holds"),
             key.alias("key"),
             (sql.lit("") if self.id is None else self._named(frame, self.id)).alias("id"),
-            sql.coalesce(sql.col(_quoted(self.score)).cast(number), sql.lit(0.0)).alias("score"),
-            sql.coalesce(sql.col(_quoted(self.outcome)).cast(number), sql.lit(0.0)).alias("outcome"),
+            _number(self.score).alias("score"),
+            _number(self.outcome).alias("outcome"),
             sql.coalesce(time, sql.lit(0)).alias("time"),
             self._order().alias("sequence"),
         )
@@ -132,6 +127,10 @@ class Columns:
         columns.append(sql.when(_has(TIME), time).alias(self.time))
         columns.append(sql.when(_has(SCORE), sql.col("score")).alias(self.score))
         return answers.select(*columns, "part", "prediction", "reason")
+
+
+def _number(name: str) -> Column:
+    return sql.coalesce(sql.col(_quoted(name)).cast(DoubleType()), sql.lit(0.0))
 
 
 def _held(column: str, bit: int, name: str, frame: DataFrame) -> Column:

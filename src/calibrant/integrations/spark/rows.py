@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from calibrant.fleet.fleet import Fleet
 from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from calibrant import Fleet
 
 #: Why a row with an outcome, by id, changes nothing; by what `Fleet.play` answers.
 REASONS = {
@@ -58,7 +55,7 @@ def refused(rows: pd.DataFrame, kind: str) -> npt.NDArray[np.object_]:
 
 
 def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
-    """Play rows through a fleet that holds their parts; return the answers, in order.
+    """Play rows through a fleet that holds their part; return the answers, in order.
 
     An answer is a prediction, or the reason why a row was refused. Rows that brought an outcome
     that was learned have none.
@@ -67,10 +64,9 @@ def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
     reasons = refused(rows, fleet.kind)
     predictions = np.full(len(rows), np.nan)
     good = np.flatnonzero(reasons == None)  # noqa: E711 - element by element
-    answers = _played(fleet, rows.iloc[good])
-    predictions[good] = answers[0]
-    for row, answer in zip(good[answers[1] != ""].tolist(), answers[1][answers[1] != ""], strict=True):
-        reasons[row] = REASONS[answer]
+    predictions[good], answers = _played(fleet, rows.iloc[good])
+    for row in np.flatnonzero(answers != "").tolist():
+        reasons[good[row]] = REASONS[answers[row]]
     rows = rows.assign(prediction=predictions, reason=reasons)
     told = ~np.isnan(predictions) | (reasons != None)  # noqa: E711 - element by element
     return rows.loc[told, ["part", "holds", "key", "id", "time", "score", "prediction", "reason"]]
@@ -78,4 +74,22 @@ def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
 
 def _played(fleet: Fleet, rows: pd.DataFrame) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
     """Return the predictions of rows, and of each the answer that is a problem, or no word."""
-    raise NotImplementedError
+    predictions, answers = np.full(len(rows), np.nan), np.full(len(rows), "", dtype=object)
+    holds = rows["holds"].to_numpy()
+    keys, ids = rows["key"].tolist(), rows["id"].tolist()
+    scores, outcomes = rows["score"].tolist(), rows["outcome"].tolist()
+    times = (rows["time"].to_numpy() / 1e6).tolist()
+    for row in range(len(rows)):
+        own = slice(row, row + 1)
+        if not holds[row] & SCORE:
+            answer = str(fleet.update(ids[own], outcomes[own])[0])
+            answers[row] = "" if answer == "applied" else answer
+        elif holds[row] & OUTCOME:
+            predictions[row] = fleet.run(keys[own], scores[own], outcomes[own], at=times[own])[0]
+        else:
+            named = ids[own] if holds[row] & ID else None
+            try:
+                predictions[row] = fleet.predict(keys[own], scores[own], named, at=times[own])[0]
+            except ValueError:
+                answers[row] = "used"
+    return predictions, answers
