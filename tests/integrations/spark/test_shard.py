@@ -13,8 +13,7 @@ from calibrant.integrations.spark.pages import PAGE, Page, changes, from_pages, 
 from calibrant.integrations.spark.processor import STATE, ShardProcessor
 from calibrant.integrations.spark.rows import play
 from calibrant.integrations.spark.shard import Shard
-
-from .made import ALL, SETTINGS, prepared, said_locally, same_fleets, stream
+from integrations.spark.made import ALL, SETTINGS, prepared, said_locally, same_fleets, stream
 
 
 @pytest.fixture(scope="module")
