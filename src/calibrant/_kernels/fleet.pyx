@@ -14,12 +14,13 @@ from calibrant._kernels.fleet_rule cimport Key, key_learn, key_start, key_view
 from calibrant._kernels.fleet_whole cimport (
     Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.recalibrate import SHARP_PARTS
 from calibrant._kernels.safe cimport (
-    Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_start, safe_weigh,
+    Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
+    safe_weigh,
 )
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
@@ -150,7 +151,8 @@ cdef class PartKernel:
         r.m = self.look(above, key, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
-        place = safe_place(&self.safe, r.m)
+        r.gap = grid_find(&self.safe, r.m)
+        place = safe_place_in(&self.safe, r.m, r.gap)
         r.z = place.hi
         if place.lo != place.hi:
             if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
@@ -169,15 +171,17 @@ cdef class PartKernel:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
         cdef Key *key = key_at(self.keys, r.slot) if r.slot >= 0 else NULL
         cdef Key *above = key_at(self.parents, r.parent) if r.parent >= 0 else NULL
-        cdef Opened now
+        cdef Opened again
+        cdef const Opened *now = r
         cdef double late = 0.0
-        if safe_learn(&self.safe, r.m, r.z, y) < 0:
+        if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
             return -1
-        now.of_parent, now.of_key, now.s = r.of_parent, r.of_key, r.s
         if key != NULL:
             late = key.made - r.turn - 1
             if r.age != self._learned:
-                self.look(above, key, &now)
+                again.s = r.s
+                self.look(above, key, &again)
+                now = &again
         if r.is_learned:
             if self.view_age != self.whole.learned or self.view.s != r.s:
                 whole_view(&self.whole, r.s, &self.view)
