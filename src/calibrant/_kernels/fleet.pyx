@@ -1,6 +1,6 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
-from libc.math cimport exp, fabs, isnan, log
+from libc.math cimport NAN, exp, fabs, isnan, log
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -27,6 +27,7 @@ from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.sharp cimport SharpState, View, sharp_least, sharp_within
 from calibrant._kernels.sharp import check_parts
+from calibrant._kernels.waiting cimport Waiting
 
 cdef extern from *:
     """
@@ -37,6 +38,18 @@ cdef extern from *:
     #endif
     """
     void PREFETCH(const void *place) noexcept nogil
+
+#: What becomes of a row of `play`; the first five are those of `Waiting.judge`.
+ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
+
+cdef enum:
+    APPLIED
+    REPEATED
+    CONFLICT
+    UNKNOWN
+    EXPIRED
+    PREDICTED
+    USED
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
@@ -245,6 +258,44 @@ cdef class PartKernel:
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
                     self.finish(&r, outcomes[i])
+
+    def play(self, Waiting waiting not None, const int64_t[::1] slots, const int64_t[::1] parents,
+             const double[::1] scores, const double[::1] times, const double[::1] outcomes,
+             list names not None, double[::1] predictions, unsigned char[::1] answers):
+        """Play rows one by one: predictions, outcomes by id (no score), or both at once.
+
+        `answers` takes numbers of ANSWERS. A row whose id was used before changes nothing.
+        """
+        cdef Py_ssize_t i
+        cdef FleetRound r
+        cdef double y
+        self.reserve(slots.shape[0])
+        for i in range(slots.shape[0]):
+            y, name, predictions[i] = outcomes[i], names[i], NAN
+            if isnan(scores[i]):
+                found = waiting.known.get(name)
+                if found is None:
+                    answers[i] = EXPIRED if name in waiting.gone else UNKNOWN
+                    continue
+                if type(found) is float:
+                    answers[i] = REPEATED if <double>found == y else CONFLICT
+                    continue
+                r = found
+                self.finish(&r.opened, y)
+                waiting.finish(name, y)
+                answers[i] = APPLIED
+                continue
+            if name is not None and isnan(y) and name in waiting.known:
+                answers[i] = USED
+                continue
+            r = FleetRound.__new__(FleetRound)
+            self.begin(&r.opened, slots[i], parents[i], scores[i], times[i])
+            predictions[i], answers[i] = r.opened.z, PREDICTED
+            if not isnan(y):
+                self.finish(&r.opened, y)
+                answers[i] = APPLIED
+            elif name is not None:
+                waiting.keep(name, r, None if isnan(times[i]) else times[i])
 
     def expected(self, const int64_t[::1] slots, const int64_t[::1] parents,
                  const double[::1] scores, bint placed):
