@@ -84,7 +84,7 @@ def test_too_many_groups_are_refused():
     monitor = Monitor(max_groups=2)
     monitor.run([0.5] * 3, [1, 0, 1], by=["a", None, "b"])
     before = monitor.to_bytes()
-    with pytest.raises(ValueError, match="more than max_groups=2 groups: 'c' is new"):
+    with pytest.raises(ValueError, match="by='c' would be one group more than max_groups=2"):
         monitor.update(0.5, 1, by="c")
     assert monitor.to_bytes() == before
 

@@ -78,9 +78,8 @@ class AnswersTheOldest(OnlinePlatt):
 
     def update(self, outcome, id=None):
         if id in self._waiting.named:
-            oldest = next(iter(self._waiting.named))
-            named = self._waiting.named
-            named[id], named[oldest] = named[oldest], named[id]
+            oldest, known = next(iter(self._waiting.named)), self._waiting.known
+            known[id], known[oldest] = known[oldest], known[id]
         super().update(outcome, id)
 
 
@@ -153,7 +152,7 @@ class ForgetsWhatWaits(Recalibrator):
     @classmethod
     def from_bytes(cls, blob):
         recalibrator = super().from_bytes(blob)
-        recalibrator._waiting.named.clear()
+        recalibrator._waiting.load({}, {}, [], {})
         return recalibrator
 
 

@@ -4,11 +4,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, Id
 from calibrant._kernels.fleet_level import Level
 from calibrant._kernels.fleet_rounds import FleetRound
+from calibrant._kernels.waiting import Waiting
 
 Integers = npt.NDArray[np.int64]
+
+ANSWERS: list[str]
 
 class Copy: ...
 
@@ -37,6 +40,18 @@ class PartKernel:
         times: Floats,
         outcomes: Floats,
         predictions: Floats,
+    ) -> None: ...
+    def play(
+        self,
+        waiting: Waiting[FleetRound],
+        slots: Integers,
+        parents: Integers,
+        scores: Floats,
+        times: Floats,
+        outcomes: Floats,
+        names: list[Id | None],
+        predictions: Floats,
+        answers: npt.NDArray[np.uint8],
     ) -> None: ...
     def expected(
         self, slots: Integers, parents: Integers, scores: Floats, placed: bool

@@ -1,6 +1,6 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
-from libc.math cimport exp, fabs, isnan, log
+from libc.math cimport NAN, exp, fabs, isnan, log
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -14,18 +14,20 @@ from calibrant._kernels.fleet_rule cimport Key, key_learn, key_start, key_view
 from calibrant._kernels.fleet_whole cimport (
     Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.recalibrate import SHARP_PARTS
 from calibrant._kernels.safe cimport (
-    Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_start, safe_weigh,
+    Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
+    safe_weigh,
 )
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.sharp cimport SharpState, View, sharp_least, sharp_within
 from calibrant._kernels.sharp import check_parts
+from calibrant._kernels.waiting cimport Waiting
 
 cdef extern from *:
     """
@@ -36,6 +38,18 @@ cdef extern from *:
     #endif
     """
     void PREFETCH(const void *place) noexcept nogil
+
+#: What becomes of a row of `play`; the first five are those of `Waiting.judge`.
+ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
+
+cdef enum:
+    APPLIED
+    REPEATED
+    CONFLICT
+    UNKNOWN
+    EXPIRED
+    PREDICTED
+    USED
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
@@ -150,7 +164,8 @@ cdef class PartKernel:
         r.m = self.look(above, key, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
-        place = safe_place(&self.safe, r.m)
+        r.gap = grid_find(&self.safe, r.m)
+        place = safe_place_in(&self.safe, r.m, r.gap)
         r.z = place.hi
         if place.lo != place.hi:
             if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
@@ -169,15 +184,17 @@ cdef class PartKernel:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
         cdef Key *key = key_at(self.keys, r.slot) if r.slot >= 0 else NULL
         cdef Key *above = key_at(self.parents, r.parent) if r.parent >= 0 else NULL
-        cdef Opened now
+        cdef Opened again
+        cdef const Opened *now = r
         cdef double late = 0.0
-        if safe_learn(&self.safe, r.m, r.z, y) < 0:
+        if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
             return -1
-        now.of_parent, now.of_key, now.s = r.of_parent, r.of_key, r.s
         if key != NULL:
             late = key.made - r.turn - 1
             if r.age != self._learned:
-                self.look(above, key, &now)
+                again.s = r.s
+                self.look(above, key, &again)
+                now = &again
         if r.is_learned:
             if self.view_age != self.whole.learned or self.view.s != r.s:
                 whole_view(&self.whole, r.s, &self.view)
@@ -241,6 +258,44 @@ cdef class PartKernel:
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
                     self.finish(&r, outcomes[i])
+
+    def play(self, Waiting waiting not None, const int64_t[::1] slots, const int64_t[::1] parents,
+             const double[::1] scores, const double[::1] times, const double[::1] outcomes,
+             list names not None, double[::1] predictions, unsigned char[::1] answers):
+        """Play rows one by one: predictions, outcomes by id (no score), or both at once.
+
+        `answers` takes numbers of ANSWERS. A row whose id was used before changes nothing.
+        """
+        cdef Py_ssize_t i
+        cdef FleetRound r
+        cdef double y
+        self.reserve(slots.shape[0])
+        for i in range(slots.shape[0]):
+            y, name, predictions[i] = outcomes[i], names[i], NAN
+            if isnan(scores[i]):
+                found = waiting.known.get(name)
+                if found is None:
+                    answers[i] = EXPIRED if name in waiting.gone else UNKNOWN
+                    continue
+                if type(found) is float:
+                    answers[i] = REPEATED if <double>found == y else CONFLICT
+                    continue
+                r = found
+                self.finish(&r.opened, y)
+                waiting.finish(name, y)
+                answers[i] = APPLIED
+                continue
+            if name is not None and isnan(y) and name in waiting.known:
+                answers[i] = USED
+                continue
+            r = FleetRound.__new__(FleetRound)
+            self.begin(&r.opened, slots[i], parents[i], scores[i], times[i])
+            predictions[i], answers[i] = r.opened.z, PREDICTED
+            if not isnan(y):
+                self.finish(&r.opened, y)
+                answers[i] = APPLIED
+            elif name is not None:
+                waiting.keep(name, r, None if isnan(times[i]) else times[i])
 
     def expected(self, const int64_t[::1] slots, const int64_t[::1] parents,
                  const double[::1] scores, bint placed):

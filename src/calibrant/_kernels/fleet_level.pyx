@@ -113,6 +113,15 @@ cdef class Level:
             time[i] = key_at(self, i).last
         return times
 
+    def made(self):
+        """Return how many predictions each key made."""
+        counts = np.empty(self.count, dtype=np.int64)
+        cdef int64_t[::1] count = counts
+        cdef Py_ssize_t i
+        for i in range(self.count):
+            count[i] = key_at(self, i).made
+        return counts
+
     def known(self, int64_t slot):
         """Return what is known of a key: predictions, outcomes, offset, its deviation, weight.
 

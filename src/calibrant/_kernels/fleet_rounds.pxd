@@ -12,6 +12,7 @@ cdef struct Opened:
     int64_t slot                    # of its key; -1 if that was forgotten since
     int64_t parent                  # of the key's parent; -1 if there is none
     int64_t turn                    # how many predictions of the key came before
+    int64_t gap                     # of the grid that the mean was in then: where to look first
     double s                        # the score as a probability
     double m                        # the mixture's mean for it
     double z                        # the prediction

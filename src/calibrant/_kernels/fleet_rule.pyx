@@ -33,6 +33,20 @@ from libc.math cimport exp, log
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+cdef extern from *:
+    """
+    static inline int digits(uint32_t n) {
+    #if defined(__GNUC__) || defined(__clang__)
+        return n ? 32 - __builtin_clz(n) : 0;
+    #else
+        int count = 0;
+        for (; n; n >>= 1) count++;
+        return count;
+    #endif
+    }
+    """
+    int digits(uint32_t n) noexcept nogil  # in base 2
+
 cdef double SHARE = 1e-5            # share of the weight that returns to the prior each round
 cdef double RARE = 0.01             # the variance of an outcome below which less is shared
 cdef double LAG = 32.0              # outcomes this late count half
@@ -86,11 +100,9 @@ cdef void key_start(Key *key, uint64_t hash) noexcept nogil:
 
 
 cdef inline int bucket_of(const Key *key) noexcept nogil:
-    cdef int stage = 0
-    cdef uint32_t n = key.learned
-    while n and stage < STAGES - 1:
-        n >>= 1
-        stage += 1
+    cdef int stage = digits(key.learned)
+    if stage > STAGES - 1:
+        stage = STAGES - 1
     return stage * LEVELS + (key.c[WIDEST] * key.c[WIDEST] * key.A[WIDEST] > OFF)
 
 

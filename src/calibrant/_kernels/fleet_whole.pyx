@@ -19,7 +19,7 @@ from calibrant._kernels.sharp cimport (
 )
 
 cdef int64_t ALL = 1 << 14
-cdef int64_t STRIDE = 16
+cdef int64_t STRIDE = 32
 cdef int64_t REFRESH = 1 << 12
 cdef double FINE = 8.0              # cells a unit of logit
 cdef double END = 21.0              # logit of the last cell; no score is beyond it

@@ -26,6 +26,11 @@ cdef class Round:
         return self.begun.number
 
     @property
+    def batch(self):
+        """The number of the first prediction made in the same call."""
+        return self.begun.batch
+
+    @property
     def probability(self):
         """The score as a probability."""
         return self.begun.s
@@ -46,25 +51,31 @@ cdef class Round:
         return array_of(self.begun.said, EXPERTS)
 
 
-def order_of(list rounds not None):
-    """Return the order in which outcomes that come together are learned, as indices of rounds.
+def learning_order(list predictions not None):
+    """Return the order in which outcomes that come together are learned, and predictions in it.
 
-    First what was predicted first. Rounds of one batch have no order of their own, and a file's
-    may be sorted by anything: they are learned in an order drawn from their numbers.
+    First what was predicted first. Predictions of one batch have no order of their own, and a
+    file's may be sorted by anything: they are learned in an order drawn from their numbers.
     """
-    cdef Py_ssize_t i, size = len(rounds)
+    cdef Py_ssize_t i, size = len(predictions)
     batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
     cdef int64_t[::1] batch = batches
     cdef uint64_t[::1] draw = drawn
     cdef bint one_batch = True
-    cdef Round r
+    cdef object each
+    cdef uint64_t number
     for i in range(size):
-        r = rounds[i]
-        batch[i] = r.begun.batch
-        draw[i] = scramble(<uint64_t>r.begun.number + 1)
+        each = predictions[i]
+        if type(each) is Round:
+            batch[i], number = (<Round>each).begun.batch, (<Round>each).begun.number
+        else:
+            batch[i], number = each.batch, each.number
+        draw[i] = scramble(number + 1)
         one_batch = one_batch and batch[i] == batch[0]
     order = np.argsort(drawn) if one_batch else np.lexsort((drawn, batches))
-    return order.tolist()
+    cdef const Py_ssize_t[::1] at = order
+    cdef list ordered = [predictions[at[i]] for i in range(size)]
+    return order, ordered
 
 
 def save_rounds(rounds):

@@ -1,10 +1,12 @@
-"""One prediction or outcome by id of a recalibrator without groups, in one compiled call.
+"""Predictions and outcomes by id of a recalibrator without groups, in one compiled call.
 
 What `Waiting.open` and `Waiting.answer` do with any recalibrator, for the one that is used most.
 """
 
+from libc.stdint cimport int64_t
+
 from calibrant._kernels.kernel cimport as_outcome
-from calibrant._kernels.rounds cimport Round, as_round
+from calibrant._kernels.rounds cimport Begun, Round, as_round
 from calibrant._kernels.scoring cimport ScoringKernel
 from calibrant._kernels.waiting cimport Waiting, checked
 
@@ -24,6 +26,25 @@ def predict_by_id(ScoringKernel kernel not None, Waiting waiting not None, id_, 
     return opened.begun.z
 
 
+def predict_many_by_id(ScoringKernel kernel not None, Waiting waiting not None, list names not None,
+                       times, scores):
+    """Return the predictions for scores of one batch, which wait by id from now on, all or none."""
+    kernel.enter()
+    predictions = kernel.as_scores(scores)  # each takes the place of its score
+    cdef double[::1] x = predictions
+    cdef Py_ssize_t i
+    cdef list rounds = [Round.__new__(Round) for i in range(x.shape[0])]
+    cdef int64_t batch = kernel._rounds
+    cdef Begun *begun
+    waiting.keep_many(names, rounds, times)
+    for i in range(x.shape[0]):
+        begun = &(<Round>rounds[i]).begun
+        begun[0] = kernel.begin(x[i])
+        begun.batch = batch
+        x[i] = begun.z
+    return predictions
+
+
 def update_by_id(ScoringKernel kernel not None, Waiting waiting not None, id_, outcome, learn):
     """Learn an id's outcome, unless it did so before; `learn` is asked if the round has a group."""
     cdef double y = as_outcome(outcome)
@@ -31,17 +52,14 @@ def update_by_id(ScoringKernel kernel not None, Waiting waiting not None, id_, o
     name = checked(id_)
     waiting.acquire()
     try:
-        prediction = waiting.named.get(name)
-        if prediction is None:
-            waiting.check_repeat(name, y, None)
+        found = waiting.known.get(name)
+        if type(found) is not Round:
+            waiting.learn(name, y, learn)
             return
-        if type(prediction) is Round:
-            opened = prediction
-            kernel.enter()
-            if kernel.finish(&opened.begun, y, kernel.lateness(&opened.begun)) < 0:
-                raise MemoryError
-        else:
-            learn(prediction, y)
+        opened = found
+        kernel.enter()
+        if kernel.finish(&opened.begun, y, kernel.lateness(&opened.begun)) < 0:
+            raise MemoryError
         waiting.finish(name, y)
     finally:
         waiting.release()

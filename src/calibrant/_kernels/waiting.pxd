@@ -6,12 +6,12 @@ cdef class Waiting:
     cdef readonly bint refuse
     cdef readonly object lock
     cdef object acquire, release        # the lock's methods, looked up once
-    cdef readonly dict named
-    cdef readonly dict finished
+    cdef readonly dict known            # by id: the prediction that waits, or the outcome it had
+    cdef Py_ssize_t waiting             # how many of them wait
     cdef readonly object gone
     cdef readonly dict times
-    cdef list oldest                    # some of the oldest in `named`, the very oldest last
-    cdef list ring                      # the ids in `finished`, each to be replaced in its turn
+    cdef list oldest                    # some of the oldest that wait, the very oldest last
+    cdef list ring                      # the ids that are finished, each to be replaced in its turn
     cdef Py_ssize_t turn
     cdef public object unnamed
     cdef public int64_t expired         # how many expired so far

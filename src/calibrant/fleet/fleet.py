@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,15 @@ from calibrant._checks import (
     check_same_length,
     check_seed,
 )
+from calibrant._kernels.fleet import ANSWERS
 from calibrant._kernels.fleet_rounds import order_of
 from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.recalibrate import KINDS, as_known
-from calibrant._spans import as_span
+from calibrant._times import Time
 from calibrant.fleet.kept import Kept
-from calibrant.fleet.known import KnownKey
 from calibrant.fleet.part import Part
-from calibrant.fleet.rows import Batch
+from calibrant.fleet.rows import Batch, listed_names
 from calibrant.recalibrate.answers import in_words, listed_ids
-from calibrant.recalibrate.clock import Time, time_of
 
 #: One key a row, all integers or all strings.
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
@@ -112,65 +110,6 @@ class Fleet(Kept):
         self._lock = forkable_lock()
         self._is_open = False  # for reading only?
 
-    # -- what is there --------------------------------------------------------------------------
-
-    @property
-    def rounds(self) -> int:
-        """Predictions made so far."""
-        return sum(part.kernel.rounds for part in self._parts.values())
-
-    @property
-    def learned(self) -> int:
-        """Outcomes learned so far."""
-        return sum(part.kernel.learned for part in self._parts.values())
-
-    @property
-    def pending(self) -> int:
-        """How many predictions wait for their outcomes."""
-        return sum(len(part.waiting) for part in self._parts.values())
-
-    @property
-    def expired(self) -> int:
-        """How many predictions with an id were given up before their outcome came."""
-        return sum(part.waiting.expired for part in self._parts.values())
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the keys take, their index included; predictions that wait are not."""
-        return sum(part.nbytes for part in self._parts.values())
-
-    def __len__(self) -> int:
-        """Return how many keys were predicted so far and not forgotten."""
-        return sum(len(part.index) for part in self._parts.values())
-
-    def keys(self) -> npt.NDArray[Any]:
-        """Return all keys, part by part, in the order in which they came."""
-        found = [part.index.keys() for part in self._parts.values() if len(part.index)]
-        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
-
-    def __iter__(self) -> Iterator[Id]:
-        return iter(self.keys().tolist())
-
-    def __contains__(self, key: object) -> bool:
-        return self._find(key) is not None
-
-    def __getitem__(self, key: Id) -> KnownKey:
-        """Return what is known of a key."""
-        found = self._find(key)
-        if found is None:
-            raise KeyError(key)
-        part, slot = found
-        return part.known(slot)
-
-    def _find(self, key: object) -> tuple[Part, int] | None:
-        """Return the part and the slot of a key; with parents, any part may hold it."""
-        for part in self._parts.values():
-            if len(part.index):
-                slot = int(part.index.slots([key])[0])
-                if slot >= 0:
-                    return part, slot
-        return None
-
     # -- predicting and learning ----------------------------------------------------------------
 
     def predict(
@@ -231,7 +170,7 @@ class Fleet(Kept):
                 learning.append((part, own, y, applied, [opened[each] for each in order], order))
             for part, own, y, applied, opened, order in learning:
                 part.kernel.learn(opened, y[applied[order]])
-                part.waiting.finish_many([own[row] for row in applied], y[applied].tolist())
+                part.waiting.finish_many(own, y, applied)
         return in_words(answers)
 
     def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64]]]:
@@ -243,8 +182,7 @@ class Fleet(Kept):
         owner = np.zeros(len(names), dtype=np.int64)
         for row, name in enumerate(names):
             for number, part in enumerate(parts):
-                waiting = part.waiting
-                if name in waiting.named or name in waiting.finished or name in waiting.gone:
+                if name in part.waiting.known or name in part.waiting.gone:
                     owner[row] = number
                     break
         for number in np.unique(owner).tolist():
@@ -283,6 +221,53 @@ class Fleet(Kept):
                 batch = self._batch(key, score, time, parent, len(known[rows]))
                 predictions[rows] = self._run(batch, known[rows])
         return predictions
+
+    def play(
+        self,
+        keys: Keys,
+        scores: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        ids: Sequence[Id | None] | npt.NDArray[Any],
+        at: Times | None = None,
+        parents: Keys | None = None,
+    ) -> tuple[Floats, npt.NDArray[np.str_]]:
+        """Play a log of predictions and outcomes row by row; return predictions and answers.
+
+        A row with a score and no outcome (NaN) is a prediction that waits under its id, if it has
+        one. A row with an outcome and no score is the outcome of the id, whose key must be that of
+        the prediction. A row with both is predicted and learned at once, as in `run`. Bit for bit
+        what `predict` and `update` give row by row, wherever a log is cut into batches.
+
+        The answers are "predicted" or those of `update`; an id that was used before is "used", and
+        its row changes nothing. The prediction of a row without one is NaN.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> nan = float("nan")
+        >>> said, answers = Fleet().play(["a", "a"], [0.5, nan], [nan, 1], ids=["x", "x"])
+        >>> answers.tolist()
+        ['predicted', 'applied']
+        """
+        self._check_open()
+        known = as_known(outcomes)
+        batch = self._batch(keys, scores, at, parents, len(known), missing=True)
+        names = listed_names(ids)
+        check_same_length("keys", len(batch), "ids", len(names))
+        silent = np.isnan(batch.scores)
+        empty = silent & (np.isnan(known) | np.array([name is None for name in names], dtype=bool))
+        if empty.any():
+            raise ValueError(
+                f"row {int(empty.argmax())} has neither a score nor an outcome with its id"
+            )
+        predictions, answers = np.empty(len(known)), np.empty(len(known), dtype=np.uint8)
+        with self._lock:
+            for each in batch.dealt():
+                own = names if isinstance(each.at, slice) else [names[row] for row in each.at]
+                predictions[each.at], answers[each.at] = self._parts[each.part].play(
+                    each.rows, known[each.at], own
+                )
+        return predictions, np.array(ANSWERS)[answers]
 
     def _run(self, batch: Batch, outcomes: Floats) -> Floats:
         predictions = np.empty(len(batch))
@@ -327,41 +312,19 @@ class Fleet(Kept):
                 means[each.at] = self._parts[each.part].expected(each.rows, placed)
         return means
 
-    # -- forgetting -----------------------------------------------------------------------------
-
-    def evict(self, idle: float | timedelta | str, now: Time | None = None) -> int:
-        """Forget the keys that were predicted last longer ago than `idle`; return how many.
-
-        In predictions of the key's part, or in the time of ``predict(..., at=...)`` if `now` says
-        what time it is. A key that comes again begins anew. What it taught the others stays.
-
-        Examples
-        --------
-        >>> from calibrant import Fleet
-        >>> fleet = Fleet()
-        >>> _ = fleet.run(["a", "b", "b", "b"], None, [1, 0, 1, 0])
-        >>> fleet.evict(idle=3), "a" in fleet
-        (1, False)
-        """
-        self._check_open()
-        span = as_span(idle, "idle")
-        time = None if now is None else time_of(now, "now")
-        if span.is_time and time is None:
-            raise ValueError(f"idle={idle!r} is a time, so now=... must say what time it is")
-        with self._lock:
-            return sum(part.evict(span.length, time) for part in self._parts.values())
-
     # -- rows -----------------------------------------------------------------------------------
 
-    def _check_open(self) -> None:
-        if self._is_open:
-            raise ValueError("this fleet was opened for reading only; Fleet.load reads it to go on")
-
     def _batch(
-        self, keys: Keys, scores: object, at: object, parents: object, size: int | None = None
+        self,
+        keys: Keys,
+        scores: object,
+        at: object,
+        parents: object,
+        size: int | None = None,
+        missing: bool = False,
     ) -> Batch:
         """Return rows, checked: nothing is refused after this."""
-        batch = Batch(self.kind, self.parts, keys, scores, at, parents)
+        batch = Batch(self.kind, self.parts, keys, scores, at, parents, missing)
         if size is not None:
             check_same_length("keys", len(batch), "outcomes", size)
         for part in self._parts.values():

@@ -6,31 +6,22 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import check_integer
 from calibrant.fleet import file
-from calibrant.fleet.part import Part
+from calibrant.fleet.held import Held
 from calibrant.fleet.saving import arrays_of, load_part
-from calibrant.forecasters.arguments import Arguments
 from calibrant.tables.errors import InputError
 
-if TYPE_CHECKING:
-    from _thread import RLock
 
-
-class Kept(Arguments):
+class Kept(Held):
     """What a fleet does with its parts as a whole."""
 
-    __slots__ = ("_given", "_is_open", "_lock", "_parts")
-
-    parts: int
-    _parts: dict[int, Part]
-    _lock: RLock
-    _is_open: bool  # for reading only?
+    __slots__ = ()
 
     def part_arrays(self, number: int) -> dict[str, npt.NDArray[Any]]:
         """Return everything of one part as flat arrays by name; `from_parts` reads them."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats
-from calibrant._kernels.fleet import Copy, PartKernel
+from calibrant._checks import Floats, Id
+from calibrant._kernels.fleet import ANSWERS, Copy, PartKernel
 from calibrant._kernels.fleet_level import Level
 from calibrant._kernels.fleet_rounds import FleetRound
 from calibrant._kernels.key_batch import KeyBatch
@@ -29,6 +30,11 @@ class Rows(NamedTuple):
     parents: KeyBatch | None
     scores: Floats
     times: Floats
+
+    def take(self, at: Integers) -> Rows:
+        """Return some of the rows."""
+        parents = None if self.parents is None else self.parents.take(at)
+        return Rows(self.keys.take(at), parents, self.scores[at], self.times[at])
 
 
 class Before(NamedTuple):
@@ -80,6 +86,24 @@ class Part:
         self.kernel.run(slots, parents, rows.scores, rows.times, outcomes, predictions)
         return predictions
 
+    def play(
+        self, rows: Rows, outcomes: Floats, names: list[Id | None]
+    ) -> tuple[Floats, npt.NDArray[np.uint8]]:
+        """Play rows one by one: predictions, outcomes by id (no score), or both at once."""
+        predictions, answers = np.empty(len(outcomes)), np.empty(len(outcomes), dtype=np.uint8)
+        before, opening = len(self.index), np.flatnonzero(~np.isnan(rows.scores))
+        slots, parents = (np.full(len(outcomes), NONE) for _ in range(2))
+        slots[opening], parents[opening] = self._added(rows.take(opening))
+        self.kernel.play(
+            self.waiting, slots, parents, rows.scores, rows.times, outcomes, names,
+            predictions, answers,
+        )  # fmt: skip
+        if (answers == ANSWERS.index("used")).any():
+            # A row that was refused may have brought a key that nothing else asked for.
+            made = self.kernel.keys.made()
+            self._forget([before + np.flatnonzero(made[before:] == 0), np.empty(0, np.int64)])
+        return predictions, answers
+
     def expected(self, rows: Rows, placed: bool) -> Floats:
         """Return what `predict` would draw on average, or the word before that is `placed`."""
         slots = self.index.slots(rows.keys)
@@ -110,16 +134,20 @@ class Part:
         """
         time = float(self.kernel.rounds) if now is None else now
         before = len(self.index)
+        levels = (self.kernel.keys, self.kernel.parents)
+        self._forget([np.flatnonzero(time - level.last() > idle) for level in levels])
+        return before - len(self.index)
+
+    def _forget(self, gone: Sequence[Integers]) -> None:
+        """Forget keys and parents in some slots."""
+        if not any(len(slots) for slots in gone):
+            return
         moved = [
-            kept(index, level, np.flatnonzero(time - level.last() > idle))
-            for index, level in (
-                (self.index, self.kernel.keys),
-                (self.parent_index, self.kernel.parents),
-            )
+            kept(self.index, self.kernel.keys, gone[0]),
+            kept(self.parent_index, self.kernel.parents, gone[1]),
         ]
         for opened in self.waiting.named.values():
             opened.move(*moved)
-        return before - len(self.index)
 
     # -- going back -----------------------------------------------------------------------------
 

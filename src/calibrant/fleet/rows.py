@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, as_series, check_same_length
+from calibrant._checks import Floats, Id, as_listed, as_series, check_id, check_same_length
 from calibrant._kernels.key_batch import KeyBatch, checked_keys, parts_of
+from calibrant._times import times_or_one
 from calibrant.fleet.part import Rows
-from calibrant.recalibrate.clock import times_of
 
 Integers = npt.NDArray[np.int64]
 
@@ -28,12 +28,19 @@ class Batch:
     """Rows in their order, and the part of each."""
 
     def __init__(
-        self, kind: str, parts: int, keys: object, scores: object, at: object, parents: object
+        self,
+        kind: str,
+        parts: int,
+        keys: object,
+        scores: object,
+        at: object,
+        parents: object,
+        missing: bool = False,
     ) -> None:
         self.keys = checked_keys(keys)
         size = len(self.keys)
-        self.scores = as_scores(kind, scores, size)
-        self.times = np.full(size, np.nan) if at is None else np.array(times_of(at, size))
+        self.scores = as_scores(kind, scores, size, missing)
+        self.times = np.full(size, np.nan) if at is None else np.array(times_or_one(at, size))
         self.parents = None if parents is None else as_parents(parents, size)
         self.parts = parts
 
@@ -47,26 +54,29 @@ class Batch:
 
     def dealt(self) -> Iterator[Dealt]:
         """Return the rows of each part that has some, in their order."""
+        rows = Rows(self.keys, self.parents, self.scores, self.times)
         if self.parts == 1:
-            yield Dealt(0, slice(None), Rows(self.keys, self.parents, self.scores, self.times))
+            yield Dealt(0, slice(None), rows)
             return
         numbers = self.part_numbers()
         for number in np.unique(numbers).tolist():
             at = np.flatnonzero(numbers == number)
-            parents = None if self.parents is None else self.parents.take(at)
-            yield Dealt(
-                number, at, Rows(self.keys.take(at), parents, self.scores[at], self.times[at])
-            )
+            yield Dealt(number, at, rows.take(at))
 
 
-def as_scores(kind: str, scores: object, size: int) -> Floats:
-    """Return a copy of the scores, checked; without scores, one that says nothing a row."""
+def as_scores(kind: str, scores: object, size: int, missing: bool) -> Floats:
+    """Return a copy of the scores, checked; without scores, one that says nothing a row.
+
+    NaN is none of them unless some may be `missing`.
+    """
     if scores is None:
         return np.full(size, 0.5 if kind == "probability" else 0.0)
     series = np.array(as_series(scores, "scores"), dtype=np.float64)
     check_same_length("keys", size, "scores", len(series))
     is_probability = kind == "probability"
     fits = (series >= 0.0) & (series <= 1.0) if is_probability else np.isfinite(series)
+    if missing:
+        fits |= np.isnan(series)
     if not fits.all():
         position = int((~fits).argmax())
         allowed = "a number in [0, 1]" if is_probability else "a finite number"
@@ -85,3 +95,15 @@ def as_parents(parents: object, size: int) -> KeyBatch:
         raise ValueError(f"parents: {error}") from None
     check_same_length("keys", size, "parents", len(batch))
     return batch
+
+
+def listed_names(ids: object) -> list[Id | None]:
+    """Return the ids of rows of which some may have none."""
+    names: list[Id | None] = as_listed(ids, "ids", "a sequence of ids, one a row")
+    for position, name in enumerate(names):
+        if type(name) is not str and name is not None:
+            try:
+                names[position] = check_id(name)
+            except ValueError as error:
+                raise ValueError(f"{error} at position {position}") from None
+    return names

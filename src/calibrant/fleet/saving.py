@@ -35,19 +35,15 @@ def arrays_of(part: Part) -> Arrays:
         arrays[f"{name}_weights"], arrays[f"{name}_used"] = weights, used
         arrays[f"{name}_scaling"] = scaling
         arrays |= {f"{name}_index_{each}": array for each, array in index.arrays().items()}
-    waiting = part.waiting
-    ids = {
-        "named": list(waiting.named),
-        "finished": list(waiting.finished),
-        "gone": list(waiting.gone),
-    }
-    times = [waiting.times.get(name, np.nan) for name in waiting.named]
-    rounds = save_rounds(list(waiting.named.values()))
+    waiting, named, finished = part.waiting, part.waiting.named, part.waiting.finished
+    ids = {"named": list(named), "finished": list(finished), "gone": list(waiting.gone)}
+    times = [waiting.times.get(name, np.nan) for name in named]
+    rounds = save_rounds(list(named.values()))
     return arrays | {
         "ids": np.frombuffer(json.dumps(ids, separators=(",", ":")).encode(), dtype=np.uint8),
         "waiting_rounds": rounds.view(np.uint8).reshape(-1, OPENED.itemsize),
         "waiting_times": np.array(times, dtype=np.float64),
-        "finished_outcomes": np.array(list(waiting.finished.values()), dtype=np.float64),
+        "finished_outcomes": np.array(list(finished.values()), dtype=np.float64),
         "expired": np.array([waiting.expired], dtype=np.int64),
     }
 

@@ -29,12 +29,13 @@ from calibrant._checks import (
     check_id,
     check_same_length,
 )
+from calibrant._groups import WHOLE, numbered, one_too_many
 from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
-from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds
+from calibrant.recalibrate.waiting import Pending, first_rounds
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
 #: The first weight of the whole in a new group's pair, and of the identity in its last stage. Each
@@ -109,10 +110,6 @@ class Groups:
     names: list[Id] = field(default_factory=list)
     members: list[Group] = field(default_factory=list)
 
-    def refusal(self, name: Id) -> ValueError:
-        """Return the error that refuses one group more."""
-        return ValueError(f"by={name!r} would be one group more than max_groups={self.most} allows")
-
     def find(self, by: object) -> tuple[Id, Group]:
         """Return the group of this name, or a fresh one that `keep` makes a member."""
         name = check_id(by, "by")
@@ -120,7 +117,7 @@ class Groups:
         if at is not None:
             return name, self.members[at]
         if len(self.members) >= self.most:
-            raise self.refusal(name)
+            raise one_too_many(name, self.most)
         return name, Group(self.seed, len(self.members))
 
     def keep(self, name: Id, group: Group) -> int:
@@ -135,23 +132,8 @@ class Groups:
         """Return the number of each round's group, and the names that are new."""
         names = as_listed(by, "by", "a sequence of names, one a round")
         check_same_length("by", len(names), "scores", rounds)
-        numbers = np.empty(rounds, dtype=np.int64)
-        index, new = dict(self.index), []
-        for at, given in enumerate(names):
-            if given is None:
-                numbers[at] = WHOLE
-                continue
-            try:
-                name = check_id(given, "by")
-            except ValueError as error:
-                raise ValueError(f"{error} at position {at}") from None
-            if name not in index:
-                if len(index) >= self.most:
-                    raise self.refusal(name)
-                index[name] = len(index)
-                new.append(name)
-            numbers[at] = index[name]
-        return numbers, new
+        numbers, index = numbered(names, self.index, self.most)
+        return np.array(numbers, dtype=np.int64), list(index)[len(self.index) :]
 
     def begin(self, whole: RecalibrateKernel, score: SupportsFloat, by: object) -> Pending:
         """Predict for a score in the group of this name, which is kept if it is new."""

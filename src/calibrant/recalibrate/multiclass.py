@@ -23,12 +23,11 @@ from calibrant._checks import (
     check_unmasked,
     describe,
 )
-from calibrant._kernels.rounds import order_of
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import Time, time_of
 from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.answers import refuses
-from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.named_columns import by_name, named_row
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
 from calibrant.recalibrate.saving import load_waiting, save_waiting, take_waiting
@@ -169,9 +168,6 @@ class MulticlassRecalibrator(Savable, RoundsById[Pending]):
             if names is not None:
                 waiting.keep_many(names, opened, times)
         return predictions
-
-    def _order(self, predictions: list[Pending]) -> list[int]:
-        return order_of([each.rounds[0] for each in predictions])
 
     def _learn_many(self, predictions: list[Pending], outcomes: Floats) -> None:
         self._engine.finish_many(predictions, outcomes)

@@ -10,21 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
+from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
-from calibrant._kernels.rounds import Round, check_rounds, order_of
+from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.smooth import smooth_of, smooth_of_many
-from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
+from calibrant._kernels.steps_by_id import predict_by_id, predict_many_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import Time, time_of
 from calibrant.forecasters.saving import Savable
 from calibrant.recalibrate.answers import refuses
-from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.looking import is_one
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.settling import Settling
-from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
+from calibrant.recalibrate.waiting import Pending, ids_and_times
 
 #: One name a row, None for a row without one.
 Names = Sequence[Id | None] | npt.NDArray[Any]
@@ -197,10 +198,8 @@ class Recalibrator(Savable, Settling):
         different one is refused. `at` says when it came, where predictions have deadlines.
         """
         if self._deadlines is not None:
-            with self._waiting.lock:
-                if not self._hear(outcome, id, at):
-                    return
-        if id is not None:
+            self._hear(outcome, id, at)
+        elif id is not None:
             update_by_id(self, self._waiting, id, outcome, self._learn)
         elif self._waiting.unnamed is None:
             self._update(outcome)
@@ -243,12 +242,15 @@ class Recalibrator(Savable, Settling):
         """
         waiting = self._waiting
         with waiting.lock:
-            rounds = len(as_series(scores, "scores"))
-            names, made = named(waiting, ids, at, rounds)
+            names, made = ids_and_times(ids, at, len(as_series(scores, "scores")))
+            if names is not None and by is None and self._deadlines is None and due is None:
+                return predict_many_by_id(self, waiting, names, made, scores)
+            if names is not None:
+                waiting.check_new_ids(names)
             until = self._until(scores, names, at, due, made)
-            opened: Sequence[Round | Pending]
+            opened: list[Round | Pending]
             if by is None:
-                predictions, opened = self._begin_many(scores)
+                predictions, opened = self._begin_many(scores)  # type: ignore[assignment]
             else:
                 opened = self._groups.begin_many(self, scores, by)
                 predictions = np.array([each.prediction for each in opened])
@@ -258,14 +260,11 @@ class Recalibrator(Savable, Settling):
                     self._wait(opened, names, until)
         return predictions
 
-    def _order(self, predictions: list[Round | Pending]) -> list[int]:
-        return order_of(first_rounds(predictions))
-
     def _learn_many(self, predictions: list[Round | Pending], outcomes: Floats) -> None:
         if self._groups.members:
             self._groups.finish_many(self, predictions, outcomes)
         else:
-            self._finish_many(first_rounds(predictions), outcomes)
+            self._finish_many(predictions, outcomes)  # type: ignore[arg-type]
 
     def run(
         self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None

@@ -102,7 +102,7 @@ def recalibrate_rows(
         if ids is not None:
             late = np.setdiff1d(rows, order).tolist()
             waiting.keep_many([ids[row] for row in late], [opened[row] for row in late])
-            waiting.remember([ids[row] for row in order], outcomes[order].tolist())
+            waiting.remember([ids[row] for row in order], outcomes[order])
     return result
 
 
@@ -204,6 +204,6 @@ def leave(
             entry.name = ids[row]
             waiting.keep_many([ids[row]], [prediction])
         elif deadlines.pending is not None or not np.isnan(outcomes[row]):
-            waiting.remember([ids[row]], [float(outcomes[row])])
+            waiting.remember([ids[row]], outcomes[row : row + 1])
         else:
             waiting.keep_many([ids[row]], [prediction])

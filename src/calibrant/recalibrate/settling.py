@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -13,14 +12,12 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_id, check_same_length
 from calibrant._kernels.recalibrate import RecalibrateKernel, outcome_of
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.rounds import Round, learning_order
+from calibrant._times import DATES, Time, time_of, times_or_one
 from calibrant.recalibrate.answers import in_words, listed_ids
-from calibrant.recalibrate.clock import Time, time_of, times_of
 from calibrant.recalibrate.deadlines import Deadlines, Entry
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.waiting import Pending, RoundsById
-
-DATES = (datetime, np.datetime64)
 
 
 class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
@@ -34,6 +31,10 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
     @abstractmethod
     def _begin_row(self, score: SupportsFloat, by: Id | None) -> Round | Pending:
         """Predict a score, in its group if it has one."""
+
+    @abstractmethod
+    def _learn(self, prediction: Round | Pending, outcome: float) -> None:
+        """Learn the outcome of a prediction."""
 
     def update_many(
         self,
@@ -113,7 +114,7 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
             first = at if isinstance(at, DATES) or not hasattr(at, "__len__") else at[0]
             if isinstance(first, DATES):
                 self._deadlines.check_unit()
-        ends = [None] * rounds if due is None else times_of(due, rounds, "due")
+        ends = [None] * rounds if due is None else times_or_one(due, rounds, "due").tolist()
         times = self._times([None] * rounds if made is None else made, ends)
         if times:
             self._pass_to(times, made is not None)
@@ -121,24 +122,24 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
 
     def _settle(self, now: float, *, before: bool) -> None:
         """Learn what is due by now, or before now, in the order of deadlines."""
-        deadlines, named = self._deadlines, self._waiting.named
+        deadlines, waiting = self._deadlines, self._waiting
         assert deadlines is not None
         over = []
         for entry in deadlines.advance(now, before=before):
-            if entry.name is not None and named.get(entry.name) is not entry.prediction:
+            if entry.name is not None and waiting.prediction_of(entry.name) is not entry.prediction:
                 deadlines.drop(entry)  # it expired
             elif not math.isnan(outcome := deadlines.settle(entry)):
                 over.append((entry, outcome))
         if len(over) > 1:
             # Of equal deadlines, what was predicted first; of one batch, in no order that tells.
-            order = self._order([entry.prediction for entry, _ in over])
-            over = sorted((over[each] for each in order), key=lambda each: each[0].due)
+            order, _ = learning_order([entry.prediction for entry, _ in over])
+            over = sorted((over[each] for each in order.tolist()), key=lambda each: each[0].due)
         if over:
             outcomes = np.array([outcome for _, outcome in over])
             self._learn_many([entry.prediction for entry, _ in over], outcomes)
-            names = [(entry.name, outcome) for entry, outcome in over if entry.name is not None]
-            if names:
-                self._waiting.finish_many([name for name, _ in names], [y for _, y in names])
+            named = [row for row, (entry, _) in enumerate(over) if entry.name is not None]
+            names: list[Any] = [entry.name for entry, _ in over]
+            waiting.finish_many(names, outcomes, np.array(named, dtype=np.intp))
 
     def _wait(
         self, opened: Sequence[Round | Pending], names: Sequence[Id | None],
@@ -174,27 +175,28 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
     def _entry(self, id_: Id) -> Entry | None:
         """Return the deadline of a prediction that waits under this id, None if it passed."""
         assert self._deadlines is not None
-        prediction = self._waiting.named.get(id_)
+        prediction = self._waiting.prediction_of(id_)
         return None if prediction is None else self._deadlines.entries.get(prediction.number)
 
-    def _outcome_of(self, id_: Any) -> float | None:
+    def _outcome_of(self, id_: Id | None) -> float | None:
         """Return the outcome that was learned of an id, None if none was."""
-        found: float | None = self._waiting.finished.get(id_)
-        return found
+        found = None if id_ is None else self._waiting.known.get(id_)
+        return found if isinstance(found, float) else None
 
-    def _hear(self, outcome: SupportsFloat, id_: object, at: Time | None) -> bool:
-        """Note an outcome for its deadline; return whether it is to be learned now, if at all."""
+    def _hear(self, outcome: SupportsFloat, id_: object, at: Time | None) -> None:
+        """Note an outcome for its deadline, or learn it now if that is over."""
         y, name = outcome_of(outcome), check_id(id_)
-        self._listen(at)
-        entry = self._entry(name)
-        if entry is None:
-            return True
-        if math.isnan(entry.outcome):
-            assert self._deadlines is not None
-            self._deadlines.note(entry, y)
-        elif entry.outcome != y:
-            raise ValueError(f"id {name!r} had the outcome {entry.outcome!r}, and now gets {y!r}")
-        return False
+        with self._waiting.lock:
+            self._listen(at)
+            entry = self._entry(name)
+            if entry is None:
+                self._waiting.learn(name, y, self._learn)
+            elif math.isnan(entry.outcome):
+                assert self._deadlines is not None
+                self._deadlines.note(entry, y)
+            elif entry.outcome != y:
+                had = entry.outcome
+                raise ValueError(f"id {name!r} had the outcome {had!r}, and now gets {y!r}")
 
     def _listen(self, at: Time | None) -> None:
         """Move the clock to when outcomes came."""
@@ -224,9 +226,7 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
             else:
                 answers[row] = "repeated" if entry.outcome == outcomes[row] else "conflict"
         if now:
-            order = self._order([predictions[place] for place in now])
-            places = [now[each] for each in order]
-            rows = applied[places]
-            self._learn_many([predictions[place] for place in places], outcomes[rows])
-            waiting.finish_many([names[row] for row in rows], outcomes[rows].tolist())
+            rows = applied[now]
+            self._learn_in_order([predictions[place] for place in now], outcomes[rows])
+            waiting.finish_many(names, outcomes, rows)
         return answers

@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_unit_series, check_integer, check_same_length
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.rounds import Round, learning_order
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import Time, time_of, times_or_one
 from calibrant.recalibrate.answers import in_words, listed_ids
-from calibrant.recalibrate.clock import Time, time_of, times_of
 
-#: The number that stands for no group: what waits is the round of one kernel alone.
-WHOLE = -1
+if TYPE_CHECKING:
+    from calibrant._kernels.rounds import Numbered
 
 
 class Pending(NamedTuple):
     """What is remembered of a prediction that several kernels made.
 
-    `group` is the number of its group. `rounds` is what each kernel needs to learn from the
-    outcome; the first kernel sees every prediction, the last makes the one that is returned.
+    `group` is the number of its group, WHOLE for none. `rounds` is what each kernel needs to learn
+    from the outcome; the first kernel sees every prediction, the last makes the one returned.
     """
 
     group: int
@@ -36,6 +36,11 @@ class Pending(NamedTuple):
     def number(self) -> int:
         """How many predictions came before it."""
         return self.rounds[0].number
+
+    @property
+    def batch(self) -> int:
+        """The number of the first prediction made in the same call."""
+        return self.rounds[0].batch
 
     @property
     def prediction(self) -> float:
@@ -48,15 +53,7 @@ def first_rounds(predictions: Sequence[Round | Pending]) -> list[Round]:
     return [each if isinstance(each, Round) else each.rounds[0] for each in predictions]
 
 
-class Numbered(Protocol):
-    """A prediction that knows how many came before it."""
-
-    @property
-    def number(self) -> int:
-        """How many predictions came before it."""
-
-
-P = TypeVar("P", bound=Numbered)
+P = TypeVar("P", bound="Numbered")
 
 
 class RoundsById(Generic[P]):
@@ -70,10 +67,6 @@ class RoundsById(Generic[P]):
     @abstractmethod
     def rounds(self) -> int:
         """Predictions made so far."""
-
-    @abstractmethod
-    def _order(self, predictions: list[P]) -> list[int]:
-        """Return the order in which to learn outcomes of predictions that came together."""
 
     @abstractmethod
     def _learn_many(self, predictions: list[P], outcomes: Floats) -> None:
@@ -115,10 +108,14 @@ class RoundsById(Generic[P]):
         waiting = self._waiting
         with waiting.lock:
             answers, rows, predictions = waiting.judge(names, known)
-            order = self._order(predictions)
-            self._learn_many([predictions[each] for each in order], known[rows[order]])
-            waiting.finish_many([names[row] for row in rows.tolist()], known[rows].tolist())
+            self._learn_in_order(predictions, known[rows])
+            waiting.finish_many(names, known, rows)
         return in_words(answers)
+
+    def _learn_in_order(self, predictions: list[P], outcomes: Floats) -> None:
+        """Learn outcomes that came together, in an order that does not depend on theirs."""
+        order, ordered = learning_order(predictions)
+        self._learn_many(ordered, outcomes[order])
 
     def _outcomes(self, outcomes: npt.ArrayLike) -> Floats:
         """Return the outcomes of a batch, checked, as numbers."""
@@ -156,14 +153,23 @@ class RoundsById(Generic[P]):
             return self._waiting.expire(self.rounds - age)
 
 
-def named(
-    waiting: Waiting[Any], ids: object, at: object, rounds: int
+def ids_and_times(
+    ids: object, at: object, rounds: int
 ) -> tuple[list[Id] | None, list[float] | None]:
-    """Return the ids and the times of many new predictions, checked."""
-    times = None if at is None else times_of(at, rounds)
+    """Return the ids and the times of many predictions."""
+    times = None if at is None else times_or_one(at, rounds).tolist()
     if ids is None:
         return None, times
     names = listed_ids(ids)
     check_same_length("ids", len(names), "scores", rounds)
-    waiting.check_new_ids(names)
+    return names, times
+
+
+def named(
+    waiting: Waiting[Any], ids: object, at: object, rounds: int
+) -> tuple[list[Id] | None, list[float] | None]:
+    """Return the ids, none of them taken, and the times of many new predictions."""
+    names, times = ids_and_times(ids, at, rounds)
+    if names is not None:
+        waiting.check_new_ids(names)
     return names, times

@@ -26,6 +26,11 @@ class Forecast(NamedTuple):
     score: float
     probability: float
 
+    @property
+    def batch(self) -> int:
+        """Its own number: whatever comes together is learned in order of prediction."""
+        return self.number
+
 
 class Rival(RoundsById[Forecast], ABC):
     """A recalibrator of scores in [0, 1].
@@ -118,9 +123,6 @@ class Rival(RoundsById[Forecast], ABC):
             if names is not None:
                 self._waiting.keep_many(names, forecasts)
         return np.array([each.probability for each in forecasts])
-
-    def _order(self, predictions: list[Forecast]) -> list[int]:
-        return sorted(range(len(predictions)), key=lambda row: predictions[row].number)
 
     def _learn_many(self, predictions: list[Forecast], outcomes: Floats) -> None:
         for forecast, outcome in zip(predictions, outcomes.tolist(), strict=True):
