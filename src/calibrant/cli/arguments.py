@@ -71,6 +71,7 @@ class Job:
     silence: int | None = None
     after: str | None = None
     hold: str | None = None
+    key: str | None = None
 
     @property
     def has_deadlines(self) -> bool:

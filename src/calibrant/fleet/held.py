@@ -45,6 +45,13 @@ class Held(Arguments):
         """How many predictions wait for their outcomes."""
         return sum(len(part.waiting) for part in self._parts.values())
 
+    def waiting(self) -> dict[Id, float]:
+        """Return when the predictions that wait were made, by id, of those with a time."""
+        with self._lock:
+            return {
+                id_: at for part in self._parts.values() for id_, at in part.waiting.times.items()
+            }
+
     @property
     def expired(self) -> int:
         """How many predictions with an id were given up before their outcome came."""

@@ -31,8 +31,11 @@ UNPACK: dict[str | None, Callable[[BinaryIO], BinaryIO]] = {
     None: lambda file: file,
     "gzip": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file)),
     "bzip2": lambda file: cast("BinaryIO", bz2.BZ2File(file)),
-    "xz": lambda file: cast("BinaryIO", lzma.LZMAFile(file)),
+    "xz": lambda file: cast("BinaryIO", lzma.LZMAFile(file)),  # noqa: SIM115 - with `file`
 }
+
+
+Write = Callable[[Table], None]
 
 
 class Chunk(NamedTuple):
@@ -46,11 +49,11 @@ class Chunk(NamedTuple):
         """Return an error about a row of these with the row's number in the file."""
         if error.row is None or self.table.lines is not None:
             return error
-        return error.at(row=error.row + self.rows_before)
+        return error.at(row=error.row + self.rows_before, unit=error.unit)
 
 
 def chunks(path: str | os.PathLike[str], *, delimiter: str | None = None) -> Iterator[Chunk]:
-    """Yield the rows of a file in tables of some thousand rows.
+    r"""Yield the rows of a file in tables of some thousand rows.
 
     CSV, packed too, and Parquet are read piece by piece; every other file is one piece.
 
@@ -59,7 +62,7 @@ def chunks(path: str | os.PathLike[str], *, delimiter: str | None = None) -> Ite
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "a.csv").write_text("key,y\\na,1\\nb,0\\n")
+    ...     _ = Path(folder, "a.csv").write_text("key,y\na,1\nb,0\n")
     ...     [(chunk.table.columns, chunk.share) for chunk in chunks(f"{folder}/a.csv")]
     [({'key': ['a', 'b'], 'y': ['1', '0']}, 1.0)]
     """
@@ -157,7 +160,7 @@ def _whole_rows(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 @contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[Callable[[Table], None]]:
+def writing(path: str | os.PathLike[str]) -> Iterator[Write]:
     """Open a CSV or Parquet file, which appears once it is whole; gives what writes a table."""
     name = os.fspath(path)
     kind = kind_to_write(name)

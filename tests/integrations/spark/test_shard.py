@@ -160,3 +160,40 @@ def test_the_processor_takes_over_the_pages_of_a_history(rows, local):
     said = pd.concat(answers).set_index("id")["prediction"].sort_index()
     assert (said == local[0].loc[said.index]).all()
     assert len(said) == rest["score"].notna().sum()
+
+
+def waiting_row(id_, seconds, holds):
+    return refused_row(holds=holds, id=id_, time=seconds * 1_000_000)
+
+
+@pytest.mark.parametrize("batches", [[[0, 1, 2, 3]], [[0, 1], [2], [3]]])
+def test_an_outcome_later_than_the_wait_is_refused_whatever_the_batches(batches):
+    made, known = KEY | ID | SCORE | TIME, KEY | ID | OUTCOME | TIME
+    rows = pd.DataFrame(
+        [
+            waiting_row(1, 100, made),
+            waiting_row(2, 150, made),
+            waiting_row(1, 201, known),
+            waiting_row(2, 250, known),
+        ]
+    )
+    tester = TwsTester(ShardProcessor(SETTINGS, wait=100.0), timeMode="EventTime")
+    answers = pd.concat([tester.testInPandas(0, rows.iloc[own]) for own in batches])
+    told = answers[answers["reason"].notna()]
+    assert told["id"].tolist() == [1]
+    assert told["reason"].str.contains("given up").all()
+
+
+def test_a_timer_gives_up_predictions_without_outcome():
+    made = KEY | ID | SCORE | TIME
+    tester = TwsTester(ShardProcessor(SETTINGS, wait=100.0), timeMode="EventTime")
+    tester.testInPandas(0, pd.DataFrame([waiting_row(i, 100 + 10 * i, made) for i in range(3)]))
+
+    def pending():
+        pages = {Page(*k): v for k, (v,) in tester.peekMapState(STATE, 0).items()}
+        settings, parts = from_pages(pages)
+        return sorted(Fleet.from_parts(settings, parts).waiting())
+
+    for watermark, left in ((200_000, [0, 1, 2]), (205_000, [1, 2]), (215_000, [2]), (10**6, [])):
+        tester.setWatermark(watermark)
+        assert pending() == left

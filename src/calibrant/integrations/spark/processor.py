@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pandas as pd
 from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
     StatefulProcessor,
     StatefulProcessorHandle,
     TimerValues,
@@ -28,13 +31,17 @@ CONTENT = StructType([StructField("content", BinaryType())])
 
 
 class ShardProcessor(StatefulProcessor):
-    """Read a shard's pages, play the rows of a batch, write the pages that changed."""
+    """Read a shard's pages, play the rows of a batch, write the pages that changed.
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = dict(settings)
+    With `wait`, in seconds, a timer of the shard's event time gives up predictions without outcome.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], wait: float | None = None) -> None:
+        self.settings, self.wait = dict(settings), wait
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name the state."""
+        self.handle = handle
         self.pages = handle.getMapState(STATE, NAME, CONTENT)
 
     def handleInputRows(  # noqa: N802 - Spark's name
@@ -44,15 +51,20 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: ARG002
     ) -> Iterator[pd.DataFrame]:
         """Return the answers to the rows of one batch."""
-        before = {Page(*name): bytes(content) for name, (content,) in self.pages.iterator()}
-        shard = Shard(self.settings, before)
-        answers = shard.play(pd.concat(rows, ignore_index=True))
-        written, removed = changes(before, shard.pages())
-        for page, content in written.items():
-            self.pages.updateValue(page, (content,))
-        for page in removed:
-            self.pages.removeKey(page)
+        with self._shard() as shard:
+            answers = shard.play(pd.concat(rows, ignore_index=True))
         yield answers
+
+    def handleExpiredTimer(  # noqa: N802 - Spark's name
+        self,
+        key: Any,  # noqa: ARG002
+        timerValues: TimerValues,
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: ARG002
+    ) -> Iterator[pd.DataFrame]:
+        """Give up predictions whose outcomes can only come too late."""
+        with self._shard() as shard:
+            shard.expire(timerValues.getCurrentWatermarkInMs() / 1000)
+        return iter([])
 
     def handleInitialState(  # noqa: N802 - Spark's name
         self,
@@ -67,3 +79,27 @@ class ShardProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Do nothing: what was changed is in Spark's state."""
+
+    @contextmanager
+    def _shard(self) -> Iterator[Shard]:
+        """Give the shard of the present group; what the body changes is written after it."""
+        before = {Page(*name): bytes(content) for name, (content,) in self.pages.iterator()}
+        shard = Shard(self.settings, before, self.wait)
+        yield shard
+        written, removed = changes(before, shard.pages())
+        for page, content in written.items():
+            self.pages.updateValue(page, (content,))
+        for page in removed:
+            self.pages.removeKey(page)
+        if self.wait is not None:
+            self._set_timer(shard.next_deadline())
+
+    def _set_timer(self, deadline: float | None) -> None:
+        """Let the shard have one timer, a millisecond after the deadline: then it has passed."""
+        wanted = None if deadline is None else math.ceil(deadline * 1000) + 1
+        timers = list(self.handle.listTimers())
+        for timer in timers:
+            if timer != wanted:
+                self.handle.deleteTimer(timer)
+        if wanted is not None and wanted not in timers:
+            self.handle.registerTimer(wanted)

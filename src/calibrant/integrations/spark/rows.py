@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -11,7 +9,7 @@ import pandas as pd
 from calibrant.fleet.fleet import Fleet
 from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
 
-#: Why a row with an outcome, by id, changes nothing; by what `Fleet.play` answers.
+#: Why a row changes nothing, by what `Fleet.play` answers.
 REASONS = {
     "used": "the id was used before",
     "repeated": "the outcome was given before",
@@ -50,46 +48,63 @@ def refused(rows: pd.DataFrame, kind: str) -> npt.NDArray[np.object_]:
         (has_outcome & ~((outcomes >= 0.0) & (outcomes <= 1.0)), "the outcome must be in [0, 1]"),
         (~has_score & ((holds & ID) == 0), "an outcome without a score needs an id"),
     ):
-        reasons[wrong & (reasons == None)] = reason  # noqa: E711 - element by element
+        reasons[wrong & is_free(reasons)] = reason
     return reasons
 
 
-def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
+def play(fleet: Fleet, rows: pd.DataFrame, wait: float | None = None) -> pd.DataFrame:
     """Play rows through a fleet that holds their part; return the answers, in order.
 
     An answer is a prediction, or the reason why a row was refused. Rows that brought an outcome
-    that was learned have none.
+    that was learned have none. An outcome more than `wait` seconds after its prediction is refused,
+    whether the prediction still waits or not: batches do not matter.
     """
     rows = in_order(rows)
     reasons = refused(rows, fleet.kind)
+    if wait is not None:
+        reasons[is_free(reasons) & too_late(fleet, rows, wait)] = REASONS["expired"]
+    good = np.flatnonzero(is_free(reasons))
     predictions = np.full(len(rows), np.nan)
-    good = np.flatnonzero(reasons == None)  # noqa: E711 - element by element
-    predictions[good], answers = _played(fleet, rows.iloc[good])
-    for row in np.flatnonzero(answers != "").tolist():
-        reasons[good[row]] = REASONS[answers[row]]
+    if len(good):
+        predictions[good], reasons[good] = _played(fleet, rows.iloc[good])
     rows = rows.assign(prediction=predictions, reason=reasons)
-    told = ~np.isnan(predictions) | (reasons != None)  # noqa: E711 - element by element
+    told = ~np.isnan(predictions) | ~is_free(reasons)
     return rows.loc[told, ["part", "holds", "key", "id", "time", "score", "prediction", "reason"]]
 
 
-def _played(fleet: Fleet, rows: pd.DataFrame) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any]]:
-    """Return the predictions of rows, and of each the answer that is a problem, or no word."""
-    predictions, answers = np.full(len(rows), np.nan), np.full(len(rows), "", dtype=object)
+def is_free(reasons: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+    """Return which rows there is no reason to refuse."""
+    return np.array([reason is None for reason in reasons], dtype=bool)
+
+
+def too_late(fleet: Fleet, rows: pd.DataFrame, wait: float) -> npt.NDArray[np.bool_]:
+    """Return which rows bring an outcome more than `wait` seconds after its prediction."""
+    made = fleet.waiting()
+    late = np.zeros(len(rows), dtype=bool)
+    columns = (rows[name].tolist() for name in ("holds", "id", "time"))
+    for row, (holds, name, micros) in enumerate(zip(*columns, strict=True)):
+        if not holds & ID:
+            continue
+        if not holds & SCORE:
+            late[row] = micros / 1e6 - made.get(name, micros / 1e6) > wait
+        elif not holds & OUTCOME:
+            made.setdefault(name, micros / 1e6)
+    return late
+
+
+def _played(
+    fleet: Fleet, rows: pd.DataFrame
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]:
+    """Return the predictions of rows, NaN for outcomes, and why some were refused."""
     holds = rows["holds"].to_numpy()
-    keys, ids = rows["key"].tolist(), rows["id"].tolist()
-    scores, outcomes = rows["score"].tolist(), rows["outcome"].tolist()
-    times = (rows["time"].to_numpy() / 1e6).tolist()
-    for row in range(len(rows)):
-        own = slice(row, row + 1)
-        if not holds[row] & SCORE:
-            answer = str(fleet.update(ids[own], outcomes[own])[0])
-            answers[row] = "" if answer == "applied" else answer
-        elif holds[row] & OUTCOME:
-            predictions[row] = fleet.run(keys[own], scores[own], outcomes[own], at=times[own])[0]
-        else:
-            named = ids[own] if holds[row] & ID else None
-            try:
-                predictions[row] = fleet.predict(keys[own], scores[own], named, at=times[own])[0]
-            except ValueError:
-                answers[row] = "used"
-    return predictions, answers
+    predictions, answers = fleet.play(
+        rows["key"].to_numpy(),
+        np.where(holds & SCORE, rows["score"].to_numpy(), np.nan),
+        np.where(holds & OUTCOME, rows["outcome"].to_numpy(), np.nan),
+        [name if has else None for name, has in zip(rows["id"].tolist(), holds & ID, strict=True)],
+        at=rows["time"].to_numpy() / 1e6,
+    )
+    reasons = np.full(len(rows), None, dtype=object)
+    for answer, reason in REASONS.items():
+        reasons[answers == answer] = reason
+    return predictions, reasons

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -10,10 +11,11 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import StringType, StructType
 
 from calibrant._checks import check_integer
+from calibrant._spans import as_span
 from calibrant.fleet.fleet import Fleet
 from calibrant.integrations.spark.columns import Columns
 from calibrant.integrations.spark.processor import ShardProcessor
-from calibrant.integrations.spark.shard import Shard
+from calibrant.integrations.spark.shard import Shard, plain_text
 from calibrant.integrations.spark.state import PAGES, state_of
 
 if TYPE_CHECKING:
@@ -50,6 +52,8 @@ def recalibrate(
     seed: int = 0,
     kind: str = "probability",
     capacity: int = 100_000,
+    wait: float | str | timedelta | None = None,
+    late: str = "10 minutes",
     start: DataFrame | Fleet | None = None,
 ) -> DataFrame:
     """Return a stream of calibrated probabilities for a stream of scores and outcomes.
@@ -69,6 +73,11 @@ def recalibrate(
         Arguments of the `Fleet` to which the result is equal, bit for bit.
     shards : int, optional
         Among so many shards the parts are dealt out, one a part by default. Not more than parts.
+    wait : time, optional
+        Give up a prediction without an outcome after so much event time: "30d", "12h", seconds.
+        An outcome that comes later is refused.
+    late : str, default "10 minutes"
+        With `wait`, how far rows may be behind others in event time: Spark's watermark.
     start : DataFrame or Fleet, optional
         What to begin with: the state of a `recalibrate_batch`, or a fleet with these arguments.
 
@@ -91,11 +100,17 @@ def recalibrate(
     if start is not None:
         state = state_of(session, start, settings) if isinstance(start, Fleet) else start
         initial = state.withColumn("shard", sql.col("part") % shards).groupBy("shard")
+    seconds = None if wait is None else as_span(wait, "wait").length
+    rows = stream if wait is None else stream.withWatermark(time, late)
     answers = (
-        columns.prepared(stream, parts, shards)
+        columns.prepared(rows, parts, shards)
         .groupBy("shard")
         .transformWithStateInPandas(
-            ShardProcessor(settings), columns.answered(stream), "append", "None", initial
+            ShardProcessor(settings, seconds),
+            columns.answered(stream),
+            "append",
+            "None" if wait is None else "EventTime",
+            initial,
         )
     )
     return columns.named(answers, stream)
@@ -115,6 +130,7 @@ def recalibrate_batch(
     seed: int = 0,
     kind: str = "probability",
     capacity: int = 100_000,
+    wait: float | str | timedelta | None = None,
 ) -> History:
     """Return the predictions of a history, and the state from which a stream goes on.
 
@@ -131,7 +147,7 @@ def recalibrate_batch(
     played = (
         columns.prepared(frame, parts, shards)
         .groupBy("shard")
-        .applyInPandas(player(settings, both), both)
+        .applyInPandas(player(settings, both, wait), both)
         .persist()
     )
     is_page = sql.col("content").isNotNull()
@@ -141,7 +157,7 @@ def recalibrate_batch(
 
 
 def player(
-    settings: Mapping[str, Any], schema: StructType
+    settings: Mapping[str, Any], schema: StructType, wait: float | str | timedelta | None
 ) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """Return the function that plays a shard's rows and returns answers and pages in one frame."""
     # Nothing may be missing in a column of integers: pandas would make floats of all.
@@ -151,14 +167,16 @@ def player(
         if field.name != "content"
     }
 
+    seconds = None if wait is None else as_span(wait, "wait").length
+
     def played(rows: pd.DataFrame) -> pd.DataFrame:
-        shard = Shard(settings, {})
+        shard = Shard(settings, {}, seconds)
         answers = shard.play(rows).assign(array="", number=0, content=None)
         pages = pd.DataFrame(
             [(*page, content) for page, content in shard.pages().items()], columns=PAGES.names
         )
         both = [answers, pages.assign(**{k: v for k, v in empty.items() if k not in pages})]
-        return pd.concat(both, ignore_index=True)[schema.names]
+        return plain_text(pd.concat(both, ignore_index=True)[schema.names])
 
     return played
 
