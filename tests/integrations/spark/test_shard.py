@@ -163,7 +163,15 @@ def test_the_processor_takes_over_the_pages_of_a_history(rows, local):
 
 
 def waiting_row(id_, seconds, holds):
-    return refused_row(holds=holds, id=id_, time=seconds * 1_000_000)
+    return refused_row(part=5, holds=holds, id=id_, time=seconds * 1_000_000)
+
+
+def patient_tester():
+    return TwsTester(
+        ShardProcessor(SETTINGS, wait=100.0),
+        timeMode="EventTime",
+        eventTimeExtractor=lambda row: row["time"] // 1000,
+    )
 
 
 @pytest.mark.parametrize("batches", [[[0, 1, 2, 3]], [[0, 1], [2], [3]]])
@@ -177,7 +185,7 @@ def test_an_outcome_later_than_the_wait_is_refused_whatever_the_batches(batches)
             waiting_row(2, 250, known),
         ]
     )
-    tester = TwsTester(ShardProcessor(SETTINGS, wait=100.0), timeMode="EventTime")
+    tester = patient_tester()
     answers = pd.concat([tester.testInPandas(0, rows.iloc[own]) for own in batches])
     told = answers[answers["reason"].notna()]
     assert told["id"].tolist() == [1]
@@ -186,7 +194,7 @@ def test_an_outcome_later_than_the_wait_is_refused_whatever_the_batches(batches)
 
 def test_a_timer_gives_up_predictions_without_outcome():
     made = KEY | ID | SCORE | TIME
-    tester = TwsTester(ShardProcessor(SETTINGS, wait=100.0), timeMode="EventTime")
+    tester = patient_tester()
     tester.testInPandas(0, pd.DataFrame([waiting_row(i, 100 + 10 * i, made) for i in range(3)]))
 
     def pending():
