@@ -91,16 +91,14 @@ def local_answers(folder: Path, parts: int) -> tuple[pd.Series, Fleet]:
     return pd.Series(said[has], index=rows["id"].to_numpy()[has]).sort_index(), fleet
 
 
-def check(folder: Path, parts: int) -> str:
+def check(folder: Path, parts: int, spark) -> str:
     """Compare sink and state with the local fleet; return what was compared, or raise."""
     from calibrant.integrations.spark import fleet_in  # noqa: PLC0415 - after the environment
 
     said, local = local_answers(folder, parts)
-    spark = session(folder, 2)
     answers = spark.read.parquet(f"{folder}/recalibrate").toArrow().to_pandas()
     state = fleet_in(spark, f"{folder}/recalibrate-checkpoint")
-    spark.stop()
-    assert not answers["refused"].astype(bool).any(), answers["reason"].value_counts()
+    assert (answers["answer"] == "prediction").all(), answers["reason"].value_counts()
     assert len(answers) == len(said), f"{len(answers):,} answers to {len(said):,} rows"
     found = answers.set_index("id")["prediction"].sort_index()
     assert (found.index == said.index).all()
@@ -129,7 +127,8 @@ def main() -> None:
             seed=given.seed,
         )  # fmt: skip
         inside = kill_at_random(folder, given.parts, given.kills, given.seed)
-        print(f"{given.kills} kills, {inside} inside a batch: {check(folder, given.parts)}")
+        said = check(folder, given.parts, session(folder, 2))
+        print(f"{given.kills} kills, {inside} inside a batch: {said}")
 
 
 if __name__ == "__main__":

@@ -14,15 +14,17 @@ if TYPE_CHECKING:
 def to_folder(path: str) -> Callable[[DataFrame, int], None]:
     """Return a function for `foreachBatch` that writes answers as Parquet, by number of batch.
 
-    A batch that is played again after a crash replaces what it wrote before. The refused rows stand
-    apart, so that ``spark.read.parquet(path).where("not refused")`` reads predictions only.
+    A batch that is played again after a crash replaces what it wrote before. Refused rows stand
+    apart: ``spark.read.parquet(path).where("answer = 'prediction'")`` does not read them; theirs is
+    ``answer = 'refusal'``.
     """
+    answer = sql.when(sql.col("reason").isNull(), "prediction").otherwise("refusal")
 
     def write(answers: DataFrame, batch: int) -> None:
         (
-            answers.withColumn("refused", sql.col("reason").isNotNull())
+            answers.withColumn("answer", answer)
             .write.mode("overwrite")
-            .partitionBy("refused")
+            .partitionBy("answer")
             .parquet(f"{path.rstrip('/')}/batch={batch}")
         )
 
