@@ -25,6 +25,9 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     By time, then by the order that the user gave; of rows at one time predictions come first.
     What is left is decided by the values, so that equal rows are all that can change places.
     """
+    rows = rows.sort_values("time", kind="stable", ignore_index=True)
+    if rows["time"].is_unique:
+        return rows
     rows = rows.assign(late=(rows["holds"] & SCORE) == 0)
     by = ["time", "sequence", "late", "key", "id", "score", "outcome"]
     return rows.sort_values(by, kind="stable", ignore_index=True)
