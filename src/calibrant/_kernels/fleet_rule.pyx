@@ -264,3 +264,31 @@ cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, d
     scale(pool, now.x, h[1 + USUAL], r[1 + USUAL])
     if key.learned < MOST:
         key.learned += 1
+
+
+cdef class RuleKernel:
+    """The rule of one level by itself, for words of any origin: what tests play with."""
+
+    cdef Pool pool
+    cdef Key[64] keys
+
+    def __cinit__(self):
+        cdef int i
+        pool_start(&self.pool)
+        for i in range(64):
+            key_start(&self.keys[i], i)
+
+    def mean(self, int key, double x):
+        """Return the mixture's mean for a key and the logit of a word."""
+        cdef Views views
+        return key_view(&self.pool, &self.keys[key], x, &views)
+
+    def learn(self, int key, double then, double now, double y, double late):
+        """Learn the outcome of a word whose logit was `then` in the round, and is `now`.
+
+        All that the key and the others have learned since came before the round.
+        """
+        cdef Views said, views
+        cdef double m = key_view(&self.pool, &self.keys[key], then, &said)
+        key_view(&self.pool, &self.keys[key], now, &views)
+        key_learn(&self.pool, &self.keys[key], &views, &said, m, y, late)
