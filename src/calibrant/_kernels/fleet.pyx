@@ -9,8 +9,8 @@ import numpy as np
 from calibrant._bytes import MOST_ROUNDS
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.fleet_level cimport Level, key_at
-from calibrant._kernels.fleet_rounds cimport FleetRound, Opened
-from calibrant._kernels.fleet_rule cimport Key, key_learn, key_start, key_view
+from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
+from calibrant._kernels.fleet_rule cimport Key, Pool, key_learn, key_start, key_view
 from calibrant._kernels.fleet_whole cimport (
     Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
@@ -56,6 +56,11 @@ cdef enum:
     SHARP = sizeof(SharpState) // sizeof(double)
 
 
+# Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
+# move.
+cdef double MOST_LATE = 1000.0
+
+
 cdef inline double logit(double p) noexcept nogil:
     return log(p / (1.0 - p))
 
@@ -71,7 +76,7 @@ cdef class Copy:
     cdef Grid safe
     cdef double size
     cdef int64_t learned
-    cdef Level keys, parents
+    cdef Level root, keys, parents
 
     def __dealloc__(self):
         grid_free(&self.safe)
@@ -88,8 +93,9 @@ cdef class PartKernel:
 
     cdef Whole whole
     cdef Grid safe
-    cdef readonly Level keys
+    cdef readonly Level root        # one key that stands for all
     cdef readonly Level parents
+    cdef readonly Level keys
     cdef int _kind
     cdef double size                # mean absolute margin so far
     cdef uint64_t _key              # the seed, scrambled
@@ -106,7 +112,8 @@ cdef class PartKernel:
     def __init__(self, kind, seed):
         self._kind = KINDS.index(kind)
         self._key = scramble(<uint64_t>seed)
-        self.keys, self.parents = Level(), Level()
+        self.root, self.parents, self.keys = Level(), Level(), Level()
+        self.root.add(np.zeros(1, dtype=np.uint64))
 
     def __dealloc__(self):
         grid_free(&self.safe)
@@ -121,10 +128,15 @@ cdef class PartKernel:
         """Outcomes learned so far."""
         return self._learned
 
+    def levels(self):
+        """Return the levels by name."""
+        return {"root": self.root, "parent": self.parents, "key": self.keys}
+
     @property
     def nbytes(self):
         """Bytes that keys and all that they share take."""
-        return sizeof(Whole) + grid_bytes(&self.safe) + self.keys.nbytes + self.parents.nbytes
+        levels = sum(level.nbytes for level in self.levels().values())
+        return sizeof(Whole) + grid_bytes(&self.safe) + levels
 
     # -- the round ------------------------------------------------------------------------------
 
@@ -141,71 +153,86 @@ cdef class PartKernel:
             score = 1.0 / (1.0 + exp(-score))
         return sharp_within(score, sharp_least(self._learned))
 
-    cdef double look(self, const Key *parent, const Key *key, Opened *r) noexcept nogil:
-        """Return the mixture's mean for a score of a key; NULL is no parent."""
+    cdef Pool *pool_of(self, int level) noexcept nogil:
+        """Return what the keys of a level share."""
+        if level == ROOT:
+            return &self.root.pool
+        return &self.parents.pool if level == PARENT else &self.keys.pool
+
+    cdef void find(self, int64_t slot, int64_t parent, Key **keys) noexcept nogil:
+        """Find the key of each level; NULL for a slot below 0."""
+        keys[ROOT] = key_at(self.root, 0)
+        keys[PARENT] = key_at(self.parents, parent) if parent >= 0 else NULL
+        keys[KEY] = key_at(self.keys, slot) if slot >= 0 else NULL
+
+    cdef double look(self, Key **keys, Opened *r) noexcept nogil:
+        """Return the mixture's mean for a score: the word passes from level to level."""
         cdef double x = whole_word(&self.whole, r.s, &self.view), least = sharp_least(self._learned)
+        cdef double m = 0.5
+        cdef int level
         if whole_learns(&self.whole, self.whole.rounds):
             self.view_age = self.whole.learned
-        if parent != NULL:
-            x = key_view(&self.parents.pool, parent, x, &r.of_parent)
-            x = logit(sharp_within(x, least))
-        return sharp_within(key_view(&self.keys.pool, key, x, &r.of_key), least)
+        for level in range(LEVELS):
+            if keys[level] != NULL:
+                m = key_view(self.pool_of(level), keys[level], x, &r.views[level])
+                m = sharp_within(m, least)
+                if level < KEY:
+                    x = logit(m)
+        return m
 
     cdef void begin(self, Opened *r, int64_t slot, int64_t parent, double score,
                     double time) noexcept nogil:
         """Make the next prediction; a time that is NaN is the number of the prediction."""
-        cdef Key *key = key_at(self.keys, slot)
-        cdef Key *above = key_at(self.parents, parent) if parent >= 0 else NULL
+        cdef Key *keys[LEVELS]
         cdef Place place
+        cdef int level
+        self.find(slot, parent, keys)
         r.number = r.batch = self.whole.rounds
-        r.age, r.slot, r.parent, r.turn = self._learned, slot, parent, key.made
+        r.age, r.slot, r.parent = self._learned, slot, parent
         r.s = self.probability_of(score)
         r.is_learned = whole_learns(&self.whole, r.number)
-        r.m = self.look(above, key, r)
+        r.m = self.look(keys, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
         r.gap = grid_find(&self.safe, r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
         r.z = place.hi
         if place.lo != place.hi:
-            if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
+            if uniform(scramble(self._key ^ keys[KEY].hash), keys[KEY].made) < place.share:
                 r.z = place.lo
         if self._kind == MARGIN:
             self.size = self.size_with(score)
-        time = r.number if isnan(time) else time
-        key.made += 1
-        key.last = time
-        if above != NULL:
-            above.made += 1
-            above.last = time
+        for level in range(PARENT, LEVELS):
+            if keys[level] != NULL:
+                keys[level].made += 1
+                keys[level].last = r.number if isnan(time) else time
         whole_passed(&self.whole)
 
     cdef int finish(self, const Opened *r, double y) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
-        cdef Key *key = key_at(self.keys, r.slot) if r.slot >= 0 else NULL
-        cdef Key *above = key_at(self.parents, r.parent) if r.parent >= 0 else NULL
-        cdef Opened again
+        cdef double late = <double>(self.whole.rounds - r.number - 1)
         cdef const Opened *now = r
-        cdef double late = 0.0
+        cdef Opened again
+        cdef Key *keys[LEVELS]
+        cdef int level
         if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
             return -1
-        if key != NULL:
-            late = key.made - r.turn - 1
-            if r.age != self._learned:
-                again.s = r.s
-                self.look(above, key, &again)
-                now = &again
+        self.find(r.slot, r.parent, keys)
+        if r.age != self._learned:
+            again.s = r.s
+            self.look(keys, &again)
+            now = &again
         if r.is_learned:
             if self.view_age != self.whole.learned or self.view.s != r.s:
                 whole_view(&self.whole, r.s, &self.view)
             self.view_age = -1
-            whole_learn(
-                &self.whole, &self.view, r.said, r.m, y, <double>(self.whole.rounds - r.number - 1)
-            )
-        if key != NULL:
-            if above != NULL:
-                key_learn(&self.parents.pool, above, &now.of_parent, &r.of_parent, r.m, y, late)
-            key_learn(&self.keys.pool, key, &now.of_key, &r.of_key, r.m, y, late)
+            whole_learn(&self.whole, &self.view, r.said, r.m, y, late)
+        for level in range(LEVELS):
+            if keys[level] != NULL:
+                key_learn(
+                    self.pool_of(level), keys[level], &now.views[level], &r.views[level], r.m, y,
+                    late if late < MOST_LATE else MOST_LATE,
+                )
         self._learned += 1
         return 0
 
@@ -306,18 +333,18 @@ cdef class PartKernel:
         means = np.empty(slots.shape[0])
         cdef double[::1] m = means
         cdef Key fresh
-        cdef const Key *above
-        cdef const Key *key
+        cdef Key *keys[LEVELS]
         cdef Opened r
         cdef Py_ssize_t i
         key_start(&fresh, 0)
         for i in range(slots.shape[0]):
-            above = key_at(self.parents, parents[i]) if parents[i] >= 0 else NULL
+            self.find(slots[i], parents[i], keys)
             if parents[i] == -2:
-                above = &fresh
-            key = key_at(self.keys, slots[i]) if slots[i] >= 0 else &fresh
+                keys[PARENT] = &fresh
+            if slots[i] < 0:
+                keys[KEY] = &fresh
             r.s = self.probability_of(scores[i])
-            m[i] = self.look(above, key, &r)
+            m[i] = self.look(keys, &r)
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
         return means
@@ -330,14 +357,15 @@ cdef class PartKernel:
         if grid_copy(&copy.safe, &self.safe) < 0:
             raise MemoryError
         copy.whole, copy.size, copy.learned = self.whole, self.size, self._learned
-        copy.keys, copy.parents = copied(self.keys), copied(self.parents)
+        copy.root, copy.parents = copied(self.root), copied(self.parents)
+        copy.keys = copied(self.keys)
         return copy
 
     def go_back(self, Copy before not None):
         """Return to the state that `copy` gave, which must not be used again."""
         self.safe, before.safe = before.safe, self.safe
         self.whole, self.size, self._learned = before.whole, before.size, before.learned
-        self.keys, self.parents = before.keys, before.parents
+        self.root, self.parents, self.keys = before.root, before.parents, before.keys
         self.view_age = -1
 
     # -- saving ---------------------------------------------------------------------------------

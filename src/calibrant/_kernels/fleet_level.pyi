@@ -6,6 +6,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats
 
 KEY: np.dtype[np.void]
+SCALING: int
 
 class Level:
     def __len__(self) -> int: ...

@@ -4,6 +4,15 @@ from calibrant._kernels.fleet_rule cimport Views
 from calibrant._kernels.sharp cimport EXPERTS
 
 
+# A word passes through these levels, each with experts of its own: all keys together, as one; the
+# key's parent, if it has one; the key.
+cdef enum:
+    ROOT
+    PARENT
+    KEY
+    LEVELS
+
+
 # What is remembered of a prediction until its outcome comes.
 cdef struct Opened:
     int64_t number                  # how many predictions of the part came before
@@ -11,13 +20,11 @@ cdef struct Opened:
     int64_t age                     # outcomes learned before
     int64_t slot                    # of its key; -1 if that was forgotten since
     int64_t parent                  # of the key's parent; -1 if there is none
-    int64_t turn                    # how many predictions of the key came before
     int64_t gap                     # of the grid that the mean was in then: where to look first
     double s                        # the score as a probability
     double m                        # the mixture's mean for it
     double z                        # the prediction
-    Views of_parent                 # what the experts of the parent said
-    Views of_key                    # and those of the key
+    Views[LEVELS] views             # what the experts of each level said
     int64_t is_learned              # does the whole learn from it?
     double[EXPERTS] said            # then, what its experts said
 

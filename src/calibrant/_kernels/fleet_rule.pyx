@@ -51,8 +51,9 @@ cdef double SHARE = 1e-5            # share of the weight that returns to the pr
 cdef double RARE = 0.01             # the variance of an outcome below which less is shared
 cdef double LAG = 32.0              # outcomes this late count half
 cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
-cdef float OFF = 6.0                # c^2 A of a key that clearly differs
+cdef float OFF = 7.0                # c^2 A of a key that clearly differs
 cdef float FAR = 20.75              # no expert's logit is further from 0: 1e-9
+cdef uint32_t MOST = 0xFFFFFFFF     # outcomes that are counted
 cdef double STIFF = 300.0           # precision of the scaling at the start
 cdef double FADE = 1e-5             # how fast the scaling forgets
 cdef int WIDEST = 3                 # the offset that says whether a key differs
@@ -64,8 +65,10 @@ OFFSET_EXPERTS = [
     (0.3, 0.01), (1.0, 0.01), (1.0, 0.03), (1.0, 0.1),
 ]
 SLOPE_EXPERTS = [(0.2, 0.5), (0.5, 0.5)]
-# Prior weights: the word itself counts for four.
-WEIGHTS = [4.0 / 14.0] + [1.0 / 14.0] * (OFFSETS + SLOPES) + [0.0]
+# Prior weights: most for the word itself and for offsets that stay; what moves must show that it helps.
+WEIGHTS = [
+    weight / 15.0 for weight in [4.0] + [2.0] * 4 + [0.5] * (OFFSETS - 4) + [0.5] * SLOPES + [0.0]
+]
 
 cdef float[OFFSETS] PRECISIONS      # 1 / sd^2
 PRECISIONS[:] = [1 / sd**2 for sd, _ in OFFSET_EXPERTS]
@@ -259,4 +262,33 @@ cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, d
         at = 1 + OFFSETS + i
         step_slope(&key.slope[5 * i], now.u, h[at], r[at], OFFSET_PRECISIONS[i])
     scale(pool, now.x, h[1 + USUAL], r[1 + USUAL])
-    key.learned += 1
+    if key.learned < MOST:
+        key.learned += 1
+
+
+cdef class RuleKernel:
+    """The rule of one level by itself, for words of any origin: what tests play with."""
+
+    cdef Pool pool
+    cdef Key[64] keys
+
+    def __cinit__(self):
+        cdef int i
+        pool_start(&self.pool)
+        for i in range(64):
+            key_start(&self.keys[i], i)
+
+    def mean(self, int key, double x):
+        """Return the mixture's mean for a key and the logit of a word."""
+        cdef Views views
+        return key_view(&self.pool, &self.keys[key], x, &views)
+
+    def learn(self, int key, double then, double now, double y, double late):
+        """Learn the outcome of a word whose logit was `then` in the round, and is `now`.
+
+        All that the key and the others have learned since came before the round.
+        """
+        cdef Views said, views
+        cdef double m = key_view(&self.pool, &self.keys[key], then, &said)
+        key_view(&self.pool, &self.keys[key], now, &views)
+        key_learn(&self.pool, &self.keys[key], &views, &said, m, y, late)

@@ -18,7 +18,7 @@ from calibrant._kernels.sharp cimport (
     sharp_within,
 )
 
-cdef int64_t ALL = 1 << 14
+cdef int64_t ALL = 1 << 16
 cdef int64_t STRIDE = 32
 cdef int64_t REFRESH = 1 << 12
 cdef double FINE = 8.0              # cells a unit of logit

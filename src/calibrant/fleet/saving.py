@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._kernels.fleet_level import KEY, Level
+from calibrant._kernels.fleet import PartKernel
+from calibrant._kernels.fleet_level import KEY, SCALING
 from calibrant._kernels.fleet_rounds import BUCKETS, OPENED, load_rounds, save_rounds
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.saved import floats
@@ -29,11 +30,12 @@ def arrays_of(part: Part) -> Arrays:
     The row of a key in ``key_rows`` is its slot: it stays where it is until keys are evicted.
     """
     arrays: Arrays = part.kernel.arrays()
-    for name, index, level in levels_of(part):
+    for name, level in part.kernel.levels().items():
         weights, used, scaling = level.shared()
         arrays[f"{name}_rows"] = level.keys().view(np.uint8).reshape(-1, KEY.itemsize)
         arrays[f"{name}_weights"], arrays[f"{name}_used"] = weights, used
         arrays[f"{name}_scaling"] = scaling
+    for name, index in (("key", part.index), ("parent", part.parent_index)):
         arrays |= {f"{name}_index_{each}": array for each, array in index.arrays().items()}
     waiting, named, finished = part.waiting, part.waiting.named, part.waiting.finished
     ids = {"named": list(named), "finished": list(finished), "gone": list(waiting.gone)}
@@ -62,42 +64,44 @@ def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = T
         raise ValueError(f"the saved fleet makes no sense: {error!r}") from None
 
 
-def levels_of(part: Part) -> tuple[tuple[str, KeyIndex, Level], tuple[str, KeyIndex, Level]]:
-    """Return the names, the indices and the levels of keys and of parents."""
-    return (
-        ("key", part.index, part.kernel.keys),
-        ("parent", part.parent_index, part.kernel.parents),
-    )
-
-
 def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) -> None:
     """Give a part its keys and its parents, and what each of them share."""
-    indices = []
-    for name, _, level in levels_of(part):
-        prefix = f"{name}_index_"
-        own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        index = KeyIndex.from_arrays(own, copy)
-        rows = arrays[f"{name}_rows"]
-        if rows.dtype != np.uint8 or rows.shape != (len(index), KEY.itemsize):
+    part.index = index_of(arrays, "key", copy)
+    part.parent_index = index_of(arrays, "parent", copy)
+    hashes = {"root": np.zeros(1, dtype=np.uint64)}
+    if copy:
+        hashes |= {"key": part.index.hashes, "parent": part.parent_index.hashes}
+    sizes = {"root": 1, "key": len(part.index), "parent": len(part.parent_index)}
+    for name, level in part.kernel.levels().items():
+        rows, weights = arrays[f"{name}_rows"], arrays[f"{name}_weights"]
+        if rows.dtype != np.uint8 or rows.shape != (sizes[name], KEY.itemsize):
             raise ValueError(f"saved {name}_rows must be {KEY.itemsize} bytes of each key")
         keys = rows.reshape(-1).view(KEY)
-        if copy:
-            check_keys(keys, index, part.kernel.rounds)
-        weights = arrays[f"{name}_weights"]
+        if name in hashes:
+            check_keys(keys, hashes[name], part.kernel)
         if weights.dtype != np.float32 or not ((weights >= 0) & (weights <= 1.001)).all():
             raise ValueError(f"saved {name}_weights must be in [0, 1]")
-        used = floats(arrays, f"{name}_used", low=0.0, high=1.0)
-        level.load(keys, weights, used, floats(arrays, f"{name}_scaling"), copy)
-        indices.append(index)
-    part.index, part.parent_index = indices
+        used = floats(arrays, f"{name}_used", size=BUCKETS, low=0.0, high=1.0)
+        scaling = floats(arrays, f"{name}_scaling", size=SCALING)
+        level.load(keys, weights, used, scaling, copy or name == "root")
 
 
-def check_keys(keys: npt.NDArray[np.void], index: KeyIndex, rounds: int) -> None:
+def index_of(arrays: Mapping[str, npt.NDArray[Any]], name: str, copy: bool) -> KeyIndex:
+    """Return the saved index of the keys or the parents."""
+    prefix = f"{name}_index_"
+    own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    return KeyIndex.from_arrays(own, copy)
+
+
+def check_keys(
+    keys: npt.NDArray[np.void], hashes: npt.NDArray[np.uint64], kernel: PartKernel
+) -> None:
     """Refuse keys that the predictions of a part cannot have made."""
-    if (keys["hash"] != index.hashes).any():
+    if (keys["hash"] != hashes).any():
         raise ValueError("saved keys must stand in the order of their index")
-    if (keys["learned"] > keys["made"]).any() or keys["made"].sum(dtype=np.int64) > rounds:
-        raise ValueError(f"saved keys must have no more than {rounds} predictions")
+    for name, most in (("made", kernel.rounds), ("learned", kernel.learned)):
+        if keys[name].sum(dtype=np.int64) > most:
+            raise ValueError(f"saved {name} of keys must be at most {most} in all")
     for name in ("offset", "precision", "slope", "last"):
         if not np.isfinite(keys[name]).all():
             raise ValueError(f"saved {name} of a key must be finite")
@@ -145,13 +149,13 @@ def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:
         "age": kernel.learned + 1,
         "slot": len(part.index),
         "parent": len(part.parent_index),
-        "turn": kernel.rounds,
     }
     for name, above in most.items():
         if not ((opened[name] >= -1) & (opened[name] < above)).all():
             raise ValueError(f"saved {name} of a prediction must be below {above}")
     inside = [opened[name] for name in ("s", "m", "z")]
-    views = [opened["of_key"][opened["slot"] >= 0], opened["of_parent"][opened["parent"] >= 0]]
+    root, parent, key = (opened["views"][:, level] for level in range(3))
+    views = [root, parent[opened["parent"] >= 0], key[opened["slot"] >= 0]]
     inside += [view[name].reshape(-1) for view in views for name in ("p", "q")]
     inside.append(opened["said"][opened["is_learned"] != 0].reshape(-1))
     if not all(((values > 0) & (values < 1)).all() for values in inside):
