@@ -12,13 +12,17 @@ from benchmarks import machine
 from benchmarks.spark.job import write_files
 
 
-def seconds_of(folder: Path, what: str, parts: int, cores: int) -> list[float]:
-    """Run one query in a process of its own; return the seconds of its batches."""
+def seconds_of(folder: Path, what: str, parts: int, cores: int) -> list[tuple[float, float]]:
+    """Run one query in a process of its own; return processor and wall seconds of its batches.
+
+    The processor's are counted from the start; the wall's are those of each batch.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.spark.job", folder, what, str(parts), str(cores)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return [float(line.split()[-2]) for line in done.stdout.splitlines() if "batch" in line]
+    words = [line.split() for line in done.stdout.splitlines() if line.startswith("batch")]
+    return [(float(each[2]), float(each[4])) for each in words]
 
 
 def main() -> None:
@@ -41,11 +45,15 @@ def main() -> None:
         rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files[1:])
         for parts in given.parts:
             for what in ("count", "recalibrate"):
-                seconds = seconds_of(folder, what, parts, given.cores)
-                total = sum(seconds[1:])
+                batches = seconds_of(folder, what, parts, given.cores)
+                wall = sum(seconds for _, seconds in batches[1:])
+                used = batches[-1][0] - batches[0][0]
                 print(
-                    f"{what}, {parts} parts: {rows / total:,.0f} rows/s "
-                    f"({', '.join(f'{each:.1f}' for each in seconds)} s a batch)"
+                    f"{what}, {parts} parts: {rows / wall:,.0f} rows/s "
+                    f"({', '.join(f'{seconds:.1f}' for _, seconds in batches)} s a batch); "
+                    f"{1e6 * used / rows:.1f} us of a core a row: {given.cores * rows / used:,.0f} "
+                    f"rows/s if {given.cores} cores did nothing else",
+                    flush=True,
                 )
                 for left in (what, f"{what}-checkpoint"):
                     subprocess.run(["rm", "-rf", str(folder / left)], check=True)

@@ -17,10 +17,19 @@ def to_folder(path: str) -> Callable[[DataFrame, int], None]:
     A batch that is played again after a crash replaces what it wrote before. Refused rows stand
     apart: ``spark.read.parquet(path).where("answer = 'prediction'")`` does not read them; theirs is
     ``answer = 'refusal'``.
+
+    Examples
+    --------
+    >>> sink = to_folder("answers/")
+    >>> query = (  # doctest: +SKIP
+    ...     answers.writeStream.foreachBatch(sink)
+    ...     .option("checkpointLocation", "checkpoint/")
+    ...     .start()
+    ... )
     """
-    answer = sql.when(sql.col("reason").isNull(), "prediction").otherwise("refusal")
 
     def write(answers: DataFrame, batch: int) -> None:
+        answer = sql.when(sql.col("reason").isNull(), "prediction").otherwise("refusal")
         (
             answers.withColumn("answer", answer)
             .write.mode("overwrite")

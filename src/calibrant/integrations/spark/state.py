@@ -33,6 +33,11 @@ def fleet_of(state: DataFrame) -> Fleet:
     """Return the fleet whose pages a data frame holds: the state of a `recalibrate_batch`.
 
     All pages are collected: they must fit into the memory of the driver.
+
+    Examples
+    --------
+    >>> fleet_of(history.state)["shop 17"].offset  # doctest: +SKIP
+    0.41
     """
     rows = state.select(*PAGES.names).collect()
     settings, parts = from_pages(
@@ -47,6 +52,10 @@ def fleet_in(session: SparkSession, checkpoint: str) -> Fleet:
     """Return the fleet that the last committed batch of a query left in its checkpoint.
 
     It holds the parts that have had rows.
+
+    Examples
+    --------
+    >>> fleet_in(spark, "checkpoint/").save("fleet")  # doctest: +SKIP
     """
     state = (
         session.read.format("statestore")

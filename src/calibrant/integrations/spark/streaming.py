@@ -32,7 +32,12 @@ CONFIGURATION = {
 
 
 class History(NamedTuple):
-    """What was said of each row of a history, and the state that a stream starts from."""
+    """What was said of each row of a history, and the state that a stream starts from.
+
+    Examples
+    --------
+    >>> predictions, state = recalibrate_batch(frame, **columns)  # doctest: +SKIP
+    """
 
     predictions: DataFrame
     state: DataFrame
@@ -85,6 +90,13 @@ def recalibrate(
     -------
     DataFrame
         The columns `key`, `id`, `time` and `score`, and `part`, `prediction` and `reason`.
+
+    Examples
+    --------
+    >>> rows = spark.readStream.schema(schema).parquet("rows/")  # doctest: +SKIP
+    >>> answers = recalibrate(  # doctest: +SKIP
+    ...     rows, key="shop", id="id", score="score", outcome="sold", time="at", parts=64
+    ... )
     """
     columns = Columns(key, score, outcome, time, id, order)
     settings = settings_of(seed, kind, parts, capacity)
@@ -135,8 +147,17 @@ def recalibrate_batch(
     """Return the predictions of a history, and the state from which a stream goes on.
 
     The arguments are those of `recalibrate`, and so is what is said of each row. A shard's rows
-    must fit into the memory of one worker. Both frames come from one computation, which is kept on
-    disk between their uses.
+    must fit into the memory of one worker. Both frames come from one computation, which is kept
+    between their uses, on disk if need be.
+
+    Examples
+    --------
+    >>> history = recalibrate_batch(  # doctest: +SKIP
+    ...     spark.read.parquet("history/"), key="shop", score="score", outcome="sold", time="at"
+    ... )
+    >>> answers = recalibrate(  # doctest: +SKIP
+    ...     rows, key="shop", score="score", outcome="sold", time="at", start=history.state
+    ... )
     """
     columns = Columns(key, score, outcome, time, id, order)
     settings = settings_of(seed, kind, parts, capacity)
