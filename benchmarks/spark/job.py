@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 TYPES = "key bigint, id bigint, score double, outcome double, time timestamp_ntz"
+BEGUN = "the query has begun"
 NAMES = {"key": "key", "score": "score", "outcome": "outcome", "time": "time", "id": "id"}
 
 
@@ -106,6 +107,7 @@ def run(folder: Path, what: str, parts: int, cores: int) -> list[float]:
         .trigger(availableNow=True)
         .start()
     )
+    print(BEGUN, flush=True)
     query.awaitTermination()
     spark.stop()
     return seconds

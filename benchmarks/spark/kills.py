@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.spark.job import session, write_files
+from benchmarks.spark.job import BEGUN, session, write_files
 from calibrant import Fleet
 
 
@@ -43,22 +43,18 @@ def batches_begun(folder: Path) -> int:
 def kill_at_random(folder: Path, parts: int, kills: int, seed: int) -> int:
     """Play the files, killed so many times on the way; return how many kills hit an open batch.
 
-    A kill comes up to two batches' time after the query has begun to work on one, so that it
-    strikes before, within and after the commits of the sink and of the state.
+    A kill comes at random between the start of the query and a little after its first batch, which
+    takes longest: it strikes before, within and after the commits of the sink and of the state.
     """
     rng = np.random.default_rng(seed)
     (folder / "log").touch()
     killed = failed = inside = 0
     while killed < kills:
-        begun, said = batches_begun(folder), len(batches_said(folder))
-        # A batch that was open when the last kill came is begun again under its old number.
-        is_open = begun > committed(folder)
+        lives = lives_begun(folder)
         query = start(folder, parts)
-        while query.poll() is None and (
-            len(batches_said(folder)) == said if is_open else batches_begun(folder) == begun
-        ):
+        while query.poll() is None and lives_begun(folder) == lives:
             time.sleep(0.05)
-        time.sleep(rng.uniform(0.0, 2.0 * np.median([*batches_said(folder)[-5:], 1.0])))
+        time.sleep(rng.uniform(0.0, 1.3 * max([*batches_said(folder), 5.0])))
         if query.poll() is not None:
             # Spark gives a Python worker ten seconds to start: on a busy machine that may fail.
             assert query.returncode != 0, f"no file is left after {killed} kills: give more"
@@ -73,6 +69,10 @@ def kill_at_random(folder: Path, parts: int, kills: int, seed: int) -> int:
         print(f"kill {killed}: {committed(folder)} batches committed, {open_now} open", flush=True)
     assert start(folder, parts).wait() == 0, (folder / "log").read_text()[-3000:]
     return inside
+
+
+def lives_begun(folder: Path) -> int:
+    return (folder / "log").read_text().count(BEGUN)
 
 
 def committed(folder: Path) -> int:

@@ -141,7 +141,7 @@ def show(job: Job, fleet: Fleet, kept: Measured, after: int) -> None:
     names = ("Brier score", "log loss", "mean of what was said")
     rows = [[name, *values] for name, *values in zip(names, *columns, strict=True)]
     console.out.print("", console.table("Before and after (losses: lower is better)", head, rows))
-    console.say(f"\n{fleet.nbytes / len(fleet):,.0f} bytes a key")
+    console.say(f"\nthe fleet takes {fleet.nbytes / 1e6:,.1f} MB")
     if job.out is None and job.state is None:
         console.say("To keep the rows: --out FILE.parquet; to go on later: --state FILE")
     if job.out is not None:
