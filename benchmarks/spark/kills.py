@@ -30,12 +30,6 @@ def start(folder: Path, parts: int) -> subprocess.Popen:
     )
 
 
-def batches_said(folder: Path) -> list[float]:
-    """Return the seconds of the batches that the query has finished, over all its lives."""
-    lines = (folder / "log").read_text().splitlines()
-    return [float(line.split()[-2]) for line in lines if line.startswith("batch ")]
-
-
 def batches_begun(folder: Path) -> int:
     return len(list((folder / "recalibrate-checkpoint" / "offsets").glob("[0-9]*")))
 
@@ -43,18 +37,19 @@ def batches_begun(folder: Path) -> int:
 def kill_at_random(folder: Path, parts: int, kills: int, seed: int) -> int:
     """Play the files, killed so many times on the way; return how many kills hit an open batch.
 
-    A kill comes at random between the start of the query and a little after its first batch, which
-    takes longest: it strikes before, within and after the commits of the sink and of the state.
+    A kill comes at random within a window after the start of the query, which grows until a batch
+    is committed in it: kills strike before, within and after the commits of sink and state.
     """
     rng = np.random.default_rng(seed)
     (folder / "log").touch()
     killed = failed = inside = 0
+    window = 20.0
     while killed < kills:
-        lives = lives_begun(folder)
+        lives, before = lives_begun(folder), committed(folder)
         query = start(folder, parts)
         while query.poll() is None and lives_begun(folder) == lives:
             time.sleep(0.05)
-        time.sleep(rng.uniform(0.0, 1.3 * max([*batches_said(folder), 5.0])))
+        time.sleep(rng.uniform(0.0, window))
         if query.poll() is not None:
             # Spark gives a Python worker ten seconds to start: on a busy machine that may fail.
             assert query.returncode != 0, f"no file is left after {killed} kills: give more"
@@ -66,6 +61,7 @@ def kill_at_random(folder: Path, parts: int, kills: int, seed: int) -> int:
         killed += 1
         open_now = batches_begun(folder) - committed(folder)
         inside += open_now
+        window *= 1.3 if committed(folder) == before else 1.0
         print(f"kill {killed}: {committed(folder)} batches committed, {open_now} open", flush=True)
     assert start(folder, parts).wait() == 0, (folder / "log").read_text()[-3000:]
     return inside
