@@ -71,7 +71,13 @@ class Columns:
 
     def prepared(self, frame: DataFrame, parts: int, shards: int) -> DataFrame:
         """Return the rows as `Rows` reads them, each with its part and its shard."""
-        held = {KEY: self.key, ID: self.id, SCORE: self.score, OUTCOME: self.outcome, TIME: self.time}
+        held = {
+            KEY: self.key,
+            ID: self.id,
+            SCORE: self.score,
+            OUTCOME: self.outcome,
+            TIME: self.time,
+        }
         holds = sum(
             (
                 sql.when(sql.col(_quoted(name)).isNotNull(), bit).otherwise(0)
@@ -92,7 +98,9 @@ class Columns:
             key.alias("key"),
             (sql.lit("") if self.id is None else self._named(frame, self.id)).alias("id"),
             sql.coalesce(sql.col(_quoted(self.score)).cast(number), sql.lit(0.0)).alias("score"),
-            sql.coalesce(sql.col(_quoted(self.outcome)).cast(number), sql.lit(0.0)).alias("outcome"),
+            sql.coalesce(sql.col(_quoted(self.outcome)).cast(number), sql.lit(0.0)).alias(
+                "outcome"
+            ),
             sql.coalesce(time, sql.lit(0)).alias("time"),
             self._order().alias("sequence"),
         )

@@ -69,7 +69,9 @@ def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
     good = np.flatnonzero(reasons == None)  # noqa: E711 - element by element
     answers = _played(fleet, rows.iloc[good])
     predictions[good] = answers[0]
-    for row, answer in zip(good[answers[1] != ""].tolist(), answers[1][answers[1] != ""], strict=True):
+    for row, answer in zip(
+        good[answers[1] != ""].tolist(), answers[1][answers[1] != ""], strict=True
+    ):
         reasons[row] = REASONS[answer]
     rows = rows.assign(prediction=predictions, reason=reasons)
     told = ~np.isnan(predictions) | (reasons != None)  # noqa: E711 - element by element
