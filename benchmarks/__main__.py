@@ -25,6 +25,7 @@ from benchmarks import (  # noqa: E402
     error,
     events,
     figures,
+    fleet,
     forged,
     groups,
     machine,
@@ -51,6 +52,7 @@ PARTS = {
     "paper": paper,
     "recalibrate": recalibrate,
     "groups": groups,
+    "fleet": fleet,
     "multiclass": multiclass,
     "compare": compare,
     "sweep": sweep,
@@ -63,7 +65,7 @@ PARTS = {
     "certificates": certificates,
     "monitor": monitor,
 }
-LONG = {"certificates", "monitor"}
+LONG = {"certificates", "fleet", "monitor"}
 
 
 def quote(page, name, texts, titles):

@@ -52,10 +52,10 @@ class Offset:
         self.c, self.precision = single(0), single(1 / sd**2)
         self.keep, self.back = single(1 - forget), single(forget / sd**2)
 
-    def logit(self, u):
+    def logit(self, u, _v):
         return u + self.c
 
-    def learn(self, _u, h, r):
+    def learn(self, _v, h, r):
         self.precision = (self.keep * self.precision + self.back) + h
         self.c = self.c - (r + self.back * self.c) / self.precision
 
@@ -66,18 +66,18 @@ class Slope:
         self.of_slope, self.of_offset = single(1 / sd_slope**2), single(1 / sd_offset**2)
         self.least = self.of_offset
 
-    def logit(self, u):
-        return (u + self.s * u) + self.c
+    def logit(self, u, v):
+        return (u + self.s * v) + self.c
 
-    def learn(self, u, h, r):
-        self.of_slope = self.of_slope + h * u * u
-        self.cross = self.cross + h * u
+    def learn(self, v, h, r):
+        self.of_slope = self.of_slope + h * v * v
+        self.cross = self.cross + h * v
         self.of_offset = self.of_offset + h
         ratio = self.cross / self.of_slope
         pivot = max(self.of_offset - ratio * self.cross, self.least)
-        step = (r - ratio * (r * u)) / pivot
+        step = (r - ratio * (r * v)) / pivot
         self.c = self.c - step
-        self.s = self.s - (r * u / self.of_slope - ratio * step)
+        self.s = self.s - (r * v / self.of_slope - ratio * step)
 
 
 class Key:
@@ -101,7 +101,7 @@ class Key:
 @dataclass
 class Views:
     x: float
-    u: np.float32
+    v: np.float32
     bucket: tuple
     each: list  # (p, q) of the word, the experts, and one without weight
 
@@ -123,22 +123,23 @@ class Pool:
                 return self.weights[below, differs]
         return self.weights.get((stage, False), PRIOR)
 
-    def view(self, key, x):
-        """Return what the experts of a key say, and their mean."""
+    def view(self, key, x, v):
+        """Return what the experts of a key say of a word and a score, as logits, and their mean."""
         u = single(self.a * x + self.b)
-        logits = [single(x), *(expert.logit(u) for expert in key.experts), single(0)]
+        v = single(v)
+        logits = [single(x), *(expert.logit(u, v) for expert in key.experts), single(0)]
         said = [chances(t) for t in logits]
         w = self.heard(key.bucket)
         one = float(total([w[i] * said[i][0] for i in range(12)]))
         zero = float(total([w[i] * said[i][1] for i in range(12)]))
-        return Views(x, u, key.bucket, said), one / (one + zero)
+        return Views(x, v, key.bucket, said), one / (one + zero)
 
     def learn(self, key, now, said, m, y, late):
         self.weigh(said, m, y, late)
         one, zero = single(y), single(1) - single(y)
         curved = [(p * q, p * zero - q * one) for p, q in now.each]
         for expert, (h, r) in zip(key.experts, curved[1:-1], strict=True):
-            expert.learn(now.u, h, r)
+            expert.learn(now.v, h, r)
         self.scale(now.x, *(float(each) for each in curved[3]))
         key.outcomes += 1
 
@@ -244,7 +245,7 @@ class NaiveFleet:
             if key is None:
                 views.append(None)
                 continue
-            view, m = pool.view(key, x)
+            view, m = pool.view(key, x, logit(s))
             m = within(m, floor(self.learned))
             x = logit(m)
             views.append(view)

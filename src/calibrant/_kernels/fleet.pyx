@@ -167,14 +167,14 @@ cdef class PartKernel:
 
     cdef double look(self, Key **keys, Opened *r) noexcept nogil:
         """Return the mixture's mean for a score: the word passes from level to level."""
-        cdef double x = whole_word(&self.whole, r.s, &self.view), least = sharp_least(self._learned)
-        cdef double m = 0.5
+        cdef double v = logit(r.s), x = whole_word(&self.whole, r.s, v, &self.view)
+        cdef double m = 0.5, least = sharp_least(self._learned)
         cdef int level
         if whole_learns(&self.whole, self.whole.rounds):
             self.view_age = self.whole.learned
         for level in range(LEVELS):
             if keys[level] != NULL:
-                m = key_view(self.pool_of(level), keys[level], x, &r.views[level])
+                m = key_view(self.pool_of(level), keys[level], x, v, &r.views[level])
                 m = sharp_within(m, least)
                 if level < KEY:
                     x = logit(m)

@@ -35,7 +35,9 @@ cdef struct Pool:
 cdef struct Views:
     double x                        # logit of the word
     float u                         # that, scaled
+    float v                         # logit of the score
     int bucket                      # whose weights count
+    int unused                      # so that the next stands where it would anyway
     float[EXPERTS] p                # probability of a 1
     float[EXPERTS] q                # and of a 0
 
@@ -44,6 +46,8 @@ cdef void pool_start(Pool *pool) noexcept nogil
 cdef void key_start(Key *key, uint64_t hash) noexcept nogil
 cdef const float *key_weights(const Pool *pool, const Key *key) noexcept nogil
 cdef double key_prior(int expert) noexcept nogil
-cdef double key_view(const Pool *pool, const Key *key, double x, Views *views) noexcept nogil
+cdef double key_view(
+    const Pool *pool, const Key *key, double x, double v, Views *views
+) noexcept nogil
 cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, double m,
                     double y, double late) noexcept nogil

@@ -1,11 +1,13 @@
 """Partial pooling: what a key's own outcomes add to a word that all keys share.
 
-The word, as a logit x, comes from the whole (or from the key's parent). The experts of a key say
+The word, as a logit x, comes from the whole (or from the key's parent); the logit of the score
+itself is v. The experts of a key say
 
 - the word itself, sigmoid(x);
 - an offset, sigmoid(u + c), for priors of c with standard deviation 0.1, 0.3, 1 and 3, and for
   memories that forget;
-- an offset and a slope, sigmoid(u + s u + c).
+- an offset and a slope, sigmoid(u + s v + c). Its slope is that of the score: if scores mean the
+  opposite for every other key, the word of the whole says nothing, but the score does.
 
 u = a x + b is a scaling that all keys share. A word that is right on average over keys that differ
 is too timid for each of them; once a key's offset is known, u is the better start. (a, b) takes a
@@ -162,19 +164,22 @@ cdef inline void odds_of(const float *t, float *odds) noexcept nogil:
         odds[i] = z * power[i]
 
 
-cdef double key_view(const Pool *pool, const Key *key, double x, Views *views) noexcept nogil:
-    """Ask every expert of a key about the word with the logit x; return the mixture's mean."""
+cdef double key_view(
+    const Pool *pool, const Key *key, double x, double v, Views *views
+) noexcept nogil:
+    """Ask the experts of a key about a word and a score, as logits; return the mixture's mean."""
     cdef float[EXPERTS] t, odds, ones, zeros
     cdef const float *w
     cdef float u = <float>(pool.a * x + pool.b)
     cdef double one, zero
     cdef int i
-    views.x, views.u, views.bucket = x, u, bucket_of(key)
+    views.x, views.u, views.v, views.bucket = x, u, <float>v, bucket_of(key)
+    views.unused = 0
     t[0] = <float>x
     for i in range(OFFSETS):
         t[1 + i] = u + key.c[i]
     for i in range(SLOPES):
-        t[1 + OFFSETS + i] = (u + key.slope[5 * i] * u) + key.slope[5 * i + 1]
+        t[1 + OFFSETS + i] = (u + key.slope[5 * i] * views.v) + key.slope[5 * i + 1]
     t[EXPERTS - 1] = 0.0
     for i in range(EXPERTS):
         t[i] = FAR if t[i] > FAR else t[i]
@@ -232,17 +237,17 @@ cdef inline void scale(Pool *pool, double x, double h, double r) noexcept nogil:
     pool.a -= r * x / A[0] - l * b
 
 
-cdef inline void step_slope(float *s, float u, float h, float r, float least) noexcept nogil:
+cdef inline void step_slope(float *s, float v, float h, float r, float least) noexcept nogil:
     """Let an offset and a slope take a Newton step."""
     cdef float l, d, b
-    s[2] = s[2] + h * u * u
-    s[3] = s[3] + h * u
+    s[2] = s[2] + h * v * v
+    s[3] = s[3] + h * v
     s[4] = s[4] + h
     l = s[3] / s[2]
     d = s[4] - l * s[3]
-    b = (r - l * (r * u)) / (d if d > least else least)
+    b = (r - l * (r * v)) / (d if d > least else least)
     s[1] = s[1] - b
-    s[0] = s[0] - (r * u / s[2] - l * b)
+    s[0] = s[0] - (r * v / s[2] - l * b)
 
 
 cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, double m,
@@ -260,7 +265,7 @@ cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, d
         key.c[i] = key.c[i] - (r[1 + i] + RETURNS[i] * key.c[i]) / key.A[i]
     for i in range(SLOPES):
         at = 1 + OFFSETS + i
-        step_slope(&key.slope[5 * i], now.u, h[at], r[at], OFFSET_PRECISIONS[i])
+        step_slope(&key.slope[5 * i], now.v, h[at], r[at], OFFSET_PRECISIONS[i])
     scale(pool, now.x, h[1 + USUAL], r[1 + USUAL])
     if key.learned < MOST:
         key.learned += 1
@@ -278,17 +283,17 @@ cdef class RuleKernel:
         for i in range(64):
             key_start(&self.keys[i], i)
 
-    def mean(self, int key, double x):
-        """Return the mixture's mean for a key and the logit of a word."""
+    def mean(self, int key, double x, double v):
+        """Return the mixture's mean for a key, the logit of a word, and that of a score."""
         cdef Views views
-        return key_view(&self.pool, &self.keys[key], x, &views)
+        return key_view(&self.pool, &self.keys[key], x, v, &views)
 
-    def learn(self, int key, double then, double now, double y, double late):
+    def learn(self, int key, double then, double now, double v, double y, double late):
         """Learn the outcome of a word whose logit was `then` in the round, and is `now`.
 
         All that the key and the others have learned since came before the round.
         """
         cdef Views said, views
-        cdef double m = key_view(&self.pool, &self.keys[key], then, &said)
-        key_view(&self.pool, &self.keys[key], now, &views)
+        cdef double m = key_view(&self.pool, &self.keys[key], then, v, &said)
+        key_view(&self.pool, &self.keys[key], now, v, &views)
         key_learn(&self.pool, &self.keys[key], &views, &said, m, y, late)

@@ -20,7 +20,7 @@ cdef struct Whole:
 cdef void whole_start(Whole *whole) noexcept nogil
 cdef bint whole_learns(const Whole *whole, int64_t number) noexcept nogil
 cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil
-cdef double whole_word(Whole *whole, double s, View *view) noexcept nogil
+cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil
 cdef void whole_passed(Whole *whole) noexcept nogil
 cdef void whole_learn(Whole *whole, const View *view, const double *said, double m, double y,
                       double late) noexcept nogil

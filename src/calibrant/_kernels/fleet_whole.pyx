@@ -58,8 +58,10 @@ cdef inline double cell(Whole *whole, Py_ssize_t i) noexcept nogil:
     return whole.word[i]
 
 
-cdef double whole_word(Whole *whole, double s, View *view) noexcept nogil:
-    """Return the logit of the word for the score s; `view` takes what the next round learns from.
+cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil:
+    """Return the logit of the word for the score s, whose logit is v, at most END.
+
+    `view` takes what the next round learns from.
 
     Nothing changes but what is remembered of the table.
     """
@@ -69,7 +71,7 @@ cdef double whole_word(Whole *whole, double s, View *view) noexcept nogil:
         mean = whole_view(whole, s, view)
     if whole.rounds < ALL:
         return logit(mean)
-    place = (logit(sharp_within(s, 1e-9)) + END) * FINE
+    place = (v + END) * FINE
     i = <Py_ssize_t>place
     part = place - i
     return cell(whole, i) * (1.0 - part) + cell(whole, i + 1) * part
