@@ -34,16 +34,16 @@ def batches_begun(folder: Path) -> int:
     return len(list((folder / "recalibrate-checkpoint" / "offsets").glob("[0-9]*")))
 
 
-def kill_at_random(folder: Path, parts: int, kills: int, seed: int) -> int:
+def kill_at_random(folder: Path, parts: int, kills: int, seed: int, window: float = 4.0) -> int:
     """Play the files, killed so many times on the way; return how many kills hit an open batch.
 
-    A kill comes at random within a window after the start of the query, which grows until a batch
-    is committed in it: kills strike before, within and after the commits of sink and state.
+    A kill comes at random within a window of seconds after the start of the query, which grows
+    until a batch is committed in it: kills strike before, within and after the commits of sink and
+    state.
     """
     rng = np.random.default_rng(seed)
     (folder / "log").touch()
     killed = failed = inside = 0
-    window = 20.0
     while killed < kills:
         lives, before = lives_begun(folder), committed(folder)
         query = start(folder, parts)
@@ -114,7 +114,7 @@ def check(folder: Path, parts: int, spark) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--files", type=int, default=24)
+    parser.add_argument("--files", type=int, default=60, help="one a batch")
     parser.add_argument("--rows", type=int, default=20_000, help="rows a file")
     parser.add_argument("--keys", type=int, default=20_000)
     parser.add_argument("--parts", type=int, default=16)
