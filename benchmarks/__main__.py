@@ -25,6 +25,7 @@ from benchmarks import (  # noqa: E402
     error,
     events,
     figures,
+    fleet,
     forged,
     groups,
     ids,
@@ -54,6 +55,7 @@ PARTS = {
     "recalibrate": recalibrate,
     "ids": ids,
     "groups": groups,
+    "fleet": fleet,
     "multiclass": multiclass,
     "compare": compare,
     "sweep": sweep,
@@ -67,7 +69,7 @@ PARTS = {
     "certificates": certificates,
     "monitor": monitor,
 }
-LONG = {"certificates", "monitor"}
+LONG = {"certificates", "fleet", "monitor"}
 
 
 def quote(page, name, texts, titles):

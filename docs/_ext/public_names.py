@@ -25,6 +25,7 @@ MODULES = {
     "calibrant.report.figures": "What was measured, as figures",
     "calibrant.integrations.river": "Inside river",
     "calibrant.integrations.sklearn": "Inside scikit-learn",
+    "calibrant.integrations.spark": "Inside Spark",
     "calibrant.forecasters.named": "Forecasters by name",
     "calibrant.streams.named": "Streams by name",
     "calibrant.experiments": "Sweeps and the paper's table",

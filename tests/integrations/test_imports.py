@@ -8,7 +8,7 @@ import pytest
 QUIET = """
 import sys
 import calibrant, calibrant.recalibrate, calibrant.integrations
-loud = {"river", "sklearn", "scipy", "pandas", "matplotlib"} & set(sys.modules)
+loud = {"river", "sklearn", "scipy", "pandas", "matplotlib", "pyspark"} & set(sys.modules)
 assert not loud, loud
 """
 
@@ -24,7 +24,12 @@ def test_importing_calibrant_imports_neither_library():
 
 
 @pytest.mark.parametrize(
-    ("module", "others"), [("river", {"matplotlib"}), ("sklearn", {"river", "matplotlib"})]
+    ("module", "others"),
+    [
+        ("river", {"matplotlib", "pyspark"}),
+        ("sklearn", {"river", "matplotlib", "pyspark"}),
+        ("spark", {"river", "sklearn", "matplotlib"}),
+    ],
 )
 def test_each_integration_imports_its_own_library_only(module, others):
     subprocess.run([sys.executable, "-c", ALONE % (module, others)], check=True)

@@ -27,14 +27,19 @@ cdef object grid_load(Grid *s, object state, int64_t rounds, double counted)
 
 cdef inline Py_ssize_t grid_find(const Grid *s, double z) noexcept nogil:
     """Return the last point at or below z, for z in [0, 1)."""
-    cdef Py_ssize_t lo = 0, hi = s.count - 1, k
-    while hi - lo > 1:
-        k = (lo + hi) >> 1
-        if s.z[k] <= z:
-            lo = k
-        else:
-            hi = k
+    cdef Py_ssize_t lo = 0, points = s.count - 1, half
+    while points > 1:  # as many turns for every z, and no branch that a processor could mistake
+        half = points >> 1
+        lo += half * (s.z[lo + half] <= z)
+        points -= half
     return lo
+
+
+cdef inline Py_ssize_t grid_find_near(const Grid *s, double z, Py_ssize_t guess) noexcept nogil:
+    """Return what `grid_find` does, at once if that is the guess or the point after it."""
+    if 0 <= guess < s.count - 2 and s.z[guess] <= z < s.z[guess + 2]:
+        return guess + (s.z[guess + 1] <= z)
+    return grid_find(s, z)
 
 
 cdef inline int grid_reserve(Grid *s, Py_ssize_t count) noexcept nogil:

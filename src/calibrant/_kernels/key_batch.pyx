@@ -157,6 +157,10 @@ def _too_large(key, at):
     )
 
 
+def _is_integer(key):
+    return isinstance(key, int | np.integer) and not isinstance(key, bool)
+
+
 def _from_objects(objects):
     """Return the batch of a list of Python's integers or strings."""
     cdef Py_ssize_t i, n = len(objects)
@@ -168,7 +172,7 @@ def _from_objects(objects):
     cdef int64_t[::1] out = ints
     for i in range(n):
         key = objects[i]
-        if isinstance(key, bool) or not isinstance(key, int | np.integer):
+        if type(key) is not int and not _is_integer(key):
             if i and isinstance(key, str):
                 raise _mixed(key, i, "integers")
             raise ValueError(f"{WANTED}, got {describe(key)} at position {i}")
@@ -188,7 +192,7 @@ def _from_strings(objects):
     for i in range(n):
         key = objects[i]
         if not isinstance(key, str):
-            if isinstance(key, int | np.integer) and not isinstance(key, bool):
+            if _is_integer(key):
                 raise _mixed(key, i, "strings")
             raise ValueError(f"{WANTED}, got {describe(key)} at position {i}")
         try:

@@ -4,10 +4,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._kernels.key_batch import KeyBatch as KeyBatch
-from calibrant._kernels.key_batch import checked_keys as checked_keys
-from calibrant._kernels.key_batch import parts_of as parts_of
-
 MOST_KEYS: int
 
 class KeyIndex:

@@ -16,7 +16,7 @@ import numpy as np
 from calibrant._kernels.key_batch cimport (
     INTS, TEXTS, UNKNOWN, KeyBatch, Sort, batch_of_ints, batch_of_texts, sort_name,
 )
-from calibrant._kernels.key_batch import checked_keys, parts_of  # noqa: F401 - from one place
+from calibrant._kernels.key_batch import checked_keys
 from calibrant._kernels.key_hash cimport hash_of_int, hash_of_text
 from calibrant._kernels.key_table cimport (
     entry_of, first_like, low_of, prefetch, slot_of, spread, take_out,

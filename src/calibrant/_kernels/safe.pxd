@@ -13,6 +13,10 @@ cdef struct Place:
 cdef int safe_start(Grid *s) noexcept nogil
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil
 cdef Place safe_place(const Grid *s, double m) noexcept nogil
+cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil
 cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil
+cdef int safe_learn_near(
+    Grid *s, double m, double z, double y, Py_ssize_t gap
+) noexcept nogil
 cdef double safe_counted(int64_t outcomes, Py_ssize_t points) noexcept nogil
 cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil

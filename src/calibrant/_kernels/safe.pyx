@@ -42,6 +42,7 @@ from calibrant._kernels.grid cimport (
     Grid,
     grid_cut,
     grid_find,
+    grid_find_near,
     grid_free,
     grid_reserve,
     grid_save,
@@ -127,7 +128,12 @@ cdef Place mixed(const Grid *s, Py_ssize_t k) noexcept nogil:
 
 cdef Place safe_place(const Grid *s, double m) noexcept nogil:
     """Choose where to play for a mean m inside (0, 1)."""
-    cdef Py_ssize_t last = s.count - 1, first = grid_find(s, m), i = first, j = i + 1
+    return safe_place_in(s, m, grid_find(s, m))
+
+
+cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil:
+    """Choose where to play for a mean m in a gap."""
+    cdef Py_ssize_t last = s.count - 1, first = gap, i = gap, j = i + 1
     cdef int left = leaning(s, i), right = leaning(s, j)
     if left == 0 and right == 0:
         return beside(s, i if charge(s, i, m) <= charge(s, j, m) else j)
@@ -170,7 +176,14 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
 
     Returns 0, or -1 when there was no memory and nothing changed.
     """
-    cdef Py_ssize_t k = grid_find(s, z)
+    return safe_learn_near(s, m, z, y, grid_find(s, m))
+
+
+cdef int safe_learn_near(
+    Grid *s, double m, double z, double y, Py_ssize_t gap
+) noexcept nogil:
+    """Do what `safe_learn` does, sooner if `gap` is the one that holds m."""
+    cdef Py_ssize_t k = grid_find_near(s, z, gap)
     cdef int side = leaning(s, k)
     cdef bint elsewhere = True  # was the round played outside of m's gap?
     if grid_reserve(s, s.count + 2) < 0:
@@ -181,10 +194,10 @@ cdef int safe_learn(Grid *s, double m, double z, double y) noexcept nogil:
     if side != 0:
         # A biased point is only played with the neighbour that it leans towards.
         k = k if side < 0 else k - 1
-        elsewhere = k != grid_find(s, m)
+        elsewhere = k != grid_find_near(s, m, gap)
         count(s, k, fmax(1.0, patience(s)))
     if elsewhere:
-        count(s, grid_find(s, m), 1.0)
+        count(s, grid_find_near(s, m, gap), 1.0)
     return 0
 
 

@@ -79,6 +79,7 @@ class Job:
     after: str | None = None
     hold: str | None = None
     json: bool = False
+    key: str | None = None
 
     @property
     def has_deadlines(self) -> bool:

@@ -1,6 +1,7 @@
 """``calibrant run``: its options, and who does the work.
 
-Scores are recalibrated, whole files in `calibrant.cli.recalibrate_file` and pipes line by line in
+Scores are recalibrated, whole files in `calibrant.cli.recalibrate_file`, files with keys chunk by
+chunk in `calibrant.cli.recalibrate_keyed` and pipes line by line in
 `calibrant.cli.recalibrate_pipe`. Without scores, outcomes are forecast (`calibrant.cli.forecast`).
 """
 
@@ -27,6 +28,7 @@ from calibrant.cli.arguments import (
 )
 from calibrant.cli.forecast import answer_lines, forecast_file
 from calibrant.cli.recalibrate_file import recalibrate_file
+from calibrant.cli.recalibrate_keyed import recalibrate_keyed
 from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters.event_forecaster import MOST_AHEAD
 from calibrant.forecasters.named import parameters
@@ -92,6 +94,14 @@ def run(
     by: Annotated[
         str | None,
         typer.Option(metavar="COL", help="Column of groups, each recalibrated for itself."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of keys, up to millions, each with an offset of its own; the file, CSV or "
+            "Parquet, need not fit into memory.",
+        ),
     ] = None,
     kind: Annotated[
         str,
@@ -169,6 +179,7 @@ def run(
             time=time,
             available=available,
             by=by,
+            key=key,
             report=report,
             kind=kind != "probability",
             smooth=smooth,
@@ -193,9 +204,11 @@ def run(
             job = Job(
                 source, score, outcome, id_column, time, available, by, kind, seed,
                 column or "calibrated", out, report, positive, delimiter, state, smooth, strict,
-                due, silence, after, hold, as_json,
+                due, silence, after, hold, as_json, key,
             )  # fmt: skip
-            if is_pipe:
+            if key is not None:
+                recalibrate_keyed(job)
+            elif is_pipe:
                 answer_scores(job, standard_input())
             else:
                 recalibrate_file(job)

@@ -1,1 +1,7 @@
-"""Scores to probabilities for a million keys, in flat arrays."""
+"""Scores to probabilities for a million keys, in flat arrays.
+
+`fleet.py` holds the class. A fleet has parts that share nothing, each with the keys of certain
+hashes (`part.py`); `rows.py` checks a batch and deals its rows out to them. `saving.py` makes flat
+arrays of a part, `file.py` one file of them. The rule stands in the kernels `fleet_rule` (a key),
+`fleet_whole` (what all keys share) and `fleet` (a round).
+"""

@@ -75,11 +75,14 @@ def kind_to_write(name: str) -> str:
     return kind
 
 
-def write_csv(file: BinaryIO, table: Table, delimiter: str | None = None) -> None:
+def write_csv(
+    file: BinaryIO, table: Table, delimiter: str | None = None, *, header: bool = True
+) -> None:
     """Write a table as CSV to a file that is open, standard output for instance."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     rows = csv.writer(text, delimiter=delimiter or table.delimiter or ",", lineterminator="\n")
-    rows.writerow(table.columns)
+    if header:
+        rows.writerow(table.columns)
     columns = [
         [_as_text(cell, table.decimal) for cell in table.cells(name).values()]
         for name in table.columns
@@ -116,7 +119,13 @@ def _records(table: Table) -> Iterator[bytes]:
 
 
 def _write_parquet(file: BinaryIO, table: Table) -> None:
-    arrow, parquet = import_pyarrow()
+    _, parquet = import_pyarrow()
+    parquet.write_table(arrow_table(table), file)
+
+
+def arrow_table(table: Table) -> Any:
+    """Return a table as pyarrow's, each column with a type."""
+    arrow, _ = import_pyarrow()
     arrays = {}
     for name, column in table.columns.items():
         try:
@@ -130,7 +139,7 @@ def _write_parquet(file: BinaryIO, table: Table) -> None:
             raise InputError(
                 f"cannot be written as Parquet ({error})", source=table.source, column=name
             ) from None
-    parquet.write_table(arrow.table(arrays), file)
+    return arrow.table(arrays)
 
 
 def _typed(cells: Sequence[Any], decimal: str) -> Sequence[Any]:

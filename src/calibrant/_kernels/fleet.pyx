@@ -1,0 +1,414 @@
+"""One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
+
+from libc.math cimport NAN, exp, fabs, isnan, log
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from calibrant._bytes import MOST_ROUNDS
+from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.fleet_level cimport Level, key_at
+from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
+from calibrant._kernels.fleet_rule cimport Key, Pool, key_learn, key_start, key_view
+from calibrant._kernels.fleet_whole cimport (
+    Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
+)
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
+from calibrant._kernels.grid import GRID_PARTS
+from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.recalibrate import SHARP_PARTS
+from calibrant._kernels.safe cimport (
+    Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
+    safe_weigh,
+)
+from calibrant._kernels.saved import floats
+from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
+from calibrant._kernels.scoring import KINDS
+from calibrant._kernels.mixing cimport within
+from calibrant._kernels.sharp cimport SharpState, View, sharp_least
+from calibrant._kernels.sharp import check_parts
+from calibrant._kernels.waiting cimport Waiting
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    #define PREFETCH(place) __builtin_prefetch((place), 1)
+    #else
+    #define PREFETCH(place) ((void)(place))
+    #endif
+    """
+    void PREFETCH(const void *place) noexcept nogil
+
+#: What becomes of a row of `play`; the first five are those of `Waiting.judge`.
+ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
+
+cdef enum:
+    APPLIED
+    REPEATED
+    CONFLICT
+    UNKNOWN
+    EXPIRED
+    PREDICTED
+    USED
+
+cdef enum:
+    AHEAD = 12                      # rows ahead whose keys are asked for
+    SHARP = sizeof(SharpState) // sizeof(double)
+
+
+# Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
+# move.
+cdef double MOST_LATE = 1000.0
+
+
+cdef inline double logit(double p) noexcept nogil:
+    return log(p / (1.0 - p))
+
+
+cdef inline double place_mean(Place place) noexcept nogil:
+    return place.share * place.lo + (1.0 - place.share) * place.hi
+
+
+cdef class Copy:
+    """The state of a part at some time, to go back to."""
+
+    cdef Whole whole
+    cdef Grid safe
+    cdef double size
+    cdef int64_t learned
+    cdef Level root, keys, parents
+
+    def __dealloc__(self):
+        grid_free(&self.safe)
+
+
+cdef Level copied(Level level):
+    cdef Level copy = Level()
+    copy.load(level.keys(), *level.shared())
+    return copy
+
+
+cdef class PartKernel:
+    """The whole, the keys and the grid of one part, and what a round does with them."""
+
+    cdef Whole whole
+    cdef Grid safe
+    cdef readonly Level root        # one key that stands for all
+    cdef readonly Level parents
+    cdef readonly Level keys
+    cdef int _kind
+    cdef double size                # mean absolute margin so far
+    cdef uint64_t _key              # the seed, scrambled
+    cdef int64_t _learned
+    cdef View view                  # what the experts of the whole said last
+    cdef int64_t view_age           # outcomes that the whole had learned before that
+
+    def __cinit__(self, *args, **kwargs):
+        whole_start(&self.whole)
+        self.view_age = -1
+        if safe_start(&self.safe) < 0:
+            raise MemoryError
+
+    def __init__(self, kind, seed):
+        self._kind = KINDS.index(kind)
+        self._key = scramble(<uint64_t>seed)
+        self.root, self.parents, self.keys = Level(), Level(), Level()
+        self.root.add(np.zeros(1, dtype=np.uint64))
+
+    def __dealloc__(self):
+        grid_free(&self.safe)
+
+    @property
+    def rounds(self):
+        """Predictions made so far."""
+        return self.whole.rounds
+
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self._learned
+
+    def levels(self):
+        """Return the levels by name."""
+        return {"root": self.root, "parent": self.parents, "key": self.keys}
+
+    @property
+    def nbytes(self):
+        """Bytes that keys and all that they share take."""
+        levels = sum(level.nbytes for level in self.levels().values())
+        return sizeof(Whole) + grid_bytes(&self.safe) + levels
+
+    # -- the round ------------------------------------------------------------------------------
+
+    cdef double size_with(self, double score) noexcept nogil:
+        return self.size + (fabs(score) - self.size) / (self.whole.rounds + 1)
+
+    cdef double probability_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability that the experts can take."""
+        cdef double size
+        if self._kind == MARGIN:
+            size = self.size_with(score)
+            score = score / size if size > 0.0 else 0.0
+        if self._kind != PROBABILITY:
+            score = 1.0 / (1.0 + exp(-score))
+        return within(score, sharp_least(self._learned))
+
+    cdef Pool *pool_of(self, int level) noexcept nogil:
+        """Return what the keys of a level share."""
+        if level == ROOT:
+            return &self.root.pool
+        return &self.parents.pool if level == PARENT else &self.keys.pool
+
+    cdef void find(self, int64_t slot, int64_t parent, Key **keys) noexcept nogil:
+        """Find the key of each level; NULL for a slot below 0."""
+        keys[ROOT] = key_at(self.root, 0)
+        keys[PARENT] = key_at(self.parents, parent) if parent >= 0 else NULL
+        keys[KEY] = key_at(self.keys, slot) if slot >= 0 else NULL
+
+    cdef double look(self, Key **keys, Opened *r) noexcept nogil:
+        """Return the mixture's mean for a score: the word passes from level to level."""
+        cdef double v = logit(r.s), x = whole_word(&self.whole, r.s, v, &self.view)
+        cdef double m = 0.5, least = sharp_least(self._learned)
+        cdef int level
+        if whole_learns(&self.whole, self.whole.rounds):
+            self.view_age = self.whole.learned
+        for level in range(LEVELS):
+            if keys[level] != NULL:
+                m = key_view(self.pool_of(level), keys[level], x, v, &r.views[level])
+                m = within(m, least)
+                if level < KEY:
+                    x = logit(m)
+        return m
+
+    cdef void begin(self, Opened *r, int64_t slot, int64_t parent, double score,
+                    double time) noexcept nogil:
+        """Make the next prediction; a time that is NaN is the number of the prediction."""
+        cdef Key *keys[LEVELS]
+        cdef Place place
+        cdef int level
+        self.find(slot, parent, keys)
+        r.number = r.batch = self.whole.rounds
+        r.age, r.slot, r.parent = self._learned, slot, parent
+        r.s = self.probability_of(score)
+        r.is_learned = whole_learns(&self.whole, r.number)
+        r.m = self.look(keys, r)
+        if r.is_learned:
+            memcpy(r.said, self.view.p, sizeof(r.said))
+        r.gap = grid_find(&self.safe, r.m)
+        place = safe_place_in(&self.safe, r.m, r.gap)
+        r.z = place.hi
+        if place.lo != place.hi:
+            if uniform(scramble(self._key ^ keys[KEY].hash), keys[KEY].made) < place.share:
+                r.z = place.lo
+        if self._kind == MARGIN:
+            self.size = self.size_with(score)
+        for level in range(PARENT, LEVELS):
+            if keys[level] != NULL:
+                keys[level].made += 1
+                keys[level].last = r.number if isnan(time) else time
+        whole_passed(&self.whole)
+
+    cdef int finish(self, const Opened *r, double y) noexcept nogil:
+        """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
+        cdef double late = <double>(self.whole.rounds - r.number - 1)
+        cdef const Opened *now = r
+        cdef Opened again
+        cdef Key *keys[LEVELS]
+        cdef int level
+        if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
+            return -1
+        self.find(r.slot, r.parent, keys)
+        if r.age != self._learned:
+            again.s = r.s
+            self.look(keys, &again)
+            now = &again
+        if r.is_learned:
+            if self.view_age != self.whole.learned or self.view.s != r.s:
+                whole_view(&self.whole, r.s, &self.view)
+            self.view_age = -1
+            whole_learn(&self.whole, &self.view, r.said, r.m, y, late)
+        for level in range(LEVELS):
+            if keys[level] != NULL:
+                key_learn(
+                    self.pool_of(level), keys[level], &now.views[level], &r.views[level], r.m, y,
+                    late if late < MOST_LATE else MOST_LATE,
+                )
+        self._learned += 1
+        return 0
+
+    # -- batches --------------------------------------------------------------------------------
+
+    def predict(self, const int64_t[::1] slots, const int64_t[::1] parents,
+                const double[::1] scores, const double[::1] times, bint keep):
+        """Predict scores of keys by slot as things stand now; return predictions and rounds."""
+        predictions, rounds = np.empty(slots.shape[0]), []
+        cdef double[::1] p = predictions
+        cdef int64_t batch = self.whole.rounds
+        cdef Py_ssize_t i
+        cdef FleetRound r = FleetRound.__new__(FleetRound)
+        for i in range(slots.shape[0]):
+            if keep:
+                r = FleetRound.__new__(FleetRound)
+                rounds.append(r)
+            self.begin(&r.opened, slots[i], parents[i], scores[i], times[i])
+            r.opened.batch = batch
+            p[i] = r.opened.z
+        return predictions, rounds
+
+    def reserve(self, Py_ssize_t outcomes):
+        """Get the memory that so many outcomes may want, so that learning them cannot fail."""
+        if safe_reserve(&self.safe, outcomes) < 0:
+            raise MemoryError
+
+    def learn(self, list rounds not None, const double[::1] outcomes):
+        """Learn outcomes in [0, 1] of rounds of `predict`, in this order."""
+        cdef Py_ssize_t i
+        cdef FleetRound r
+        self.reserve(len(rounds))
+        for i in range(len(rounds)):
+            r = rounds[i]
+            self.finish(&r.opened, outcomes[i])
+
+    def run(self, const int64_t[::1] slots, const int64_t[::1] parents, const double[::1] scores,
+            const double[::1] times, const double[::1] outcomes, double[::1] predictions):
+        """Predict each row, and learn its outcome if it is known: not NaN."""
+        cdef Py_ssize_t i, rows = slots.shape[0], ahead
+        cdef Opened r
+        self.reserve(rows)
+        with nogil:
+            for i in range(rows):
+                ahead = i + AHEAD
+                if ahead < rows:
+                    PREFETCH(key_at(self.keys, slots[ahead]))
+                    PREFETCH(&key_at(self.keys, slots[ahead]).slope)
+                self.begin(&r, slots[i], parents[i], scores[i], times[i])
+                predictions[i] = r.z
+                if not isnan(outcomes[i]):
+                    self.finish(&r, outcomes[i])
+
+    def play(self, Waiting waiting not None, const int64_t[::1] slots, const int64_t[::1] parents,
+             const double[::1] scores, const double[::1] times, const double[::1] outcomes,
+             list names not None, double[::1] predictions, unsigned char[::1] answers):
+        """Play rows one by one: predictions, outcomes by id (no score), or both at once.
+
+        `answers` takes numbers of ANSWERS. A row whose id was used before changes nothing.
+        """
+        cdef Py_ssize_t i
+        cdef FleetRound r
+        cdef double y
+        self.reserve(slots.shape[0])
+        for i in range(slots.shape[0]):
+            y, name, predictions[i] = outcomes[i], names[i], NAN
+            if isnan(scores[i]):
+                found = waiting.known.get(name)
+                if found is None:
+                    answers[i] = EXPIRED if name in waiting.gone else UNKNOWN
+                    continue
+                if type(found) is float:
+                    answers[i] = REPEATED if <double>found == y else CONFLICT
+                    continue
+                r = found
+                self.finish(&r.opened, y)
+                waiting.finish(name, y)
+                answers[i] = APPLIED
+                continue
+            if name is not None and isnan(y) and name in waiting.known:
+                answers[i] = USED
+                continue
+            r = FleetRound.__new__(FleetRound)
+            self.begin(&r.opened, slots[i], parents[i], scores[i], times[i])
+            predictions[i], answers[i] = r.opened.z, PREDICTED
+            if not isnan(y):
+                self.finish(&r.opened, y)
+                answers[i] = APPLIED
+            elif name is not None:
+                waiting.keep(name, r, None if isnan(times[i]) else times[i])
+
+    def expected(self, const int64_t[::1] slots, const int64_t[::1] parents,
+                 const double[::1] scores, bint placed):
+        """Return the mean of what `predict` would draw for each row, or the word before the grid.
+
+        A slot of -1 is a key never seen; a parent of -1 is none, of -2 one never seen.
+        """
+        means = np.empty(slots.shape[0])
+        cdef double[::1] m = means
+        cdef Key fresh
+        cdef Key *keys[LEVELS]
+        cdef Opened r
+        cdef Py_ssize_t i
+        key_start(&fresh, 0)
+        for i in range(slots.shape[0]):
+            self.find(slots[i], parents[i], keys)
+            if parents[i] == -2:
+                keys[PARENT] = &fresh
+            if slots[i] < 0:
+                keys[KEY] = &fresh
+            r.s = self.probability_of(scores[i])
+            m[i] = self.look(keys, &r)
+            if placed:
+                m[i] = place_mean(safe_place(&self.safe, m[i]))
+        return means
+
+    # -- going back -----------------------------------------------------------------------------
+
+    def copy(self):
+        """Return the state, for `go_back`."""
+        cdef Copy copy = Copy.__new__(Copy)
+        if grid_copy(&copy.safe, &self.safe) < 0:
+            raise MemoryError
+        copy.whole, copy.size, copy.learned = self.whole, self.size, self._learned
+        copy.root, copy.parents = copied(self.root), copied(self.parents)
+        copy.keys = copied(self.keys)
+        return copy
+
+    def go_back(self, Copy before not None):
+        """Return to the state that `copy` gave, which must not be used again."""
+        self.safe, before.safe = before.safe, self.safe
+        self.whole, self.size, self._learned = before.whole, before.size, before.learned
+        self.root, self.parents, self.keys = before.root, before.parents, before.keys
+        self.view_age = -1
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def arrays(self):
+        """Return all but the keys and what they share, as arrays by name."""
+        counts = [self.whole.rounds, self.whole.learned, self._learned]
+        return {
+            "counts": np.array(counts, dtype=np.int64),
+            "numbers": np.array([self.whole.heard_least, self.size]),
+            "sharp": array_of(<double *>&self.whole.sharp, SHARP),
+            "heard": array_of(<double *>&self.whole.heard, SHARP),
+            **{f"grid_{name}": column for name, column in grid_save(&self.safe).items()},
+        }
+
+    def load(self, arrays):
+        """Take over what `arrays` returned, or raise ValueError; for a part that is new."""
+        rounds, within_whole, learned = (int(each) for each in arrays["counts"])
+        if not 0 <= within_whole <= learned <= rounds < MOST_ROUNDS:
+            raise ValueError("saved counts must not increase from predictions to outcomes")
+        least, size = floats(arrays, "numbers", size=2, low=0.0).tolist()
+        if self._kind != MARGIN and size:
+            raise ValueError("saved numbers hold the size of margins, which there are none")
+        cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
+        cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
+        columns = {name: arrays[f"grid_{name}"] for name in GRID_PARTS}
+        grid_load(&self.safe, columns, learned, safe_counted(learned, len(columns["z"])))
+        cdef Py_ssize_t i
+        for i in range(self.safe.count):
+            safe_weigh(&self.safe, i)
+        self.whole.rounds, self.whole.learned, self._learned = rounds, within_whole, learned
+        self.whole.heard_least, self.size = least, size
+        memcpy(&self.whole.sharp, &sharp[0], sizeof(SharpState))
+        memcpy(&self.whole.heard, &heard[0], sizeof(SharpState))
+
+
+def checked_mixture(arrays, name, learned):
+    """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
+    values = floats(arrays, name, size=SHARP)
+    parts, start = {}, 0
+    for part, size in SHARP_PARTS.items():
+        parts[part] = values[start : start + size]
+        start += size
+    check_parts(parts, learned)
+    return values

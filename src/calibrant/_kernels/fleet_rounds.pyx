@@ -1,0 +1,90 @@
+"""What a fleet remembers of a prediction until its outcome comes."""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+cimport cython
+
+import numpy as np
+
+from calibrant._kernels.draws cimport scramble
+from calibrant._kernels.fleet_rule cimport BUCKETS as _BUCKETS
+from calibrant._kernels.fleet_rule cimport EXPERTS as KEY_EXPERTS
+from calibrant._kernels.sharp cimport EXPERTS
+
+cdef list VIEWS = [
+    ("x", "<f8"), ("u", "<f4"), ("v", "<f4"), ("bucket", "<i4"), ("unused", "<i4"),
+    ("p", "<f4", KEY_EXPERTS), ("q", "<f4", KEY_EXPERTS),
+]
+BUCKETS = _BUCKETS
+
+#: A prediction that waits as NumPy sees it.
+OPENED = np.dtype(
+    [
+        ("number", "<i8"), ("batch", "<i8"), ("age", "<i8"), ("slot", "<i8"), ("parent", "<i8"),
+        ("gap", "<i8"), ("s", "<f8"), ("m", "<f8"), ("z", "<f8"),
+        ("views", VIEWS, LEVELS), ("is_learned", "<i8"), ("said", "<f8", EXPERTS),
+    ]
+)
+assert OPENED.itemsize == sizeof(Opened)
+
+
+@cython.final
+@cython.freelist(64)
+cdef class FleetRound:
+    """A prediction whose outcome is still to come, to be kept in Python."""
+
+    @property
+    def number(self):
+        """How many predictions of the part came before."""
+        return self.opened.number
+
+    @property
+    def prediction(self):
+        """What was predicted."""
+        return self.opened.z
+
+    def move(self, const int64_t[::1] slots, const int64_t[::1] parents):
+        """Follow its key and its parent to new slots, -1 where they were forgotten."""
+        self.opened.slot = slots[self.opened.slot] if self.opened.slot >= 0 else -1
+        self.opened.parent = parents[self.opened.parent] if self.opened.parent >= 0 else -1
+
+
+def order_of(list rounds not None):
+    """Return the order in which outcomes that come together are learned, as indices of rounds.
+
+    First what was predicted first; within one call, an order drawn from the numbers.
+    """
+    cdef Py_ssize_t i, size = len(rounds)
+    batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
+    cdef int64_t[::1] batch = batches
+    cdef uint64_t[::1] draw = drawn
+    cdef FleetRound r
+    for i in range(size):
+        r = rounds[i]
+        batch[i], draw[i] = r.opened.batch, scramble(<uint64_t>r.opened.number + 1)
+    return np.lexsort((drawn, batches)).tolist()
+
+
+def save_rounds(rounds):
+    """Return rounds as an array of OPENED."""
+    found = np.zeros(len(rounds), dtype=OPENED)
+    cdef unsigned char[::1] to = found.view(np.uint8)
+    cdef Py_ssize_t i
+    cdef FleetRound r
+    for i, r in enumerate(rounds):
+        memcpy(&to[i * sizeof(Opened)], &r.opened, sizeof(Opened))
+    return found
+
+
+def load_rounds(found):
+    """Return the rounds that `save_rounds` saved."""
+    cdef const unsigned char[::1] of = np.ascontiguousarray(found).view(np.uint8)
+    cdef Py_ssize_t i
+    cdef FleetRound r
+    rounds = []
+    for i in range(len(found)):
+        r = FleetRound.__new__(FleetRound)
+        memcpy(&r.opened, &of[i * sizeof(Opened)], sizeof(Opened))
+        rounds.append(r)
+    return rounds

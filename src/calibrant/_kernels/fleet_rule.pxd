@@ -1,0 +1,53 @@
+from libc.stdint cimport uint32_t, uint64_t
+
+
+cdef enum:
+    OFFSETS = 8                     # experts with an offset alone
+    SLOPES = 2                      # experts with an offset and a slope
+    EXPERTS = 12                    # the word itself, these, and one without weight that fills up
+    STAGES = 12                     # of evidence: no outcome, 1, 2 or 3, 4 to 7, ...
+    LEVELS = 2                      # a key like the others, a key that clearly differs
+    BUCKETS = STAGES * LEVELS
+
+
+# What is known of one key: two cache lines.
+cdef struct Key:
+    float[OFFSETS] c                # offsets
+    float[OFFSETS] A                # and their precisions
+    float[5 * SLOPES] slope         # of each: slope, offset, upper triangle of their precision
+    uint32_t made                   # predictions
+    uint32_t learned                # outcomes
+    uint64_t hash                   # of the key: what its draws depend on
+    double last                     # when it was predicted last
+
+
+# What keys share: how much each expert is heard, for keys of like evidence, and a scaling of the
+# word that holds once offsets are known.
+cdef struct Pool:
+    float[BUCKETS * EXPERTS] w
+    double[BUCKETS] used            # did outcomes come to it, 0 or 1
+    double lag                      # how late the last outcomes came, on average
+    double a, b                     # the scaling
+    double[3] A                     # upper triangle of its precision
+
+
+# A word as the experts of a key see it, and what each of them says.
+cdef struct Views:
+    double x                        # logit of the word
+    float u                         # that, scaled
+    float v                         # logit of the score
+    int bucket                      # whose weights count
+    int unused                      # so that the next stands where it would anyway
+    float[EXPERTS] p                # probability of a 1
+    float[EXPERTS] q                # and of a 0
+
+
+cdef void pool_start(Pool *pool) noexcept nogil
+cdef void key_start(Key *key, uint64_t hash) noexcept nogil
+cdef const float *key_weights(const Pool *pool, const Key *key) noexcept nogil
+cdef double key_prior(int expert) noexcept nogil
+cdef double key_view(
+    const Pool *pool, const Key *key, double x, double v, Views *views
+) noexcept nogil
+cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, double m,
+                    double y, double late) noexcept nogil

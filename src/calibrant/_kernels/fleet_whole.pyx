@@ -1,0 +1,95 @@
+"""The whole: what all keys of a fleet share, at a price that a fleet can pay.
+
+It is the recalibrator's sharp mixture (`sharp.pyx`), which takes ten times as long a round as all
+else. A fleet has so many rounds that it need not learn from each. Its first ALL predictions are made
+and learned from one by one. From then on it learns from every STRIDE-th of them, and every REFRESH
+predictions a copy of it is made, which speaks until the next: its word at a score is read, by the
+logit of the score, between cells of a table, each computed when it is first asked for.
+"""
+
+from libc.math cimport exp, log
+from libc.string cimport memcpy, memset
+
+from calibrant._kernels.mixing cimport within
+from calibrant._kernels.sharp cimport (
+    sharp_learn,
+    sharp_least,
+    sharp_start,
+    sharp_view,
+)
+
+cdef int64_t ALL = 1 << 16
+cdef int64_t STRIDE = 32
+cdef int64_t REFRESH = 1 << 12
+cdef double FINE = 8.0              # cells a unit of logit
+cdef double END = 21.0              # logit of the last cell; no score is beyond it
+
+
+cdef void whole_start(Whole *whole) noexcept nogil:
+    memset(whole, 0, sizeof(Whole))
+    sharp_start(&whole.sharp)
+    sharp_start(&whole.heard)
+    whole.heard_least = sharp_least(0)
+
+
+cdef bint whole_learns(const Whole *whole, int64_t number) noexcept nogil:
+    """Return whether the prediction of this number is learned from."""
+    return number < ALL or number % STRIDE == 0
+
+
+cdef inline double logit(double p) noexcept nogil:
+    return log(p / (1.0 - p))
+
+
+cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil:
+    """Ask the mixture that learns; return its mean."""
+    cdef double least = sharp_least(whole.learned)
+    sharp_view(&whole.sharp, within(s, least), least, view)
+    return view.mean
+
+
+cdef inline double cell(Whole *whole, Py_ssize_t i) noexcept nogil:
+    cdef View view
+    cdef double s
+    if not whole.known[i]:
+        s = 1.0 / (1.0 + exp(END - i / FINE))
+        s = within(s, whole.heard_least)
+        sharp_view(&whole.heard, s, whole.heard_least, &view)
+        whole.word[i] = logit(view.mean)
+        whole.known[i] = True
+    return whole.word[i]
+
+
+cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil:
+    """Return the logit of the word for the score s, whose logit is v, at most END.
+
+    `view` takes what the next round learns from.
+
+    Nothing changes but what is remembered of the table.
+    """
+    cdef double mean = 0.0, place, part
+    cdef Py_ssize_t i
+    if whole_learns(whole, whole.rounds):
+        mean = whole_view(whole, s, view)
+    if whole.rounds < ALL:
+        return logit(mean)
+    place = (v + END) * FINE
+    i = <Py_ssize_t>place
+    part = place - i
+    return cell(whole, i) * (1.0 - part) + cell(whole, i + 1) * part
+
+
+cdef void whole_passed(Whole *whole) noexcept nogil:
+    """Count a prediction, and let the copy that speaks be renewed if it is time."""
+    whole.rounds += 1
+    if whole.rounds >= ALL and whole.rounds % REFRESH == 0:
+        memcpy(&whole.heard, &whole.sharp, sizeof(SharpState))
+        whole.heard_least = sharp_least(whole.learned)
+        memset(whole.known, 0, sizeof(whole.known))
+
+
+cdef void whole_learn(Whole *whole, const View *view, const double *said, double m, double y,
+                      double late) noexcept nogil:
+    """Learn the outcome of a round in which the experts `said`, m together, and say `view` now."""
+    sharp_learn(&whole.sharp, view, said, m, y, late / STRIDE if whole.rounds > ALL else late)
+    whole.learned += 1

@@ -1,0 +1,352 @@
+"""A fleet: the recalibrator for a million keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import (
+    Floats,
+    Id,
+    as_unit_series,
+    check_choice,
+    check_integer,
+    check_same_length,
+    check_seed,
+)
+from calibrant._kernels.fleet import ANSWERS
+from calibrant._kernels.fleet_rounds import order_of
+from calibrant._kernels.forking import forkable_lock
+from calibrant._kernels.recalibrate import KINDS, as_known
+from calibrant._times import Time
+from calibrant.fleet.kept import Kept
+from calibrant.fleet.part import Part
+from calibrant.fleet.rows import Batch, listed_names
+from calibrant.recalibrate.answers import in_words, listed_ids
+
+#: One key a row, all integers or all strings.
+Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
+Times = Time | Sequence[Time] | npt.NDArray[Any]
+
+MOST_PARTS = 2**16
+#: Rows that `run` plays between two looks for Ctrl-C.
+CHUNK = 2**20
+
+
+class Fleet(Kept):
+    """Turn scores into probabilities that stay calibrated, for a million keys.
+
+    All keys share what is learned of the scores, as in a `Recalibrator`. Each key, a customer, a
+    machine or a shop, then has an offset and a slope of its own, which count as far as its outcomes
+    speak; how different keys are is itself learned from all of them. A key takes about 160 bytes.
+    `docs/fleet.md` says how, and when to use groups instead.
+
+    Parameters
+    ----------
+    seed : int, default 0
+        Seed of the draws, in [0, 2**64 - 1]. The draw of a prediction depends on the seed, on its
+        key and on how many predictions of the key came before.
+    kind : {"probability", "logit", "margin"}, default "probability"
+        What the scores are, as in `Recalibrator`.
+    parts : int, default 1
+        A key belongs to one of so many parts, by its hash, and parts share nothing. More than one
+        is for `split`: what a fleet says does not depend on how its parts are dealt out.
+    capacity : int, default 100_000
+        How many predictions with an id may wait for their outcomes, in each part; also how many
+        finished ids are remembered.
+
+    Examples
+    --------
+    A thousand shops, thirty outcomes each; the model does not know that shops differ:
+
+    >>> import numpy as np
+    >>> from calibrant import Fleet
+    >>> random = np.random.default_rng(0)
+    >>> shops = random.integers(0, 1000, 30_000)
+    >>> scores, offsets = random.normal(-1, 1, 30_000), random.normal(0, 1, 1000)
+    >>> outcomes = random.random(30_000) < 1 / (1 + np.exp(-scores - offsets[shops]))
+    >>> fleet = Fleet(kind="logit", seed=7)
+    >>> predictions = fleet.run(shops, scores, outcomes)
+    >>> len(fleet)
+    1000
+    >>> bool(abs(fleet[17].offset - offsets[17]) < 2 * fleet[17].deviation)
+    True
+
+    Outcomes that come late are given by id:
+
+    >>> p = fleet.predict([17, 4], [0.3, -0.2], ids=["a", "b"])
+    >>> fleet.update(["b", "c"], [1, 0]).tolist()
+    ['applied', 'unknown']
+    >>> fleet.pending
+    1
+
+    Without scores it forecasts an event stream a key:
+
+    >>> events = Fleet()
+    >>> _ = events.run(["a", "b"] * 200, None, [1, 0] * 200)
+    >>> events.expected(["a", "b"]).round(1).tolist()
+    [1.0, 0.0]
+    """
+
+    __slots__ = ()
+
+    seed: int
+    kind: str
+    parts: int
+    capacity: int
+
+    def __init__(
+        self, seed: int = 0, kind: str = "probability", *, parts: int = 1, capacity: int = 100_000
+    ) -> None:
+        check_seed(seed)
+        check_choice("kind", kind, KINDS)
+        check_integer("capacity", capacity, 1)
+        numbers = range(check_integer("parts", parts, 1, MOST_PARTS))
+        self._parts = {number: Part(kind, seed, capacity) for number in numbers}
+        self._lock = forkable_lock()
+        self._is_open = False  # for reading only?
+
+    # -- predicting and learning ----------------------------------------------------------------
+
+    def predict(
+        self,
+        keys: Keys,
+        scores: npt.ArrayLike | None = None,
+        ids: Sequence[Id] | npt.NDArray[Any] | None = None,
+        at: Times | None = None,
+        parents: Keys | None = None,
+    ) -> Floats:
+        """Return the probability of each row as things stand now.
+
+        Rows with ids wait for their outcomes, which `update` brings; without ids nothing waits. An
+        id is used once in a part. `at` says when rows are predicted, one time for all or one a row,
+        for `evict` and `expire`. `parents` names what each key belongs to: an aircraft's carrier.
+        Its offsets count below those of the key. `run`, `expected` and `smooth` then get them too.
+        """
+        self._check_open()
+        batch = self._batch(keys, scores, at, parents)
+        names = None if ids is None else listed_ids(ids)
+        if names is not None:
+            check_same_length("keys", len(batch), "ids", len(names))
+        predictions = np.empty(len(batch))
+        with self._lock:
+            dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
+            named = [taken(names, each.at) for each, _ in dealt]
+            for (_, part), own in zip(dealt, named, strict=True):
+                if own is not None:
+                    part.waiting.check_new_ids(own)
+            for (each, part), own in zip(dealt, named, strict=True):
+                predictions[each.at], opened = part.predict(each.rows, keep=own is not None)
+                if own is not None:
+                    times = None if at is None else each.rows.times.tolist()
+                    part.waiting.keep_many(own, opened, times)
+        return predictions
+
+    def update(
+        self, ids: Sequence[Id] | npt.NDArray[Any], outcomes: npt.ArrayLike
+    ) -> npt.NDArray[np.str_]:
+        """Learn outcomes that came together, by id; return what became of each.
+
+        The answers, one a row: "applied"; "repeated", if the id had this outcome before;
+        "conflict", if it had or gets another one too; "unknown"; "expired". Only rows that are
+        applied change anything, bad input is refused as a whole, and every order of the rows ends
+        in the same state.
+        """
+        self._check_open()
+        names, known = listed_ids(ids), as_unit_series(outcomes, "outcomes")
+        check_same_length("ids", len(names), "outcomes", len(known))
+        answers = np.empty(len(names), dtype=np.uint8)
+        with self._lock:
+            learning = []
+            for part, rows in self._rows_of(names):
+                own, y = [names[row] for row in rows], known[rows]
+                answers[rows], applied, opened = part.waiting.judge(own, y)
+                order = order_of(opened)
+                part.kernel.reserve(len(order))
+                learning.append((part, own, y, applied, [opened[each] for each in order], order))
+            for part, own, y, applied, opened, order in learning:
+                part.kernel.learn(opened, y[applied[order]])
+                part.waiting.finish_many(own, y, applied)
+        return in_words(answers)
+
+    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64]]]:
+        """Return the parts that know some of the ids, each with its rows; the first gets others."""
+        parts = list(self._parts.values())
+        if len(parts) == 1:
+            yield parts[0], np.arange(len(names))
+            return
+        owner = np.zeros(len(names), dtype=np.int64)
+        for row, name in enumerate(names):
+            for number, part in enumerate(parts):
+                if name in part.waiting.known or name in part.waiting.gone:
+                    owner[row] = number
+                    break
+        for number in np.unique(owner).tolist():
+            yield parts[number], np.flatnonzero(owner == number)
+
+    def run(
+        self,
+        keys: Keys,
+        scores: npt.ArrayLike | None,
+        outcomes: npt.ArrayLike,
+        at: Times | None = None,
+        parents: Keys | None = None,
+    ) -> Floats:
+        """Predict each row and then learn its outcome; return the predictions.
+
+        Bit for bit what `predict` and `update` give row by row, in compiled loops. An outcome that
+        is NaN or None is not known: the row is predicted, and nothing is learned. All or nothing:
+        interrupted with Ctrl-C, or with a bad row, it is as if `run` had not been called.
+        """
+        self._check_open()
+        known = as_known(outcomes)
+        if len(known) <= CHUNK:
+            with self._lock:
+                return self._run(self._batch(keys, scores, at, parents, len(known)), known)
+        predictions = np.empty(len(known))
+        columns = [sliceable(each) for each in (keys, scores, at, parents)]
+        for each in columns:
+            if each is not None and np.ndim(each):
+                check_same_length("rows", len(each), "outcomes", len(known))
+        with self._lock, self._whole_or_not_at_all():
+            for first in range(0, len(known), CHUNK):
+                rows = slice(first, first + CHUNK)
+                key, score, time, parent = (
+                    each[rows] if np.ndim(each) else each for each in columns
+                )
+                batch = self._batch(key, score, time, parent, len(known[rows]))
+                predictions[rows] = self._run(batch, known[rows])
+        return predictions
+
+    def play(
+        self,
+        keys: Keys,
+        scores: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        ids: Sequence[Id | None] | npt.NDArray[Any],
+        at: Times | None = None,
+        parents: Keys | None = None,
+    ) -> tuple[Floats, npt.NDArray[np.str_]]:
+        """Play a log of predictions and outcomes row by row; return predictions and answers.
+
+        A row with a score and no outcome (NaN) is a prediction that waits under its id, if it has
+        one. A row with an outcome and no score is the outcome of the id, whose key must be that of
+        the prediction. A row with both is predicted and learned at once, as in `run`. Bit for bit
+        what `predict` and `update` give row by row, wherever a log is cut into batches.
+
+        The answers are "predicted" or those of `update`; an id that was used before is "used", and
+        its row changes nothing. The prediction of a row without one is NaN.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> nan = float("nan")
+        >>> said, answers = Fleet().play(["a", "a"], [0.5, nan], [nan, 1], ids=["x", "x"])
+        >>> answers.tolist()
+        ['predicted', 'applied']
+        """
+        self._check_open()
+        known = as_known(outcomes)
+        batch = self._batch(keys, scores, at, parents, len(known), missing=True)
+        names = listed_names(ids)
+        check_same_length("keys", len(batch), "ids", len(names))
+        silent = np.isnan(batch.scores)
+        empty = silent & (np.isnan(known) | np.array([name is None for name in names], dtype=bool))
+        if empty.any():
+            raise ValueError(
+                f"row {int(empty.argmax())} has neither a score nor an outcome with its id"
+            )
+        predictions, answers = np.empty(len(known)), np.empty(len(known), dtype=np.uint8)
+        with self._lock:
+            for each in batch.dealt():
+                own = names if isinstance(each.at, slice) else [names[row] for row in each.at]
+                predictions[each.at], answers[each.at] = self._parts[each.part].play(
+                    each.rows, known[each.at], own
+                )
+        return predictions, np.array(ANSWERS)[answers]
+
+    def _run(self, batch: Batch, outcomes: Floats) -> Floats:
+        predictions = np.empty(len(batch))
+        for each in batch.dealt():
+            part = self._parts[each.part]
+            predictions[each.at] = part.run(each.rows, outcomes[each.at])
+        return predictions
+
+    @contextmanager
+    def _whole_or_not_at_all(self) -> Iterator[None]:
+        """Let all parts go back to where they are now if the body is interrupted."""
+        before = {number: part.copy() for number, part in self._parts.items()}
+        try:
+            yield
+        except BaseException:
+            for number, part in self._parts.items():
+                part.go_back(before[number])
+            raise
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def expected(
+        self, keys: Keys, scores: npt.ArrayLike | None = None, parents: Keys | None = None
+    ) -> Floats:
+        """Return the mean of what `predict` would draw for each row now; changes nothing."""
+        return self._seen(keys, scores, parents, placed=True)
+
+    def smooth(
+        self, keys: Keys, scores: npt.ArrayLike | None = None, parents: Keys | None = None
+    ) -> Floats:
+        """Return the mixture's own word for each row, to rank by; changes nothing.
+
+        As fine as the scores are. Only what `predict` places on its grid has the guarantee.
+        """
+        return self._seen(keys, scores, parents, placed=False)
+
+    def _seen(self, keys: Keys, scores: object, parents: Keys | None, placed: bool) -> Floats:
+        batch = self._batch(keys, scores, None, parents)
+        means = np.empty(len(batch))
+        with self._lock:
+            for each in batch.dealt():
+                means[each.at] = self._parts[each.part].expected(each.rows, placed)
+        return means
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def _batch(
+        self,
+        keys: Keys,
+        scores: object,
+        at: object,
+        parents: object,
+        size: int | None = None,
+        missing: bool = False,
+    ) -> Batch:
+        """Return rows, checked: nothing is refused after this."""
+        batch = Batch(self.kind, self.parts, keys, scores, at, parents, missing)
+        if size is not None:
+            check_same_length("keys", len(batch), "outcomes", size)
+        for part in self._parts.values():
+            part.check(batch.keys, batch.parents)
+        if len(self._parts) < self.parts:
+            for row, number in enumerate(batch.part_numbers().tolist()):
+                if number not in self._parts:
+                    raise ValueError(
+                        f"the key at position {row} belongs to part {number} of {self.parts}, "
+                        "which this fleet does not hold"
+                    )
+        return batch
+
+
+def taken(values: list[Any] | None, at: npt.NDArray[np.int64] | slice) -> list[Any] | None:
+    """Return some of the values of a list."""
+    if values is None or isinstance(at, slice):
+        return values
+    return [values[row] for row in at]
+
+
+def sliceable(column: Any) -> Any:
+    """Return a column whose slices are rows."""
+    is_list = column is None or isinstance(column, list | tuple | range)
+    return column if is_list else np.asarray(column)

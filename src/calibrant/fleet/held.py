@@ -1,0 +1,148 @@
+"""What a fleet holds: its keys, and the predictions that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Id, check_integer
+from calibrant._spans import as_span
+from calibrant._times import Time, time_of
+from calibrant.fleet.known import KnownKey
+from calibrant.fleet.part import Part
+from calibrant.forecasters.arguments import Arguments
+
+if TYPE_CHECKING:
+    from _thread import RLock
+
+
+class Held(Arguments):
+    """Parts with their keys and waiting predictions: what is there, and what to forget of it."""
+
+    __slots__ = ("_given", "_is_open", "_lock", "_parts")
+
+    parts: int
+    _parts: dict[int, Part]
+    _lock: RLock
+    _is_open: bool  # for reading only?
+
+    @property
+    def rounds(self) -> int:
+        """Predictions made so far."""
+        return sum(part.kernel.rounds for part in self._parts.values())
+
+    @property
+    def learned(self) -> int:
+        """Outcomes learned so far."""
+        return sum(part.kernel.learned for part in self._parts.values())
+
+    @property
+    def pending(self) -> int:
+        """How many predictions wait for their outcomes."""
+        return sum(len(part.waiting) for part in self._parts.values())
+
+    def waiting(self) -> dict[Id, float]:
+        """Return when the predictions that wait were made, by id, of those with a time."""
+        with self._lock:
+            return {
+                id_: at for part in self._parts.values() for id_, at in part.waiting.times.items()
+            }
+
+    @property
+    def expired(self) -> int:
+        """How many predictions with an id were given up before their outcome came."""
+        return sum(part.waiting.expired for part in self._parts.values())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the keys take, their index included; predictions that wait are not."""
+        return sum(part.nbytes for part in self._parts.values())
+
+    def __len__(self) -> int:
+        """Return how many keys were predicted so far and not forgotten."""
+        return sum(len(part.index) for part in self._parts.values())
+
+    def keys(self) -> npt.NDArray[Any]:
+        """Return all keys, part by part, in the order in which they came."""
+        found = [part.index.keys() for part in self._parts.values() if len(part.index)]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def __iter__(self) -> Iterator[Id]:
+        return iter(self.keys().tolist())
+
+    def __contains__(self, key: object) -> bool:
+        return self._find(key) is not None
+
+    def __getitem__(self, key: Id) -> KnownKey:
+        """Return what is known of a key."""
+        found = self._find(key)
+        if found is None:
+            raise KeyError(key)
+        part, slot = found
+        return part.known(slot)
+
+    def _find(self, key: object) -> tuple[Part, int] | None:
+        """Return the part and the slot of a key; with parents, any part may hold it."""
+        for part in self._parts.values():
+            if len(part.index):
+                slot = int(part.index.slots([key])[0])
+                if slot >= 0:
+                    return part, slot
+        return None
+
+    # -- forgetting -----------------------------------------------------------------------------
+
+    def evict(self, idle: float | timedelta | str, now: Time | None = None) -> int:
+        """Forget the keys that were predicted last longer ago than `idle`; return how many.
+
+        In predictions of the key's part, or in the time of ``predict(..., at=...)`` if `now` says
+        what time it is. A key that comes again begins anew. What it taught the others stays.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet()
+        >>> _ = fleet.run(["a", "b", "b", "b"], None, [1, 0, 1, 0])
+        >>> fleet.evict(idle=3), "a" in fleet
+        (1, False)
+        """
+        self._check_open()
+        span = as_span(idle, "idle")
+        time = None if now is None else time_of(now, "now")
+        if span.is_time and time is None:
+            raise ValueError(f"idle={idle!r} is a time, so now=... must say what time it is")
+        with self._lock:
+            return sum(part.evict(span.length, time) for part in self._parts.values())
+
+    def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
+        """Give up waiting for old predictions; return their ids.
+
+        Their outcomes, should they still come, are refused as expired.
+
+        Parameters
+        ----------
+        older_than : int, optional
+            Those made more than so many predictions of their part ago.
+        before : number or date and time, optional
+            Those made with an earlier time, ``predict(..., at=...)``.
+        """
+        self._check_open()
+        if (older_than is None) == (before is None):
+            raise ValueError("expire() takes older_than, an integer, or before, a time")
+        with self._lock:
+            parts = list(self._parts.values())
+            if before is not None:
+                time = time_of(before, "before")
+                return [name for part in parts for name in part.waiting.expire_before(time)]
+            age = check_integer("older_than", older_than, 0)
+            return [
+                name for part in parts for name in part.waiting.expire(part.kernel.rounds - age)
+            ]
+
+    def _check_open(self) -> None:
+        if self._is_open:
+            raise ValueError("this fleet was opened for reading only; Fleet.load reads it to go on")

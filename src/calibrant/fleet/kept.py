@@ -1,0 +1,160 @@
+"""A fleet in files and bytes, split and put together again: all of it part by part."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import check_integer
+from calibrant.fleet import file
+from calibrant.fleet.held import Held
+from calibrant.fleet.saving import arrays_of, load_part
+from calibrant.tables.errors import InputError
+
+
+class Kept(Held):
+    """What a fleet does with its parts as a whole."""
+
+    __slots__ = ()
+
+    def part_arrays(self, number: int) -> dict[str, npt.NDArray[Any]]:
+        """Return everything of one part as flat arrays by name; `from_parts` reads them."""
+        return arrays_of(self._parts[check_integer("number", number, 0, self.parts - 1)])
+
+    @classmethod
+    def from_parts(
+        cls,
+        settings: Mapping[str, Any],
+        parts: Mapping[int, Mapping[str, npt.NDArray[Any]]],
+        copy: bool = True,
+    ) -> Self:
+        """Return the fleet with these arguments that holds these parts, and no other.
+
+        Without a copy it stands on the arrays, and is for reading only.
+        """
+        fleet = cls(**settings)
+        numbers = [check_integer("part", number, 0, fleet.parts - 1) for number in parts]
+        fleet._parts = {number: fleet._parts[number] for number in sorted(numbers)}
+        for number, arrays in parts.items():
+            load_part(fleet._parts[number], arrays, copy)
+        fleet._is_open = not copy
+        return fleet
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fleet to one file, whole or not at all: it is replaced in one step.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet(seed=7)
+        >>> _ = fleet.run(["a", "b", "a"], [0.2, 0.8, 0.3], [0, 1, 1])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     fleet.save(f"{folder}/fleet")
+        ...     again = Fleet.load(f"{folder}/fleet")
+        ...     seen = Fleet.open(f"{folder}/fleet").expected(["a"], [0.4])
+        >>> bool(again.expected(["a"], [0.4]) == fleet.expected(["a"], [0.4]) == seen)
+        True
+        """
+        with self._lock:
+            file.save(
+                path,
+                {"arguments": self._given, "parts": list(self._parts)},
+                [arrays_of(part) for part in self._parts.values()],
+            )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what `save` wrote; it continues exactly as that one would."""
+        return cls._read(path, *file.load(path), copy=True)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what `save` wrote, for reading only: keys are read from the file when asked for.
+
+        `expected`, `smooth` and what is known of keys are there at once, however many there are.
+        """
+        return cls._read(path, *file.open_mapped(path), copy=False)
+
+    @classmethod
+    def _read(
+        cls,
+        path: str | os.PathLike[str],
+        settings: Mapping[str, Any],
+        parts: Sequence[Mapping[str, npt.NDArray[Any]]],
+        copy: bool,
+    ) -> Self:
+        try:
+            named = dict(zip(settings["parts"], parts, strict=True))
+            return cls.from_parts(settings["arguments"], named, copy)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"makes no sense: {error}", source=os.fspath(path)) from None
+
+    def to_bytes(self) -> bytes:
+        """Return the whole fleet as bytes: what `save` writes."""
+        with TemporaryDirectory() as folder:
+            self.save(Path(folder) / "fleet")
+            return (Path(folder) / "fleet").read_bytes()
+
+    @classmethod
+    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
+        """Return what `to_bytes` saved; it continues exactly as that one would."""
+        with TemporaryDirectory() as folder:
+            (Path(folder) / "fleet").write_bytes(blob)
+            return cls.load(Path(folder) / "fleet")
+
+    def split(self, count: int) -> list[Self]:
+        """Return so many fleets, each with some of the parts; `merge` puts them together again.
+
+        Each goes on as this one would, bit for bit, with the keys of its parts.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet(parts=4)
+        >>> _ = fleet.run(range(100), None, [0, 1] * 50)
+        >>> halves = fleet.split(2)
+        >>> [len(half) for half in halves], len(Fleet.merge(halves))
+        ([45, 55], 100)
+        """
+        numbers = list(self._parts)
+        if check_integer("count", count, 1) > len(numbers):
+            raise ValueError(
+                f"a fleet of {len(numbers)} parts cannot be split into {count}; make it with "
+                f"Fleet(parts={count}) or more"
+            )
+        with self._lock:
+            return [
+                self.from_parts(
+                    self._given, {number: self.part_arrays(number) for number in own.tolist()}
+                )
+                for own in np.array_split(np.array(numbers), count)
+            ]
+
+    @classmethod
+    def merge(cls, fleets: Sequence[Kept]) -> Self:
+        """Return one fleet with the parts of all, which must differ and have the same arguments."""
+        if not fleets:
+            raise ValueError("merge needs one fleet or more, got none")
+        found: dict[int, dict[str, npt.NDArray[Any]]] = {}
+        for fleet in fleets:
+            if fleet._given != fleets[0]._given:
+                raise ValueError(f"{fleet!r} and {fleets[0]!r} are not parts of one fleet")
+            for number in fleet._parts:
+                if number in found:
+                    raise ValueError(f"part {number} is in two of the fleets")
+                found[number] = fleet.part_arrays(number)
+        return cls.from_parts(fleets[0]._given, found)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
+        return f"{type(self).__name__}({arguments})"

@@ -1,0 +1,31 @@
+"""What a fleet knows of one key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKey:
+    """What a fleet knows of one key, ``fleet[key]``.
+
+    Attributes
+    ----------
+    predictions : int
+        How many predictions were made for it.
+    outcomes : int
+        How many of their outcomes were learned.
+    offset : float
+        By how much its logit is above what the whole says; 0 for a key like the others.
+    deviation : float
+        The standard deviation of the offset: how uncertain it still is.
+    weight : float
+        How much of what is said of it comes from its own outcomes: 0 for none, towards 1 as they
+        speak.
+    """
+
+    predictions: int
+    outcomes: int
+    offset: float
+    deviation: float
+    weight: float

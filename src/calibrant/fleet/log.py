@@ -1,0 +1,139 @@
+"""Rows of tables through a fleet, chunk after chunk, each outcome when it became known."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats
+from calibrant.fleet.fleet import Fleet
+from calibrant.tables.notation import is_empty
+from calibrant.tables.scored import Scored, take_scored
+from calibrant.tables.table import Table
+
+Keys = npt.NDArray[Any]
+
+
+class Late(NamedTuple):
+    """Outcomes that are still to become known: when, the numbers of their rows, and their keys."""
+
+    known: Floats
+    ids: npt.NDArray[np.int64]
+    keys: Keys
+    outcomes: Floats
+
+
+class Log:
+    """Play tables in their order; a table may hold any number of rows.
+
+    Rows are predicted in their order. An outcome is learned before the next row or, by the clocks
+    of `time` and `available`, before the first row that is predicted later than it became known.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        *,
+        key: str,
+        score: str,
+        outcome: str | None,
+        time: str | None = None,
+        available: str | None = None,
+        positive: str | None = None,
+    ) -> None:
+        self.fleet, self.key, self.outcome = fleet, key, outcome
+        self.take = partial(
+            take_scored, score=score, kind=fleet.kind, time=time, available=available,
+            positive=positive,
+        )  # fmt: skip
+        self.late: Late | None = None
+        self.time = -np.inf  # of the last row
+        # What rows that wait are called: a fleet that goes on has used smaller numbers.
+        self.next_id = fleet.rounds
+
+    def play(self, table: Table) -> tuple[Floats, Scored]:
+        """Return the prediction of each row, and what was read of it."""
+        rows = self.take(table, outcome=self.outcome)
+        self.outcome = rows.outcome_column
+        keys = keys_in(table, self.key)
+        times = None if rows.clock is None else rows.clock.ticks
+        if times is not None and len(times):
+            if times[0] < self.time:
+                assert rows.clock is not None
+                raise rows.clock.cells.refusal(0, "the time is before that of the row above")
+            self.time = float(times[-1])
+        if rows.available is None or times is None:
+            said, _ = self.fleet.play(
+                keys, rows.scores, rows.outcomes, [None] * len(keys), at=times
+            )
+            return said, rows
+        return self._play_late(keys, rows, times, rows.available.ticks), rows
+
+    def _play_late(self, keys: Keys, rows: Scored, times: Floats, available: Floats) -> Floats:
+        """Predict the rows, and learn what becomes known before each of them."""
+        ids = np.arange(self.next_id, self.next_id + len(keys))
+        self.next_id += len(keys)
+        comes = rows.arrivals.order
+        new = Late(available[comes], ids[comes], keys[comes], rows.outcomes[comes])
+        late = new if self.late is None else joined(self.late, new)
+        late = taken(late, np.argsort(late.known, kind="stable"))
+        # An outcome stands before the first row that is predicted after it became known.
+        place = np.searchsorted(times, late.known, side="right")
+        now = place < len(keys)
+        self.late = taken(late, ~now)
+        late, place = taken(late, now), place[now]
+        nothing = np.full(len(place), np.nan)
+        waits = np.zeros(len(keys), dtype=bool)
+        waits[comes] = True
+        names = np.where(waits, ids, -1)
+        said, _ = self.fleet.play(
+            np.insert(keys, place, late.keys),
+            np.insert(rows.scores, place, nothing),
+            np.insert(np.full(len(keys), np.nan), place, late.outcomes),
+            [None if name < 0 else name for name in np.insert(names, place, late.ids).tolist()],
+            at=np.insert(times, place, late.known),
+        )
+        is_row = np.insert(np.ones(len(keys), dtype=bool), place, False)
+        return np.asarray(said[is_row])
+
+    def finish(self) -> int:
+        """Learn the outcomes that become known only after the last row; return how many."""
+        if self.late is None or not len(self.late.ids):
+            return 0
+        late, self.late = self.late, None
+        nothing = np.full(len(late.ids), np.nan)
+        self.fleet.play(late.keys, nothing, late.outcomes, late.ids.tolist(), at=late.known)
+        return len(late.ids)
+
+
+def joined(one: Late, other: Late) -> Late:
+    """Return outcomes of two tables, those of the first before those of the second."""
+    return Late(*(np.concatenate(pair) for pair in zip(one, other, strict=True)))
+
+
+def taken(late: Late, rows: npt.NDArray[Any]) -> Late:
+    """Return some of the outcomes."""
+    return Late(*(column[rows] for column in late))
+
+
+def keys_in(table: Table, column: str) -> Keys:
+    """Return the keys of all rows: integers, or text as it stands there."""
+    table.find("key", column)
+    raw: Any = table.columns[column]
+    if hasattr(raw, "null_count") and raw.dtype.is_integer() and not raw.null_count():
+        return np.asarray(raw.to_numpy(), dtype=np.int64)
+    cells = table.cells(column)
+    values = cells.values()
+    for row, cell in enumerate(values):
+        if is_empty(cell):
+            raise cells.refusal(row, "the key is missing")
+    keys = np.array(values, dtype=object)
+    if len(keys) and all(type(cell) is int for cell in values):
+        return keys.astype(np.int64)
+    for row, cell in enumerate(values):
+        if not isinstance(cell, str):
+            raise cells.refusal(row, f"got {cell!r}, a key must be an integer or text")
+    return keys

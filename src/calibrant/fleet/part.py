@@ -1,0 +1,184 @@
+"""One part of a fleet: its keys, what they share, and its predictions that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, Id
+from calibrant._kernels.fleet import ANSWERS, Copy, PartKernel
+from calibrant._kernels.fleet_level import Level
+from calibrant._kernels.fleet_rounds import FleetRound
+from calibrant._kernels.key_batch import KeyBatch
+from calibrant._kernels.keys import KeyIndex
+from calibrant._kernels.waiting import Waiting
+from calibrant.fleet.known import KnownKey
+
+Integers = npt.NDArray[np.int64]
+
+#: Slots of parents that are not there: none was given, or one that was never seen.
+NONE, NEW = -1, -2
+
+
+class Rows(NamedTuple):
+    """Rows of one part: keys, their parents if they have some, scores, and times or NaN."""
+
+    keys: KeyBatch
+    parents: KeyBatch | None
+    scores: Floats
+    times: Floats
+
+    def take(self, at: Integers) -> Rows:
+        """Return some of the rows."""
+        parents = None if self.parents is None else self.parents.take(at)
+        return Rows(self.keys.take(at), parents, self.scores[at], self.times[at])
+
+
+class Before(NamedTuple):
+    """Where a part can go back to."""
+
+    state: Copy
+    keys: int
+    parents: int
+
+
+class Part:
+    """The keys with certain hashes: nothing in it depends on any other part."""
+
+    __slots__ = ("index", "kernel", "parent_index", "waiting")
+
+    def __init__(self, kind: str, seed: int, capacity: int) -> None:
+        self.kernel = PartKernel(kind, seed)
+        self.index, self.parent_index = KeyIndex(), KeyIndex()
+        self.waiting: Waiting[FleetRound] = Waiting(capacity)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that keys and all that they share take."""
+        return self.kernel.nbytes + self.index.nbytes + self.parent_index.nbytes
+
+    # -- rows -----------------------------------------------------------------------------------
+
+    def check(self, keys: KeyBatch, parents: KeyBatch | None) -> None:
+        """Refuse keys of another kind than those that are here."""
+        for index, batch, name in (
+            (self.index, keys, "keys"),
+            (self.parent_index, parents, "parents"),
+        ):
+            if batch is None or None in (index.kind, batch.kind) or index.kind == batch.kind:
+                continue
+            words = {"int": "integers", "str": "strings"}
+            raise ValueError(
+                f"{name} of this fleet are {words[str(index.kind)]}, got {words[str(batch.kind)]}"
+            )
+
+    def predict(self, rows: Rows, keep: bool) -> tuple[Floats, list[FleetRound]]:
+        """Predict rows as things stand now; the rounds are those to `keep`."""
+        return self.kernel.predict(*self._added(rows), rows.scores, rows.times, keep)
+
+    def run(self, rows: Rows, outcomes: Floats) -> Floats:
+        """Predict each row, then learn its outcome, unless that is NaN."""
+        predictions = np.empty(len(outcomes))
+        slots, parents = self._added(rows)
+        self.kernel.run(slots, parents, rows.scores, rows.times, outcomes, predictions)
+        return predictions
+
+    def play(
+        self, rows: Rows, outcomes: Floats, names: list[Id | None]
+    ) -> tuple[Floats, npt.NDArray[np.uint8]]:
+        """Play rows one by one: predictions, outcomes by id (no score), or both at once."""
+        predictions, answers = np.empty(len(outcomes)), np.empty(len(outcomes), dtype=np.uint8)
+        before, opening = len(self.index), np.flatnonzero(~np.isnan(rows.scores))
+        slots, parents = (np.full(len(outcomes), NONE) for _ in range(2))
+        slots[opening], parents[opening] = self._added(rows.take(opening))
+        self.kernel.play(
+            self.waiting, slots, parents, rows.scores, rows.times, outcomes, names,
+            predictions, answers,
+        )  # fmt: skip
+        if (answers == ANSWERS.index("used")).any():
+            # A row that was refused may have brought a key that nothing else asked for.
+            made = self.kernel.keys.made()
+            self._forget([before + np.flatnonzero(made[before:] == 0), np.empty(0, np.int64)])
+        return predictions, answers
+
+    def expected(self, rows: Rows, placed: bool) -> Floats:
+        """Return what `predict` would draw on average, or the word before that is `placed`."""
+        slots = self.index.slots(rows.keys)
+        if rows.parents is None:
+            parents = np.full(len(slots), NONE)
+        else:
+            parents = self.parent_index.slots(rows.parents)
+            parents[parents < 0] = NEW
+        return self.kernel.expected(slots, parents, rows.scores, placed)
+
+    def _added(self, rows: Rows) -> tuple[Integers, Integers]:
+        """Return the slots of keys and of parents, which are there from now on."""
+        slots = added(self.index, self.kernel.keys, rows.keys)
+        if rows.parents is None:
+            return slots, np.full(len(slots), NONE)
+        return slots, added(self.parent_index, self.kernel.parents, rows.parents)
+
+    # -- keys -----------------------------------------------------------------------------------
+
+    def known(self, slot: int) -> KnownKey:
+        """Return what is known of the key in a slot."""
+        return KnownKey(*self.kernel.keys.known(slot))
+
+    def evict(self, idle: float, now: float | None) -> int:
+        """Forget keys and parents that were predicted last more than `idle` before `now`.
+
+        Returns how many keys. Without a time, now is the number of the next prediction.
+        """
+        time = float(self.kernel.rounds) if now is None else now
+        before = len(self.index)
+        levels = (self.kernel.keys, self.kernel.parents)
+        self._forget([np.flatnonzero(time - level.last() > idle) for level in levels])
+        return before - len(self.index)
+
+    def _forget(self, gone: Sequence[Integers]) -> None:
+        """Forget keys and parents in some slots."""
+        if not any(len(slots) for slots in gone):
+            return
+        moved = [
+            kept(self.index, self.kernel.keys, gone[0]),
+            kept(self.parent_index, self.kernel.parents, gone[1]),
+        ]
+        for opened in self.waiting.named.values():
+            opened.move(*moved)
+
+    # -- going back -----------------------------------------------------------------------------
+
+    def copy(self) -> Before:
+        """Return where the part is now, for `go_back`."""
+        return Before(self.kernel.copy(), len(self.index), len(self.parent_index))
+
+    def go_back(self, before: Before) -> None:
+        """Return to what `copy` gave; no key may have been forgotten since."""
+        self.kernel.go_back(before.state)
+        self.index.truncate(before.keys)
+        self.parent_index.truncate(before.parents)
+
+
+def added(index: KeyIndex, level: Level, keys: KeyBatch) -> Integers:
+    """Return the slots of keys, each of which is there from now on."""
+    before = len(index)
+    slots = index.slots(keys, add=True)
+    if len(index) == before:
+        return slots
+    _, first = np.unique(slots, return_index=True)  # the row in which each slot appears first
+    try:
+        level.add(keys.take(first[len(first) - (len(index) - before) :]).hashes())
+    except BaseException:
+        index.truncate(before)
+        raise
+    return slots
+
+
+def kept(index: KeyIndex, level: Level, gone: Integers) -> Integers:
+    """Forget the keys in some slots; return the new slot of each old one, -1 where forgotten."""
+    moved = index.remove(gone)
+    level.keep(np.flatnonzero(moved >= 0))
+    return moved

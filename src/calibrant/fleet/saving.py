@@ -1,0 +1,164 @@
+"""A part of a fleet as flat arrays, and back: what files, `split`, `merge` and Spark are made of.
+
+Arrays are checked before they are believed: what loads predicts as if it had been played.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._kernels.fleet import PartKernel
+from calibrant._kernels.fleet_level import KEY, SCALING
+from calibrant._kernels.fleet_rounds import BUCKETS, OPENED, load_rounds, save_rounds
+from calibrant._kernels.keys import KeyIndex
+from calibrant._kernels.saved import floats
+from calibrant.fleet.part import Part
+from calibrant.recalibrate.saving import ids_of
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def arrays_of(part: Part) -> Arrays:
+    """Return everything of a part as arrays by name.
+
+    The row of a key in ``key_rows`` is its slot: it stays where it is until keys are evicted.
+    """
+    arrays: Arrays = part.kernel.arrays()
+    for name, level in part.kernel.levels().items():
+        weights, used, scaling = level.shared()
+        arrays[f"{name}_rows"] = level.keys().view(np.uint8).reshape(-1, KEY.itemsize)
+        arrays[f"{name}_weights"], arrays[f"{name}_used"] = weights, used
+        arrays[f"{name}_scaling"] = scaling
+    for name, index in (("key", part.index), ("parent", part.parent_index)):
+        arrays |= {f"{name}_index_{each}": array for each, array in index.arrays().items()}
+    waiting, named, finished = part.waiting, part.waiting.named, part.waiting.finished
+    ids = {"named": list(named), "finished": list(finished), "gone": list(waiting.gone)}
+    times = [waiting.times.get(name, np.nan) for name in named]
+    rounds = save_rounds(list(named.values()))
+    return arrays | {
+        "ids": np.frombuffer(json.dumps(ids, separators=(",", ":")).encode(), dtype=np.uint8),
+        "waiting_rounds": rounds.view(np.uint8).reshape(-1, OPENED.itemsize),
+        "waiting_times": np.array(times, dtype=np.float64),
+        "finished_outcomes": np.array(list(finished.values()), dtype=np.float64),
+        "expired": np.array([waiting.expired], dtype=np.int64),
+    }
+
+
+def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = True) -> None:
+    """Give a new part what `arrays_of` returned, or raise ValueError.
+
+    Without a copy the keys stand on the arrays, which may be mapped from a file, and the part is
+    for reading only.
+    """
+    try:
+        part.kernel.load(arrays)
+        load_levels(part, arrays, copy)
+        load_waiting(part, arrays)
+    except (KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
+        raise ValueError(f"the saved fleet makes no sense: {error!r}") from None
+
+
+def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) -> None:
+    """Give a part its keys and its parents, and what each of them share."""
+    part.index = index_of(arrays, "key", copy)
+    part.parent_index = index_of(arrays, "parent", copy)
+    hashes = {"root": np.zeros(1, dtype=np.uint64)}
+    if copy:
+        hashes |= {"key": part.index.hashes, "parent": part.parent_index.hashes}
+    sizes = {"root": 1, "key": len(part.index), "parent": len(part.parent_index)}
+    for name, level in part.kernel.levels().items():
+        rows, weights = arrays[f"{name}_rows"], arrays[f"{name}_weights"]
+        if rows.dtype != np.uint8 or rows.shape != (sizes[name], KEY.itemsize):
+            raise ValueError(f"saved {name}_rows must be {KEY.itemsize} bytes of each key")
+        keys = rows.reshape(-1).view(KEY)
+        if name in hashes:
+            check_keys(keys, hashes[name], part.kernel)
+        if weights.dtype != np.float32 or not ((weights >= 0) & (weights <= 1.001)).all():
+            raise ValueError(f"saved {name}_weights must be in [0, 1]")
+        used = floats(arrays, f"{name}_used", size=BUCKETS, low=0.0, high=1.0)
+        scaling = floats(arrays, f"{name}_scaling", size=SCALING)
+        level.load(keys, weights, used, scaling, copy or name == "root")
+
+
+def index_of(arrays: Mapping[str, npt.NDArray[Any]], name: str, copy: bool) -> KeyIndex:
+    """Return the saved index of the keys or the parents."""
+    prefix = f"{name}_index_"
+    own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    return KeyIndex.from_arrays(own, copy)
+
+
+def check_keys(
+    keys: npt.NDArray[np.void], hashes: npt.NDArray[np.uint64], kernel: PartKernel
+) -> None:
+    """Refuse keys that the predictions of a part cannot have made."""
+    if (keys["hash"] != hashes).any():
+        raise ValueError("saved keys must stand in the order of their index")
+    for name, most in (("made", kernel.rounds), ("learned", kernel.learned)):
+        if keys[name].sum(dtype=np.int64) > most:
+            raise ValueError(f"saved {name} of keys must be at most {most} in all")
+    for name in ("offset", "precision", "slope", "last"):
+        if not np.isfinite(keys[name]).all():
+            raise ValueError(f"saved {name} of a key must be finite")
+    if not ((keys["precision"] > 0).all() and (keys["slope"][:, [2, 4, 7, 9]] > 0).all()):
+        raise ValueError("saved precision of a key must be positive")
+
+
+def load_waiting(part: Part, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Give a part its predictions that wait, and the ids that are done with."""
+    ids = json.loads(np.asarray(arrays["ids"]).tobytes())
+    named, finished, gone = (ids_of(ids, name) for name in ("named", "finished", "gone"))
+    rounds, rows = part.kernel.rounds, arrays["waiting_rounds"]
+    if rows.dtype != np.uint8 or rows.shape != (len(named), OPENED.itemsize):
+        raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each id")
+    opened = np.ascontiguousarray(rows).reshape(-1).view(OPENED)
+    check_rounds(opened, part)
+    times = arrays["waiting_times"]
+    outcomes = floats(arrays, "finished_outcomes", size=len(finished), low=0.0, high=1.0)
+    if len({*named, *finished, *gone}) < len([*named, *finished, *gone]):
+        raise ValueError("a saved id is waiting, finished or expired at once")
+    if len(times) != len(named) or len([*named, *finished, *gone]) > rounds:
+        raise ValueError(f"saved ids are more than {rounds} predictions")
+    expired = int(arrays["expired"][0])
+    if not len(gone) <= expired <= rounds:
+        raise ValueError(f"saved expired must be in [{len(gone)}, {rounds}]")
+    part.waiting.load(
+        dict(zip(named, load_rounds(opened), strict=True)),
+        dict(zip(finished, outcomes.tolist(), strict=True)),
+        gone,
+        {
+            name: time
+            for name, time in zip(named, times.tolist(), strict=True)
+            if not math.isnan(time)
+        },
+    )
+    part.waiting.expired = expired
+
+
+def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:
+    """Refuse predictions that a part cannot have made."""
+    kernel = part.kernel
+    most = {
+        "number": kernel.rounds,
+        "batch": kernel.rounds,
+        "age": kernel.learned + 1,
+        "slot": len(part.index),
+        "parent": len(part.parent_index),
+    }
+    for name, above in most.items():
+        if not ((opened[name] >= -1) & (opened[name] < above)).all():
+            raise ValueError(f"saved {name} of a prediction must be below {above}")
+    inside = [opened[name] for name in ("s", "m", "z")]
+    root, parent, key = (opened["views"][:, level] for level in range(3))
+    views = [root, parent[opened["parent"] >= 0], key[opened["slot"] >= 0]]
+    inside += [view[name].reshape(-1) for view in views for name in ("p", "q")]
+    inside.append(opened["said"][opened["is_learned"] != 0].reshape(-1))
+    if not all(((values > 0) & (values < 1)).all() for values in inside):
+        raise ValueError("what is saved of a prediction must be in (0, 1)")
+    if not all(((view["bucket"] >= 0) & (view["bucket"] < BUCKETS)).all() for view in views):
+        raise ValueError(f"saved bucket of a prediction must be in [0, {BUCKETS})")

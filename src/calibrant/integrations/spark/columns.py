@@ -1,0 +1,146 @@
+"""The columns of a stream: which they are, and rows that Python can read without loss.
+
+A missing value is told by a bit of `HOLDS`, and stands there as a zero or as no text: pandas would
+turn an integer column with missing values into floats, and two keys of 64 bits into one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as sql
+from pyspark.sql.types import (
+    DataType,
+    DoubleType,
+    IntegralType,
+    LongType,
+    NumericType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+#: The bits of `holds`: what a row has.
+KEY, ID, SCORE, OUTCOME, TIME = 1, 2, 4, 8, 16
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns that a recalibration reads."""
+
+    key: str
+    score: str
+    outcome: str
+    time: str
+    id: str | None = None
+    order: str | None = None
+
+    def check(self, frame: DataFrame) -> None:
+        """Refuse columns that are not there or hold what cannot be used."""
+        for role, kinds, allowed in (
+            ("key", (IntegralType, StringType), "integers or strings"),
+            ("id", (IntegralType, StringType), "integers or strings"),
+            ("score", (NumericType,), "numbers"),
+            ("outcome", (NumericType,), "numbers"),
+            ("time", (TimestampType, TimestampNTZType), "timestamps"),
+            ("order", (IntegralType,), "integers"),
+        ):
+            name = getattr(self, role)
+            if name is None:
+                continue
+            if name not in frame.columns:
+                raise ValueError(
+                    f"{role}={name!r} is not a column; there are {', '.join(frame.columns)}"
+                )
+            kind = frame.schema[name].dataType
+            if not isinstance(kind, kinds):
+                raise ValueError(
+                    f"column {name!r} ({role}) must hold {allowed}, got {kind.simpleString()}"
+                )
+
+    def kind_of(self, frame: DataFrame, name: str) -> DataType:
+        """Return the type in which a column of names goes to Python: bigint or string."""
+        is_text = isinstance(frame.schema[name].dataType, StringType)
+        return StringType() if is_text else LongType()
+
+    def prepared(self, frame: DataFrame, parts: int, shards: int) -> DataFrame:
+        """Return the rows as `rows.py` reads them, each with its part and its shard."""
+        names = (self.key, self.id, self.score, self.outcome, self.time)
+        holds = sql.lit(0)
+        for bit, name in zip((KEY, ID, SCORE, OUTCOME, TIME), names, strict=True):
+            if name is not None:
+                holds += sql.when(sql.col(_quoted(name)).isNotNull(), bit).otherwise(0)
+        key = self._named(frame, self.key)
+        # As `calibrant._kernels.key_batch.parts_of`: the upper half of the key's hash.
+        part = sql.shiftrightunsigned(sql.xxhash64(key), 32) % parts
+        time = sql.unix_micros(sql.col(_quoted(self.time)).cast(TimestampType()))
+        return frame.select(
+            (part % shards).cast("int").alias("shard"),
+            part.cast("int").alias("part"),
+            holds.cast("int").alias("holds"),
+            key.alias("key"),
+            (sql.lit("") if self.id is None else self._named(frame, self.id)).alias("id"),
+            _number(self.score).alias("score"),
+            _number(self.outcome).alias("outcome"),
+            sql.coalesce(time, sql.lit(0)).alias("time"),
+            self._order().alias("sequence"),
+        )
+
+    def _named(self, frame: DataFrame, name: str) -> Column:
+        kind = self.kind_of(frame, name)
+        empty = sql.lit("" if isinstance(kind, StringType) else 0).cast(kind)
+        return sql.coalesce(sql.col(_quoted(name)).cast(kind), empty)
+
+    def _order(self) -> Column:
+        if self.order is None:
+            return sql.lit(0).cast(LongType())
+        return sql.coalesce(sql.col(_quoted(self.order)).cast(LongType()), sql.lit(0))
+
+    def answered(self, frame: DataFrame) -> StructType:
+        """Return the columns that come back from Python."""
+        id_kind = StringType() if self.id is None else self.kind_of(frame, self.id)
+        return StructType(
+            [
+                StructField("part", LongType()),
+                StructField("holds", LongType()),
+                StructField("key", self.kind_of(frame, self.key)),
+                StructField("id", id_kind),
+                StructField("time", LongType()),
+                StructField("score", DoubleType()),
+                StructField("prediction", DoubleType()),
+                StructField("reason", StringType()),
+            ]
+        )
+
+    def named(self, answers: DataFrame, frame: DataFrame) -> DataFrame:
+        """Return the answers under the names and with the types of the rows that came."""
+        columns = [_held("key", KEY, self.key, frame)]
+        if self.id is not None:
+            columns.append(_held("id", ID, self.id, frame))
+        time = sql.timestamp_micros("time").cast(frame.schema[self.time].dataType)
+        columns.append(sql.when(_has(TIME), time).alias(self.time))
+        columns.append(sql.when(_has(SCORE), sql.col("score")).alias(self.score))
+        return answers.select(*columns, "part", "prediction", "reason")
+
+
+def _number(name: str) -> Column:
+    return sql.coalesce(sql.col(_quoted(name)).cast(DoubleType()), sql.lit(0.0))
+
+
+def _held(column: str, bit: int, name: str, frame: DataFrame) -> Column:
+    return sql.when(_has(bit), sql.col(column)).cast(frame.schema[name].dataType).alias(name)
+
+
+def _has(bit: int) -> Column:
+    return sql.col("holds").bitwiseAND(sql.lit(bit)) != 0
+
+
+def _quoted(name: str) -> str:
+    """Return a column's name as Spark reads it: a dot is part of it."""
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,113 @@
+"""The rows of a shard: refused or played, in order of their time, through a fleet."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from calibrant.fleet.fleet import Fleet
+from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
+
+#: Why a row changes nothing, by what `Fleet.play` answers.
+REASONS = {
+    "used": "the id was used before",
+    "repeated": "the outcome was given before",
+    "conflict": "another outcome was given before",
+    "unknown": "no prediction with this id waits",
+    "expired": "the prediction was given up before its outcome came",
+}
+
+
+def in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows in the order in which they are played, whatever the order in which they came.
+
+    By time, then by the order that the user gave; of rows at one time predictions come first.
+    What is left is decided by the values, so that equal rows are all that can change places.
+    """
+    rows = rows.sort_values("time", kind="stable", ignore_index=True)
+    if rows["time"].is_unique:
+        return rows
+    rows = rows.assign(late=(rows["holds"] & SCORE) == 0)
+    by = ["time", "sequence", "late", "key", "id", "score", "outcome"]
+    return rows.sort_values(by, kind="stable", ignore_index=True)
+
+
+def refused(rows: pd.DataFrame, kind: str) -> npt.NDArray[np.object_]:
+    """Return why each row cannot be used as it stands, None where it can."""
+    holds = rows["holds"].to_numpy()
+    scores, outcomes = rows["score"].to_numpy(), rows["outcome"].to_numpy()
+    has_score, has_outcome = (holds & SCORE) != 0, (holds & OUTCOME) != 0
+    if kind == "probability":
+        fits, allowed = (scores >= 0.0) & (scores <= 1.0), "in [0, 1]"
+    else:
+        fits, allowed = np.isfinite(scores), "finite"
+    reasons = np.full(len(rows), None, dtype=object)
+    for wrong, reason in (
+        ((holds & KEY) == 0, "the key is missing"),
+        ((holds & TIME) == 0, "the time is missing"),
+        (~has_score & ~has_outcome, "there is neither a score nor an outcome"),
+        (has_score & ~fits, f"the score must be {allowed}"),
+        (has_outcome & ~((outcomes >= 0.0) & (outcomes <= 1.0)), "the outcome must be in [0, 1]"),
+        (~has_score & ((holds & ID) == 0), "an outcome without a score needs an id"),
+    ):
+        reasons[wrong & is_free(reasons)] = reason
+    return reasons
+
+
+def play(fleet: Fleet, rows: pd.DataFrame, wait: float | None = None) -> pd.DataFrame:
+    """Play rows through a fleet that holds their part; return the answers, in order.
+
+    An answer is a prediction, or the reason why a row was refused. Rows that brought an outcome
+    that was learned have none. An outcome more than `wait` seconds after its prediction is refused,
+    whether the prediction still waits or not: batches do not matter.
+    """
+    rows = in_order(rows)
+    reasons = refused(rows, fleet.kind)
+    if wait is not None:
+        reasons[is_free(reasons) & too_late(fleet, rows, wait)] = REASONS["expired"]
+    good = np.flatnonzero(is_free(reasons))
+    predictions = np.full(len(rows), np.nan)
+    if len(good):
+        predictions[good], reasons[good] = _played(fleet, rows.iloc[good])
+    rows = rows.assign(prediction=predictions, reason=reasons)
+    told = ~np.isnan(predictions) | ~is_free(reasons)
+    return rows.loc[told, ["part", "holds", "key", "id", "time", "score", "prediction", "reason"]]
+
+
+def is_free(reasons: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+    """Return which rows there is no reason to refuse."""
+    return np.array([reason is None for reason in reasons], dtype=bool)
+
+
+def too_late(fleet: Fleet, rows: pd.DataFrame, wait: float) -> npt.NDArray[np.bool_]:
+    """Return which rows bring an outcome more than `wait` seconds after its prediction."""
+    made = fleet.waiting()
+    late = np.zeros(len(rows), dtype=bool)
+    columns = (rows[name].tolist() for name in ("holds", "id", "time"))
+    for row, (holds, name, micros) in enumerate(zip(*columns, strict=True)):
+        if not holds & ID:
+            continue
+        if not holds & SCORE:
+            late[row] = micros / 1e6 - made.get(name, micros / 1e6) > wait
+        elif not holds & OUTCOME:
+            made.setdefault(name, micros / 1e6)
+    return late
+
+
+def _played(
+    fleet: Fleet, rows: pd.DataFrame
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]:
+    """Return the predictions of rows, NaN for outcomes, and why some were refused."""
+    holds = rows["holds"].to_numpy()
+    predictions, answers = fleet.play(
+        rows["key"].to_numpy(),
+        np.where(holds & SCORE, rows["score"].to_numpy(), np.nan),
+        np.where(holds & OUTCOME, rows["outcome"].to_numpy(), np.nan),
+        [name if has else None for name, has in zip(rows["id"].tolist(), holds & ID, strict=True)],
+        at=rows["time"].to_numpy() / 1e6,
+    )
+    reasons = np.full(len(rows), None, dtype=object)
+    for answer, reason in REASONS.items():
+        reasons[answers == answer] = reason
+    return predictions, reasons

@@ -1,0 +1,67 @@
+"""A shard: some parts of a fleet, read from pages, played, and written as pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from calibrant.fleet.fleet import Fleet
+from calibrant.integrations.spark.pages import Page, Pages, from_pages, to_pages
+from calibrant.integrations.spark.rows import play
+
+
+class Shard:
+    """The parts that some pages hold, each as a fleet of its own: parts share nothing."""
+
+    def __init__(
+        self, settings: Mapping[str, Any], pages: Mapping[Page, bytes], wait: float | None = None
+    ) -> None:
+        self.settings, self.wait = dict(settings), wait
+        saved, parts = from_pages(pages)
+        if parts and saved != self.settings:
+            raise ValueError(
+                f"the state was made with {saved}, and the query has {self.settings}: a query goes "
+                "on with the arguments that it began with"
+            )
+        self.fleets = {
+            part: Fleet.from_parts(self.settings, {part: arrays}) for part, arrays in parts.items()
+        }
+
+    def play(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Play rows through the fleets of their parts; return the answers."""
+        answers = [
+            play(self._fleet(int(part)), own, self.wait) for part, own in rows.groupby("part")
+        ]
+        return plain_text(pd.concat(answers, ignore_index=True))
+
+    def _fleet(self, part: int) -> Fleet:
+        if part not in self.fleets:
+            arrays = Fleet(**self.settings).part_arrays(part)
+            self.fleets[part] = Fleet.from_parts(self.settings, {part: arrays})
+        return self.fleets[part]
+
+    def expire(self, now: float) -> None:
+        """Give up the predictions whose outcomes would come too late from now on."""
+        for fleet in self.fleets.values():
+            if self.wait is not None:
+                fleet.expire(before=now - self.wait)
+
+    def next_deadline(self) -> float | None:
+        """Return when the first of the predictions that wait is given up, in seconds."""
+        times = [time for fleet in self.fleets.values() for time in fleet.waiting().values()]
+        return None if self.wait is None or not times else min(times) + self.wait
+
+    def pages(self) -> Pages:
+        """Return the pages of all parts as they are now."""
+        pages: Pages = {}
+        for part, fleet in self.fleets.items():
+            pages |= to_pages(self.settings, part, fleet.part_arrays(part))
+        return pages
+
+
+def plain_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose texts are objects: Spark does not take the text columns of pandas 3."""
+    texts = {name: object for name, dtype in frame.dtypes.items() if dtype == "string"}
+    return frame.astype(texts)

@@ -1,0 +1,214 @@
+"""Recalibration of a stream and of its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+from pyspark.sql import functions as sql
+from pyspark.sql.types import StringType, StructType
+
+from calibrant._checks import check_integer
+from calibrant._spans import as_span
+from calibrant.fleet.fleet import Fleet
+from calibrant.integrations.spark.columns import Columns
+from calibrant.integrations.spark.processor import ShardProcessor
+from calibrant.integrations.spark.shard import Shard, plain_text
+from calibrant.integrations.spark.state import PAGES, state_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+#: What a session must be configured with, and what makes a commit write only what changed.
+CONFIGURATION = {
+    PROVIDER: ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+}
+
+
+class History(NamedTuple):
+    """What was said of each row of a history, and the state that a stream starts from.
+
+    Examples
+    --------
+    >>> predictions, state = recalibrate_batch(frame, **columns)  # doctest: +SKIP
+    """
+
+    predictions: DataFrame
+    state: DataFrame
+
+
+def recalibrate(
+    stream: DataFrame,
+    *,
+    key: str,
+    score: str,
+    outcome: str,
+    time: str,
+    id: str | None = None,  # noqa: A002 - the word of every recalibrator
+    order: str | None = None,
+    parts: int = 64,
+    shards: int | None = None,
+    seed: int = 0,
+    kind: str = "probability",
+    capacity: int = 100_000,
+    wait: float | str | timedelta | None = None,
+    late: str = "10 minutes",
+    start: DataFrame | Fleet | None = None,
+) -> DataFrame:
+    """Return a stream of calibrated probabilities for a stream of scores and outcomes.
+
+    A row with a score is predicted. A row with an outcome teaches: the prediction of its `id` if it
+    has no score, itself if it has one. Every row has a key, outcomes too. What comes back, one row
+    each, are predictions, and rows that were refused with the `reason`; see `docs/spark.md`.
+
+    Parameters
+    ----------
+    stream : DataFrame
+        A streaming data frame, in a session with `CONFIGURATION`.
+    key, score, outcome, time, id, order : str
+        Names of columns. Keys and ids are integers or strings. Rows of a batch are played in order
+        of `time`; of rows at one time in that of `order`, then predictions first.
+    parts, seed, kind, capacity
+        Arguments of the `Fleet` to which the result is equal, bit for bit.
+    shards : int, optional
+        Among so many shards the parts are dealt out, one a part by default. Not more than parts.
+    wait : time, optional
+        Give up a prediction without an outcome after so much event time: "30d", "12h", seconds.
+        An outcome that comes later is refused.
+    late : str, default "10 minutes"
+        With `wait`, how far rows may be behind others in event time: Spark's watermark.
+    start : DataFrame or Fleet, optional
+        What to begin with: the state of a `recalibrate_batch`, or a fleet with these arguments.
+
+    Returns
+    -------
+    DataFrame
+        The columns `key`, `id`, `time` and `score`, and `part`, `prediction` and `reason`.
+
+    Examples
+    --------
+    >>> rows = spark.readStream.schema(schema).parquet("rows/")  # doctest: +SKIP
+    >>> answers = recalibrate(  # doctest: +SKIP
+    ...     rows, key="shop", id="id", score="score", outcome="sold", time="at", parts=64
+    ... )
+    """
+    columns = Columns(key, score, outcome, time, id, order)
+    settings = settings_of(seed, kind, parts, capacity)
+    shards = checked_shards(shards, parts)
+    columns.check(stream)
+    session = stream.sparkSession
+    if session.conf.get(PROVIDER, None) != ROCKSDB:
+        raise ValueError(
+            f"the session must keep state in RocksDB: spark.conf.set({PROVIDER!r}, {ROCKSDB!r}); "
+            "calibrant.integrations.spark.CONFIGURATION has all settings"
+        )
+    initial = None
+    if start is not None:
+        state = state_of(session, start, settings) if isinstance(start, Fleet) else start
+        initial = state.withColumn("shard", sql.col("part") % shards).groupBy("shard")
+    seconds = None if wait is None else as_span(wait, "wait").length
+    rows = stream if wait is None else stream.withWatermark(time, late)
+    answers = (
+        columns.prepared(rows, parts, shards)
+        .groupBy("shard")
+        .transformWithStateInPandas(
+            ShardProcessor(settings, seconds),
+            columns.answered(stream),
+            "append",
+            "None" if wait is None else "EventTime",
+            initial,
+        )
+    )
+    return columns.named(answers, stream)
+
+
+def recalibrate_batch(
+    frame: DataFrame,
+    *,
+    key: str,
+    score: str,
+    outcome: str,
+    time: str,
+    id: str | None = None,  # noqa: A002 - the word of every recalibrator
+    order: str | None = None,
+    parts: int = 64,
+    shards: int | None = None,
+    seed: int = 0,
+    kind: str = "probability",
+    capacity: int = 100_000,
+    wait: float | str | timedelta | None = None,
+) -> History:
+    """Return the predictions of a history, and the state from which a stream goes on.
+
+    The arguments are those of `recalibrate`, and so is what is said of each row. A shard's rows
+    must fit into the memory of one worker. Both frames come from one computation, which is kept
+    between their uses, on disk if need be.
+
+    Examples
+    --------
+    >>> history = recalibrate_batch(  # doctest: +SKIP
+    ...     spark.read.parquet("history/"), key="shop", score="score", outcome="sold", time="at"
+    ... )
+    >>> answers = recalibrate(  # doctest: +SKIP
+    ...     rows, key="shop", score="score", outcome="sold", time="at", start=history.state
+    ... )
+    """
+    columns = Columns(key, score, outcome, time, id, order)
+    settings = settings_of(seed, kind, parts, capacity)
+    shards = checked_shards(shards, parts)
+    columns.check(frame)
+    answered = columns.answered(frame)
+    both = StructType([*answered.fields, *(f for f in PAGES.fields if f.name != "part")])
+    played = (
+        columns.prepared(frame, parts, shards)
+        .groupBy("shard")
+        .applyInPandas(player(settings, both, wait), both)
+        .persist()
+    )
+    is_page = sql.col("content").isNotNull()
+    rows = played.where(~is_page).select(*answered.names)
+    pages = played.where(is_page).select(*(sql.col(f.name).cast(f.dataType) for f in PAGES.fields))
+    return History(columns.named(rows, frame), pages)
+
+
+def player(
+    settings: Mapping[str, Any], schema: StructType, wait: float | str | timedelta | None
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return the function that plays a shard's rows and returns answers and pages in one frame."""
+    # Nothing may be missing in a column of integers: pandas would make floats of all.
+    empty = {
+        field.name: "" if isinstance(field.dataType, StringType) else 0
+        for field in schema.fields
+        if field.name != "content"
+    }
+
+    seconds = None if wait is None else as_span(wait, "wait").length
+
+    def played(rows: pd.DataFrame) -> pd.DataFrame:
+        shard = Shard(settings, {}, seconds)
+        answers = shard.play(rows).assign(array="", number=0, content=None)
+        pages = pd.DataFrame(
+            [(*page, content) for page, content in shard.pages().items()], columns=PAGES.names
+        )
+        both = [answers, pages.assign(**{k: v for k, v in empty.items() if k not in pages})]
+        return plain_text(pd.concat(both, ignore_index=True)[schema.names])
+
+    return played
+
+
+def settings_of(seed: int, kind: str, parts: int, capacity: int) -> dict[str, Any]:
+    """Return the arguments of the fleet, checked."""
+    settings = {"seed": seed, "kind": kind, "parts": parts, "capacity": capacity}
+    Fleet(**settings)  # type: ignore[arg-type]
+    return settings
+
+
+def checked_shards(shards: int | None, parts: int) -> int:
+    """Return the number of shards."""
+    return parts if shards is None else check_integer("shards", shards, 1, parts)

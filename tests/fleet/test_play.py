@@ -1,0 +1,117 @@
+"""A log of predictions and outcomes, played in batches of any size."""
+
+import numpy as np
+import pytest
+
+from calibrant import Fleet
+from fleet.worlds import keyed
+
+NAN = float("nan")
+
+
+def log_of(rounds, keys, seed, late):
+    """Return the columns of a log in which outcomes come `late` rows after their predictions."""
+    random = np.random.default_rng(seed)
+    key, score, outcome = keyed(rounds, keys, seed)
+    made = np.arange(rounds, dtype=float)
+    come = made + random.exponential(late, rounds) + 0.5
+    order = np.argsort(np.concatenate([made, come]), kind="stable")
+    missing = np.full(rounds, NAN)
+    return (
+        np.concatenate([key, key])[order],
+        np.concatenate([score, missing])[order],
+        np.concatenate([missing, outcome])[order],
+        np.concatenate([np.arange(rounds)] * 2)[order],
+        np.concatenate([made, come])[order],
+    )
+
+
+def one_by_one(fleet, keys, scores, outcomes, ids, times):
+    said, answers = [], []
+    for key, score, outcome, name, time in zip(keys, scores, outcomes, ids, times, strict=True):
+        if np.isnan(score):
+            said.append(NAN)
+            answers += fleet.update([name], [outcome]).tolist()
+        else:
+            said += fleet.predict([key], [score], ids=[name], at=time).tolist()
+            answers.append("predicted")
+    return said, answers
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_play_is_predict_and_update_row_by_row(parts):
+    log = log_of(600, 30, seed=1, late=20)
+    said, answers = one_by_one(Fleet(2, "logit", parts=parts), *log)
+    for size in (1, 7, 100, 2000):
+        fleet = Fleet(2, "logit", parts=parts)
+        for first in range(0, len(log[0]), size):
+            keys, scores, outcomes, ids, times = (each[first : first + size] for each in log)
+            some, words = fleet.play(keys, scores, outcomes, ids, at=times)
+            assert np.array_equal(some, said[first : first + size], equal_nan=True)
+            assert words.tolist() == answers[first : first + size]
+
+
+def test_a_row_with_both_is_that_of_run():
+    keys, scores, outcomes = keyed(500, 20, seed=3)
+    first, second = Fleet(1, "logit"), Fleet(1, "logit")
+    said, answers = first.play(keys, scores, outcomes, [None] * 500)
+    assert (said == second.run(keys, scores, outcomes)).all()
+    assert set(answers) == {"applied"}
+
+
+def test_answers_of_rows_that_change_nothing():
+    fleet, other = Fleet(capacity=3), Fleet(capacity=3)
+    log = [
+        ("a", 0.5, NAN, "x", "predicted"),
+        ("b", 0.5, NAN, "x", "used"),
+        ("c", 0.4, NAN, "y", "predicted"),
+        ("a", NAN, 1, "x", "applied"),
+        ("a", NAN, 1, "x", "repeated"),
+        ("a", NAN, 0, "x", "conflict"),
+        ("d", 0.5, NAN, "x", "used"),
+        ("a", NAN, 0, "z", "unknown"),
+        ("a", 0.1, NAN, None, "predicted"),
+        ("a", 0.2, NAN, "u", "predicted"),
+        ("a", 0.3, NAN, "v", "predicted"),
+        ("a", 0.4, NAN, "w", "predicted"),
+        ("a", NAN, 1, "y", "expired"),
+    ]
+    keys, scores, outcomes, ids, wanted = zip(*log, strict=True)
+    said, answers = fleet.play(keys, scores, outcomes, ids)
+    assert answers.tolist() == list(wanted)
+    assert np.isnan(said).tolist() == [word != "predicted" for word in wanted]
+    assert fleet.keys().tolist() == ["a", "c"]
+    useful = [row for row, word in enumerate(wanted) if word in ("predicted", "applied")]
+    other.play(*([column[row] for row in useful] for column in (keys, scores, outcomes, ids)))
+    fleet.update(["u"], [0])
+    other.update(["u"], [0])
+    assert (fleet.expected(["a", "c"], [0.3, 0.3]) == other.expected(["a", "c"], [0.3, 0.3])).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ((["a"], [NAN], [NAN], ["x"]), "row 0 has neither a score nor an outcome"),
+        ((["a"], [NAN], [1], [None]), "row 0 has neither a score nor an outcome"),
+        ((["a"], [2], [NAN], ["x"]), "2.0 at position 0"),
+        ((["a"], [NAN], [2], ["x"]), "outcomes must be in"),
+        ((["a"], [0.5], [NAN], [1.5]), "id must be a string or an integer"),
+        ((["a"], [0.5], [NAN], ["x", "y"]), "same length"),
+    ],
+)
+def test_bad_rows_change_nothing(row, message):
+    fleet = Fleet()
+    with pytest.raises(ValueError, match=message):
+        fleet.play(*row)
+    assert (len(fleet), fleet.rounds) == (0, 0)
+
+
+def test_expire():
+    fleet = Fleet(parts=2)
+    fleet.predict(range(6), ids=range(6), at=range(6))
+    assert sorted(fleet.expire(before=2)) == [0, 1]
+    assert fleet.update([0, 2], [1, 1]).tolist() == ["expired", "applied"]
+    assert sorted(fleet.expire(older_than=0)) == [3, 4, 5]
+    assert fleet.expired == 5
+    with pytest.raises(ValueError, match="older_than, an integer, or before"):
+        fleet.expire()

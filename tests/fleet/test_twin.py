@@ -1,0 +1,66 @@
+"""A fleet against its slow twin: what it says before the grid, and what it predicts.
+
+The rule of a key is compared bit for bit in `test_rule.py`; the mixture of the whole solves small
+systems in another order here, so the words agree to rounding.
+"""
+
+import numpy as np
+import pytest
+
+from calibrant import Fleet
+from fleet.worlds import keyed
+from naive.fleet import NaiveFleet
+
+
+def play_both(fleet, twin, rows, late, parents=None):
+    """Play rows whose outcomes come up to `late` rows late, and compare every one."""
+    keys, scores, outcomes = rows
+    random = np.random.default_rng(0)
+    due = np.arange(len(keys)) + (random.integers(0, late, len(keys)) if late else 0)
+    same, first = 0, fleet.rounds
+    for row in range(len(keys)):
+        one = [keys[row]], [scores[row]]
+        above = None if parents is None else [parents[row]]
+        word = fleet.smooth(*one, parents=above)[0]
+        said = fleet.predict(*one, ids=[first + row], parents=above)[0]
+        wanted, point = twin.predict(
+            keys[row], scores[row], row, None if above is None else above[0]
+        )
+        assert word == pytest.approx(wanted, rel=1e-9)
+        same += said == pytest.approx(point, rel=1e-9)
+        for done in np.flatnonzero(due == row).tolist():
+            fleet.update([first + done], [outcomes[done]])
+            twin.update(outcomes[done], done)
+    assert same == len(keys)
+
+
+@pytest.mark.parametrize("kind", ["probability", "logit", "margin"])
+@pytest.mark.parametrize("late", [0, 40])
+def test_a_fleet_is_its_twin(kind, late):
+    keys, scores, outcomes = keyed(500, 12, seed=4, spread=2.0)
+    outcomes[::9] = 0.25
+    if kind == "probability":
+        scores = 1 / (1 + np.exp(-scores))
+    play_both(Fleet(6, kind), NaiveFleet(kind, 6), (keys.tolist(), scores, outcomes), late)
+
+
+def test_parents_and_keys_that_are_text():
+    keys, scores, outcomes = keyed(400, 20, seed=5, spread=2.0)
+    names, parents = [f"key {key}" for key in keys], [int(key) % 3 for key in keys]
+    fleet, twin = Fleet(6, "logit"), NaiveFleet("logit", 6)
+    play_both(fleet, twin, (names, scores, outcomes), 10, parents)
+
+
+@pytest.mark.parametrize("late", [0, 40])
+def test_the_whole_that_learns_from_some_rounds(late):
+    keys, scores, outcomes = keyed(500, 12, seed=7)
+    fleet, twin = Fleet(6, "logit"), NaiveFleet("logit", 6)
+    play_both(fleet, twin, (keys.tolist(), scores, outcomes), 0)
+    # Long ago, many predictions were made whose outcomes never came.
+    arrays = fleet.part_arrays(0)
+    arrays["counts"][0] = twin.whole.predictions = 2**16 - 100
+    fleet = Fleet.from_parts({"seed": 6, "kind": "logit"}, {0: arrays})
+    keys, scores, outcomes = keyed(400, 12, seed=8)
+    play_both(fleet, twin, (keys.tolist(), scores, outcomes), late)
+    assert twin.whole.heard is not None
+    assert twin.whole.learned < 700

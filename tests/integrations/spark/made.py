@@ -1,0 +1,78 @@
+"""Rows of a stream, and what a local fleet says of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from calibrant import Fleet
+from calibrant._kernels.key_batch import checked_keys, parts_of
+from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
+
+SETTINGS = {"seed": 3, "kind": "probability", "parts": 8, "capacity": 1000}
+ALL = KEY | ID | SCORE | OUTCOME | TIME
+
+
+def stream(size: int, keys: int, seed: int, share_late: float = 0.3) -> pd.DataFrame:
+    """Rows in order of time: some with score and outcome, others with an outcome that follows."""
+    rng = np.random.default_rng(seed)
+    key, score = rng.integers(0, keys, size), rng.random(size)
+    outcome = (rng.random(size) < score**2).astype(float)
+    late = rng.random(size) < share_late
+    made = pd.DataFrame(
+        {
+            "key": key * 1_000_003 - 2**62,  # more than a float can hold
+            "id": np.arange(size),
+            "score": score,
+            "outcome": np.where(late, np.nan, outcome),
+            "time": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(size), unit="s"),
+        }
+    )
+    follow = made[late].assign(score=np.nan, outcome=outcome[late])
+    follow["time"] += pd.to_timedelta(rng.integers(1, 200, late.sum()), unit="s")
+    rows = pd.concat([made, follow]).sort_values(["time", "outcome"], kind="stable")
+    rows["time"] = rows["time"].astype("datetime64[us]")
+    return rows.reset_index(drop=True)
+
+
+def prepared(rows: pd.DataFrame, parts: int) -> pd.DataFrame:
+    """Rows as Spark hands them to Python."""
+    holds = np.full(len(rows), KEY | ID | TIME)
+    holds += np.where(rows["score"].isna(), 0, SCORE)
+    holds += np.where(rows["outcome"].isna(), 0, OUTCOME)
+    return rows.fillna({"score": 0.0, "outcome": 0.0}).assign(
+        part=parts_of(checked_keys(rows["key"].to_numpy()).hashes(), parts),
+        holds=holds,
+        time=rows["time"].astype("int64"),
+        sequence=0,
+    )
+
+
+def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:
+    """The predictions by id of a local fleet that is given one row after the other."""
+    fleet, said = Fleet(**settings), {}
+    micros = rows["time"].astype("int64")
+    order = np.lexsort([rows["key"], rows["score"].isna(), micros])
+    for key, name, score, outcome, time in zip(
+        *(rows[c].to_numpy()[order].tolist() for c in ("key", "id", "score", "outcome")),
+        (micros.to_numpy()[order] / 1e6).tolist(),
+        strict=True,
+    ):
+        if np.isnan(score):
+            assert fleet.update([name], [outcome]).tolist() == ["applied"]
+        elif np.isnan(outcome):
+            said[name] = fleet.predict([key], [score], ids=[name], at=time)[0]
+        else:
+            said[name] = fleet.run([key], [score], [outcome], at=time)[0]
+    return pd.Series(said).sort_index(), fleet
+
+
+def same_fleets(one: Fleet, other: Fleet) -> bool:
+    """Whether two fleets hold the same, bit for bit, in the parts that have keys."""
+    return all(
+        one.part_arrays(part)[name].tobytes() == array.tobytes()
+        for part in range(other.parts)
+        if other.part_arrays(part)["key_rows"].size
+        for name, array in other.part_arrays(part).items()
+        if not name.endswith("_index_table")
+    )

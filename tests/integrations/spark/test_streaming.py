@@ -1,0 +1,175 @@
+"""Fleets on Spark itself: equal to a local fleet, whatever batches; refused rows stand apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrant import Fleet
+from calibrant._kernels.key_batch import checked_keys
+from calibrant.integrations.spark import (
+    fleet_in,
+    fleet_of,
+    recalibrate,
+    recalibrate_batch,
+    to_folder,
+)
+from integrations.spark.made import SETTINGS, said_locally, same_fleets, stream
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+
+NAMES = {"key": "key", "score": "score", "outcome": "outcome", "time": "time", "id": "id"}
+TYPES = "key bigint, id bigint, score double, outcome double, time timestamp_ntz"
+
+
+def in_pandas(frame):
+    """A frame in pandas, without the warnings of toPandas about pandas 3."""
+    return frame.toArrow().to_pandas()
+
+
+def written(rows, folder, batches):
+    """Write rows as files, one a batch, in the order of their names."""
+    folder.mkdir()
+    for number, own in enumerate(np.array_split(np.arange(len(rows)), batches)):
+        rows.iloc[own].to_parquet(folder / f"{number:03}.parquet")
+    return str(folder)
+
+
+def run(spark, source, tmp_path, name, **arguments):
+    """Play all files as a stream, one a batch; return the answers and the checkpoint."""
+    rows = (
+        spark.readStream.schema(TYPES)
+        .option("maxFilesPerTrigger", 1)
+        .option("latestFirst", "false")
+        .parquet(source)
+    )
+    checkpoint, out = str(tmp_path / f"{name}-checkpoint"), str(tmp_path / f"{name}-out")
+    query = (
+        recalibrate(rows, **NAMES, **SETTINGS, **arguments)
+        .writeStream.foreachBatch(to_folder(out))
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return in_pandas(spark.read.parquet(out)), checkpoint
+
+
+def test_the_hash_is_sparks(spark):
+    ints, texts = [0, 1, -1, 2**63 - 1, -(2**63)], ["", "a", "Spark", "é" * 40, "x" * 32]
+    rows = spark.createDataFrame(list(zip(ints, texts, strict=True)), "i bigint, t string")
+    found = in_pandas(rows.selectExpr("xxhash64(i) i", "xxhash64(t) t"))
+    for name, keys in (("i", ints), ("t", texts)):
+        hashes = checked_keys(keys).hashes().view(np.int64)
+        assert found[name].tolist() == hashes.tolist()
+
+
+def test_a_stream_is_equal_to_a_local_fleet(spark, tmp_path):
+    rows = stream(1500, 60, seed=2)
+    said, fleet = said_locally(rows, SETTINGS)
+    source = written(rows, tmp_path / "in", 3)
+    answers, checkpoint = run(spark, source, tmp_path, "equal", shards=3)
+    assert answers["reason"].isna().all()
+    assert len(answers) == len(said) == 1500
+    answers = answers.set_index("id").sort_index()
+    pd.testing.assert_series_equal(
+        answers["prediction"], said, check_exact=True, check_names=False, check_index_type=False
+    )
+    first = rows.drop_duplicates("id").set_index("id").sort_index()
+    assert (answers["key"] == first["key"]).all()
+    assert (answers["time"] == first["time"]).all()
+    assert same_fleets(fleet_in(spark, checkpoint), fleet)
+
+
+def test_refused_rows_stand_apart_and_the_query_goes_on(spark, tmp_path):
+    good = stream(400, 20, seed=3, share_late=0.0)
+    bad = good.iloc[:6].copy()
+    bad["id"] = np.arange(1000, 1006)
+    bad["key"] = bad["key"].astype("Int64")
+    bad.loc[0, "key"] = pd.NA
+    bad.loc[1, "score"] = 1.5
+    bad.loc[2, "score"] = None  # an outcome whose prediction nobody made
+    bad.loc[3, ["score", "outcome"]] = None
+    bad.loc[4, "time"] = pd.NaT
+    bad.loc[5, "outcome"] = None  # waits, and then the id comes again
+    again = bad.iloc[5:]
+    rows = pd.concat([good.iloc[:200], bad, again, good.iloc[200:]], ignore_index=True)
+    answers, checkpoint = run(spark, written(rows, tmp_path / "in", 2), tmp_path, "refused")
+    is_refused = answers["answer"] == "refusal"
+    refused = answers[is_refused].set_index("id")["reason"].to_dict()
+    assert refused == {
+        1000: "the key is missing",
+        1001: "the score must be in [0, 1]",
+        1002: "no prediction with this id waits",
+        1003: "there is neither a score nor an outcome",
+        1004: "the time is missing",
+        1005: "the id was used before",
+    }
+    assert (~is_refused).sum() == 401
+    assert fleet_in(spark, checkpoint).pending == 1
+
+
+def test_the_state_of_a_history_starts_a_stream(spark, tmp_path):
+    rows = stream(1200, 50, seed=4)
+    cut = 700
+    said, fleet = said_locally(rows, SETTINGS)
+    history = spark.read.schema(TYPES).parquet(written(rows.iloc[:cut], tmp_path / "old", 2))
+    before, state = recalibrate_batch(history, **NAMES, **SETTINGS)
+    local = said_locally(rows.iloc[:cut], SETTINGS)[1]
+    assert same_fleets(fleet_of(state), local)
+    source = written(rows.iloc[cut:], tmp_path / "new", 2)
+    for name, start in (("state", state), ("fleet", local)):
+        after, checkpoint = run(spark, source, tmp_path, name, start=start)
+        found = pd.concat([in_pandas(before), after]).set_index("id")["prediction"].sort_index()
+        assert (found == said).all()
+        assert len(found) == len(said)
+        assert same_fleets(fleet_in(spark, checkpoint), fleet)
+    with pytest.raises(ValueError, match="the fleet to start from has"):
+        run(spark, source, tmp_path, "other", start=Fleet(parts=8))
+
+
+def test_keys_and_ids_may_be_strings(spark):
+    names = ["é", "b", "é", "b"]
+    rows = spark.createDataFrame(
+        [(k, f"id {t}", 0.5, 1.0, t) for t, k in enumerate(names)],
+        "`the.key` string, id string, s double, y double, seconds int",
+    ).selectExpr("*", "timestamp_seconds(seconds) t")
+    columns = {"key": "the.key", "id": "id", "score": "s", "outcome": "y", "time": "t"}
+    predictions, state = recalibrate_batch(rows, **columns, parts=2)
+    fleet = Fleet(parts=2)
+    said = fleet.run(names, [0.5] * 4, [1] * 4, at=[0.0, 1.0, 2.0, 3.0])
+    found = in_pandas(predictions.orderBy("t"))
+    assert found["prediction"].tolist() == said.tolist()
+    assert found["the.key"].tolist() == names
+    assert found["id"].tolist() == [f"id {t}" for t in range(4)]
+    assert same_fleets(fleet_of(state), fleet)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"key": "absent"}, "key='absent' is not a column; there are"),
+        ({"key": "score"}, r"column 'score' \(key\) must hold integers or strings, got double"),
+        ({"time": "id"}, r"column 'id' \(time\) must hold timestamps, got bigint"),
+        ({"score": "time"}, "must hold numbers"),
+        ({"shards": 9}, r"shards must be an integer in \[1, 8\], got 9"),
+        ({"kind": "odds"}, "kind must be one of"),
+    ],
+)
+def test_wrong_arguments_are_named_before_anything_runs(spark, changed, words):
+    rows = spark.createDataFrame([], TYPES)
+    for function in (recalibrate, recalibrate_batch):
+        with pytest.raises(ValueError, match=words):
+            function(rows, **(NAMES | SETTINGS | changed))
+
+
+def test_a_session_without_rocksdb_is_told_the_line(spark):
+    name = "spark.sql.streaming.stateStore.providerClass"
+    before = spark.conf.get(name)
+    spark.conf.unset(name)
+    try:
+        with pytest.raises(ValueError, match=r"must keep state in RocksDB: spark\.conf\.set"):
+            recalibrate(spark.createDataFrame([], TYPES), **NAMES)
+    finally:
+        spark.conf.set(name, before)

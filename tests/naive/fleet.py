@@ -1,0 +1,293 @@
+"""The rule of a fleet in plain Python, one expert an object; written from its description.
+
+Everything of a key is in single precision, rounded after every operation, as the description says.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from naive.draws import MASK, Draws, scramble
+from naive.keys import hash_of
+from naive.recalibrate import NaiveRecalibrator, Said, floor, within
+from naive.safe import NaiveSafe
+
+single = np.float32
+FAR = single(20.75)
+
+OFFSETS = [
+    (0.1, 0), (0.3, 0), (1, 0), (3, 0), (0.3, 0.01), (1, 0.01), (1, 0.03), (1, 0.1)
+]  # fmt: skip
+SLOPES = [(0.2, 0.5), (0.5, 0.5)]
+PRIOR = [single(w / 15) for w in [4.0] + [2.0] * 4 + [0.5] * 4 + [0.5] * 2 + [0.0]]
+
+
+def exponential(t):
+    """Return e^t: 2^n times a polynomial of what is left, with the constants of Cephes."""
+    n = (t * single(1.44269504088896341) + single(12582912.0)) - single(12582912.0)
+    r = (t - n * single(0.693359375)) - n * single(-2.12194440e-4)
+    z = single(1.9875691500e-4)
+    for c in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1):
+        z = z * r + single(c)
+    return ((z * (r * r) + r) + single(1)) * single(2.0 ** int(n))
+
+
+def chances(t):
+    """Return the probabilities of a 1 and of a 0 for a logit."""
+    t = max(min(t, FAR), -FAR)
+    odds = exponential(-t)
+    p = single(1) / (single(1) + odds)
+    return p, odds * p
+
+
+def total(values):
+    """Add up twelve numbers in three rows of four, column by column first."""
+    a, b, c, d = ((values[i] + values[i + 4]) + values[i + 8] for i in range(4))
+    return (a + b) + (c + d)
+
+
+class Offset:
+    def __init__(self, sd, forget):
+        self.c, self.precision = single(0), single(1 / sd**2)
+        self.keep, self.back = single(1 - forget), single(forget / sd**2)
+
+    def logit(self, u, _v):
+        return u + self.c
+
+    def learn(self, _v, h, r):
+        self.precision = (self.keep * self.precision + self.back) + h
+        self.c = self.c - (r + self.back * self.c) / self.precision
+
+
+class Slope:
+    def __init__(self, sd_offset, sd_slope):
+        self.s, self.c, self.cross = single(0), single(0), single(0)
+        self.of_slope, self.of_offset = single(1 / sd_slope**2), single(1 / sd_offset**2)
+        self.least = self.of_offset
+
+    def logit(self, u, v):
+        return (u + self.s * v) + self.c
+
+    def learn(self, v, h, r):
+        self.of_slope = self.of_slope + h * v * v
+        self.cross = self.cross + h * v
+        self.of_offset = self.of_offset + h
+        ratio = self.cross / self.of_slope
+        pivot = max(self.of_offset - ratio * self.cross, self.least)
+        step = (r - ratio * (r * v)) / pivot
+        self.c = self.c - step
+        self.s = self.s - (r * v / self.of_slope - ratio * step)
+
+
+class Key:
+    def __init__(self):
+        self.offsets = [Offset(*each) for each in OFFSETS]
+        self.slopes = [Slope(*each) for each in SLOPES]
+        self.outcomes = self.predictions = 0
+
+    @property
+    def experts(self):
+        return self.offsets + self.slopes
+
+    @property
+    def bucket(self):
+        """Its evidence: digits of the number of outcomes, and whether it clearly differs."""
+        widest = self.offsets[3]
+        differs = widest.c * widest.c * widest.precision > single(7)
+        return min(self.outcomes.bit_length(), 11), bool(differs)
+
+
+@dataclass
+class Views:
+    x: float
+    v: np.float32
+    bucket: tuple
+    each: list  # (p, q) of the word, the experts, and one without weight
+
+
+@dataclass
+class Pool:
+    """What the keys of a level share."""
+
+    weights: dict = field(default_factory=dict)  # by bucket, once it was used
+    lag: float = 0.0
+    a: float = 1.0
+    b: float = 0.0
+    precision: list = field(default_factory=lambda: [300.0, 0.0, 300.0])
+
+    def heard(self, bucket):
+        stage, differs = bucket
+        for below in range(stage, -1, -1):
+            if (below, differs) in self.weights:
+                return self.weights[below, differs]
+        return self.weights.get((stage, False), PRIOR)
+
+    def view(self, key, x, v):
+        """Return what the experts of a key say of a word and a score, as logits, and their mean."""
+        u = single(self.a * x + self.b)
+        v = single(v)
+        logits = [single(x), *(expert.logit(u, v) for expert in key.experts), single(0)]
+        said = [chances(t) for t in logits]
+        w = self.heard(key.bucket)
+        one = float(total([w[i] * said[i][0] for i in range(12)]))
+        zero = float(total([w[i] * said[i][1] for i in range(12)]))
+        return Views(x, v, key.bucket, said), one / (one + zero)
+
+    def learn(self, key, now, said, m, y, late):
+        self.weigh(said, m, y, late)
+        one, zero = single(y), single(1) - single(y)
+        curved = [(p * q, p * zero - q * one) for p, q in now.each]
+        for expert, (h, r) in zip(key.experts, curved[1:-1], strict=True):
+            expert.learn(now.v, h, r)
+        self.scale(now.x, *(float(each) for each in curved[3]))
+        key.outcomes += 1
+
+    def weigh(self, said, m, y, late):
+        w = self.heard(said.bucket)
+        share = 1e-5 if m * (1 - m) > 0.01 else 1e-5 * m * (1 - m) / 0.01
+        self.lag += 0.01 * (late - self.lag)
+        likely = []
+        for p, q in said.each:
+            if self.lag == 0 and y in (0, 1):
+                likely.append(p if y == 1 else q)
+            else:
+                log = y * math.log(p) + (1 - y) * math.log(q)
+                likely.append(single(math.exp(log / (1 + self.lag / 32))))
+        moved = [w[i] * likely[i] for i in range(12)]
+        keep = single((1 - share) / float(total(moved)))
+        self.weights[said.bucket] = [
+            moved[i] * keep + single(share) * PRIOR[i] for i in range(12)
+        ]  # fmt: skip
+
+    def scale(self, x, h, r):
+        first, cross, last = self.precision
+        first = (1 - 1e-5) * first + 1e-5 * 300 + h * x * x
+        cross = (1 - 1e-5) * cross + h * x
+        last = (1 - 1e-5) * last + 1e-5 * 300 + h
+        ratio = cross / first
+        step = (r - ratio * r * x) / max(last - ratio * cross, 300.0)
+        self.b -= step
+        self.a -= r * x / first - ratio * step
+        self.precision = [first, cross, last]
+
+
+def logit(p):
+    return math.log(p / (1 - p))
+
+
+class Whole(NaiveRecalibrator):
+    """The mixture of all keys: from its ALL-th round on it learns from some, and a table speaks."""
+
+    ALL, STRIDE, REFRESH = 2**16, 32, 2**12
+
+    def __init__(self, kind):
+        super().__init__(kind)
+        self.heard = None
+
+    def learns(self, number):
+        return number < self.ALL or number % self.STRIDE == 0
+
+    def ask(self, s):
+        """Return what each expert says of a probability now, and the mean."""
+        s = within(s, self.least)
+        said = np.array([expert.predict(s, self.least) for expert in self.experts])
+        return said, within(float(self.weights @ said), self.least)
+
+    def word(self, s):
+        """Return the logit of the word; that of the table, between logits that are eighths."""
+        if self.predictions < self.ALL:
+            return logit(self.ask(s)[1])
+        x = logit(within(s, 1e-9))
+        below = math.floor(8 * x)
+        part = 8 * x - below
+        return (1 - part) * self.heard[below] + part * self.heard[below + 1]
+
+    def passed(self):
+        self.predictions += 1
+        if self.predictions >= self.ALL and self.predictions % self.REFRESH == 0:
+            self.heard = {
+                eighths: logit(self.ask(1 / (1 + math.exp(-eighths / 8)))[1])
+                for eighths in range(-168, 169)
+            }
+
+    def late(self, late):
+        return late / self.STRIDE if self.predictions > self.ALL else late
+
+
+@dataclass
+class Round:
+    number: int
+    learned: int  # outcomes before
+    s: float
+    keys: list
+    views: list
+    mean: float
+    point: object
+    said: np.ndarray | None  # by the experts of the whole, if it learns from the round
+
+
+class NaiveFleet:
+    """One part of a fleet; `waiting` is all that is remembered of a round."""
+
+    def __init__(self, kind="probability", seed=0):
+        self.seed = seed
+        self.whole, self.safe = Whole(kind), NaiveSafe()
+        self.pools = [Pool(), Pool(), Pool()]
+        self.root, self.parents, self.keys = Key(), {}, {}
+        self.learned = 0
+        self.waiting = {}
+
+    def look(self, s, keys):
+        """Return what the experts of each level say, and the mean that is left at the end."""
+        x, views, m = self.whole.word(s), [], None
+        for pool, key in zip(self.pools, keys, strict=True):
+            if key is None:
+                views.append(None)
+                continue
+            view, m = pool.view(key, x, logit(s))
+            m = within(m, floor(self.learned))
+            x = logit(m)
+            views.append(view)
+        return views, m
+
+    def predict(self, key, score, id_, parent=None):
+        """Return the mean before the grid, and the prediction."""
+        above = None if parent is None else self.parents.setdefault(parent, Key())
+        own = self.keys.setdefault(key, Key())
+        s = within(self.whole.probability(score), floor(self.learned))
+        keys = [self.root, above, own]
+        views, m = self.look(s, keys)
+        number = self.whole.predictions
+        points, weights = self.safe.place(m)
+        drawn = self.draw(key, own.predictions, points, weights)
+        said = self.whole.ask(s)[0] if self.whole.learns(number) else None
+        self.waiting[id_] = Round(number, self.learned, s, keys, views, m, drawn, said)
+        own.predictions += 1
+        self.whole.passed()
+        return m, drawn.z
+
+    def draw(self, key, number, points, weights):
+        """Return the point that the seed, the key and the number of its prediction choose."""
+        draws = Draws(0)
+        draws.state = scramble(scramble(self.seed) ^ hash_of(key))
+        draws.state = (draws.state + number * 0x9E3779B97F4A7C15) & MASK
+        return draws.choose(points, weights)
+
+    def update(self, outcome, id_):
+        r = self.waiting.pop(id_)
+        late = self.whole.predictions - r.number - 1
+        self.safe.learn(r.mean, r.point, outcome)
+        now = r.views if r.learned == self.learned else self.look(r.s, r.keys)[0]
+        if r.said is not None:
+            self.teach_whole(r, outcome, late)
+        for pool, key, view, said in zip(self.pools, r.keys, now, r.views, strict=True):
+            if key is not None:
+                pool.learn(key, view, said, r.mean, outcome, float(min(late, 1000)))
+        self.learned += 1
+
+    def teach_whole(self, r, outcome, late):
+        whole = self.whole
+        number = whole.predictions - 1 - whole.late(late)
+        whole.weigh([(Said(number, number, r.s, r.said, r.mean), outcome)])
+        whole.step(within(r.s, whole.least), outcome)
