@@ -19,6 +19,7 @@ MODULES = {
     "calibrant.partitions": "Intervals of probabilities",
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
+    "calibrant.fleet": "The same for a million keys",
     "calibrant.tables": "Rows in and out",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.report": "What was measured, as one page",

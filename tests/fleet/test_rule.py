@@ -13,7 +13,8 @@ def test_a_level_is_its_twin(seed, late):
     random = np.random.default_rng(seed)
     rounds, spread = 1500, [0.0, 0.5, 3.0][seed % 3]
     offsets = random.normal(0, spread, 64)
-    kernel, pool, keys = RuleKernel(), Pool(), [Key() for _ in range(64)]
+    word = [0.98, 4 / 15][seed % 2]
+    kernel, pool, keys = RuleKernel(word), Pool(word), [Key() for _ in range(64)]
     # Few keys get most rounds, so that some come far in evidence and others stay new.
     for key in np.minimum(random.geometric(0.05, rounds) - 1, 63).tolist():
         then = float(random.normal(-1, 2))
@@ -31,7 +32,7 @@ def test_a_level_is_its_twin(seed, late):
 
 
 def test_words_at_the_ends():
-    kernel, pool, key = RuleKernel(), Pool(), Key()
+    kernel, pool, key = RuleKernel(0.5), Pool(0.5), Key()
     for x in (-40.0, -20.7, 0.0, 20.7, 40.0):
         for y in (0.0, 1.0, 0.5):
             said, mean = pool.view(key, x, x / 2)

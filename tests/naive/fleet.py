@@ -20,7 +20,8 @@ OFFSETS = [
     (0.1, 0), (0.3, 0), (1, 0), (3, 0), (0.3, 0.01), (1, 0.01), (1, 0.03), (1, 0.1)
 ]  # fmt: skip
 SLOPES = [(0.2, 0.5), (0.5, 0.5)]
-PRIOR = [single(w / 15) for w in [4.0] + [2.0] * 4 + [0.5] * 4 + [0.5] * 2 + [0.0]]
+OTHERS = [w / 11 for w in [2.0] * 4 + [0.5] * 4 + [0.5] * 2 + [0.0]]
+ROOT_WORD, WORD = 0.98, 4 / 15
 
 
 def exponential(t):
@@ -108,20 +109,25 @@ class Views:
 
 @dataclass
 class Pool:
-    """What the keys of a level share."""
+    """What the keys of a level share; at first the word itself has this weight."""
 
+    word: float
     weights: dict = field(default_factory=dict)  # by bucket, once it was used
     lag: float = 0.0
     a: float = 1.0
     b: float = 0.0
     precision: list = field(default_factory=lambda: [300.0, 0.0, 300.0])
 
+    @property
+    def prior(self):
+        return [single(self.word), *(single((1 - self.word) * other) for other in OTHERS)]
+
     def heard(self, bucket):
         stage, differs = bucket
         for below in range(stage, -1, -1):
             if (below, differs) in self.weights:
                 return self.weights[below, differs]
-        return self.weights.get((stage, False), PRIOR)
+        return self.weights.get((stage, False), self.prior)
 
     def view(self, key, x, v):
         """Return what the experts of a key say of a word and a score, as logits, and their mean."""
@@ -156,8 +162,9 @@ class Pool:
                 likely.append(single(math.exp(log / (1 + self.lag / 32))))
         moved = [w[i] * likely[i] for i in range(12)]
         keep = single((1 - share) / float(total(moved)))
+        prior = self.prior
         self.weights[said.bucket] = [
-            moved[i] * keep + single(share) * PRIOR[i] for i in range(12)
+            moved[i] * keep + single(share) * prior[i] for i in range(12)
         ]  # fmt: skip
 
     def scale(self, x, h, r):
@@ -233,7 +240,7 @@ class NaiveFleet:
     def __init__(self, kind="probability", seed=0):
         self.seed = seed
         self.whole, self.safe = Whole(kind), NaiveSafe()
-        self.pools = [Pool(), Pool(), Pool()]
+        self.pools = [Pool(ROOT_WORD), Pool(WORD), Pool(WORD)]
         self.root, self.parents, self.keys = Key(), {}, {}
         self.learned = 0
         self.waiting = {}

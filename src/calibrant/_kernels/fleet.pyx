@@ -60,6 +60,10 @@ cdef enum:
 # Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
 # move.
 cdef double MOST_LATE = 1000.0
+# Prior weight of the word itself in each level. What all keys have in common the whole knows
+# already, unless it moves fast; keys are expected to differ.
+cdef double ROOT_WORD = 0.98
+cdef double WORD = 4.0 / 15.0
 
 
 cdef inline double logit(double p) noexcept nogil:
@@ -84,7 +88,7 @@ cdef class Copy:
 
 
 cdef Level copied(Level level):
-    cdef Level copy = Level()
+    cdef Level copy = Level(level.pool.prior[0])
     copy.load(level.keys(), *level.shared())
     return copy
 
@@ -113,7 +117,7 @@ cdef class PartKernel:
     def __init__(self, kind, seed):
         self._kind = KINDS.index(kind)
         self._key = scramble(<uint64_t>seed)
-        self.root, self.parents, self.keys = Level(), Level(), Level()
+        self.root, self.parents, self.keys = Level(ROOT_WORD), Level(WORD), Level(WORD)
         self.root.add(np.zeros(1, dtype=np.uint64))
 
     def __dealloc__(self):

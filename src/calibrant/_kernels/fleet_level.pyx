@@ -44,8 +44,8 @@ cdef void block_free(Key *block) noexcept nogil:
 cdef class Level:
     """Keys in blocks that stay where they are, each two cache lines, and their shared weights."""
 
-    def __cinit__(self):
-        pool_start(&self.pool)
+    def __cinit__(self, double word):
+        pool_start(&self.pool, word)
 
     def __dealloc__(self):
         cdef Py_ssize_t i

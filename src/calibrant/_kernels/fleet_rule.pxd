@@ -24,6 +24,7 @@ cdef struct Key:
 # What keys share: how much each expert is heard, for keys of like evidence, and a scaling of the
 # word that holds once offsets are known.
 cdef struct Pool:
+    float[EXPERTS] prior            # weights
     float[BUCKETS * EXPERTS] w
     double[BUCKETS] used            # did outcomes come to it, 0 or 1
     double lag                      # how late the last outcomes came, on average
@@ -42,7 +43,7 @@ cdef struct Views:
     float[EXPERTS] q                # and of a 0
 
 
-cdef void pool_start(Pool *pool) noexcept nogil
+cdef void pool_start(Pool *pool, double word) noexcept nogil
 cdef void key_start(Key *key, uint64_t hash) noexcept nogil
 cdef const float *key_weights(const Pool *pool, const Key *key) noexcept nogil
 cdef double key_prior(int expert) noexcept nogil

@@ -67,9 +67,9 @@ OFFSET_EXPERTS = [
     (0.3, 0.01), (1.0, 0.01), (1.0, 0.03), (1.0, 0.1),
 ]
 SLOPE_EXPERTS = [(0.2, 0.5), (0.5, 0.5)]
-# Prior weights: most for the word itself and for offsets that stay; what moves must show that it helps.
+# Prior weights beside that of the word: most for offsets that stay; what moves must show that it helps.
 WEIGHTS = [
-    weight / 15.0 for weight in [4.0] + [2.0] * 4 + [0.5] * (OFFSETS - 4) + [0.5] * SLOPES + [0.0]
+    weight / 11.0 for weight in [0.0] + [2.0] * 4 + [0.5] * (OFFSETS - 4) + [0.5] * SLOPES + [0.0]
 ]
 
 cdef float[OFFSETS] PRECISIONS      # 1 / sd^2
@@ -81,15 +81,18 @@ RETURNS[:] = [forget / sd**2 for sd, forget in OFFSET_EXPERTS]
 cdef float[SLOPES] OFFSET_PRECISIONS, SLOPE_PRECISIONS
 OFFSET_PRECISIONS[:] = [1 / offset**2 for offset, _ in SLOPE_EXPERTS]
 SLOPE_PRECISIONS[:] = [1 / slope**2 for _, slope in SLOPE_EXPERTS]
-cdef float[EXPERTS] PRIOR
-PRIOR[:] = WEIGHTS
+cdef double[EXPERTS] OTHERS
+OTHERS[:] = WEIGHTS
 
 
-cdef void pool_start(Pool *pool) noexcept nogil:
+cdef void pool_start(Pool *pool, double word) noexcept nogil:
+    """Start with this weight on the word itself."""
     cdef int i
     memset(pool, 0, sizeof(Pool))
+    for i in range(EXPERTS):
+        pool.prior[i] = <float>(word if i == 0 else (1.0 - word) * OTHERS[i])
     for i in range(BUCKETS):
-        memcpy(&pool.w[i * EXPERTS], PRIOR, sizeof(PRIOR))
+        memcpy(&pool.w[i * EXPERTS], pool.prior, sizeof(pool.prior))
     pool.a = 1.0
     pool.A[0] = pool.A[2] = STIFF
 
@@ -220,7 +223,7 @@ cdef inline void weigh(Pool *pool, const Views *said, double m, double y, double
         l[i] = w[i] * l[i]
     keep = <float>((1.0 - share) / sum_of(l))
     for i in range(EXPERTS):
-        w[i] = l[i] * keep + <float>share * PRIOR[i]
+        w[i] = l[i] * keep + <float>share * pool.prior[i]
 
 
 cdef inline void scale(Pool *pool, double x, double h, double r) noexcept nogil:
@@ -277,9 +280,9 @@ cdef class RuleKernel:
     cdef Pool pool
     cdef Key[64] keys
 
-    def __cinit__(self):
+    def __cinit__(self, double word):
         cdef int i
-        pool_start(&self.pool)
+        pool_start(&self.pool, word)
         for i in range(64):
             key_start(&self.keys[i], i)
 

@@ -5,3 +5,6 @@ hashes (`part.py`); `rows.py` checks a batch and deals its rows out to them. `sa
 arrays of a part, `file.py` one file of them. The rule stands in the kernels `fleet_rule` (a key),
 `fleet_whole` (what all keys share) and `fleet` (a round).
 """
+
+from calibrant.fleet.fleet import Fleet as Fleet
+from calibrant.fleet.known import KnownKey as KnownKey

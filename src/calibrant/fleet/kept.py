@@ -121,7 +121,7 @@ class Kept(Held):
         >>> _ = fleet.run(range(100), None, [0, 1] * 50)
         >>> halves = fleet.split(2)
         >>> [len(half) for half in halves], len(Fleet.merge(halves))
-        ([45, 55], 100)
+        ([55, 45], 100)
         """
         numbers = list(self._parts)
         if check_integer("count", count, 1) > len(numbers):

@@ -22,6 +22,15 @@ class KnownKey:
     weight : float
         How much of what is said of it comes from its own outcomes: 0 for none, towards 1 as they
         speak.
+
+    Examples
+    --------
+    >>> from calibrant import Fleet
+    >>> fleet = Fleet(seed=7)
+    >>> _ = fleet.run(["quiet", "busy", "busy", "busy"] * 10, None, [0, 1, 1, 1] * 10)
+    >>> known = fleet["quiet"]
+    >>> known.outcomes, known.offset < 0
+    (10, True)
     """
 
     predictions: int
