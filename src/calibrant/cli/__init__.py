@@ -1,4 +1,4 @@
-"""The command line: inspect, run, watch, measure, compare, report, reproduce and simulate.
+"""The command line: inspect, run, watch, measure, compare, report, reproduce, simulate, serve.
 
 Each command has a file of its own. `run` reads the options, and hands scores to `recalibrate_file`
 or `recalibrate_pipe`, and files or pipes without scores to `forecast`. `arguments` holds what
@@ -17,6 +17,7 @@ from calibrant.cli.measure import measure
 from calibrant.cli.report import report
 from calibrant.cli.reproduce import reproduce
 from calibrant.cli.run import run
+from calibrant.cli.serve import serve
 from calibrant.cli.streams import open_what_is_closed
 from calibrant.cli.watch import watch
 
@@ -28,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.callback(invoke_without_command=True)(console.options)
-for command in (inspect, run, watch, measure, compare, report, reproduce):
+for command in (inspect, run, watch, measure, compare, report, reproduce, serve):
     app.command()(command)
 app.add_typer(simulate.app, name="simulate")
 
