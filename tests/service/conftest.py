@@ -55,7 +55,7 @@ class Running:
 
     def state(self, name="s"):
         owner = self.service.owner
-        return owner.ask(lambda: owner.streams[name].engine.to_bytes()).result()
+        return owner.ask(owner.streams[name].engine.to_bytes).result()
 
 
 @pytest.fixture

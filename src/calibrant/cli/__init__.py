@@ -1,4 +1,4 @@
-"""The command line: inspect, run, watch, measure, compare, report, reproduce, simulate, serve.
+"""The command line: files in, figures and reports out, and a service.
 
 Each command has a file of its own. `run` reads the options, and hands scores to `recalibrate_file`
 or `recalibrate_pipe`, and files or pipes without scores to `forecast`. `arguments` holds what
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typer
 
-from calibrant.cli import console, simulate
+from calibrant.cli import console, simulate, token
 from calibrant.cli.compare import compare
 from calibrant.cli.inspect import inspect
 from calibrant.cli.measure import measure
@@ -32,6 +32,7 @@ app.callback(invoke_without_command=True)(console.options)
 for command in (inspect, run, watch, measure, compare, report, reproduce, serve):
     app.command()(command)
 app.add_typer(simulate.app, name="simulate")
+app.add_typer(token.app, name="token")
 
 
 def main() -> None:

@@ -74,6 +74,8 @@ class Owner:
         self.closed: dict[str, str] = {}
         #: Why nothing can be written at the moment, if so.
         self.trouble: str | None = None
+        #: Groups committed so far.
+        self.groups = 0
         self._queue: deque[Job | Look] = deque()
         self._queued = 0
         self._wake = threading.Condition()
@@ -211,6 +213,7 @@ class Owner:
             self._take_back(jobs, touched, error)
             return
         self.trouble = None
+        self.groups += 1
         for job, answer in answers:
             job.future.set_result(answer)
         changed = [name for name, stream in touched.items()]

@@ -6,6 +6,8 @@ another site that makes its name point here is turned away. With tokens, every r
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ipaddress
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -25,6 +27,8 @@ FREE = "/healthz"
 STREAMS = "/v1/streams/"
 NEEDED = {"GET": "read", "HEAD": "read", "POST": "write"}
 COOKIE = "calibrant_token"
+#: Seconds within which a client takes what is sent.
+PATIENCE = 30.0
 #: What every answer carries: no guessing of types, no framing, nothing from elsewhere.
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -56,7 +60,8 @@ class Gate:
                 present = {name for name, _ in message["headers"]}
                 own = [each for each in HEADERS if each[0] not in present]
                 message["headers"] = [*message["headers"], *own]
-            await send(message)
+            async with asyncio.timeout(PATIENCE):
+                await send(message)
 
         try:
             if scope["path"] != FREE:
@@ -64,7 +69,8 @@ class Gate:
         except Problem as problem:
             await refuse(problem, send_with_headers)
             return
-        await self.app(scope, receive, send_with_headers)
+        with contextlib.suppress(TimeoutError):  # a client that does not read is left
+            await self.app(scope, receive, send_with_headers)
 
     def _admit(self, scope: Scope) -> Access:
         headers = dict(scope["headers"])

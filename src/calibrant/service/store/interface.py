@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 class StoreError(Exception):
@@ -109,8 +109,8 @@ class Known(NamedTuple):
 class Store(Protocol):
     """The methods; every one raises `StoreError` if it fails, and has then changed nothing."""
 
-    def open(self) -> None:
-        """Take the store for writing, or say why not."""
+    def open(self, *, alone: bool = True) -> None:
+        """Take the store for writing, or say why not; `alone` is the service that owns streams."""
 
     def close(self) -> None:
         """Let the store go."""
@@ -131,6 +131,13 @@ class Store(Protocol):
         self, stream: int, after: int, until: int | None = None
     ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
         """Return the batches with a `sequence` above `after`, in the order of the log."""
+
+    def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Return all predictions with what became of them, in order, so many at a time.
+
+        The columns: sequence, id, score, by, key, at, due, deadline, probability, smooth, outcome,
+        and the outcome's time and sequence.
+        """
 
     def last_sequence(self, stream: int) -> int:
         """Return the sequence of the last row, 0 if there is none."""

@@ -43,7 +43,8 @@ class SqliteStore:
         self.path = Path(path)
         self._lock: sqlite3.Connection | None = None
         self._writer: sqlite3.Connection | None = None
-        self._readers = threading.local()
+        self._own = threading.local()
+        self._readers: list[sqlite3.Connection] = []
 
     def __str__(self) -> str:
         return str(self.path)
@@ -63,10 +64,11 @@ class SqliteStore:
 
     def close(self) -> None:
         """Let the file go."""
-        for connection in (self._writer, self._lock):
+        for connection in (*self._readers, self._writer, self._lock):
             if connection is not None:
                 connection.close()
         self._writer = self._lock = None
+        self._own, self._readers = threading.local(), []
 
     def _connect(self, *, mode: str = "rwc") -> sqlite3.Connection:
         address = f"{self.path.absolute().as_uri()}?mode={mode}"
@@ -125,9 +127,10 @@ class SqliteStore:
     def _read(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """Read with this thread's own connection, which sees what is committed."""
         with self._saying("read"):
-            reader = getattr(self._readers, "connection", None)
+            reader = getattr(self._own, "reader", None)
             if reader is None:
-                reader = self._readers.connection = self._connect(mode="ro")
+                reader = self._own.reader = self._connect(mode="ro")
+                self._readers.append(reader)
             return query(reader)
 
     def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -200,6 +203,13 @@ class SqliteStore:
                 fetched(reader.execute(sql.LOGGED_PREDICTIONS, span)),
                 fetched(reader.execute(sql.LOGGED_OUTCOMES, span)),
             )
+
+    def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Return all predictions with what became of them, in order, so many at a time."""
+        with self._saying("read"), closing(self._connect(mode="ro")) as reader:
+            rows = reader.execute(sql.EXPORT, (stream,))
+            while portion_of := rows.fetchmany(portion):
+                yield portion_of
 
     def last_sequence(self, stream: int) -> int:
         """Return the sequence of the last row, 0 if there is none."""

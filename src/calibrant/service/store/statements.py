@@ -86,6 +86,10 @@ LOGGED_PREDICTIONS = f"""SELECT {PREDICTION} FROM predictions
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
 LOGGED_OUTCOMES = f"""SELECT {OUTCOME} FROM outcomes
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
+EXPORT = """SELECT p.sequence, p.id, p.score, p."by", p.key, p.at, p.due, p.deadline,
+    p.probability, p.smooth, o.outcome, o.at, o.sequence
+    FROM predictions p LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id
+    WHERE p.stream = ? ORDER BY p.sequence"""
 LAST_PREDICTION = "SELECT MAX(sequence) FROM predictions WHERE stream = ?"
 LAST_OUTCOME = "SELECT MAX(sequence) FROM outcomes WHERE stream = ?"
 ADD_EVENT = "INSERT INTO events (stream, at, kind, body) VALUES (?, ?, ?, ?) RETURNING number"
