@@ -201,7 +201,7 @@ class Engine:
         }  # fmt: skip
         columns["delay"] = columns["at"] - np.array(made)
         groups = None if not any(by) else list(by)
-        times, y = columns["at"].tolist(), columns["happened"]
+        times, y = columns["at"], columns["happened"]
         found, columns["evidence"] = watch(
             "calibrated", self.monitor, np.array(expected), y, groups, times
         )
@@ -264,7 +264,7 @@ def watch(
     predictions: Floats,
     outcomes: Floats,
     by: list[str | None] | None,
-    times: list[float],
+    times: Floats,
 ) -> tuple[list[Happening], Floats]:
     """Give rows to a monitor; return what began or ended, and the evidence after each row."""
     before, open_before = monitor.rounds, monitor.state == "miscalibrated"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from hashlib import sha256
 from itertools import repeat
 from typing import Any, TypeVar
@@ -29,6 +28,7 @@ from calibrant.service.store.interface import (
     StoreError,
     StreamRow,
 )
+from calibrant.service.store.merging import make_outcome, make_prediction
 
 #: Settled rows that a replay measures at once.
 PORTION = 4096
@@ -38,9 +38,6 @@ T = TypeVar("T")
 
 #: What became of a prediction: what is stored, and one of three words.
 Answer = tuple[PredictionRow, str]
-# As `_make` does, without a call of Python for each row.
-make_prediction = partial(tuple.__new__, PredictionRow)
-make_outcome = partial(tuple.__new__, OutcomeRow)
 
 
 class Stream:
@@ -251,7 +248,7 @@ def contested_ids(request: Outcomes) -> set[str]:
 def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
     """Return some rows of a column; None if they say nothing, live as in a replay."""
     own = [] if column is None else [column[row] for row in rows]
-    return own if any(each is not None for each in own) else None
+    return own if own.count(None) < len(own) else None
 
 
 def checksum_of(blob: bytes) -> str:

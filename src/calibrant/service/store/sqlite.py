@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -276,5 +277,4 @@ class SqliteStore:
 
 def fetched(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
     """Return the rows of a cursor, many at a time."""
-    while rows := cursor.fetchmany(FETCHED):
-        yield from rows
+    return chain.from_iterable(iter(lambda: cursor.fetchmany(FETCHED), []))
