@@ -47,8 +47,9 @@ run: $(VENV)/installed  ## The main job, on a bundled real stream; results in ru
 	  --available landed --due due --silence 1 \
 	  --out $(RESULTS)/flights.csv.gz --report $(RESULTS)/flights.html
 
+# A file's tests stay in one process: what they share is made once.
 test: setup  ## All tests, the examples in the docs included, on all cores
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 lint: setup  ## Style, types and the order of imports
 	$(BIN)/ruff check .

@@ -4,15 +4,10 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
 # GNU readline, in the process that starts the others, tells them how wide its terminal is; rich
 # would believe it before a test can say otherwise.
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
-
-#: Fixtures that take seconds: the tests that use one stay in one process, so it is made once.
-SHARED = ("swept", "wheel", "cluster", "undisturbed", "site")
 
 
 def pytest_configure():
@@ -21,12 +16,6 @@ def pytest_configure():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     # What is about the whole house takes longest, and goes first, so that none waits for it alone.
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
-    for item in items:
-        for name in SHARED:
-            if name in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group(f"{name} {item.path.parent.name}"))
-                break

@@ -1,6 +1,5 @@
 """The wheel, as a user gets it: in an empty environment, without extras or a compiler's traces."""
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -55,14 +54,12 @@ def wheel(tmp_path_factory):
     """Return the wheel, made in the build folder: what `make setup` compiled is not again."""
     folder = tmp_path_factory.mktemp("wheel")
     search = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    with (ROOT / "build" / "wheel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two processes cannot build in one folder at once
-        run(
-            sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
-            "--disable-pip-version-check", f"--config-settings=build-dir={ROOT / 'build'}",
-            "--wheel-dir", str(folder), str(ROOT),
-            env={**os.environ, "PATH": search},
-        )  # fmt: skip
+    run(
+        sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation",
+        "--disable-pip-version-check", f"--config-settings=build-dir={ROOT / 'build'}",
+        "--wheel-dir", str(folder), str(ROOT),
+        env={**os.environ, "PATH": search},
+    )  # fmt: skip
     (path,) = folder.glob("*.whl")
     return path
 
