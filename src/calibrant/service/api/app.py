@@ -10,7 +10,16 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from calibrant import __version__
-from calibrant.service.api import docs_page, events, export, health, looking, metrics, writing
+from calibrant.service.api import (
+    docs_page,
+    events,
+    examples,
+    export,
+    health,
+    looking,
+    metrics,
+    writing,
+)
 from calibrant.service.api.direct import Direct
 from calibrant.service.api.gate import App, Gate
 from calibrant.service.problems import Problem
@@ -30,6 +39,7 @@ def routes(service: Service) -> FastAPI:
         title="calibrant",
         version=__version__,
         description="Calibrated probabilities over HTTP. Errors are RFC 9457 problems.",
+        responses=examples.PROBLEMS,
         docs_url=None,
         redoc_url=None,
     )
