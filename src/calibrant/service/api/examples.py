@@ -1,0 +1,135 @@
+"""What bodies look like, for the OpenAPI document: schemas with examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.service.limits import EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
+from calibrant.service.problems import TITLES
+
+ID = {
+    "oneOf": [
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_ID, "pattern": r"^[^\u0000]+$"},
+        {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
+    ]
+}
+NAMED = {"oneOf": [*ID["oneOf"], {"type": "null"}]}
+TIME = {
+    "oneOf": [
+        {"type": "number", "minimum": EARLIEST, "maximum": LATEST},
+        {"type": "string", "format": "date-time"},
+        {"type": "null"},
+    ],
+    "description": "Seconds since 1970, or ISO 8601; without a zone in UTC.",
+}
+SPAN = {
+    "oneOf": [
+        {"type": "number", "minimum": 1, "maximum": 1e9},
+        {"type": "string", "pattern": r"^[1-9][0-9]{0,5}(w|d|h|min|s)$"},
+    ],
+    "description": 'A number counts predictions; "30d", "12h", "90min" are time.',
+}
+SETTINGS: dict[str, Any] = {
+    "kind": {"enum": ["probability", "logit", "margin"], "default": "probability"},
+    "seed": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
+    "groups": {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 1000},
+    "capacity": {"type": "integer", "minimum": 10_000, "maximum": 5_000_000},
+    "tolerance": {"type": "number", "minimum": 0, "maximum": 0.4999, "default": 0.02},
+    "every": {"type": "integer", "minimum": 100, "maximum": 10**15, "default": 1_000_000},
+    "clock": {"enum": ["server", "told"], "default": "server"},
+    "keyed": {"enum": [False], "default": False},
+}
+
+
+def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
+    """Return the schema of the settings of one sort of stream."""
+    return {
+        "title": title,
+        "type": "object",
+        "required": required,
+        "additionalProperties": False,
+        "properties": SETTINGS | own,
+    }
+
+
+DEFINITION: dict[str, Any] = {
+    "oneOf": [
+        stream_of("every outcome is announced", []),
+        stream_of(
+            "no news means an outcome",
+            ["silence"],
+            silence={"enum": [0, 1], "description": "The outcome that is not announced."},
+            after=SPAN,
+        ),
+        stream_of("outcomes are learned at one age", ["hold"], hold=SPAN),
+    ]
+}
+PREDICTION: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "score"],
+    "additionalProperties": False,
+    "properties": {
+        "id": ID,
+        "score": {"type": "number", "description": "In [0, 1] for probabilities."},
+        "by": NAMED,
+        "at": TIME,
+        "due": TIME,
+    },
+}
+OUTCOME: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "outcome"],
+    "additionalProperties": False,
+    "properties": {
+        "id": ID,
+        "outcome": {"oneOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "boolean"}]},
+        "at": TIME,
+    },
+}
+
+
+PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "field": {"type": "string"},
+        "allowed": {"type": "string"},
+        "row": {"type": "integer", "minimum": 0},
+    },
+}
+#: What may be wrong with any request.
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": title,
+        "content": {"application/problem+json": {"schema": PROBLEM}},
+    }
+    for status, title in TITLES.items()
+}
+
+
+def body(schema: dict[str, Any], example: Any, *, required: bool = True) -> dict[str, Any]:
+    """Return what FastAPI is told of a body that it does not read itself."""
+    return {
+        "requestBody": {
+            "required": required,
+            "content": {"application/json": {"schema": schema, "example": example}},
+        }
+    }
+
+
+def one_or_many(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a row or of a list of rows."""
+    many = {"type": "array", "items": row, "minItems": 1, "maxItems": MOST_ROWS}
+    return {"oneOf": [row, many]}
+
+
+PUT_STREAM = body(DEFINITION, {"kind": "probability", "silence": 0, "after": "30d"}, required=False)
+POST_PREDICTIONS = body(
+    one_or_many(PREDICTION),
+    [{"id": "order 17", "score": 0.83, "by": "web"}, {"id": "order 18", "score": 0.12}],
+)
+POST_OUTCOMES = body(one_or_many(OUTCOME), {"id": "order 17", "outcome": 1})

@@ -1,0 +1,272 @@
+"""A stream: which rows of a request are new, what is said of them, and what is logged.
+
+The store's unique ids decide what is new. What they say is handed in as `known`, and grows by
+what the requests before in the same group have added.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from itertools import repeat
+from typing import Any, TypeVar
+
+from calibrant.service.definition import Definition
+from calibrant.service.engine import Engine, Happening
+from calibrant.service.problems import bad_value
+from calibrant.service.rows import Outcomes, Predictions
+from calibrant.service.store.interface import (
+    EventRow,
+    Group,
+    Known,
+    OutcomeRow,
+    PredictionRow,
+    SnapshotRow,
+    Store,
+    StoreError,
+    StreamRow,
+)
+from calibrant.service.store.merging import make_outcome, make_prediction
+
+#: Settled rows that a replay measures at once.
+PORTION = 4096
+
+T = TypeVar("T")
+
+
+#: What became of a prediction: what is stored, and one of three words.
+Answer = tuple[PredictionRow, str]
+
+
+class Stream:
+    """The owner's view of one stream: its engine, and where its log ends."""
+
+    def __init__(self, row: StreamRow, now: float) -> None:
+        self.number, self.name, self.created = row.number, row.name, row.created
+        self.definition = Definition.from_json(json.loads(row.settings))
+        self.engine = Engine(self.definition)
+        #: The sequence of the last row, and of the last snapshot.
+        self.sequence = self.kept = 0
+        #: When it was last time for a snapshot.
+        self.kept_at = now
+        self.is_busy = False  # whether many wait
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def unknown_ids(self, request: Predictions | Outcomes) -> list[str]:
+        """Return the ids that the store has to be asked for."""
+        if isinstance(request, Predictions):
+            return request.ids
+        entries = self.engine.ledger.entries
+        return [id_ for id_ in request.ids if id_ not in entries]
+
+    def predict(self, request: Predictions, known: Known, group: Group) -> list[Answer]:
+        """Answer predictions; the new ones are added to the group that is to be written."""
+        stored = known.predictions
+        fresh: dict[str, int] = {}
+        for row, id_ in enumerate(request.ids):
+            if id_ not in stored:
+                fresh.setdefault(id_, row)
+        if fresh:
+            self._predict_fresh(request, fresh, known, group)
+        answers = []
+        for row, (id_, score) in enumerate(zip(request.ids, request.scores, strict=True)):
+            found = stored[id_]
+            is_new = fresh.get(id_) == row
+            word = "applied" if is_new else "repeated" if found.score == score else "conflict"
+            answers.append((found, word))
+        return answers
+
+    def _predict_fresh(
+        self, request: Predictions, fresh: dict[str, int], known: Known, group: Group
+    ) -> None:
+        """Predict the rows of a request that are new."""
+        if self.definition.is_timed:  # time passes in the order of the rows
+            fresh = dict(sorted(fresh.items(), key=lambda each: request.at[each[1]]))
+        ids, rows = list(fresh), list(fresh.values())
+        scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
+        by, due = picked(request.by, rows), picked(request.due, rows)
+        refusal = self.engine.refusal(by)
+        if refusal is not None:
+            raise bad_value(refusal, "by", f"{self.definition.groups} groups")
+        said = self.engine.predict(ids, scores, by, at, due)
+        first, nothing = self.sequence + 1, [None] * len(rows)
+        self.sequence += len(rows)
+        logged = zip(
+            repeat(self.number), range(first, first + len(rows)), repeat(first), ids, scores,
+            by or nothing, nothing, at, due or nothing, *said, strict=False,
+        )  # fmt: skip
+        new = list(map(make_prediction, logged))
+        group.predictions += new
+        known.predictions.update(zip(ids, new, strict=True))
+
+    def learn(self, request: Outcomes, known: Known, group: Group) -> list[str]:
+        """Say of each outcome what became of it; those applied are added to the group."""
+        words = [""] * len(request.ids)
+        contested = contested_ids(request)
+        candidates: dict[str, int] = {}
+        for row, id_ in enumerate(request.ids):
+            if id_ in contested:
+                words[row] = "conflict"
+            elif id_ in candidates:
+                words[row] = "repeated"
+            else:
+                words[row] = self._word(id_, request.outcomes[row], known)
+                if words[row] == "applied":
+                    candidates[id_] = row
+        self._leave_out_late(request, candidates, words)
+        if candidates:
+            ids, rows = list(candidates), list(candidates.values())
+            outcomes = [request.outcomes[row] for row in rows]
+            at = [request.at[row] for row in rows]
+            self.engine.learn(ids, outcomes, at)
+            first = self.sequence + 1
+            self.sequence += len(rows)
+            numbers = range(first, first + len(rows))
+            logged = zip(
+                repeat(self.number), numbers, repeat(first), ids, outcomes, at, strict=False
+            )
+            group.outcomes += map(make_outcome, logged)
+            known.outcomes.update(zip(ids, outcomes, strict=True))
+        return words
+
+    def _word(self, id_: str, outcome: float, known: Known) -> str:
+        """Say what becomes of an outcome, time aside."""
+        ledger = self.engine.ledger
+        if id_ in ledger.entries:
+            if id_ not in ledger.noted:
+                return "applied"
+            return "repeated" if ledger.noted[id_][0] == outcome else "conflict"
+        if id_ in known.outcomes:
+            return "repeated" if known.outcomes[id_] == outcome else "conflict"
+        found = known.predictions.get(id_)
+        if found is None:
+            return "unknown"
+        silence, deadline = self.definition.silence, found.deadline
+        if silence is not None and deadline is not None and deadline <= ledger.now:
+            return "repeated" if silence == outcome else "conflict"
+        return "expired"
+
+    def _leave_out_late(
+        self, request: Outcomes, candidates: dict[str, int], words: list[str]
+    ) -> None:
+        """Take out what comes after silence was taken for an answer.
+
+        Time passes to the earliest of the rows that are left, which may make others late.
+        """
+        if not self.definition.is_timed:
+            return
+        while candidates:
+            now = min(request.at[row] for row in candidates.values())
+            late = [id_ for id_ in candidates if self.engine.ledger.is_late(id_, now)]
+            if not late:
+                return
+            for id_ in late:
+                row = candidates.pop(id_)
+                same = request.outcomes[row] == self.definition.silence
+                words[row] = "repeated" if same else "conflict"
+
+    def happenings(self, now: float) -> list[EventRow]:
+        """Measure what was settled, and return what is to be told."""
+        events = [episode_event(self.name, now, each) for each in self.engine.measure()]
+        waiting, capacity = len(self.engine.ledger.entries), self.definition.capacity
+        if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
+            self.is_busy = not self.is_busy
+            body = {"waiting": waiting, "capacity": capacity}
+            kind = "pending.high" if self.is_busy else "pending.low"
+            events.append(EventRow(0, self.name, now, kind, json.dumps(body)))
+        return events
+
+    # -- snapshots and replay -------------------------------------------------------------------
+
+    def snapshot(self, at: float) -> SnapshotRow:
+        """Return the state as it is stored."""
+        blob = self.engine.to_bytes()
+        return SnapshotRow(self.number, self.sequence, at, blob, checksum_of(blob))
+
+    def restore(self, store: Store) -> Iterator[int]:
+        """Take the state from the newest snapshot that is whole, and replay the log after it.
+
+        Yields the sequence reached, now and then. Raises StoreError if the log does not give what
+        was answered.
+        """
+        self.engine, self.sequence = Engine(self.definition), 0
+        for snapshot in store.snapshots(self.number):
+            if checksum_of(snapshot.blob) != snapshot.checksum:
+                continue
+            try:
+                self.engine = Engine.from_bytes(snapshot.blob, self.definition)
+            except ValueError:
+                continue
+            self.sequence = snapshot.sequence
+            break
+        self.kept = self.sequence
+        for batch in store.log(self.number, self.sequence):
+            self.replay(batch)
+            self.engine.measure(PORTION)
+            yield self.sequence
+        self.engine.measure()
+        self.is_busy = len(self.engine.ledger.entries) > 0.8 * self.definition.capacity
+
+    def replay(self, batch: list[PredictionRow] | list[OutcomeRow]) -> None:
+        """Do again what the log says."""
+        if batch[0].sequence != self.sequence + 1 or batch[-1].sequence != self.sequence + len(
+            batch
+        ):
+            raise StoreError(
+                f"stream {self.name}: rows after {self.sequence} are missing from the log"
+            )
+        if isinstance(batch[0], PredictionRow):
+            self._predict_again(batch)
+        else:
+            _, _, _, ids, outcomes, at = zip(*batch, strict=True)
+            self.engine.learn(list(ids), list(outcomes), at)
+        self.sequence = batch[-1].sequence
+
+    def _predict_again(self, batch: list[PredictionRow]) -> None:
+        _, _, _, ids, scores, by, _, at, due, _, probabilities, smooth = zip(*batch, strict=True)
+        said = self.engine.predict(list(ids), list(scores), told(by), at, told(due))
+        if tuple(said.probability) != probabilities or tuple(said.smooth) != smooth:
+            raise StoreError(
+                f"stream {self.name}: a replay of rows {batch[0].sequence} to {batch[-1].sequence} "
+                "does not give what was answered; was the log changed, or written by another "
+                "version of calibrant?"
+            )
+
+
+def contested_ids(request: Outcomes) -> set[str]:
+    """Return the ids that a request gives two outcomes; its rows have no order."""
+    last = dict(zip(request.ids, request.outcomes, strict=True))
+    if len(last) == len(request.ids):
+        return set()
+    rows = zip(request.ids, request.outcomes, strict=True)
+    return {id_ for id_, outcome in rows if last[id_] != outcome}
+
+
+def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
+    """Return some rows of a column; None if they say nothing."""
+    return None if column is None else told([column[row] for row in rows])
+
+
+def told(column: Sequence[T | None]) -> list[T | None] | None:
+    """Return a column, None if it says nothing: live as in a replay."""
+    return None if column.count(None) == len(column) else list(column)
+
+
+def checksum_of(blob: bytes) -> str:
+    """Return the checksum that is stored beside a snapshot."""
+    return sha256(blob).hexdigest()
+
+
+def episode_event(stream: str, now: float, happening: Happening) -> EventRow:
+    """Return what is told of an episode."""
+    kind = "episode.closed" if happening.is_over else "episode.opened"
+    body = {"of": happening.of, "episode": episode_json(happening.episode)}
+    return EventRow(0, stream, now, kind, json.dumps(body))
+
+
+def episode_json(episode: Any) -> dict[str, Any]:
+    """Return an episode as JSON has it."""
+    return {**asdict(episode), "direction": episode.direction, "text": str(episode)}
