@@ -24,9 +24,10 @@ for name in names:
     try:
         importlib.import_module(name)
     except ImportError as error:
-        assert name.startswith("calibrant.integrations."), name
+        assert name.startswith(("calibrant.integrations.", "calibrant.service.")), name
         assert "pip install 'calibrant[" in str(error), error
-extras = {"scipy", "pandas", "polars", "pyarrow", "matplotlib", "river", "sklearn", "Cython"}
+extras = {"scipy", "pandas", "polars", "pyarrow", "matplotlib", "river", "sklearn", "Cython",
+          "fastapi", "uvicorn", "prometheus_client", "structlog", "httpx", "jinja2"}
 assert not extras & set(sys.modules), extras & set(sys.modules)
 print(calibrant.__file__)
 """
@@ -34,7 +35,8 @@ print(calibrant.__file__)
 IMPORT_LIGHTLY = """
 import sys
 import calibrant
-heavy = {"narwhals", "typer", "rich", "scipy", "pandas", "calibrant.cli", "calibrant.integrations"}
+heavy = {"narwhals", "typer", "rich", "scipy", "pandas", "sqlite3", "calibrant.cli",
+         "calibrant.integrations", "calibrant.service"}
 heavy &= set(sys.modules)
 assert not heavy, heavy
 """

@@ -1,4 +1,4 @@
-"""The command line: inspect, run, watch, measure, compare, report, reproduce and simulate.
+"""The command line: files in, figures and reports out, and a service.
 
 Each command has a file of its own. `run` reads the options, and hands scores to `recalibrate_file`
 or `recalibrate_pipe`, and files or pipes without scores to `forecast`. `arguments` holds what
@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import typer
 
-from calibrant.cli import console, simulate
+from calibrant.cli import console, simulate, token
 from calibrant.cli.compare import compare
 from calibrant.cli.inspect import inspect
 from calibrant.cli.measure import measure
 from calibrant.cli.report import report
 from calibrant.cli.reproduce import reproduce
 from calibrant.cli.run import run
+from calibrant.cli.serve import serve
 from calibrant.cli.streams import open_what_is_closed
 from calibrant.cli.watch import watch
 
@@ -28,9 +29,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.callback(invoke_without_command=True)(console.options)
-for command in (inspect, run, watch, measure, compare, report, reproduce):
+for command in (inspect, run, watch, measure, compare, report, reproduce, serve):
     app.command()(command)
 app.add_typer(simulate.app, name="simulate")
+app.add_typer(token.app, name="token")
 
 
 def main() -> None:

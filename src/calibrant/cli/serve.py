@@ -1,0 +1,97 @@
+"""``calibrant serve``: calibrated probabilities over HTTP, and the care of its store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from calibrant.cli import console
+
+#: The exit code when a check finds something wrong.
+DAMAGED = 3
+
+StoreFile = Annotated[
+    str | None, typer.Option("--store", metavar="FILE", help="The store; calibrant.db by default.")
+]
+Config = Annotated[
+    Path | None, typer.Option(metavar="FILE.toml", help="Settings, below flags and CALIBRANT_...")
+]
+
+
+def serve(
+    store: StoreFile = None,
+    host: Annotated[
+        str | None, typer.Option(help="Where to listen; other than this machine needs tokens.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="The port; 8042 by default.")] = None,
+    config: Config = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify the store, say what was found, and end.")
+    ] = False,
+    backup: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Copy the store, in use or not, and end."),
+    ] = None,
+) -> None:
+    """Serve calibrated probabilities over HTTP, and lose nothing that was answered.
+
+    Every prediction and outcome is on the disk before it is answered. With --check, the log is
+    replayed and compared with what was answered; the exit code is 3 if anything is wrong. Needs
+    the extra service.
+    """
+    from calibrant.service.settings import Settings  # noqa: PLC0415 - only for this command
+
+    wrong: list[str] = []
+    with console.clean_end(), store_errors():
+        flags = {"store": store, "host": host, "port": port, "log_level": log_level}
+        settings, sources = Settings.read(flags, file=config)
+        if backup is not None:
+            copy(settings.store, backup)
+        elif check:
+            wrong = verify(settings.store)
+        else:
+            from calibrant.service.api.server import serve as run  # noqa: PLC0415 - needs the extra
+
+            for line in settings.lines(sources):
+                console.note(line)
+            run(settings, console.note)
+    if wrong:
+        raise typer.Exit(DAMAGED)
+
+
+def copy(address: str, target: Path) -> None:
+    """Copy a store that may be in use."""
+    from calibrant.service.store import existing_store  # noqa: PLC0415
+
+    existing_store(address).backup(str(target))
+    console.note(f"wrote {target}")
+
+
+def verify(address: str) -> list[str]:
+    """Say what is wrong with a store, and return it."""
+    from calibrant.service.checking import check_store  # noqa: PLC0415
+    from calibrant.service.store import existing_store  # noqa: PLC0415
+
+    store = existing_store(address)
+    wrong = check_store(store, console.note)
+    for each in wrong:
+        console.say(each, fold=True)
+    if not wrong:
+        console.say(f"{address}: nothing is wrong")
+    return wrong
+
+
+@contextmanager
+def store_errors() -> Iterator[None]:
+    """Turn what a store refuses into an error of the user's."""
+    from calibrant.service.store import StoreError  # noqa: PLC0415
+
+    try:
+        yield
+    except StoreError as error:
+        raise ValueError(str(error)) from None

@@ -1,0 +1,10 @@
+"""Calibrated probabilities over HTTP: durable, exactly once, with the extra ``service``.
+
+A request flows one way. `api` reads it and checks its rows, the `owner` thread hands them to a
+`stream`, whose `engine` computes, the `store` commits them with all others that wait, and only
+then is anybody answered. Log first, state second: the engine's state is always what a replay of
+the log gives, bit for bit.
+
+Read `engine`, then `stream`, `owner`, `store` and `api`. Nothing here is imported by
+``import calibrant``.
+"""

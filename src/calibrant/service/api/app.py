@@ -1,0 +1,71 @@
+"""The app: the routes, the gate in front of them, and one shape for everything that goes wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from calibrant import __version__
+from calibrant.service.api import docs_page, events, export, health, looking, metrics, writing
+from calibrant.service.api.gate import Gate
+from calibrant.service.problems import Problem
+from calibrant.service.service import Service
+
+PROBLEM = "application/problem+json"
+
+
+def create_app(service: Service) -> FastAPI:
+    """Return the ASGI app of a service that has been started."""
+    app = FastAPI(
+        title="calibrant",
+        version=__version__,
+        description="Calibrated probabilities over HTTP. Errors are RFC 9457 problems.",
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.service = service
+    for part in (health, writing, looking, events, export, metrics, docs_page):
+        app.include_router(part.router)
+    app.add_exception_handler(Problem, show_problem)
+    app.add_exception_handler(RequestValidationError, show_bad_query)
+    app.add_exception_handler(HTTPException, show_http_error)
+    app.add_exception_handler(Exception, show_failure)
+    app.add_middleware(Gate, service=service)
+    return app
+
+
+def as_response(problem: Problem) -> JSONResponse:
+    """Return a problem as a response."""
+    headers = {"retry-after": "1"} if problem.status == 503 else None
+    return JSONResponse(problem.as_json(), problem.status, headers=headers, media_type=PROBLEM)
+
+
+async def show_problem(_: Any, error: Exception) -> Any:
+    """Answer a request that was refused."""
+    assert isinstance(error, Problem)
+    return as_response(error)
+
+
+async def show_bad_query(_: Any, error: Exception) -> Any:
+    """Answer a request whose address has a value that is not allowed."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    field = str(first["loc"][-1])
+    return as_response(Problem(422, f"{field}: {first['msg']}", field=field, allowed=first["msg"]))
+
+
+async def show_http_error(_: Any, error: Exception) -> Any:
+    """Answer a request for which there is no route."""
+    assert isinstance(error, HTTPException)
+    response = as_response(Problem(error.status_code, str(error.detail)))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def show_failure(_: Any, __: Exception) -> Any:
+    """Answer when the service itself failed; what happened is in its log only."""
+    return as_response(Problem(500, "the service failed; its log says how"))

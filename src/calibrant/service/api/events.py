@@ -1,0 +1,141 @@
+"""Server-sent events: what happened, resumable; and how each stream goes, once a second."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response, StreamingResponse
+
+from calibrant.service import views
+from calibrant.service.api.common import access_of, checked_name, looked, service_of
+from calibrant.service.api.writing import as_json
+from calibrant.service.listeners import Listener
+from calibrant.service.problems import Problem, bad_value
+from calibrant.service.service import Service, event_json
+from calibrant.service.store.interface import EventRow
+from calibrant.service.tokens import Access
+
+router = APIRouter(prefix="/v1")
+
+#: Seconds between two progress events, and between two signs of life.
+PROGRESS, HELLO = 1.0, 15.0
+#: Stored events that are read at once.
+MANY = 500
+#: The highest number that an event can have.
+MOST = 2**63 - 1
+
+After = Annotated[int | None, Query(ge=0, le=MOST, description="Events above this number.")]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+Format = Annotated[str, Query(pattern="^(sse|json)$", description="sse, or json for one page.")]
+
+
+@router.get("/events")
+async def get_events(
+    request: Request,
+    after: After = None,
+    limit: Limit = 100,
+    format: Format = "sse",  # noqa: A002 - the name in the address
+) -> Response:
+    """Events of all streams that the token may see."""
+    return await followed(request, None, after, limit, format)
+
+
+@router.get("/streams/{name}/events")
+async def get_stream_events(
+    name: str,
+    request: Request,
+    after: After = None,
+    limit: Limit = 100,
+    format: Format = "sse",  # noqa: A002 - the name in the address
+) -> Response:
+    """Events of one stream."""
+    service_of(request).owner.stream(checked_name(name))
+    return await followed(request, name, after, limit, format)
+
+
+async def followed(
+    request: Request, name: str | None, after: int | None, limit: int, form: str
+) -> Response:
+    """Answer with a page of stored events, or follow them from a number on."""
+    service, access = service_of(request), access_of(request)
+    start = last_seen(request, after)
+    if form == "json":
+        rows = await asyncio.to_thread(service.store.events, start or 0, name, limit)
+        shown = [
+            event_json(row) | {"number": row.number} for row in rows if access.sees(row.stream)
+        ]
+        return as_json({"events": shown})
+    listener = service.listeners.add()
+    if listener is None:
+        raise Problem(503, "too many follow the events already")
+    lines = lines_for(service, listener, access, name, start)
+    return StreamingResponse(lines, media_type="text/event-stream")
+
+
+def last_seen(request: Request, after: int | None) -> int | None:
+    """Return the number of the last event that a client has seen, as it says."""
+    told = request.headers.get("last-event-id")
+    if not told:
+        return after
+    if not told.isascii() or not told.isdecimal() or int(told[:20]) > MOST:
+        raise bad_value(f"got {told[:40]!r}", "Last-Event-ID", "the id of an event, an integer")
+    return int(told)
+
+
+async def lines_for(
+    service: Service, listener: Listener, access: Access, name: str | None, after: int | None
+) -> AsyncIterator[bytes]:
+    """Return the lines for one who follows, until he leaves or cannot keep up."""
+
+    def concerns(stream: str) -> bool:
+        return access.sees(stream) and name in (None, stream)
+
+    try:
+        yield b"retry: 2000\n: hello\n\n"
+        last = 0
+        if after is not None:
+            last = after
+            while rows := await asyncio.to_thread(service.store.events, last, name, MANY):
+                yield b"".join(as_event(row) for row in rows if concerns(row.stream))
+                last = rows[-1].number
+        while not listener.is_dropped:
+            try:
+                async with asyncio.timeout(HELLO):
+                    await listener.wake.wait()
+            except TimeoutError:
+                yield b": hello\n\n"
+                continue
+            events, changed = listener.take()
+            shown = [as_event(row) for row in events if row.number > last and concerns(row.stream)]
+            progress = await summaries(service, [each for each in changed if concerns(each)])
+            if shown or progress:
+                yield b"".join(shown + progress)
+            await asyncio.sleep(PROGRESS)
+    finally:
+        service.listeners.remove(listener)
+
+
+async def summaries(service: Service, names: list[str]) -> list[bytes]:
+    """Return how streams go, one event each."""
+
+    def ask() -> list[dict[str, Any]]:
+        streams = service.owner.streams
+        return [views.summary(streams[name]) for name in sorted(names) if name in streams]
+
+    if not names:
+        return []
+    try:
+        found = await looked(service, ask)
+    except Problem:  # it stops
+        return []
+    return [f"event: progress\ndata: {json.dumps(each)}\n\n".encode() for each in found]
+
+
+def as_event(row: EventRow) -> bytes:
+    """Return a stored event in the words of the protocol."""
+    data = json.dumps(event_json(row))
+    return f"id: {row.number}\nevent: {row.kind}\ndata: {data}\n\n".encode()

@@ -1,0 +1,81 @@
+"""What bodies look like, for the OpenAPI document: schemas with examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calibrant.service.limits import LONGEST_ID, MOST_ROWS
+
+ID = {"oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, {"type": "integer"}]}
+TIME = {
+    "oneOf": [{"type": "number"}, {"type": "string", "format": "date-time"}],
+    "description": "Seconds since 1970, or ISO 8601; without a zone in UTC.",
+}
+SPAN = {
+    "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}, {"type": "null"}],
+    "description": 'A number counts predictions; "30d", "12h", "90min" are time.',
+}
+
+DEFINITION: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "kind": {"enum": ["probability", "logit", "margin"], "default": "probability"},
+        "seed": {"type": "integer", "minimum": 0, "maximum": 2**64 - 1, "default": 0},
+        "silence": {"enum": [0, 1, None], "description": "The outcome that is not announced."},
+        "after": SPAN,
+        "hold": SPAN,
+        "groups": {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 1000},
+        "capacity": {"type": "integer", "minimum": 10_000, "maximum": 5_000_000},
+        "tolerance": {"type": "number", "minimum": 0, "maximum": 0.4999, "default": 0.02},
+        "every": {"type": "integer", "minimum": 100, "default": 1_000_000},
+        "clock": {"enum": ["server", "told"], "default": "server"},
+        "keyed": {"type": "boolean", "default": False},
+    },
+}
+PREDICTION: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "score"],
+    "additionalProperties": False,
+    "properties": {
+        "id": ID,
+        "score": {"type": "number"},
+        "by": ID,
+        "at": TIME,
+        "due": TIME,
+    },
+}
+OUTCOME: dict[str, Any] = {
+    "type": "object",
+    "required": ["id", "outcome"],
+    "additionalProperties": False,
+    "properties": {
+        "id": ID,
+        "outcome": {"oneOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "boolean"}]},
+        "at": TIME,
+    },
+}
+
+
+def body(schema: dict[str, Any], example: Any, *, required: bool = True) -> dict[str, Any]:
+    """Return what FastAPI is told of a body that it does not read itself."""
+    return {
+        "requestBody": {
+            "required": required,
+            "content": {"application/json": {"schema": schema, "example": example}},
+        }
+    }
+
+
+def one_or_many(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a row or of a list of rows."""
+    many = {"type": "array", "items": row, "minItems": 1, "maxItems": MOST_ROWS}
+    return {"oneOf": [row, many]}
+
+
+PUT_STREAM = body(DEFINITION, {"kind": "probability", "silence": 0, "after": "30d"}, required=False)
+POST_PREDICTIONS = body(
+    one_or_many(PREDICTION),
+    [{"id": "order 17", "score": 0.83, "by": "web"}, {"id": "order 18", "score": 0.12}],
+)
+POST_OUTCOMES = body(one_or_many(OUTCOME), {"id": "order 17", "outcome": 1})

@@ -1,0 +1,103 @@
+"""A stream's rows as a Parquet file, streamed from the store while it is in use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+
+from calibrant.service.api.common import checked_name, service_of
+from calibrant.service.engine import Engine
+from calibrant.service.problems import Problem
+
+router = APIRouter(prefix="/v1/streams")
+
+#: Rows of one row group.
+PORTION = 50_000
+TYPES = {
+    "sequence": "int64", "id": "string", "score": "double", "by": "string", "key": "string",
+    "at": "double", "due": "double", "deadline": "double", "probability": "double",
+    "smooth": "double", "outcome": "double", "outcome_at": "double", "outcome_sequence": "int64",
+    "raw": "double",
+}  # fmt: skip
+
+
+@router.get("/{name}/export")
+async def get_export(name: str, request: Request) -> Response:
+    """All predictions with the outcomes that came, as a Parquet file."""
+    service = service_of(request)
+    stream = service.owner.stream(checked_name(name))
+    try:
+        import pyarrow  # noqa: F401, PLC0415 - only this route needs it
+    except ImportError:
+        raise Problem(503, "an export needs pyarrow: pip install 'calibrant[service]'") from None
+    rows = service.store.export(stream.number, PORTION)
+    return StreamingResponse(
+        parquet(rows, Engine(stream.definition)),
+        media_type="application/vnd.apache.parquet",
+        headers={"content-disposition": f'attachment; filename="{name}.parquet"'},
+    )
+
+
+def parquet(portions: Iterator[list[tuple[Any, ...]]], engine: Engine) -> Iterator[bytes]:
+    """Return the pieces of a Parquet file."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    schema = pa.schema([(name, getattr(pa, kind)() if kind != "double" else pa.float64())
+                        for name, kind in TYPES.items()])  # fmt: skip
+    sink = Pieces()
+    with pq.ParquetWriter(sink, schema) as writer:
+        for rows in portions:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            raw = engine.raw(columns[2])
+            columns.append([None if math.isnan(each) else each for each in raw])
+            writer.write_table(pa.table(columns, schema=schema))
+            yield sink.take()
+    yield sink.take()
+
+
+class Pieces:
+    """A file that is only written to; what was written is taken piece by piece."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._written = 0
+
+    def write(self, piece: Any) -> int:
+        """Keep a piece until it is taken."""
+        self._pieces.append(bytes(piece))
+        self._written += len(self._pieces[-1])
+        return len(self._pieces[-1])
+
+    def take(self) -> bytes:
+        """Return what was written since the last time."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
+
+    def tell(self) -> int:
+        """Return how much was written in all."""
+        return self._written
+
+    def flush(self) -> None:
+        """Do nothing: there is nothing below."""
+
+    def close(self) -> None:
+        """Do nothing: the pieces are still to be taken."""
+
+    def writable(self) -> bool:
+        """Whether it can be written to."""
+        return True
+
+    def readable(self) -> bool:
+        """Whether it can be read."""
+        return False
+
+    def seekable(self) -> bool:
+        """Whether one can go back in it."""
+        return False

@@ -1,0 +1,146 @@
+"""The gate: who comes in, and what for. Everything but ``/healthz`` passes here.
+
+Without any token in the store, only this machine is served, and only under its own names: a page of
+another site that makes its name point here is turned away. With tokens, every request has one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+from calibrant.service.problems import Problem
+from calibrant.service.service import Service
+from calibrant.service.tokens import Access
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+FREE = "/healthz"
+STREAMS = "/v1/streams/"
+NEEDED = {"GET": "read", "HEAD": "read", "POST": "write"}
+COOKIE = "calibrant_token"
+#: Seconds within which a client takes what is sent.
+PATIENCE = 30.0
+#: What every answer carries: no guessing of types, no framing, nothing from elsewhere.
+HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; "
+        b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+]
+
+
+class Gate:
+    """Let requests through to the app that are allowed to."""
+
+    def __init__(self, app: App, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                present = {name for name, _ in message["headers"]}
+                own = [each for each in HEADERS if each[0] not in present]
+                message["headers"] = [*message["headers"], *own]
+            async with asyncio.timeout(PATIENCE):
+                await send(message)
+
+        try:
+            if scope["path"] != FREE:
+                scope.setdefault("state", {})["access"] = self._admit(scope)
+        except Problem as problem:
+            await refuse(problem, send_with_headers)
+            return
+        with contextlib.suppress(TimeoutError):  # a client that does not read is left
+            await self.app(scope, receive, send_with_headers)
+
+    def _admit(self, scope: Scope) -> Access:
+        headers = dict(scope["headers"])
+        tokens = self.service.tokens
+        if tokens.is_open:
+            if not is_local(scope, headers.get(b"host", b"")):
+                raise Problem(
+                    403,
+                    "without a token only this machine is served, as localhost; "
+                    "calibrant token new makes one",
+                )
+            return Access()
+        access = tokens.access(token_of(headers))
+        if access is None:
+            raise Problem(401, "send Authorization: Bearer TOKEN; calibrant token new makes one")
+        stream = stream_of(scope["path"])
+        needed = NEEDED.get(scope["method"], "admin")
+        if not access.allows(needed, stream) and not lists_streams(scope["path"], needed):
+            raise Problem(
+                403,
+                f"this needs the scope {needed}"
+                + (" on all streams" if stream is None else f" on stream {stream!r}"),
+            )
+        return access
+
+
+def lists_streams(path: str, needed: str) -> bool:
+    """Whether a path shows of all streams those that the token may see."""
+    return needed == "read" and path in ("/", "/v1/streams", "/v1/events", "/docs", "/openapi.json")
+
+
+def stream_of(path: str) -> str | None:
+    """Return the name of the stream that a path is about."""
+    for start in (STREAMS, "/streams/"):
+        if path.startswith(start):
+            return path[len(start) :].split("/", 1)[0] or None
+    return None
+
+
+def is_local(scope: Scope, host: bytes) -> bool:
+    """Whether a request comes from this machine and means it."""
+    client = scope.get("client")
+    name = host.decode("latin-1").rsplit(":", 1)[0] if not host.endswith(b"]") else host.decode()
+    try:
+        from_here = client is None or ipaddress.ip_address(client[0]).is_loopback
+    except ValueError:
+        from_here = False
+    return from_here and name.strip("[]") in ("localhost", "127.0.0.1", "::1")
+
+
+def token_of(headers: dict[bytes, bytes]) -> str | None:
+    """Return the token of a request: from its header, or from the page's cookie."""
+    kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if kind.lower() == "bearer" and token:
+        return token.strip()
+    try:
+        cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if cookie is None else cookie.value
+
+
+async def refuse(problem: Problem, send: Send) -> None:
+    """Send a problem."""
+    body = json.dumps(problem.as_json()).encode()
+    headers = [
+        (b"content-type", b"application/problem+json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    if problem.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,29 @@
+"""Whether the service lives, and whether it is ready."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from calibrant.service.api.common import service_of
+from calibrant.service.api.writing import as_json
+from calibrant.service.problems import Problem
+
+router = APIRouter()
+
+
+@router.get("/healthz")
+async def healthz() -> Response:
+    """Whether the process answers. Needs no token."""
+    return as_json({"status": "ok"})
+
+
+@router.get("/readyz")
+async def readyz(request: Request) -> Response:
+    """Whether rows can be stored."""
+    owner = service_of(request).owner
+    if not owner.is_alive:
+        raise Problem(503, "the service is stopping")
+    if owner.trouble is not None:
+        raise Problem(503, f"the store could not be written: {owner.trouble}")
+    return as_json({"status": "ready", "streams": len(owner.streams), "closed": len(owner.closed)})

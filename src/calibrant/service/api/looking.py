@@ -1,0 +1,96 @@
+"""The routes that look at streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+
+from calibrant.service import views
+from calibrant.service.api.common import access_of, checked_name, looked, service_of
+from calibrant.service.api.writing import as_json
+from calibrant.service.limits import LONGEST_ID
+from calibrant.service.stream import Stream
+
+router = APIRouter(prefix="/v1/streams")
+
+Limit = Annotated[int, Query(ge=0, le=10_000, description="How many, at the most.")]
+
+
+async def seen(request: Request, name: str, view: Callable[[Stream], dict[str, Any]]) -> Response:
+    """Answer with a view of a stream."""
+    service = service_of(request)
+    checked_name(name)
+    return as_json(await looked(service, lambda: view(service.owner.stream(name))))
+
+
+@router.get("")
+async def get_streams(request: Request) -> Response:
+    """All streams that the token may see, by name, each with its verdict."""
+    service, access = service_of(request), access_of(request)
+
+    def ask() -> list[dict[str, Any]]:
+        streams = sorted(service.owner.streams.items())
+        return [views.summary(stream) for name, stream in streams if access.sees(name)]
+
+    return as_json({"streams": await looked(service, ask)})
+
+
+@router.get("/{name}")
+async def get_stream(name: str, request: Request) -> Response:
+    """One stream, with its settings."""
+    return await seen(request, name, views.detail)
+
+
+@router.get("/{name}/scorecard")
+async def get_scorecard(name: str, request: Request) -> Response:
+    """How good the raw, the calibrated and the smooth probabilities were."""
+    return await seen(request, name, views.scorecard)
+
+
+@router.get("/{name}/reliability")
+async def get_reliability(
+    name: str,
+    request: Request,
+    bins: Annotated[int, Query(ge=1, le=200)] = 10,
+    level: Annotated[float, Query(ge=0.5, le=0.9999)] = 0.95,
+) -> Response:
+    """What was said and what happened, by bin, with intervals."""
+    return await seen(request, name, lambda stream: views.reliability(stream, bins, level))
+
+
+@router.get("/{name}/map")
+async def get_map(
+    name: str,
+    request: Request,
+    points: Annotated[int, Query(ge=2, le=2001)] = 101,
+    by: Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID)] = None,
+) -> Response:
+    """The map from score to probability as it is now, of a group if `by` names one."""
+    return await seen(request, name, lambda stream: views.score_map(stream, points, by))
+
+
+@router.get("/{name}/episodes")
+async def get_episodes(name: str, request: Request) -> Response:
+    """Stretches in which the probabilities were not calibrated."""
+    return await seen(request, name, views.episodes)
+
+
+@router.get("/{name}/pending")
+async def get_pending(name: str, request: Request, limit: Limit = 100) -> Response:
+    """Predictions that wait, the oldest first, and how long outcomes take."""
+    return await seen(request, name, lambda stream: views.pending(stream, limit))
+
+
+@router.get("/{name}/groups")
+async def get_groups(name: str, request: Request, limit: Limit = 100) -> Response:
+    """The groups, the most troubled first."""
+    return await seen(request, name, lambda stream: views.groups(stream, limit))
+
+
+@router.get("/{name}/history")
+async def get_history(name: str, request: Request) -> Response:
+    """What was said and what happened through time, with the monitors' evidence."""
+    return await seen(request, name, views.history)

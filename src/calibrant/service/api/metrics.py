@@ -1,0 +1,88 @@
+"""Metrics for Prometheus: counts and states by stream, never by id or key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+from calibrant.service import views
+from calibrant.service.api.common import looked, service_of
+from calibrant.service.service import Service
+
+router = APIRouter()
+
+#: Of a stream's summary: name of the metric, whether it only grows, what it is.
+BY_STREAM = {
+    "predictions": (True, "Predictions made"),
+    "outcomes": (True, "Outcomes that came"),
+    "settled": (True, "Predictions whose outcome is known for good"),
+    "expired": (True, "Predictions given up because too many waited"),
+    "waiting": (False, "Predictions that wait for an outcome or a deadline"),
+    "capacity": (False, "Predictions that may wait"),
+    "last_prediction_at": (False, "Time of the last prediction, in seconds since 1970"),
+    "last_outcome_at": (False, "Time of the last outcome, in seconds since 1970"),
+}
+
+
+@router.get("/metrics")
+async def get_metrics(request: Request) -> Response:
+    """Metrics in the text format of Prometheus."""
+    service = service_of(request)
+
+    def ask() -> list[dict[str, Any]]:
+        return [views.summary(stream) for _, stream in sorted(service.owner.streams.items())]
+
+    registry = CollectorRegistry()
+    registry.register(Collected(service, await looked(service, ask)))
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+class Collected:
+    """What was found at one moment."""
+
+    def __init__(self, service: Service, streams: list[dict[str, Any]]) -> None:
+        self.service, self.streams = service, streams
+
+    def collect(self) -> Iterable[Any]:
+        """Return the metrics."""
+        for name, (grows, text) in BY_STREAM.items():
+            family = CounterMetricFamily if grows else GaugeMetricFamily
+            metric = family(f"calibrant_{name}", text, labels=["stream"])
+            for stream in self.streams:
+                if stream[name] is not None:
+                    metric.add_metric([stream["name"]], stream[name])
+            yield metric
+        yield self._by_side("calibrant_evidence", "Evidence against calibration; 1 is an alarm",
+                            "evidence")  # fmt: skip
+        yield self._by_side("calibrant_error", "Binned calibration error of all rows", "error")
+        state = GaugeMetricFamily(
+            "calibrant_miscalibrated", "Whether an episode lasts", labels=["stream", "of"]
+        )
+        for stream in self.streams:
+            for of, found in (("calibrated", "state"), ("raw", "raw")):
+                word = stream["verdict"][found]
+                if word is not None:
+                    state.add_metric([stream["name"], of], float(word == "miscalibrated"))
+        yield state
+        owner = self.service.owner
+        yield GaugeMetricFamily(
+            "calibrant_store_failing", "Whether the last group could not be stored",
+            value=float(owner.trouble is not None),
+        )  # fmt: skip
+        yield CounterMetricFamily("calibrant_groups", "Groups committed", value=owner.groups)
+        yield GaugeMetricFamily(
+            "calibrant_listeners", "Who follow the events", value=len(self.service.listeners)
+        )
+
+    def _by_side(self, name: str, text: str, field: str) -> GaugeMetricFamily:
+        metric = GaugeMetricFamily(name, text, labels=["stream", "of"])
+        for stream in self.streams:
+            for of, value in stream[field].items():
+                if value is not None:
+                    metric.add_metric([stream["name"], of], value)
+        return metric

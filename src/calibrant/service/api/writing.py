@@ -1,0 +1,146 @@
+"""The routes that write: streams, predictions, outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+
+from calibrant.service import views
+from calibrant.service.api import examples
+from calibrant.service.api.body import NDJSON, batches_of_lines, content_type, whole
+from calibrant.service.api.common import checked_name, looked, service_of
+from calibrant.service.definition import Definition
+from calibrant.service.problems import Problem
+from calibrant.service.rows import (
+    Outcomes,
+    Predictions,
+    as_rows,
+    outcomes_of,
+    parse,
+    predictions_of,
+)
+from calibrant.service.service import Service
+from calibrant.service.stream import Answer
+
+router = APIRouter(prefix="/v1/streams")
+
+Reader = Callable[[list[dict[str, Any]], Definition, float], Predictions | Outcomes]
+
+
+@router.put("/{name}", openapi_extra=examples.PUT_STREAM, status_code=201)
+async def put_stream(name: str, request: Request) -> Response:
+    """Make a stream; with the same settings again nothing happens, with others it is a 409."""
+    service = service_of(request)
+    checked_name(name)
+    content_type(request)
+    body = await whole(request)
+    definition = Definition.from_json(parse(body) if body.strip() else {})
+
+    def create() -> tuple[dict[str, Any], bool]:
+        stream, is_new = service.owner.create(name, definition)
+        return views.detail(stream), is_new
+
+    found, is_new = await looked(service, create)
+    shown = {key: found[key] for key in ("name", "settings", "created")}
+    return as_json(shown, 201 if is_new else 200)
+
+
+@router.post("/{name}/predictions", openapi_extra=examples.POST_PREDICTIONS)
+async def post_predictions(name: str, request: Request) -> Response:
+    """Predict one row, a list of rows, or lines of them; each is stored before it is answered."""
+    return await answer(name, request, predictions_of, shown_predictions)
+
+
+@router.post("/{name}/outcomes", openapi_extra=examples.POST_OUTCOMES)
+async def post_outcomes(name: str, request: Request) -> Response:
+    """Bring the outcomes of predictions, by id; each is stored before it is answered."""
+    return await answer(name, request, outcomes_of, shown_outcomes)
+
+
+async def answer(
+    name: str,
+    request: Request,
+    read: Reader,
+    show: Callable[[Any, Any], list[dict[str, Any]]],
+) -> Response:
+    """Read rows, let the owner work on them, and show what became of them."""
+    service = service_of(request)
+    definition = service.owner.stream(checked_name(name)).definition
+    if content_type(request) == NDJSON:
+        lines = answered_lines(service, name, request, definition, read, show)
+        return StreamingResponse(await begun(lines), media_type=NDJSON)
+    rows, is_list = as_rows(parse(await whole(request)))
+    columns = read(rows, definition, service.clock.now())
+    shown = show(columns, await worked_on(service, name, columns))
+    return as_json(shown if is_list else shown[0])
+
+
+async def worked_on(service: Service, name: str, columns: Predictions | Outcomes) -> Any:
+    """Return the answers once the rows are committed."""
+    return await asyncio.wrap_future(service.owner.submit(name, columns))
+
+
+async def answered_lines(
+    service: Service,
+    name: str,
+    request: Request,
+    definition: Definition,
+    read: Reader,
+    show: Callable[[Any, Any], list[dict[str, Any]]],
+) -> AsyncIterator[bytes]:
+    """Answer lines as they come. A batch that is refused ends it: the last line is the problem."""
+    first = 0
+    try:
+        async for lines in batches_of_lines(request):
+            rows, _ = as_rows(parse(b"[" + b",".join(lines) + b"]"))
+            columns = read(rows, definition, service.clock.now())
+            shown = show(columns, await worked_on(service, name, columns))
+            yield b"".join(json.dumps(row).encode() + b"\n" for row in shown)
+            first += len(lines)
+    except Problem as problem:
+        if first == 0:
+            raise
+        yield json.dumps(problem.as_json() | {"rows_done": first}).encode() + b"\n"
+
+
+async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Return the lines with the first at hand, so that a bad first batch still has a status."""
+    first = await anext(lines, b"")
+
+    async def rest() -> AsyncIterator[bytes]:
+        yield first
+        async for line in lines:
+            yield line
+
+    return rest()
+
+
+def shown_predictions(_: Predictions, answers: list[Answer]) -> list[dict[str, Any]]:
+    """Return what is answered to predictions."""
+    return [
+        {
+            "id": row.id,
+            "probability": row.probability,
+            "smooth": row.smooth,
+            "raw": None if math.isnan(raw) else raw,
+            "sequence": row.sequence,
+            "answer": word,
+        }
+        for row, raw, word in answers
+    ]
+
+
+def shown_outcomes(rows: Outcomes, words: list[str]) -> list[dict[str, Any]]:
+    """Return what is answered to outcomes."""
+    return [{"id": id_, "answer": word} for id_, word in zip(rows.ids, words, strict=True)]
+
+
+def as_json(value: Any, status: int = 200) -> Response:
+    """Return an answer; nothing of it needs to be looked through once more."""
+    return Response(json.dumps(value), status, media_type="application/json")

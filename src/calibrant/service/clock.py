@@ -1,0 +1,28 @@
+"""The server's clock: it does not jump while the service runs."""
+
+from __future__ import annotations
+
+import time
+
+#: Seconds by which the system's clock may differ before that is worth a word.
+NOTABLE = 60.0
+
+
+class SteadyClock:
+    """The time of day at the start, and the seconds since then by a clock that only goes forward.
+
+    When the system's clock is set, this one goes on as before until the service is started anew:
+    deadlines of a whole year do not pass because somebody set the clock wrong for a minute.
+    """
+
+    def __init__(self) -> None:
+        self._start = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        """Return the time in seconds since 1970."""
+        return self._start + time.monotonic()
+
+    def jump(self) -> float:
+        """Return by how many seconds the system's clock is ahead, 0 if that is not notable."""
+        ahead = time.time() - self.now()
+        return ahead if abs(ahead) > NOTABLE else 0.0

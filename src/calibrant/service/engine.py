@@ -1,0 +1,301 @@
+"""The engine of a stream: a state machine that a log drives, and nothing else does.
+
+It knows no store, no clock and no HTTP. The same batches in the same order give the same state and
+the same answers, bit for bit: so the state after a restart is that of a replay of the log.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant import Episode, Monitor, Recalibrator
+from calibrant._checks import Floats
+from calibrant.measures import Scorecard
+from calibrant.service.definition import Definition
+from calibrant.service.history import History
+from calibrant.service.ledger import Entry, Ledger, Settled
+from calibrant.service.tallies import Tallies
+
+#: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
+GRID = 4096.0
+#: Settled rows that are measured at once, at the most.
+PORTION = 4096
+
+
+class Predicted(NamedTuple):
+    """What was said of each row of a batch; `deadline` is None where there is none."""
+
+    deadline: list[float | None]
+    probability: list[float]
+    smooth: list[float]
+    raw: list[float]
+
+
+class Happening(NamedTuple):
+    """An episode that began or ended, of the raw or of the calibrated probabilities."""
+
+    of: str
+    is_over: bool
+    episode: Episode
+
+
+class Engine:
+    """The state of one stream.
+
+    Examples
+    --------
+    >>> engine = Engine(Definition())
+    >>> said = engine.predict(["a", "b"], [0.2, 0.9], at=[0.0, 0.0])
+    >>> engine.learn(["b"], [1.0], at=[60.0])
+    >>> engine.ledger.entries.keys()
+    dict_keys(['a'])
+    >>> again = Engine.from_bytes(engine.to_bytes(), Definition())
+    >>> again.to_bytes() == engine.to_bytes()
+    True
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        self.recalibrator = definition.recalibrator()
+        self.monitor = definition.monitor()
+        self.raw_monitor: Monitor | None = None
+        self.card, self.smooth_card = Scorecard(), Scorecard()
+        self.raw_card: Scorecard | None = None
+        if definition.kind != "margin":  # a margin is no probability to be watched
+            self.raw_monitor, self.raw_card = definition.monitor(), Scorecard()
+        self.ledger, self.tallies, self.history = Ledger(definition), Tallies(), History()
+        self._settled: list[Settled] = []
+        self._waiting: list[int] = []
+
+    def refusal(self, by: Sequence[str | None] | None) -> str | None:
+        """Say why rows of these groups cannot be predicted; None if they can."""
+        named = self.tallies.groups
+        new = {name for name in by or () if name is not None and name not in named}
+        if len(named) + len(new) <= self.definition.groups:
+            return None
+        return f"{sorted(new)[0]!r} would be one group more than the stream allows"
+
+    # -- the two kinds of batches ---------------------------------------------------------------
+
+    def predict(
+        self,
+        ids: list[str],
+        scores: list[float],
+        by: list[str | None] | None = None,
+        at: Sequence[float] = (),
+        due: Sequence[float | None] | None = None,
+    ) -> Predicted:
+        """Predict rows that came together; the ids are new, and the rows wait for outcomes.
+
+        `due` is given where rows have deadlines of their own.
+        """
+        first, timed = self.recalibrator.rounds, self.definition.is_timed
+        ends = self._own_deadlines(at, due)
+        if timed:
+            self._pass_to(min(at))
+        dues = self.ledger.dues(first, at, ends)
+        expected, smooth, said = self._say(ids, scores, by, at, ends)
+        raw = self.raw(scores)
+        groups = [None] * len(ids) if by is None else by
+        numbers = range(first, first + len(ids))
+        columns = zip(numbers, at, dues, raw, said, smooth, expected, groups, strict=True)
+        self.ledger.open(ids, [Entry(*row) for row in columns])
+        self.tallies.predicted(scores, by, max(at))
+        if timed:
+            self._pass_to(max(at))
+        elif self.ledger.has_deadlines:
+            self._settle(self.ledger.advance(float(self.recalibrator.rounds)))
+        kept_from = self.ledger.overflow()
+        if kept_from is not None:
+            self.recalibrator.expire(older_than=self.recalibrator.rounds - kept_from)
+        deadlines = [None if math.isinf(each) else each for each in dues]
+        return Predicted(deadlines, said, smooth, raw)
+
+    def _say(
+        self,
+        ids: list[str],
+        scores: list[float],
+        by: list[str | None] | None,
+        at: Sequence[float],
+        due: list[float] | None,
+    ) -> tuple[list[float], list[float], list[float]]:
+        """Return what is expected, the smooth word, and what is said of each row."""
+        recalibrator, timed = self.recalibrator, self.definition.is_timed
+        if len(ids) == 1:  # three times as fast as a batch of one
+            score, group = scores[0], None if by is None else by[0]
+            looked = recalibrator.expected(score, group), recalibrator.smooth(score, group)
+            said = recalibrator.predict(
+                score, ids[0], group, at[0] if timed else None, None if due is None else due[0]
+            )
+            return [looked[0]], [looked[1]], [said]
+        table = np.array(scores)
+        looked_at = recalibrator.expected(table, by), recalibrator.smooth(table, by)
+        many = recalibrator.predict_many(table, ids, by, list(at) if timed else None, due)
+        return looked_at[0].tolist(), looked_at[1].tolist(), many.tolist()
+
+    def _own_deadlines(
+        self, at: Sequence[float], due: Sequence[float | None] | None
+    ) -> list[float] | None:
+        """Return a deadline for each row, if any row has one of its own."""
+        if due is None:
+            return None
+        wait = self.definition.wait
+        return [
+            made + wait if end is None else end  # type: ignore[operator]
+            for made, end in zip(at, due, strict=True)
+        ]
+
+    def learn(self, ids: list[str], outcomes: list[float], at: Sequence[float]) -> None:
+        """Learn outcomes that came together; each id waits, has none yet, and is not late."""
+        recalibrator, entries, timed = self.recalibrator, self.ledger.entries, None
+        if self.definition.is_timed:
+            timed = min(at)
+            self._pass_to(timed)
+        if len(ids) == 1:
+            recalibrator.update(outcomes[0], ids[0], timed)
+        elif (recalibrator.update_many(outcomes, ids, timed) != "applied").any():
+            raise AssertionError("the recalibrator and the ledger disagree on what waits")
+        delays = [came - entries[id_].at for id_, came in zip(ids, at, strict=True)]
+        self.tallies.heard(delays, max(at))
+        heard = (self.ledger.hear(*row) for row in zip(ids, outcomes, at, strict=True))
+        self._settle([each for each in heard if each is not None])
+        if timed is not None:
+            self._pass_to(max(at))
+
+    def _pass_to(self, now: float) -> None:
+        """Let time pass in the recalibrator and in the ledger."""
+        if now > self.ledger.now:
+            self.recalibrator.advance(now)
+            self._settle(self.ledger.advance(now))
+
+    def raw(self, scores: list[float]) -> list[float]:
+        """Return scores as probabilities: NaN for margins."""
+        kind = self.definition.kind
+        if kind == "probability":
+            return scores
+        return [math.nan] * len(scores) if kind == "margin" else [sigmoid(each) for each in scores]
+
+    # -- measuring what is settled --------------------------------------------------------------
+
+    def _settle(self, rows: list[Settled]) -> None:
+        self._settled += rows
+        self._waiting += [len(self.ledger.entries)] * len(rows)
+
+    def measure(self, at_least: int = 1) -> list[Happening]:
+        """Measure what was settled since the last time; return the episodes that began or ended.
+
+        It makes no difference how often this is called: what is measured goes in the order in
+        which it was settled.
+        """
+        happened: list[Happening] = []
+        while len(self._settled) >= at_least and self._settled:
+            rows, self._settled = self._settled[:PORTION], self._settled[PORTION:]
+            waiting, self._waiting = self._waiting[:PORTION], self._waiting[PORTION:]
+            happened += self._measure(rows, waiting)
+        return happened
+
+    def _measure(self, rows: list[Settled], waiting: list[int]) -> list[Happening]:
+        entries = [row.entry for row in rows]
+        _, made, _, raw, said, smooth, expected, by = zip(*entries, strict=True)
+        columns: dict[str, Floats] = {
+            "raw": np.array(raw), "said": np.array(said), "smooth": np.array(smooth),
+            "happened": np.array([row.outcome for row in rows]),
+            "at": np.array([row.at for row in rows]),
+            "waiting": np.array(waiting, dtype=np.float64),
+        }  # fmt: skip
+        columns["delay"] = columns["at"] - np.array(made)
+        groups = None if not any(by) else list(by)
+        times, y = columns["at"].tolist(), columns["happened"]
+        found, columns["evidence"] = watch(
+            "calibrated", self.monitor, np.array(expected), y, groups, times
+        )
+        columns["evidence_raw"] = np.full(len(rows), np.nan)
+        self.card.extend(columns["said"], y)
+        self.smooth_card.extend(on_grid(columns["smooth"]), y)
+        if self.raw_monitor is not None and self.raw_card is not None:
+            more, columns["evidence_raw"] = watch(
+                "raw", self.raw_monitor, columns["raw"], y, groups, times
+            )
+            self.raw_card.extend(on_grid(columns["raw"]), y)
+            found += more
+        self.history.add(columns)
+        self.tallies.measured(rows)
+        return found
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state: the length of each part in a line of JSON, then the parts."""
+        self.measure()
+        parts = {
+            "recalibrator": self.recalibrator, "monitor": self.monitor,
+            "raw_monitor": self.raw_monitor, "card": self.card, "smooth_card": self.smooth_card,
+            "raw_card": self.raw_card, "ledger": self.ledger, "tallies": self.tallies,
+            "history": self.history,
+        }  # fmt: skip
+        blobs = {name: part.to_bytes() for name, part in parts.items() if part is not None}
+        lengths = json.dumps({name: len(blob) for name, blob in blobs.items()})
+        return b"\n".join([lengths.encode(), b"".join(blobs.values())])
+
+    @classmethod
+    def from_bytes(cls, blob: bytes, definition: Definition) -> Engine:
+        """Return what `to_bytes` saved, or raise ValueError."""
+        head, _, body = blob.partition(b"\n")
+        parts, start = {}, 0
+        for name, length in json.loads(head).items():
+            parts[name] = body[start : start + length]
+            start += length
+        engine = cls(definition)
+        try:
+            engine.recalibrator = Recalibrator.from_bytes(parts["recalibrator"])
+            engine.monitor = Monitor.from_bytes(parts["monitor"])
+            engine.card = Scorecard.from_bytes(parts["card"])
+            engine.smooth_card = Scorecard.from_bytes(parts["smooth_card"])
+            if engine.raw_monitor is not None:
+                engine.raw_monitor = Monitor.from_bytes(parts["raw_monitor"])
+                engine.raw_card = Scorecard.from_bytes(parts["raw_card"])
+            engine.ledger = Ledger.from_bytes(parts["ledger"], definition)
+            engine.tallies = Tallies.from_bytes(parts["tallies"])
+            engine.history = History.from_bytes(parts["history"])
+        except (KeyError, TypeError, IndexError) as error:
+            raise ValueError(f"the snapshot makes no sense: {error}") from None
+        return engine
+
+
+def watch(
+    of: str,
+    monitor: Monitor,
+    predictions: Floats,
+    outcomes: Floats,
+    by: list[str | None] | None,
+    times: list[float],
+) -> tuple[list[Happening], Floats]:
+    """Give rows to a monitor; return what began or ended, and the evidence after each row."""
+    before, open_before = monitor.rounds, monitor.state == "miscalibrated"
+    evidence = monitor.trace(predictions, outcomes, by, times)
+    found: list[Happening] = []
+    if open_before or monitor.state == "miscalibrated" or evidence.max() >= 1.0:
+        for episode in monitor.episodes:
+            if episode.alarm >= before:
+                found.append(Happening(of, False, episode))
+            if episode.end is not None and episode.end >= before:
+                found.append(Happening(of, True, episode))
+    return found, evidence
+
+
+def on_grid(probabilities: Floats) -> Floats:
+    """Round probabilities to the grid on which they are measured."""
+    return np.rint(probabilities * GRID) / GRID
+
+
+def sigmoid(logit: float) -> float:
+    """Return log odds as a probability."""
+    if logit >= 0.0:
+        return 1.0 / (1.0 + math.exp(-logit))
+    odds = math.exp(logit)
+    return odds / (1.0 + odds)

@@ -1,0 +1,19 @@
+"""The bounds of what a client may send."""
+
+#: Rows of one request's list, and of one batch of NDJSON.
+MOST_ROWS = 10_000
+#: Characters of an id, of a group and of a key.
+LONGEST_ID = 200
+#: Bytes of a body that is read as a whole, and of one line of NDJSON.
+MOST_BYTES = 8 * 2**20
+LONGEST_LINE = 4096
+#: Rows that may wait to be worked on; more are asked to come again.
+MOST_QUEUED = 200_000
+#: Streams of one service.
+MOST_STREAMS = 10_000
+#: A stream's name: it stands in addresses, files and labels of metrics.
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+#: Seconds by which a row may be ahead of the server's clock.
+AHEAD = 86_400.0
+#: Seconds from 1970 to the years 1 and 9999.
+EARLIEST, LATEST = -62_135_596_800.0, 253_402_300_799.0

@@ -1,0 +1,87 @@
+"""The service without HTTP: a store, its streams and their owner, who may what, and who listens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from calibrant.service.clock import SteadyClock
+from calibrant.service.listeners import Listeners
+from calibrant.service.owner import Owner
+from calibrant.service.store.interface import EventRow, Store, StoreError
+from calibrant.service.stream import Stream
+from calibrant.service.tokens import Tokens
+
+#: Rows between two words about how far a replay is.
+STEP = 100_000
+
+
+class Service:
+    """Everything that HTTP is put on top of.
+
+    Parameters
+    ----------
+    store : Store
+        Where rows are kept; opened by `start`.
+    say : callable
+        Is given a line for people at the start: how far the replay is.
+    log : optional
+        What failed is written there, as structlog does it.
+    """
+
+    def __init__(
+        self, store: Store, say: Callable[[str], None] = lambda _: None, log: Any = None
+    ) -> None:
+        self.store, self.say, self.log = store, say, log
+        self.clock = SteadyClock()
+        self.tokens = Tokens(store, self.clock.now)
+        self.listeners = Listeners()
+        self.owner = Owner(store, self.clock, self._tell, self._failed)
+
+    def start(self) -> None:
+        """Open the store, bring every stream to where its log ends, and begin to work."""
+        self.store.open()
+        try:
+            for row in self.store.streams():
+                stream = Stream(row, self.clock.now())
+                self._restore(stream)
+                self.owner.streams[row.name] = stream
+        except BaseException:
+            self.store.close()
+            raise
+        self.owner.start()
+
+    def _restore(self, stream: Stream) -> None:
+        end, told = self.store.last_sequence(stream.number), 0
+        for reached in stream.restore(self.store):
+            if reached - told >= STEP:
+                told = reached
+                self.say(f"{stream.name}: replayed {reached:,} of {end:,} rows")
+        if stream.sequence != end:
+            raise StoreError(
+                f"stream {stream.name}: the log ends at {stream.sequence}, not at {end}"
+            )
+        self.say(f"{stream.name}: {end:,} rows, {end - stream.kept:,} of them replayed")
+
+    def stop(self) -> None:
+        """Answer what is queued, take snapshots and let the store go."""
+        self.listeners.close()
+        self.owner.stop()
+        self.store.close()
+
+    def _failed(self, what: str) -> None:
+        if self.log is not None:
+            self.log.error("store failed", detail=what)
+
+    def _tell(self, events: list[EventRow], changed: list[str]) -> None:
+        """Hand on what was committed; called in the owner's thread."""
+        for event in events:
+            self.listeners.publish(event)
+        self.listeners.mark(changed)
+
+
+def event_json(event: EventRow) -> dict[str, Any]:
+    """Return a stored event as it is told."""
+    body: dict[str, Any] = json.loads(event.body)
+    return {"stream": event.stream, "at": event.at, "kind": event.kind} | body

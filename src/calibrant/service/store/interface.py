@@ -1,0 +1,167 @@
+"""What the service asks of a store.
+
+A store knows nothing of probabilities. It keeps rows under unique keys, a group of them in one
+transaction, and gives them back in the order in which they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+
+class StoreError(Exception):
+    """The store cannot be used, or could not keep a group; the message says why."""
+
+
+class StreamRow(NamedTuple):
+    """A stream as it is kept; `settings` is JSON."""
+
+    number: int
+    name: str
+    settings: str
+    created: float
+
+
+class PredictionRow(NamedTuple):
+    """A prediction as it is logged. Rows that came in one request have the same `batch`.
+
+    `due` is what the client said, `deadline` what followed from that, or from the settings.
+    """
+
+    stream: int
+    sequence: int
+    batch: int
+    id: str
+    score: float
+    by: str | None
+    key: str | None
+    at: float
+    due: float | None
+    deadline: float | None
+    probability: float
+    smooth: float
+
+
+class OutcomeRow(NamedTuple):
+    """An outcome as it is logged."""
+
+    stream: int
+    sequence: int
+    batch: int
+    id: str
+    outcome: float
+    at: float
+
+
+class SnapshotRow(NamedTuple):
+    """The state of a stream after the row `sequence`."""
+
+    stream: int
+    sequence: int
+    at: float
+    blob: bytes
+    checksum: str
+
+
+class EventRow(NamedTuple):
+    """Something to be told: `body` is JSON, `number` is given by the store."""
+
+    number: int
+    stream: str
+    at: float
+    kind: str
+    body: str
+
+
+class TokenRow(NamedTuple):
+    """A token: what it allows, and the SHA-256 of its secret."""
+
+    name: str
+    hash: str
+    scope: str
+    stream: str
+    created: float
+    expires: float | None
+
+
+@dataclass(slots=True)
+class Group:
+    """What is written in one transaction."""
+
+    predictions: list[PredictionRow] = field(default_factory=list)
+    outcomes: list[OutcomeRow] = field(default_factory=list)
+    events: list[EventRow] = field(default_factory=list)
+    snapshots: list[SnapshotRow] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.predictions or self.outcomes or self.events or self.snapshots)
+
+
+class Known(NamedTuple):
+    """What a store has of an id."""
+
+    prediction: PredictionRow
+    outcome: float | None
+
+
+class Store(Protocol):
+    """The methods; every one raises `StoreError` if it fails, and has then changed nothing."""
+
+    def open(self, *, alone: bool = True) -> None:
+        """Take the store for writing, or say why not; `alone` is the service that owns streams."""
+
+    def close(self) -> None:
+        """Let the store go."""
+
+    def streams(self) -> list[StreamRow]:
+        """Return all streams, the oldest first."""
+
+    def add_stream(self, name: str, settings: str, created: float) -> StreamRow:
+        """Keep a new stream."""
+
+    def known(self, stream: int, ids: Sequence[str]) -> dict[str, Known]:
+        """Return what is kept of these ids; those without a prediction are left out."""
+
+    def write(self, group: Group) -> list[EventRow]:
+        """Keep a group, all of it or nothing, on the disk; return its events with numbers."""
+
+    def log(
+        self, stream: int, after: int, until: int | None = None
+    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+        """Return the batches with a `sequence` above `after`, in the order of the log."""
+
+    def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Return all predictions with what became of them, in order, so many at a time.
+
+        The columns: sequence, id, score, by, key, at, due, deadline, probability, smooth, outcome,
+        and the outcome's time and sequence.
+        """
+
+    def last_sequence(self, stream: int) -> int:
+        """Return the sequence of the last row, 0 if there is none."""
+
+    def snapshots(self, stream: int) -> list[SnapshotRow]:
+        """Return the snapshots, the newest first."""
+
+    def events(self, after: int, stream: str | None, limit: int) -> list[EventRow]:
+        """Return stored events above a number, the oldest first; of one stream, or of all."""
+
+    def last_event(self) -> int:
+        """Return the number of the last event, 0 if there is none."""
+
+    def tokens(self) -> list[TokenRow]:
+        """Return all tokens, the oldest first."""
+
+    def add_token(self, token: TokenRow) -> None:
+        """Keep a new token."""
+
+    def end_token(self, name: str, at: float) -> bool:
+        """Let a token end at a time, unless it ends before; return whether there is such a one."""
+
+    def check(self) -> list[str]:
+        """Look at the whole store; return what is wrong with it, in sentences."""
+
+    def backup(self, path: str) -> None:
+        """Copy the store into a new file while it is in use."""

@@ -1,0 +1,113 @@
+"""The statements, in words that SQLite and PostgreSQL share.
+
+``?`` stands for a value. What the two call differently stands in a `Dialect`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from calibrant.service.store.interface import OutcomeRow, PredictionRow, SnapshotRow
+
+#: The layout of the tables. A store of another layout is refused.
+LAYOUT = "1"
+#: Ids that one statement asks for; shorter lists are filled up, so that few texts are prepared.
+ASKED = (1, 16, 256)
+
+
+class Dialect(NamedTuple):
+    """The words of one database."""
+
+    value: str  # stands for a value
+    integer: str  # 64 bits
+    real: str  # a double, every bit of it
+    blob: str
+    counted: str  # an integer that the database counts up itself
+    clustered: str  # after a table that is kept in the order of its primary key
+
+
+SQLITE = Dialect(
+    "?", "INTEGER", "REAL", "BLOB", "INTEGER PRIMARY KEY AUTOINCREMENT", "WITHOUT ROWID"
+)
+
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS streams (
+        number {counted}, name TEXT NOT NULL UNIQUE, settings TEXT NOT NULL,
+        created {real} NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS predictions (
+        stream {integer} NOT NULL, sequence {integer} NOT NULL, batch {integer} NOT NULL,
+        id TEXT NOT NULL, score {real} NOT NULL, "by" TEXT, key TEXT, at {real} NOT NULL,
+        due {real}, deadline {real}, probability {real} NOT NULL, smooth {real} NOT NULL,
+        PRIMARY KEY (stream, sequence)) {clustered}""",
+    """CREATE UNIQUE INDEX IF NOT EXISTS prediction_ids ON predictions (stream, id)""",
+    """CREATE TABLE IF NOT EXISTS outcomes (
+        stream {integer} NOT NULL, sequence {integer} NOT NULL, batch {integer} NOT NULL,
+        id TEXT NOT NULL, outcome {real} NOT NULL, at {real} NOT NULL,
+        PRIMARY KEY (stream, sequence)) {clustered}""",
+    """CREATE UNIQUE INDEX IF NOT EXISTS outcome_ids ON outcomes (stream, id)""",
+    """CREATE TABLE IF NOT EXISTS snapshots (
+        stream {integer} NOT NULL, sequence {integer} NOT NULL, at {real} NOT NULL,
+        blob {blob} NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (stream, sequence))""",
+    """CREATE TABLE IF NOT EXISTS events (
+        number {counted}, stream TEXT NOT NULL, at {real} NOT NULL, kind TEXT NOT NULL,
+        body TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS tokens (
+        name TEXT PRIMARY KEY, hash TEXT NOT NULL, scope TEXT NOT NULL, stream TEXT NOT NULL,
+        created {real} NOT NULL, expires {real})""",
+)
+
+PREDICTION = 'stream, sequence, batch, id, score, "by", key, at, due, deadline, probability, smooth'
+OUTCOME = "stream, sequence, batch, id, outcome, at"
+SNAPSHOT = "stream, sequence, at, blob, checksum"
+TOKEN = "name, hash, scope, stream, created, expires"
+
+
+def values(count: int) -> str:
+    """Return places for so many values."""
+    return ", ".join("?" * count)
+
+
+ADD_STREAM = "INSERT INTO streams (name, settings, created) VALUES (?, ?, ?) RETURNING number"
+STREAMS = "SELECT number, name, settings, created FROM streams ORDER BY number"
+ADD_PREDICTION = (
+    f"INSERT INTO predictions ({PREDICTION}) VALUES ({values(len(PredictionRow._fields))})"
+)
+ADD_OUTCOME = f"INSERT INTO outcomes ({OUTCOME}) VALUES ({values(len(OutcomeRow._fields))})"
+ADD_SNAPSHOT = f"INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})"
+# The newest and the one before are kept.
+DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence NOT IN (
+    SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC LIMIT 2)"""
+SNAPSHOTS = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
+KNOWN = f"""SELECT {", ".join("p." + each.strip() for each in PREDICTION.split(","))}, o.outcome
+    FROM predictions p LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id
+    WHERE p.stream = ? AND p.id IN (%s)"""
+LOGGED_PREDICTIONS = f"""SELECT {PREDICTION} FROM predictions
+    WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
+LOGGED_OUTCOMES = f"""SELECT {OUTCOME} FROM outcomes
+    WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
+EXPORT = """SELECT p.sequence, p.id, p.score, p."by", p.key, p.at, p.due, p.deadline,
+    p.probability, p.smooth, o.outcome, o.at, o.sequence
+    FROM predictions p LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id
+    WHERE p.stream = ? ORDER BY p.sequence"""
+LAST_PREDICTION = "SELECT MAX(sequence) FROM predictions WHERE stream = ?"
+LAST_OUTCOME = "SELECT MAX(sequence) FROM outcomes WHERE stream = ?"
+ADD_EVENT = "INSERT INTO events (stream, at, kind, body) VALUES (?, ?, ?, ?) RETURNING number"
+EVENTS = """SELECT number, stream, at, kind, body FROM events
+    WHERE number > ? ORDER BY number LIMIT ?"""
+EVENTS_OF_STREAM = """SELECT number, stream, at, kind, body FROM events
+    WHERE number > ? AND stream = ? ORDER BY number LIMIT ?"""
+LAST_EVENT = "SELECT MAX(number) FROM events"
+ADD_TOKEN = f"INSERT INTO tokens ({TOKEN}) VALUES ({values(6)})"
+TOKENS = f"SELECT {TOKEN} FROM tokens ORDER BY created, name"
+END_TOKEN = """UPDATE tokens SET expires = ?
+    WHERE name = ? AND (expires IS NULL OR expires > ?)"""
+FIND_TOKEN = "SELECT name FROM tokens WHERE name = ?"
+LAYOUT_OF = "SELECT value FROM meta WHERE name = 'layout'"
+SET_LAYOUT = "INSERT INTO meta (name, value) VALUES ('layout', ?)"
+
+
+def known_ids(count: int) -> tuple[str, int]:
+    """Return the statement that looks for up to so many ids, and how many it takes."""
+    size = next(each for each in ASKED if each >= count)
+    return KNOWN % values(size), size

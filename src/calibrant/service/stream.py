@@ -1,0 +1,266 @@
+"""A stream: which rows of a request are new, what is said of them, and what is logged.
+
+The store's unique ids decide what is new. What they say is handed in as `known`, and grows by
+what the requests before in the same group have added.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeVar
+
+from calibrant.service.definition import Definition
+from calibrant.service.engine import Engine, Happening
+from calibrant.service.problems import bad_value
+from calibrant.service.rows import Outcomes, Predictions
+from calibrant.service.store.interface import (
+    EventRow,
+    Group,
+    Known,
+    OutcomeRow,
+    PredictionRow,
+    SnapshotRow,
+    Store,
+    StoreError,
+    StreamRow,
+)
+
+#: Settled rows that a replay measures at once.
+PORTION = 4096
+
+T = TypeVar("T")
+
+
+class Answer(NamedTuple):
+    """What became of a prediction: what is stored, and one of three words."""
+
+    row: PredictionRow
+    raw: float
+    word: str
+
+
+class Stream:
+    """The owner's view of one stream: its engine, and where its log ends."""
+
+    def __init__(self, row: StreamRow, now: float) -> None:
+        self.number, self.name, self.created = row.number, row.name, row.created
+        self.definition = Definition.from_json(json.loads(row.settings))
+        self.engine = Engine(self.definition)
+        #: The sequence of the last row, and of the last snapshot.
+        self.sequence = self.kept = 0
+        #: When it was last time for a snapshot.
+        self.kept_at = now
+        self.is_busy = False  # whether many wait
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def unknown_ids(self, request: Predictions | Outcomes) -> list[str]:
+        """Return the ids that the store has to be asked for."""
+        if isinstance(request, Predictions):
+            return request.ids
+        entries = self.engine.ledger.entries
+        return [id_ for id_ in request.ids if id_ not in entries]
+
+    def predict(self, request: Predictions, known: dict[str, Known], group: Group) -> list[Answer]:
+        """Answer predictions; the new ones are added to the group that is to be written."""
+        fresh: dict[str, int] = {}
+        for row, id_ in enumerate(request.ids):
+            if id_ not in known:
+                fresh.setdefault(id_, row)
+        raw: dict[str, float] = {}
+        if fresh:
+            rows = list(fresh.values())
+            scores = [request.scores[row] for row in rows]
+            by, due = picked(request.by, rows), picked(request.due, rows)
+            refusal = self.engine.refusal(by)
+            if refusal is not None:
+                raise bad_value(refusal, "by", f"{self.definition.groups} groups")
+            at = [request.at[row] for row in rows]
+            said = self.engine.predict(list(fresh), scores, by, at, due)
+            first = self.sequence + 1
+            self.sequence += len(rows)
+            nothing = [None] * len(rows)
+            columns = zip(fresh, scores, by or nothing, at, due or nothing, *said[:3], strict=True)
+            logged = [
+                PredictionRow(self.number, first + n, first, id_, score, name, None, *rest)
+                for n, (id_, score, name, *rest) in enumerate(columns)
+            ]
+            group.predictions += logged
+            known.update((each.id, Known(each, None)) for each in logged)
+            raw = dict(zip(fresh, said.raw, strict=True))
+        answers = []
+        for row, (id_, score) in enumerate(zip(request.ids, request.scores, strict=True)):
+            stored = known[id_].prediction
+            is_new = fresh.get(id_) == row
+            word = "applied" if is_new else "repeated" if stored.score == score else "conflict"
+            own = raw[id_] if id_ in raw else self.engine.raw([stored.score])[0]
+            answers.append(Answer(stored, own, word))
+        return answers
+
+    def learn(self, request: Outcomes, known: dict[str, Known], group: Group) -> list[str]:
+        """Say of each outcome what became of it; those applied are added to the group."""
+        words = [""] * len(request.ids)
+        told: dict[str, float] = {}
+        contested = set()
+        for id_, outcome in zip(request.ids, request.outcomes, strict=True):
+            if told.setdefault(id_, outcome) != outcome:
+                contested.add(id_)  # rows of one request have no order
+        candidates: dict[str, int] = {}
+        for row, id_ in enumerate(request.ids):
+            if id_ in contested:
+                words[row] = "conflict"
+            elif id_ in candidates:
+                words[row] = "repeated"
+            else:
+                words[row] = self._word(id_, request.outcomes[row], known)
+                if words[row] == "applied":
+                    candidates[id_] = row
+        self._leave_out_late(request, candidates, words)
+        if candidates:
+            rows = list(candidates.values())
+            outcomes, at = (
+                [request.outcomes[row] for row in rows],
+                [request.at[row] for row in rows],
+            )
+            self.engine.learn(list(candidates), outcomes, at)
+            first = self.sequence + 1
+            self.sequence += len(rows)
+            group.outcomes += [
+                OutcomeRow(self.number, first + n, first, id_, outcome, when)
+                for n, (id_, outcome, when) in enumerate(zip(candidates, outcomes, at, strict=True))
+            ]
+            for id_, outcome in zip(candidates, outcomes, strict=True):
+                if id_ in known:
+                    known[id_] = known[id_]._replace(outcome=outcome)
+        return words
+
+    def _word(self, id_: str, outcome: float, known: dict[str, Known]) -> str:
+        """Say what becomes of an outcome, time aside."""
+        ledger = self.engine.ledger
+        if id_ in ledger.entries:
+            if id_ not in ledger.noted:
+                return "applied"
+            return "repeated" if ledger.noted[id_][0] == outcome else "conflict"
+        found = known.get(id_)
+        if found is None:
+            return "unknown"
+        if found.outcome is not None:
+            return "repeated" if found.outcome == outcome else "conflict"
+        silence, deadline = self.definition.silence, found.prediction.deadline
+        if silence is not None and deadline is not None and deadline <= ledger.now:
+            return "repeated" if silence == outcome else "conflict"
+        return "expired"
+
+    def _leave_out_late(
+        self, request: Outcomes, candidates: dict[str, int], words: list[str]
+    ) -> None:
+        """Take out what comes after silence was taken for an answer.
+
+        Time passes to the earliest of the rows that are left, which may make others late.
+        """
+        if not self.definition.is_timed:
+            return
+        while candidates:
+            now = min(request.at[row] for row in candidates.values())
+            late = [id_ for id_ in candidates if self.engine.ledger.is_late(id_, now)]
+            if not late:
+                return
+            for id_ in late:
+                row = candidates.pop(id_)
+                same = request.outcomes[row] == self.definition.silence
+                words[row] = "repeated" if same else "conflict"
+
+    def happenings(self, now: float) -> list[EventRow]:
+        """Measure what was settled, and return what is to be told."""
+        events = [episode_event(self.name, now, each) for each in self.engine.measure()]
+        waiting, capacity = len(self.engine.ledger.entries), self.definition.capacity
+        if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
+            self.is_busy = not self.is_busy
+            body = {"waiting": waiting, "capacity": capacity}
+            kind = "pending.high" if self.is_busy else "pending.low"
+            events.append(EventRow(0, self.name, now, kind, json.dumps(body)))
+        return events
+
+    # -- snapshots and replay -------------------------------------------------------------------
+
+    def snapshot(self, at: float) -> SnapshotRow:
+        """Return the state as it is stored."""
+        blob = self.engine.to_bytes()
+        return SnapshotRow(self.number, self.sequence, at, blob, checksum_of(blob))
+
+    def restore(self, store: Store) -> Iterator[int]:
+        """Take the state from the newest snapshot that is whole, and replay the log after it.
+
+        Yields the sequence reached, now and then. Raises StoreError if the log does not give what
+        was answered.
+        """
+        self.engine, self.sequence = Engine(self.definition), 0
+        for snapshot in store.snapshots(self.number):
+            if checksum_of(snapshot.blob) != snapshot.checksum:
+                continue
+            try:
+                self.engine = Engine.from_bytes(snapshot.blob, self.definition)
+            except ValueError:
+                continue
+            self.sequence = snapshot.sequence
+            break
+        self.kept = self.sequence
+        for batch in store.log(self.number, self.sequence):
+            self.replay(batch)
+            self.engine.measure(PORTION)
+            yield self.sequence
+        self.engine.measure()
+        self.is_busy = len(self.engine.ledger.entries) > 0.8 * self.definition.capacity
+
+    def replay(self, batch: list[PredictionRow] | list[OutcomeRow]) -> None:
+        """Do again what the log says."""
+        if batch[0].sequence != self.sequence + 1 or batch[-1].sequence != self.sequence + len(
+            batch
+        ):
+            raise StoreError(
+                f"stream {self.name}: rows after {self.sequence} are missing from the log"
+            )
+        if isinstance(batch[0], PredictionRow):
+            self._predict_again(batch)
+        else:
+            _, _, _, ids, outcomes, at = zip(*batch, strict=True)
+            self.engine.learn(list(ids), list(outcomes), at)
+        self.sequence = batch[-1].sequence
+
+    def _predict_again(self, batch: list[PredictionRow]) -> None:
+        _, _, _, ids, scores, by, _, at, due, _, probabilities, smooth = zip(*batch, strict=True)
+        rows = range(len(batch))
+        groups, own = picked(by, rows), picked(due, rows)
+        said = self.engine.predict(list(ids), list(scores), groups, at, own)
+        if said.probability != list(probabilities) or said.smooth != list(smooth):
+            raise StoreError(
+                f"stream {self.name}: a replay of rows {batch[0].sequence} to {batch[-1].sequence} "
+                "does not give what was answered; was the log changed, or written by another "
+                "version of calibrant?"
+            )
+
+
+def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
+    """Return some rows of a column; None if they say nothing, live as in a replay."""
+    own = [] if column is None else [column[row] for row in rows]
+    return own if any(each is not None for each in own) else None
+
+
+def checksum_of(blob: bytes) -> str:
+    """Return the checksum that is stored beside a snapshot."""
+    return sha256(blob).hexdigest()
+
+
+def episode_event(stream: str, now: float, happening: Happening) -> EventRow:
+    """Return what is told of an episode."""
+    kind = "episode.closed" if happening.is_over else "episode.opened"
+    body = {"of": happening.of, "episode": episode_json(happening.episode)}
+    return EventRow(0, stream, now, kind, json.dumps(body))
+
+
+def episode_json(episode: Any) -> dict[str, Any]:
+    """Return an episode as JSON has it."""
+    return {**asdict(episode), "direction": episode.direction, "text": str(episode)}

@@ -1,0 +1,86 @@
+"""Counts of a stream that need no arrays: totals, delays, and what each group said and met."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from calibrant.service.ledger import Settled
+
+#: Delays are counted in bins whose edges grow by this factor, from a thousandth of a second.
+FACTOR, SHORTEST = 2.0**0.25, 1e-3
+#: The fields of a group: predictions, settled, sums of said, happened, and said * (1 - said).
+GROUP = 5
+
+
+class Tallies:
+    """Counts that grow row by row, in the order of the log."""
+
+    __slots__ = ("delay_bins", "delay_total", "groups", "last_outcome", "last_prediction",
+                 "outcomes", "predictions", "range", "settled")  # fmt: skip
+
+    def __init__(self) -> None:
+        self.predictions = self.outcomes = self.settled = 0
+        self.last_prediction: float | None = None
+        self.last_outcome: float | None = None
+        #: The least and the greatest score.
+        self.range: list[float] = []
+        #: Milliseconds in all, and how many delays fell into each bin.
+        self.delay_total = 0
+        self.delay_bins: dict[int, int] = {}
+        self.groups: dict[str, list[float]] = {}
+
+    def predicted(self, scores: list[float], by: list[str | None] | None, at: float) -> None:
+        """Count predictions."""
+        self.predictions += len(scores)
+        self.last_prediction = at
+        low, high = min(scores), max(scores)
+        self.range = [min(low, *self.range[:1]), max(high, *self.range[1:])] if self.range else [
+            low, high]  # fmt: skip
+        for name in by or ():
+            if name is not None:
+                self.groups.setdefault(name, [0.0] * GROUP)[0] += 1
+
+    def heard(self, delays: list[float], at: float) -> None:
+        """Count outcomes that came, each so many seconds after its prediction."""
+        self.outcomes += len(delays)
+        self.last_outcome = at
+        for delay in delays:
+            bin_ = max(0, math.floor(math.log(max(delay, SHORTEST) / SHORTEST, FACTOR)))
+            self.delay_bins[bin_] = self.delay_bins.get(bin_, 0) + 1
+            self.delay_total += round(max(delay, 0.0) * 1000.0)
+
+    def measured(self, rows: list[Settled]) -> None:
+        """Count what was settled, of each group by itself too."""
+        self.settled += len(rows)
+        for entry, outcome, _ in rows:
+            if entry.by is not None:
+                group = self.groups[entry.by]
+                group[1] += 1
+                group[2] += entry.expected
+                group[3] += outcome
+                group[4] += entry.expected * (1.0 - entry.expected)
+
+    def delay_quantile(self, share: float) -> float | None:
+        """Return a delay that this share of the outcomes had at most, to a factor of 1.2."""
+        reached, wanted = 0, share * sum(self.delay_bins.values())
+        for bin_, count in sorted(self.delay_bins.items()):
+            reached += count
+            if reached >= wanted:
+                return float(SHORTEST * FACTOR ** (bin_ + 0.5))
+        return None
+
+    def to_bytes(self) -> bytes:
+        """Return everything as bytes; JSON keeps every digit."""
+        return json.dumps({name: getattr(self, name) for name in self.__slots__}).encode()
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> Tallies:
+        """Return what `to_bytes` saved."""
+        state: dict[str, Any] = json.loads(blob)
+        tallies = cls()
+        for name in cls.__slots__:
+            setattr(tallies, name, state[name])
+        tallies.delay_bins = {int(bin_): count for bin_, count in tallies.delay_bins.items()}
+        return tallies

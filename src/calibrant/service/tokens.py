@@ -1,0 +1,112 @@
+"""Tokens: who may read, write or administer which streams.
+
+A token is ``cal_NAME_SECRET``. The secret has 256 random bits, and the store holds its SHA-256.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from hashlib import sha256
+
+from calibrant._spans import as_span
+from calibrant.service.limits import NAME
+from calibrant.service.store.interface import Store, TokenRow
+
+#: What a token allows, each with what comes before it.
+SCOPES = ("read", "write", "admin")
+ANY_STREAM = "*"
+#: Seconds for which the tokens that were read from the store are believed.
+FRESH = 1.0
+
+
+def new_token(
+    store: Store, scope: str, *, stream: str = ANY_STREAM, lasts: str | None = None, now: float
+) -> str:
+    """Keep a new token in the store and return it; it cannot be had a second time.
+
+    `lasts` is a span such as "90d"; without one the token has no end.
+    """
+    if scope not in SCOPES:
+        raise ValueError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
+    if stream != ANY_STREAM and not re.fullmatch(NAME, stream):
+        raise ValueError(f"stream must be a stream's name, or * for all, got {stream!r}")
+    name, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+    expires = None if lasts is None else now + as_span(lasts, "lasts").length
+    store.add_token(TokenRow(name, hash_of(secret), scope, stream, now, expires))
+    return f"cal_{name}_{secret}"
+
+
+def rotate_token(store: Store, name: str, *, grace: str, now: float) -> str:
+    """Return a new token that allows what another does, which ends after a grace."""
+    old = next((each for each in store.tokens() if each.name == name), None)
+    if old is None:
+        raise ValueError(f"there is no token {name!r}; calibrant token list shows them")
+    token = new_token(store, old.scope, stream=old.stream, now=now)
+    store.end_token(name, now + as_span(grace, "grace").length)
+    return token
+
+
+def hash_of(secret: str) -> str:
+    """Return what is stored of a secret."""
+    return sha256(secret.encode()).hexdigest()
+
+
+class Access:
+    """What the bearer of a token may do; of none, if the store has none: everything, locally."""
+
+    __slots__ = ("scope", "stream")
+
+    def __init__(self, scope: str = "admin", stream: str = ANY_STREAM) -> None:
+        self.scope, self.stream = scope, stream
+
+    def allows(self, scope: str, stream: str | None) -> bool:
+        """Whether a scope is allowed on a stream; None stands for what concerns all streams."""
+        reach = self.stream in (ANY_STREAM, stream)
+        return reach and SCOPES.index(scope) <= SCOPES.index(self.scope)
+
+    def sees(self, stream: str) -> bool:
+        """Whether the stream is in reach."""
+        return self.stream in (ANY_STREAM, stream)
+
+
+class Tokens:
+    """The tokens of a store, read anew every second: a revoked one is refused soon after."""
+
+    def __init__(self, store: Store, now: Callable[[], float]) -> None:
+        self._store, self._now = store, now
+        self._lock = threading.Lock()
+        self._read_at = -FRESH
+        self._tokens: dict[str, TokenRow] = {}
+
+    def _all(self) -> dict[str, TokenRow]:
+        with self._lock:
+            if time.monotonic() - self._read_at >= FRESH:
+                self._tokens = {each.name: each for each in self._store.tokens()}
+                self._read_at = time.monotonic()
+            return self._tokens
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there has never been a token: then whoever is on this machine may do all."""
+        return not self._all()
+
+    def access(self, token: str | None) -> Access | None:
+        """Return what a token allows, None if it is none of ours or its time is over."""
+        parts = (token or "").split("_", 2)
+        if len(parts) != 3 or parts[0] != "cal":
+            return None
+        _, name, secret = parts
+        found = self._all().get(name)
+        # As much is done for a name that does not exist.
+        stored = hash_of("") if found is None else found.hash
+        is_right = hmac.compare_digest(hash_of(secret), stored)
+        if found is None or not is_right:
+            return None
+        if found.expires is not None and found.expires <= self._now():
+            return None
+        return Access(found.scope, found.stream)

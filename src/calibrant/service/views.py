@@ -1,0 +1,205 @@
+"""What there is to see of a stream, as JSON. Each function is asked in the owner's thread."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from calibrant import Monitor
+from calibrant.measures import Scorecard
+from calibrant.service.engine import Engine
+from calibrant.service.stream import Stream, episode_json
+
+#: Settled rows before anything is said about calibration.
+FEW = 100
+MEASURES = ("mean_prediction", "mean_outcome", "brier", "log_loss", "ece", "cal1", "cal2", "klcal")
+CURVE = ("lower", "upper", "count", "mean_prediction", "mean_outcome", "interval_low",
+         "interval_high")  # fmt: skip
+
+
+def summary(stream: Stream) -> dict[str, Any]:
+    """Return the line of a stream in the list of all."""
+    engine, tallies = stream.engine, stream.engine.tallies
+    card, raw_card = measures(engine.card), measures(engine.raw_card)
+    return {
+        "name": stream.name,
+        "created": stream.created,
+        "verdict": verdict(engine),
+        "sequence": stream.sequence,
+        "predictions": tallies.predictions,
+        "outcomes": tallies.outcomes,
+        "settled": tallies.settled,
+        "waiting": len(engine.ledger.entries),
+        "capacity": stream.definition.capacity,
+        "expired": engine.ledger.expired,
+        "last_prediction_at": tallies.last_prediction,
+        "last_outcome_at": tallies.last_outcome,
+        "mean_said": card and card["mean_prediction"],
+        "mean_happened": card and card["mean_outcome"],
+        "error": {"raw": raw_card and raw_card["ece"], "calibrated": card and card["ece"]},
+        "evidence": {
+            "raw": None if engine.raw_monitor is None else engine.raw_monitor.evidence,
+            "calibrated": engine.monitor.evidence,
+        },
+        "groups": len(tallies.groups),
+    }
+
+
+def detail(stream: Stream) -> dict[str, Any]:
+    """Return the line of a stream, with its settings."""
+    return summary(stream) | {"settings": stream.definition.as_json()}
+
+
+def verdict(engine: Engine) -> dict[str, Any]:
+    """Say in a word and in a sentence how a stream is going."""
+    rows, few = engine.tallies.settled, engine.tallies.settled < FEW
+    state = "new" if few else engine.monitor.state
+    if few:
+        words = f"{rows:,} outcomes so far: too few to say anything."
+    elif state == "miscalibrated":
+        words = str(engine.monitor.episodes[-1])
+    else:
+        words = f"Nothing speaks against calibration in {rows:,} rounds."
+        past = len(engine.monitor.episodes)
+        if past:
+            words += f" Episodes that are over: {past}."
+    raw = None
+    if engine.raw_monitor is not None:
+        raw = "new" if few else engine.raw_monitor.state
+    return {"state": state, "words": words, "raw": raw}
+
+
+def measures(card: Scorecard | None) -> dict[str, Any] | None:
+    """Return the measures of a scorecard, null where there is no round."""
+    if card is None:
+        return None
+    found = card.summary()
+    return {"rounds": card.rounds} | {name: number(found[name]) for name in MEASURES}
+
+
+def scorecard(stream: Stream) -> dict[str, Any]:
+    """Return the measures of the raw, calibrated and smooth probabilities."""
+    engine = stream.engine
+    return {
+        "rounds": engine.card.rounds,
+        "raw": measures(engine.raw_card),
+        "calibrated": measures(engine.card),
+        "smooth": measures(engine.smooth_card),
+    }
+
+
+def reliability(stream: Stream, bins: int, level: float) -> dict[str, Any]:
+    """Return what was said and what happened, by bin."""
+    engine = stream.engine
+
+    def curve(card: Scorecard | None) -> dict[str, Any] | None:
+        if card is None:
+            return None
+        if card.rounds == 0:
+            return {name: [] for name in CURVE}
+        table = card.reliability(bins, level)
+        has_rows = table.count > 0
+        found = {name: numbers(getattr(table, name)[has_rows]) for name in CURVE}
+        return found | {"count": table.count[has_rows].tolist()}
+
+    return {
+        "level": level,
+        "bins": bins,
+        "raw": curve(engine.raw_card),
+        "calibrated": curve(engine.card),
+    }
+
+
+def score_map(stream: Stream, points: int, by: str | None) -> dict[str, Any]:
+    """Return the map from score to probability as it is now."""
+    engine, kind = stream.engine, stream.definition.kind
+    low, high = (0.0, 1.0) if kind == "probability" else engine.tallies.range or (-3.0, 3.0)
+    scores = np.linspace(low, high, points)
+    groups = None if by is None else [by] * points
+    recalibrator = engine.recalibrator
+    return {
+        "kind": kind,
+        "by": by,
+        "score": scores.tolist(),
+        "raw": None if kind == "margin" else engine.raw(scores.tolist()),
+        "probability": recalibrator.expected(scores, groups).tolist(),
+        "smooth": recalibrator.smooth(scores, groups).tolist(),
+    }
+
+
+def episodes(stream: Stream) -> dict[str, Any]:
+    """Return the episodes of both monitors."""
+
+    def of(monitor: Monitor | None) -> list[dict[str, Any]] | None:
+        return None if monitor is None else [episode_json(each) for each in monitor.episodes]
+
+    return {"calibrated": of(stream.engine.monitor), "raw": of(stream.engine.raw_monitor)}
+
+
+def pending(stream: Stream, limit: int) -> dict[str, Any]:
+    """Return what waits, the oldest first, and how long outcomes took."""
+    ledger, tallies = stream.engine.ledger, stream.engine.tallies
+    rows = [
+        {
+            "id": id_, "at": entry.at, "due": number(entry.due), "probability": entry.said,
+            "raw": number(entry.raw), "by": entry.by, "outcome": ledger.noted.get(id_, (None,))[0],
+        }
+        for id_, entry in islice(ledger.entries.items(), limit)
+    ]  # fmt: skip
+    came = tallies.outcomes
+    return {
+        "waiting": len(ledger.entries),
+        "capacity": stream.definition.capacity,
+        "expired": ledger.expired,
+        "oldest_at": rows[0]["at"] if rows else None,
+        "next_due": number(ledger.next_due()),
+        "rows": rows,
+        "delay": {
+            "outcomes": came,
+            "mean": tallies.delay_total / 1000.0 / came if came else None,
+            "median": tallies.delay_quantile(0.5),
+            "p90": tallies.delay_quantile(0.9),
+        },
+    }
+
+
+def groups(stream: Stream, limit: int) -> dict[str, Any]:
+    """Return the groups, the most troubled first."""
+    found: list[dict[str, Any]] = []
+    for name, (made, settled, said, happened, spread) in stream.engine.tallies.groups.items():
+        bias = (happened - said) / settled if settled else None
+        found.append(
+            {
+                "name": name, "predictions": int(made), "settled": int(settled),
+                "mean_said": said / settled if settled else None,
+                "mean_happened": happened / settled if settled else None,
+                "bias": bias, "z": (happened - said) / math.sqrt(spread) if spread > 0 else None,
+            }
+        )  # fmt: skip
+    found.sort(key=lambda each: -abs(each["z"] or 0.0))
+    return {"count": len(found), "groups": found[:limit]}
+
+
+def history(stream: Stream) -> dict[str, Any]:
+    """Return what was said and what happened through time."""
+    columns: dict[str, Any] = {
+        name: numbers(column) for name, column in stream.engine.history.columns().items()
+    }
+    if stream.definition.kind == "margin":
+        columns |= {"mean_raw": None, "error_raw": None, "evidence_raw": None}
+    for name in ("count", "waiting"):
+        columns[name] = [int(each) for each in columns[name]]
+    return {"rows_a_bucket": stream.engine.history.size, "threshold": 1.0, "buckets": columns}
+
+
+def number(value: float) -> float | None:
+    """Return a number as JSON has it: null where there is none."""
+    return float(value) if math.isfinite(value) else None
+
+
+def numbers(values: Any) -> list[float | None]:
+    """Return numbers as JSON has them."""
+    return [number(each) for each in values.tolist()]

@@ -1,0 +1,81 @@
+"""A service in this process, listening on a free port, and a client that talks to it."""
+
+import contextlib
+import threading
+
+import httpx
+import pytest
+import uvicorn
+
+from calibrant.service.api.app import create_app
+from calibrant.service.api.server import listen
+from calibrant.service.service import Service
+from calibrant.service.store.sqlite import SqliteStore
+
+
+class Running:
+    """A started service and its client."""
+
+    def __init__(self, store):
+        self.service = Service(store)
+        self.service.start()
+        listening = listen("127.0.0.1", 0)
+        config = uvicorn.Config(create_app(self.service), log_config=None, lifespan="off")
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([listening],))
+        self.thread.start()
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.http = httpx.Client(base_url=self.url, timeout=30)
+
+    def stop(self):
+        """Stop as a signal would; a second time does nothing."""
+        if self.http.is_closed:
+            return
+        self.http.close()
+        self.service.listeners.close()
+        self.server.should_exit = True
+        self.thread.join()
+        self.service.stop()
+
+    def stream(self, name="s", **settings):
+        answer = self.http.put(f"/v1/streams/{name}", json=settings)
+        assert answer.status_code == 201, answer.text
+        return name
+
+    def predict(self, rows, name="s"):
+        return self.http.post(f"/v1/streams/{name}/predictions", json=rows)
+
+    def learn(self, rows, name="s"):
+        return self.http.post(f"/v1/streams/{name}/outcomes", json=rows)
+
+    def words(self, rows, name="s"):
+        answer = self.learn(rows, name)
+        assert answer.status_code == 200, answer.text
+        return [row["answer"] for row in answer.json()]
+
+    def state(self, name="s"):
+        owner = self.service.owner
+        return owner.ask(owner.streams[name].engine.to_bytes).result()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def start(path):
+    """Return a function that starts a service on the store, as often as wanted."""
+    with contextlib.ExitStack() as running:
+
+        def begin(store=None):
+            one = Running(SqliteStore(path) if store is None else store)
+            running.callback(one.stop)
+            return one
+
+        yield begin
+
+
+@pytest.fixture
+def running(start):
+    return start()
