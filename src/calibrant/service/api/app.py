@@ -10,7 +10,16 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from calibrant import __version__
-from calibrant.service.api import docs_page, events, export, health, looking, metrics, writing
+from calibrant.service.api import (
+    docs_page,
+    events,
+    export,
+    health,
+    looking,
+    metrics,
+    pages,
+    writing,
+)
 from calibrant.service.api.gate import Gate
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
@@ -28,7 +37,7 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    for part in (health, writing, looking, events, export, metrics, docs_page):
+    for part in (health, writing, looking, events, export, metrics, docs_page, pages):
         app.include_router(part.router)
     app.add_exception_handler(Problem, show_problem)
     app.add_exception_handler(RequestValidationError, show_bad_query)
