@@ -261,6 +261,19 @@ def episode_event(stream: str, now: float, happening: Happening) -> EventRow:
     return EventRow(0, stream, now, kind, json.dumps(body))
 
 
-def episode_json(episode: Any) -> dict[str, Any]:
+def episode_json(episode: Episode) -> dict[str, Any]:
     """Return an episode as JSON has it."""
-    return {**asdict(episode), "direction": episode.direction, "text": str(episode)}
+    return {**asdict(episode), "direction": episode.direction, "text": in_words(episode)}
+
+
+def in_words(episode: Episode) -> str:
+    """Return the sentence of an episode, with dates."""
+    names = ("onset_at", "alarm_at", "end_at")
+    return str(replace(episode, **{name: as_date(getattr(episode, name)) for name in names}))
+
+
+def as_date(seconds: float | None) -> str | None:
+    """Return seconds since 1970 as a date with its time, UTC."""
+    if seconds is None:
+        return None
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"

@@ -91,6 +91,8 @@ async def get_groups(name: str, request: Request, limit: Limit = 100) -> Respons
 
 
 @router.get("/{name}/history")
-async def get_history(name: str, request: Request) -> Response:
+async def get_history(
+    name: str, request: Request, points: Annotated[int, Query(ge=1, le=512)] = 512
+) -> Response:
     """What was said and what happened through time, with the monitors' evidence."""
-    return await seen(request, name, views.history)
+    return await seen(request, name, lambda stream: views.history(stream, points))

@@ -3,7 +3,7 @@
 import { linear, logarithmic, moments, powers, showMoment, showNumber, ticks } from "./scales.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const MARGIN = { top: 10, right: 12, bottom: 38, left: 52 };
+const MARGIN = { top: 10, right: 12, bottom: 38, left: 58 };
 const drawn = new WeakMap();
 
 // A picture fits its place: when that changes its width, the same numbers are drawn again.
@@ -54,7 +54,7 @@ function makeSvg(picture, width) {
   if (picture.threshold) {
     const at = y(picture.threshold.value);
     svg.append(line([[x(x0), at], [x(x1), at]], "threshold"));
-    svg.append(node("text", { x: x(x1), y: at - 5, class: "end" }, picture.threshold.label));
+    svg.append(node("text", { x: x(x1) - 4, y: at - 6, class: "end" }, picture.threshold.label));
   }
   picture.series.forEach((series, position) => svg.append(lineOf(series, position, x, y)));
   return svg;

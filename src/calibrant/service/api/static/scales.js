@@ -69,5 +69,6 @@ export function showNumber(value) {
   if (Number.isInteger(value)) return value.toLocaleString("en");
   const size = Math.abs(value);
   if (size >= 1000) return Math.round(value).toLocaleString("en");
-  return size >= 0.001 ? String(Number(value.toPrecision(3))) : value.toExponential(1);
+  if (size >= 0.001) return String(Number(value.toPrecision(3)));
+  return value.toExponential(1).replace(".0e", "e");
 }

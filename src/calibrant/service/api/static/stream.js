@@ -125,7 +125,7 @@ function showScorecard({ raw, calibrated, smooth }) {
 }
 
 const showAll = oneAtATime(async () => {
-  const names = ["", "/reliability?bins=10", "/map", "/history", "/episodes", "/pending", "/groups?limit=50", "/experts", "/scorecard"];
+  const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/groups?limit=50", "/experts", "/scorecard"];
   const [stream, reliability, map, history, episodes, pending, groups, experts, scorecard] =
     await Promise.all(names.map((name) => ask(base + name)));
   showSummary(stream);
