@@ -23,8 +23,8 @@ from calibrant.forecasters.rivals import (
 from calibrant.measures import cal1, lower_distance, smooth_calibration
 from calibrant.streams import Contrarian, Greedy, play
 from forecasters.cases import random_stream
-from forecasters.test_saving import change_array, forged, set_state
 from naive import rivals as naive
+from test_saving import change_array, forged, set_state
 
 STREAMS = range(40)
 ADVERSARIES = {"greedy": lambda: Greedy("l1"), "contrarian": Contrarian}

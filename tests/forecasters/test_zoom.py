@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Zoom
-from calibrant.forecasters.saving import pack, unpack
 from calibrant.measures import Scorecard, cal2
+from calibrant.saving import pack, unpack
 from calibrant.streams import (
     Contrarian,
     Greedy,

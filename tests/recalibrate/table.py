@@ -20,6 +20,7 @@ RECALIBRATORS = [
     (Recalibrator, numbers(), {"kind": "margin"}),
     (Recalibrator, grouped(), {}),
     (Recalibrator, grouped(["a", "b", 1, "1"]), {"kind": "probability", "max_groups": 4}),
+    (Recalibrator, grouped(), {"monitor": True}),
     *[
         (MulticlassRecalibrator, class_probabilities(classes), {"classes": classes, "mode": mode})
         for classes in (2, 4)

@@ -8,8 +8,8 @@ import pytest
 from calibrant import Recalibrator
 from calibrant._bytes import Saved
 from calibrant._kernels.rounds import ROUND
-from calibrant.forecasters.saving import pack, unpack
 from calibrant.measures import cal2, log_loss
+from calibrant.saving import pack, unpack
 from naive.groups import NaiveGroupedRecalibrator
 from recalibrate.cases import grouped_case, random_case
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from calibrant import MulticlassRecalibrator, Recalibrator
 from calibrant._bytes import Saved
 from calibrant._kernels.rounds import ROUND
-from calibrant.forecasters.saving import pack, unpack
 from calibrant.measures import (
     classwise_ece,
     multiclass_brier,
@@ -19,6 +18,7 @@ from calibrant.measures import (
     top_label_ece,
 )
 from calibrant.recalibrate.top_label import with_confidence
+from calibrant.saving import pack, unpack
 from naive.multiclass import NaivePerClass, NaiveTopLabel, keep_on_top
 
 MODES = ["per-class", "top-label"]

@@ -259,7 +259,8 @@ def test_copies_continue_alike(how):
     recalibrator.predict(0.1)
     other = how(recalibrator)
     given = "kind='logit', seed=5, capacity=7, full='expire', max_groups=1000"
-    assert repr(other) == f"Recalibrator({given}, silence=None, after=None, hold=None)"
+    given += ", silence=None, after=None, hold=None, monitor=False"
+    assert repr(other) == f"Recalibrator({given})"
     for each in (recalibrator, other):
         each.update(1)
         each.update(0, id="late")

@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import Recalibrator, Zoom
 from calibrant._bytes import Saved
-from calibrant.forecasters.saving import pack, unpack
+from calibrant.saving import pack, unpack
 
 NOT_NUMBERS = ["0.5", b"1", None, 1j, [0.5], object(), np.array([0.5]), 10**400]
 NOT_FINITE = [float("nan"), float("inf"), -float("inf")]

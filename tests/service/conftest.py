@@ -20,7 +20,9 @@ class Running:
         self.service = Service(store)
         self.service.start()
         listening = listen("127.0.0.1", 0)
-        config = uvicorn.Config(create_app(self.service), log_config=None, lifespan="off")
+        config = uvicorn.Config(
+            create_app(self.service), log_config=None, lifespan="off", access_log=False
+        )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([listening],))
         self.thread.start()

@@ -4,7 +4,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant._kernels.kernel import Kernel
-from calibrant._kernels.times import Time
+from calibrant._times import Time
 
 class EventKernel(Kernel):
     def __init__(self, seed: int, periods: Sequence[int]) -> None: ...

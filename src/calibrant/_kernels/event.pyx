@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from calibrant._checks import as_series
+from calibrant._checks import as_series, check_real
 from calibrant._kernels.contexts cimport (
     BUILT_IN,
     ORDERS,
@@ -38,7 +38,7 @@ from calibrant._kernels.safe cimport (
 from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 from calibrant._kernels.slots cimport Slot, slots_load, slots_save
 from calibrant._kernels.slots import LEAST, SLOT_PARTS
-from calibrant._kernels.times import second_of, seconds_of
+from calibrant._times import rising_times, time_of
 
 cdef double FARTHEST = 11.6       # no logit is farther from 0
 cdef Py_ssize_t HIDDEN_SIZE = sizeof(Hidden) // sizeof(double)  # it is nothing but doubles
@@ -108,7 +108,7 @@ cdef class EventKernel(Kernel):
         cdef double second
         if time is not None:
             self.enter()
-            second = second_of(time)
+            second = check_real("time", time_of(time, "time"), -MOST_TIME, MOST_TIME)
             self.check_order(second)
             if second != self.time:
                 self.time = second
@@ -138,7 +138,7 @@ cdef class EventKernel(Kernel):
             return Kernel.run(self, outcomes)
         self.enter()
         outcomes = as_series(outcomes, "outcomes")
-        seconds = seconds_of(times, len(outcomes))
+        seconds = rising_times(times, len(outcomes), MOST_TIME)
         if len(outcomes) == 0:
             return np.empty(0)
         self.check_order(seconds[0])

@@ -146,7 +146,7 @@ cdef class MonitorKernel:
             memset(self.groups, 0, self.group_count * sizeof(Cell))
         if self.evidence_.held != NULL:
             memset(self.evidence_.held, 0, (HELD_GROUPS + self.group_count) * sizeof(Held))
-        self.held_L = self.held_n = 0.0
+        self.L = self.held_L = self.held_n = 0.0
         self.open_, self.restarted, self.in_block = False, self.rounds_, 0
 
     # -- episodes -------------------------------------------------------------------------------

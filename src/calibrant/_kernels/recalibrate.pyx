@@ -18,7 +18,7 @@ from calibrant._kernels.safe cimport (
     Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_weigh,
 )
 from calibrant._kernels.saved import check_names, floats, number
-from calibrant._kernels.scoring cimport MARGIN, ScoringKernel
+from calibrant._kernels.scoring cimport MARGIN, ScoringKernel, place_mean
 from calibrant._kernels.scoring import KINDS as KINDS
 from calibrant._kernels.sharp import check_parts
 from calibrant._kernels.sharp cimport (
@@ -51,6 +51,11 @@ SHARP_PARTS = {
 }
 
 
+NONE_WAITS = (
+    "update() without an id answers the last predict() without one, and none waits for its outcome"
+)
+
+
 def outcome_of(outcome):
     """Return one outcome as a float in [0, 1], or raise ValueError."""
     return as_outcome(outcome)
@@ -70,10 +75,6 @@ def as_known(outcomes):
         if y[i] < 0.0 or y[i] > 1.0:
             raise ValueError(f"outcomes must be in [0, 1], got {y[i]!r} at position {i}")
     return known
-
-
-cdef inline double place_mean(Place place) noexcept nogil:
-    return place.share * place.lo + (1.0 - place.share) * place.hi
 
 
 cdef class Copy:
@@ -126,13 +127,17 @@ cdef class RecalibrateKernel(ScoringKernel):
         self.enter()
         cdef double y = as_outcome(outcome)
         if not self._open:
-            raise ValueError(
-                "update() without an id answers the last predict() without one, "
-                "and none waits for its outcome"
-            )
+            raise ValueError(NONE_WAITS)
         if self.finish(&self.current, y, self.lateness(&self.current)) < 0:
             raise MemoryError
         self._open = False
+
+    def _opened(self):
+        """Return the last prediction without an id, which waits for its outcome."""
+        self.enter()
+        if not self._open:
+            raise ValueError(NONE_WAITS)
+        return as_round(self.current)
 
     def _give_up(self):
         """Stop waiting for the outcome of the last prediction without an id."""
@@ -275,12 +280,15 @@ cdef class RecalibrateKernel(ScoringKernel):
         """
         return self._run_means(scores, outcomes)[0]
 
-    def _run_means(self, scores, outcomes, placed=None, double[::1] words=None):
+    def _run_means(
+        self, scores, outcomes, placed=None, double[::1] words=None, double[:, ::1] watched=None
+    ):
         """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
 
         Returns the predictions, the mixture's means, and the scores as probabilities; `words`, if
-        given, takes the smooth ones. Bit for bit what the steps give; an outcome that is NaN is
-        not known.
+        given, takes the smooth ones, and `watched` in its two rows what a monitor compares: the
+        raw score and the expected prediction. Bit for bit what the steps give; an outcome that is
+        NaN is not known.
         """
         self.enter()
         # Each outcome and score stands here until the prediction and the probability of its round
@@ -293,7 +301,7 @@ cdef class RecalibrateKernel(ScoringKernel):
         cdef double score, y
         cdef const unsigned char[::1] on_grid = self.mask_of(placed, rounds)
         cdef int failed = 0
-        cdef bint is_smooth = words is not None
+        cdef bint is_smooth = words is not None, is_watched = watched is not None
         before = self._copy() if rounds > UNINTERRUPTED else None
         if rounds:
             self._open = False
@@ -307,6 +315,8 @@ cdef class RecalibrateKernel(ScoringKernel):
                         self.current = self.begin(score) if on_grid[t] else self.begin_mean(score)
                         if is_smooth:
                             words[t] = self.smooth()
+                        if is_watched:
+                            watched[0, t], watched[1, t] = self.current.raw, self.current.e
                         if not isnan(y) and on_grid[t]:
                             failed = self.finish(&self.current, y, 0.0)
                             if failed < 0:
@@ -326,6 +336,10 @@ cdef class RecalibrateKernel(ScoringKernel):
         finally:
             self._running = False
         return predictions, means, probabilities
+
+    def _set_watched(self, double raw, double expected):
+        """Take over what only monitors need of the prediction that is open."""
+        self.current.raw, self.current.e = raw, expected
 
     # -- going back -----------------------------------------------------------------------------
 
@@ -393,3 +407,4 @@ cdef class RecalibrateKernel(ScoringKernel):
         if self._open:
             self.current.number = self.current.batch = opened
             memcpy(&self.current.s, &waiting[0], ROUND * sizeof(double))
+            self.current.raw, self.current.e = self.current.s, self.current.z

@@ -41,6 +41,20 @@ cdef class Round:
         return self.begun.z
 
     @property
+    def raw(self):
+        """The score as a probability, not moved away from 0 and 1."""
+        return self.begun.raw
+
+    @property
+    def expected(self):
+        """The mean of what might have been predicted."""
+        return self.begun.e
+
+    def _set_watched(self, double raw, double expected):
+        """Take over what only monitors need, and is saved with them."""
+        self.begun.raw, self.begun.e = raw, expected
+
+    @property
     def experts(self):
         """What each expert of the mixture said."""
         return array_of(self.begun.said, EXPERTS)
@@ -91,6 +105,7 @@ def load_rounds(
     for i in range(numbers.shape[0]):
         begun.number, begun.batch = numbers[i], batches[i]
         memcpy(&begun.s, &places[i, 0], ROUND_SIZE * sizeof(double))
+        begun.raw, begun.e = begun.s, begun.z
         rounds.append(as_round(begun))
     return rounds
 

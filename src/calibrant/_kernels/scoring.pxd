@@ -3,12 +3,18 @@ from libc.stdint cimport int64_t, uint64_t
 from calibrant._kernels.grid cimport Grid
 from calibrant._kernels.pending cimport PendingKernel
 from calibrant._kernels.rounds cimport Begun
+from calibrant._kernels.safe cimport Place
 from calibrant._kernels.sharp cimport SharpState, View
 
 cdef enum:
     PROBABILITY
     LOGIT
     MARGIN
+
+
+cdef inline double place_mean(Place place) noexcept nogil:
+    """Return the mean of what may be drawn at a place of the grid."""
+    return place.share * place.lo + (1.0 - place.share) * place.hi
 
 
 cdef class ScoringKernel:
@@ -29,6 +35,8 @@ cdef class ScoringKernel:
     cdef int64_t view_age         # outcomes learned before that; -1 if the view is out of date
 
     cdef double size_with(self, double score) noexcept nogil
+    cdef double raw_of(self, double score) noexcept nogil
+    cdef double taken(self, double raw) noexcept nogil
     cdef double probability_of(self, double score) noexcept nogil
     cdef double waiting_mean(self, double s) noexcept nogil
     cdef double look(self, double s) noexcept nogil

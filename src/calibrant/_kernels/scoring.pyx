@@ -52,8 +52,8 @@ cdef class ScoringKernel:
     cdef double size_with(self, double score) noexcept nogil:
         return self.size + (fabs(score) - self.size) / (self._rounds + 1)
 
-    cdef double probability_of(self, double score) noexcept nogil:
-        """Return a score of any kind as a probability that the experts can take."""
+    cdef double raw_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability."""
         cdef double size
         if self._inner:
             return score
@@ -63,7 +63,15 @@ cdef class ScoringKernel:
             score = score / size if size > 0.0 else 0.0
         if self._kind != PROBABILITY:
             score = 1.0 / (1.0 + exp(-score))
-        return sharp_within(score, sharp_least(self._learned))
+        return score
+
+    cdef double taken(self, double raw) noexcept nogil:
+        """Return a raw probability as one that the experts can take."""
+        return raw if self._inner else sharp_within(raw, sharp_least(self._learned))
+
+    cdef double probability_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability that the experts can take."""
+        return self.taken(self.raw_of(score))
 
     cdef double waiting_mean(self, double s) noexcept nogil:
         """Return the mean for s of the mixture alone, and keep what each expert said."""
@@ -87,8 +95,9 @@ cdef class ScoringKernel:
         """Open the next round with the mixture's mean as its prediction."""
         cdef Begun r
         r.number = r.batch = self._rounds
-        r.s = self.probability_of(score)
-        r.z = r.m = self.look(r.s)
+        r.raw = self.raw_of(score)
+        r.s = self.taken(r.raw)
+        r.e = r.z = r.m = self.look(r.s)
         memcpy(r.said, self.view.p, sizeof(r.said))
         if self._kind == MARGIN:
             self.size = self.size_with(score)
@@ -99,7 +108,7 @@ cdef class ScoringKernel:
         """Make the next prediction."""
         cdef Begun r = self.begin_mean(score)
         cdef Place place = safe_place(&self.safe, r.m)
-        r.z = place.hi
+        r.e, r.z = place_mean(place), place.hi
         if uniform(self._key, <uint64_t>r.number) < place.share:
             r.z = place.lo
         return r

@@ -1,9 +1,8 @@
 """Forecasters from past outcomes: one algorithm a file, all behind one contract.
 
 Read `base.py` first: a forecaster is a compiled kernel (`calibrant._kernels`) with arguments,
-checks and a docstring, and `Forecaster` is what all of them share. `arguments.py` keeps what a
-constructor was given, `saving.py` turns a forecaster into bytes and back, and `named.py` finds the
-classes that are exported here and gives each its name on the command line.
+checks and a docstring, and `Forecaster` is what all of them share. `named.py` finds the classes
+that are exported here and gives each its name on the command line.
 
 `EventForecaster` is the default: sharp as well as calibrated. `Zoom` is calibrated, provably, and
 knows nothing but a moving mean. `Epoch` is the paper's baseline for a world that does not change;

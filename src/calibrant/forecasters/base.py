@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, check_integer
 from calibrant._kernels.kernel import Kernel
-from calibrant.forecasters.saving import Savable
 from calibrant.measures.distributions import Distributions
+from calibrant.saving import Savable
 
 MAX_HORIZON = 2**48
 

@@ -40,9 +40,17 @@ def as_times(values: object, rounds: int) -> list[Time]:
     """Return a time for each round, or raise ValueError."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         values = values.astype(str)
+    elif is_finite(values, rounds):
+        return list(values.tolist())  # type: ignore[attr-defined]
     listed = as_listed(values, "times", "one time a round")
     check_same_length("times", len(listed), "predictions", rounds)
     return [as_time(value, "times") for value in listed]
+
+
+def is_finite(values: object, rounds: int) -> bool:
+    """Whether values are an array of finite numbers, one a round: nothing is left to check."""
+    is_plain = isinstance(values, np.ndarray) and values.shape == (rounds,)
+    return is_plain and values.dtype == np.float64 and bool(np.isfinite(values).all())  # type: ignore[attr-defined, call-overload]
 
 
 class Clock:

@@ -17,7 +17,7 @@ from calibrant._checks import (
 )
 from calibrant._kernels.lean import LEAN, LeanKernel
 from calibrant._kernels.saved import check_names, floats
-from calibrant.forecasters.saving import Savable
+from calibrant.saving import Savable
 
 ALARM = 1
 #: Numbers of a saved key.

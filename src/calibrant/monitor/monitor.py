@@ -21,14 +21,14 @@ from calibrant._checks import (
     check_real,
     check_same_length,
 )
+from calibrant._groups import WHOLE, numbered
 from calibrant._kernels.monitor import MonitorKernel
-from calibrant.forecasters.saving import Savable
 from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
 from calibrant.monitor.clock import Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode, interval_of
-from calibrant.monitor.groups import WHOLE, numbered
 from calibrant.monitor.late import Expected, Waiting
 from calibrant.monitor.saving import loaded_past, saved_episode, saved_evidence
+from calibrant.saving import Savable
 
 ALARM = 1
 UNKNOWN = -2

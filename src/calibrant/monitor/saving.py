@@ -92,7 +92,7 @@ def checked_evidence(
     return {
         "R": R, "restarted": restarted, "named": named, "direction": direction,
         "margin": number(state, "margin", low=0.0, high=1.0),
-        "L": number(state, "L", low=0.0, high=MOST_RECOVERY if named < 0 else MOST_RECOVERY - 1e-9),
+        "L": number(state, "L", low=0.0, high=0.0 if named < 0 else MOST_RECOVERY - 1e-9),
         "in_block": in_block,
         **_held(state, FIRST_HELD_GROUP + groups if block > 1 else 0, in_block),
         "cells": cells, "edges": _edges(state), "ranges": _ranges(state, rounds),

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, describe
+from calibrant.recalibrate.learning import Names
 from calibrant.recalibrate.looking import is_one
-from calibrant.recalibrate.recalibrator import Names, Recalibrator, Times
+from calibrant.recalibrate.recalibrator import Recalibrator, Times
 
 
 class Calibrated:

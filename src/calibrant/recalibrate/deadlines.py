@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -28,7 +27,7 @@ from calibrant._kernels.pending_saving import (
 from calibrant._kernels.rounds import Round
 from calibrant._kernels.saved import floats
 from calibrant._spans import Span, as_span
-from calibrant.recalibrate.clock import Time, time_of
+from calibrant._times import DATES, Time, time_of
 from calibrant.recalibrate.saving import ids_of
 from calibrant.recalibrate.waiting import Pending
 
@@ -88,7 +87,7 @@ class Deadlines:
         elif span is None:
             raise ValueError("a prediction needs a deadline: due=..., or after=... for all")
         else:
-            if isinstance(at, datetime | np.datetime64):
+            if isinstance(at, DATES):
                 self.check_unit()
             wait = span.length
         made = max(made, self.now)

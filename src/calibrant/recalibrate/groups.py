@@ -29,12 +29,13 @@ from calibrant._checks import (
     check_id,
     check_same_length,
 )
+from calibrant._groups import WHOLE, numbered, one_too_many
 from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.recalibrate.saving import Integers, ids_of, load_kernels, save_kernels
-from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds
+from calibrant.recalibrate.waiting import Pending, first_rounds
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
 #: The first weight of the whole in a new group's pair, and of the identity in its last stage. Each
@@ -88,11 +89,18 @@ class Group:
         for each, outcome in zip(begun, outcomes.tolist(), strict=True):
             self.pair.learn(each.whole.mean, each.own.mean, outcome)
 
-    def run(self, probabilities: Floats, means: Floats, outcomes: Floats) -> tuple[Floats, Floats]:
-        """Play rounds in which the whole has these means; return predictions and smooth words."""
+    def run(
+        self, probabilities: Floats, means: Floats, outcomes: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Play rounds in which the whole has these means.
+
+        Return the predictions, the smooth words and the expected predictions.
+        """
         own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(means)))
-        words, scores = np.empty(len(means)), self.pair.run(means, own, outcomes)
-        return self.last._run_means(scores, outcomes, words=words)[0], words
+        words, watched = np.empty(len(means)), np.empty((2, len(means)))
+        scores = self.pair.run(means, own, outcomes)
+        predictions, _, _ = self.last._run_means(scores, outcomes, None, words, watched)
+        return predictions, words, watched[1]
 
     def score(self, probabilities: Floats, means: Floats) -> Floats:
         """Return the scores that the last stage would get; changes nothing."""
@@ -109,10 +117,6 @@ class Groups:
     names: list[Id] = field(default_factory=list)
     members: list[Group] = field(default_factory=list)
 
-    def refusal(self, name: Id) -> ValueError:
-        """Return the error that refuses one group more."""
-        return ValueError(f"by={name!r} would be one group more than max_groups={self.most} allows")
-
     def find(self, by: object) -> tuple[Id, Group]:
         """Return the group of this name, or a fresh one that `keep` makes a member."""
         name = check_id(by, "by")
@@ -120,7 +124,7 @@ class Groups:
         if at is not None:
             return name, self.members[at]
         if len(self.members) >= self.most:
-            raise self.refusal(name)
+            raise one_too_many(name, self.most)
         return name, Group(self.seed, len(self.members))
 
     def keep(self, name: Id, group: Group) -> int:
@@ -135,23 +139,8 @@ class Groups:
         """Return the number of each round's group, and the names that are new."""
         names = as_listed(by, "by", "a sequence of names, one a round")
         check_same_length("by", len(names), "scores", rounds)
-        numbers = np.empty(rounds, dtype=np.int64)
-        index, new = dict(self.index), []
-        for at, given in enumerate(names):
-            if given is None:
-                numbers[at] = WHOLE
-                continue
-            try:
-                name = check_id(given, "by")
-            except ValueError as error:
-                raise ValueError(f"{error} at position {at}") from None
-            if name not in index:
-                if len(index) >= self.most:
-                    raise self.refusal(name)
-                index[name] = len(index)
-                new.append(name)
-            numbers[at] = index[name]
-        return numbers, new
+        numbers, index = numbered(names, self.index, self.most)
+        return np.array(numbers, dtype=np.int64), list(index)[len(self.index) :]
 
     def begin(self, whole: RecalibrateKernel, score: SupportsFloat, by: object) -> Pending:
         """Predict for a score in the group of this name, which is kept if it is new."""
@@ -240,10 +229,13 @@ class Groups:
         outcomes: npt.ArrayLike,
         by: object,
         words: Floats | None = None,
+        watched: Floats | None = None,
+        see: Callable[[], None] | None = None,
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions.
 
-        `words`, if given, takes the smooth ones.
+        `words`, if given, takes the smooth ones, and `watched` the raw scores and the expected
+        predictions. `see` is called when all is played: if it fails, nothing was.
         """
         series, y = as_series(scores, "scores"), as_known(outcomes)
         numbers, new = self.numbers_of(by, len(series))
@@ -254,12 +246,18 @@ class Groups:
         with undone_if_stopped(whole, [members[number] for number in rows_of]):
             # The whole learns from every round and from no group, so it can go first.
             marks = on_whole(numbers)
-            predictions, means, probabilities = whole._run_means(series, y, marks, words)
+            predictions, means, probabilities = whole._run_means(series, y, marks, words, watched)
             for number, rows in rows_of.items():
                 group = members[number]
-                predictions[rows], own = group.run(probabilities[rows], means[rows], y[rows])
+                predictions[rows], own, expected = group.run(
+                    probabilities[rows], means[rows], y[rows]
+                )
                 if words is not None:
                     words[rows] = own
+                if watched is not None:
+                    watched[1, rows] = expected
+            if see is not None:
+                see()
         for name, group in zip(new, fresh, strict=True):
             self.keep(name, group)
         return predictions

@@ -26,14 +26,14 @@ from calibrant._checks import (
 from calibrant._kernels.rounds import order_of
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.waiting import Waiting
-from calibrant.forecasters.saving import Savable
+from calibrant._times import Time, time_of
 from calibrant.recalibrate.answers import refuses
-from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.named_columns import by_name, named_row
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
 from calibrant.recalibrate.saving import load_waiting, save_waiting, take_waiting
 from calibrant.recalibrate.top_label import TopLabel
 from calibrant.recalibrate.waiting import Pending, RoundsById, named
+from calibrant.saving import Savable
 
 MODES = ("per-class", "top-label")
 #: With "per-class", so many take about 1 GB.

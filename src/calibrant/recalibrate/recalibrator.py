@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Self, SupportsFloat, overload
+from typing import Any, SupportsFloat, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
+from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, outcome_of
-from calibrant._kernels.rounds import Round, check_rounds, order_of
+from calibrant._kernels.rounds import Round, check_rounds
 from calibrant._kernels.saved import check_names
 from calibrant._kernels.smooth import smooth_of, smooth_of_many
 from calibrant._kernels.steps_by_id import predict_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting
-from calibrant.forecasters.saving import Savable
+from calibrant._times import Time, time_of
+from calibrant.monitor.monitor import Monitor
+from calibrant.monitor.settings import settings_of
+from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.answers import refuses
-from calibrant.recalibrate.clock import Time, time_of
 from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
+from calibrant.recalibrate.learning import Learning, Names, take_watch
 from calibrant.recalibrate.looking import is_one
 from calibrant.recalibrate.saving import Integers, load_waiting, save_waiting, take_waiting
-from calibrant.recalibrate.settling import Settling
-from calibrant.recalibrate.waiting import WHOLE, Pending, first_rounds, named
+from calibrant.recalibrate.waiting import Pending, named
+from calibrant.saving import Savable
 
-#: One name a row, None for a row without one.
-Names = Sequence[Id | None] | npt.NDArray[Any]
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
 
-class Recalibrator(Savable, Settling):
+class Recalibrator(Savable, Learning):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations gives a mean for the score. The mean is placed on a grid of
@@ -64,6 +66,10 @@ class Recalibrator(Savable, Settling):
     hold : number, timedelta or text, optional
         Learn every outcome at this age, or when it comes if that is later: for delays that depend
         on the outcome when both kinds do come.
+    monitor : bool, dict or Monitor, default False
+        Whether to watch the raw scores and the expected predictions side by side: `monitors`. A
+        dict has arguments of `Monitor` (every, tolerance, alpha, block); of a Monitor, only its
+        arguments are taken. Outcomes are seen when they are learned.
 
     Notes
     -----
@@ -107,7 +113,7 @@ class Recalibrator(Savable, Settling):
     0
     """
 
-    __slots__ = ("_deadlines", "_given", "_groups", "_waiting")
+    __slots__ = ("_deadlines", "_given", "_groups", "_monitors", "_waiting")
 
     capacity: int
     full: str
@@ -115,6 +121,7 @@ class Recalibrator(Savable, Settling):
     silence: int | None
     after: float | timedelta | str | None
     hold: float | timedelta | str | None
+    monitor: bool | Mapping[str, Any]
 
     def __init__(
         self,
@@ -127,6 +134,7 @@ class Recalibrator(Savable, Settling):
         silence: int | None = None,
         after: float | timedelta | str | None = None,
         hold: float | timedelta | str | None = None,
+        monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
         super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
         self._waiting = Waiting(check_integer("capacity", capacity, 1), refuses(full))
@@ -134,6 +142,9 @@ class Recalibrator(Savable, Settling):
         self._deadlines = deadlines_of(silence, after, hold)
         if self._deadlines is not None:
             self._attend(self._deadlines.pending)
+        settings = settings_of(monitor)
+        self._monitors = None if settings is None else SideBySide(settings, max_groups)
+        self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
 
     @property
     def groups(self) -> dict[Id, int]:
@@ -200,7 +211,9 @@ class Recalibrator(Savable, Settling):
             with self._waiting.lock:
                 if not self._hear(outcome, id, at):
                     return
-        if id is not None:
+        if self._monitors is not None:
+            self._update_watched(outcome, id)
+        elif id is not None:
             update_by_id(self, self._waiting, id, outcome, self._learn)
         elif self._waiting.unnamed is None:
             self._update(outcome)
@@ -209,12 +222,6 @@ class Recalibrator(Savable, Settling):
 
     def _begin_row(self, score: SupportsFloat, by: Id | None) -> Round | Pending:
         return self._begin(score) if by is None else self._groups.begin(self, score, by)
-
-    def _learn(self, prediction: Round | Pending, outcome: float) -> None:
-        if isinstance(prediction, Round):
-            self._finish(prediction, outcome)
-        else:
-            self._groups.finish(self, prediction, outcome)
 
     # -- batches --------------------------------------------------------------------------------
 
@@ -257,53 +264,6 @@ class Recalibrator(Savable, Settling):
                 if until:
                     self._wait(opened, names, until)
         return predictions
-
-    def _order(self, predictions: list[Round | Pending]) -> list[int]:
-        return order_of(first_rounds(predictions))
-
-    def _learn_many(self, predictions: list[Round | Pending], outcomes: Floats) -> None:
-        if self._groups.members:
-            self._groups.finish_many(self, predictions, outcomes)
-        else:
-            self._finish_many(first_rounds(predictions), outcomes)
-
-    def run(
-        self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None
-    ) -> Floats:
-        """Predict each score and then learn its outcome; return the predictions.
-
-        Bit for bit what `predict` and `update` without ids give, in compiled loops. `by` gives the
-        group of each round, None for a round without one. An outcome that is NaN or None is not
-        known: the row is predicted, and nothing is learned. All or nothing: interrupted with
-        Ctrl-C, it is as if `run` had not been called.
-        """
-        return self._run(scores, outcomes, by)
-
-    def _run(
-        self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None, words: Any = None
-    ) -> Floats:
-        """Return what `run` does; `words` takes what `smooth` says before each outcome."""
-        with self._waiting.lock:
-            if by is None:
-                predictions, _, _ = self._run_means(scores, outcomes, None, words)
-            else:
-                predictions = self._groups.run(self, scores, outcomes, by, words)
-            if len(predictions):
-                self._waiting.unnamed = None
-        return predictions
-
-    def fit(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike, by: Names | None = None) -> Self:
-        """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
-
-        Examples
-        --------
-        >>> from calibrant import Recalibrator
-        >>> recalibrator = Recalibrator().fit([0.9, 0.8, 0.7], [0, 0, 1])
-        >>> recalibrator.learned
-        3
-        """
-        self.run(scores, outcomes, by)
-        return self
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -376,11 +336,11 @@ class Recalibrator(Savable, Settling):
             state = self._get_state() | self._groups.get_state() | save_waiting(self._waiting)
             if self._deadlines is not None:
                 state |= self._deadlines.get_state()
-            return self.rounds, state
+            return self.rounds, state | self._save_watch()
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         own = {name: state.pop(name) for name in self._get_state()} | {"rounds": rounds}
-        late, ends = take_waiting(state), take_deadlines(state)
+        late, ends, watch = take_waiting(state), take_deadlines(state), take_watch(state)
         self._groups.set_state(state)
         check_names(state, set(self._groups.get_state()))
         self._set_state(own)
@@ -390,6 +350,7 @@ class Recalibrator(Savable, Settling):
             raise ValueError("a saved prediction without an id waits beside another")
         if self._deadlines is not None:
             self._deadlines.set_state(ends, self._waiting.named)
+        self._load_watch(watch)
 
     def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""

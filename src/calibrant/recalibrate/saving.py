@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_id, check_integer
+from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds
 from calibrant._kernels.saved import floats
 from calibrant._kernels.waiting import Waiting
-from calibrant.recalibrate.waiting import WHOLE, Pending
+from calibrant.recalibrate.waiting import Pending
 
 Integers = npt.NDArray[np.int64]
 #: Refuses saved predictions that cannot have been made. It gets all of one group: its number, the

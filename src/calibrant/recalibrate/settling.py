@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -14,13 +13,11 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, check_id, check_same_length
 from calibrant._kernels.recalibrate import RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round
+from calibrant._times import DATES, Time, time_of, times_or_one
 from calibrant.recalibrate.answers import in_words, listed_ids
-from calibrant.recalibrate.clock import Time, time_of, times_of
 from calibrant.recalibrate.deadlines import Deadlines, Entry
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.waiting import Pending, RoundsById
-
-DATES = (datetime, np.datetime64)
 
 
 class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
@@ -113,7 +110,7 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
             first = at if isinstance(at, DATES) or not hasattr(at, "__len__") else at[0]
             if isinstance(first, DATES):
                 self._deadlines.check_unit()
-        ends = [None] * rounds if due is None else times_of(due, rounds, "due")
+        ends = [None] * rounds if due is None else times_or_one(due, rounds, "due").tolist()
         times = self._times([None] * rounds if made is None else made, ends)
         if times:
             self._pass_to(times, made is not None)

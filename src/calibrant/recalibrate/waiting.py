@@ -15,18 +15,15 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, as_unit_series, check_integer, check_same_length
 from calibrant._kernels.rounds import Round
 from calibrant._kernels.waiting import Waiting
+from calibrant._times import Time, time_of, times_or_one
 from calibrant.recalibrate.answers import in_words, listed_ids
-from calibrant.recalibrate.clock import Time, time_of, times_of
-
-#: The number that stands for no group: what waits is the round of one kernel alone.
-WHOLE = -1
 
 
 class Pending(NamedTuple):
     """What is remembered of a prediction that several kernels made.
 
-    `group` is the number of its group. `rounds` is what each kernel needs to learn from the
-    outcome; the first kernel sees every prediction, the last makes the one that is returned.
+    `group` is the number of its group, WHOLE for none. `rounds` is what each kernel needs to learn
+    from the outcome; the first kernel sees every prediction, the last makes the one returned.
     """
 
     group: int
@@ -160,7 +157,7 @@ def named(
     waiting: Waiting[Any], ids: object, at: object, rounds: int
 ) -> tuple[list[Id] | None, list[float] | None]:
     """Return the ids and the times of many new predictions, checked."""
-    times = None if at is None else times_of(at, rounds)
+    times = None if at is None else times_or_one(at, rounds).tolist()
     if ids is None:
         return None, times
     names = listed_ids(ids)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from calibrant._checks import Floats
 from calibrant.measures import Scorecard
 from calibrant.service.definition import Definition
 from calibrant.service.history import History
-from calibrant.service.ledger import Entry, Ledger, Settled
+from calibrant.service.ledger import Ledger, Settled, make_entry
 from calibrant.service.tallies import Tallies
 
 #: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
@@ -33,7 +33,6 @@ class Predicted(NamedTuple):
     deadline: list[float | None]
     probability: list[float]
     smooth: list[float]
-    raw: list[float]
 
 
 class Happening(NamedTuple):
@@ -100,11 +99,11 @@ class Engine:
             self._pass_to(min(at))
         dues = self.ledger.dues(first, at, ends)
         expected, smooth, said = self._say(ids, scores, by, at, ends)
-        raw = self.raw(scores)
+        raw = as_probabilities(scores, self.definition.kind)
         groups = [None] * len(ids) if by is None else by
         numbers = range(first, first + len(ids))
         columns = zip(numbers, at, dues, raw, said, smooth, expected, groups, strict=True)
-        self.ledger.open(ids, [Entry(*row) for row in columns])
+        self.ledger.open(ids, list(map(make_entry, columns)))
         self.tallies.predicted(scores, by, max(at))
         if timed:
             self._pass_to(max(at))
@@ -113,8 +112,8 @@ class Engine:
         kept_from = self.ledger.overflow()
         if kept_from is not None:
             self.recalibrator.expire(older_than=self.recalibrator.rounds - kept_from)
-        deadlines = [None if math.isinf(each) else each for each in dues]
-        return Predicted(deadlines, said, smooth, raw)
+        deadlines: list[Any] = dues if self.ledger.has_deadlines else [None] * len(ids)
+        return Predicted(deadlines, said, smooth)
 
     def _say(
         self,
@@ -160,10 +159,9 @@ class Engine:
             recalibrator.update(outcomes[0], ids[0], timed)
         elif (recalibrator.update_many(outcomes, ids, timed) != "applied").any():
             raise AssertionError("the recalibrator and the ledger disagree on what waits")
-        delays = [came - entries[id_].at for id_, came in zip(ids, at, strict=True)]
-        self.tallies.heard(delays, max(at))
-        heard = (self.ledger.hear(*row) for row in zip(ids, outcomes, at, strict=True))
-        self._settle([each for each in heard if each is not None])
+        made = [entries[id_].at for id_ in ids]
+        self.tallies.heard([came - start for came, start in zip(at, made, strict=True)], max(at))
+        self._settle(self.ledger.hear(ids, outcomes, at))
         if timed is not None:
             self._pass_to(max(at))
 
@@ -172,13 +170,6 @@ class Engine:
         if now > self.ledger.now:
             self.recalibrator.advance(now)
             self._settle(self.ledger.advance(now))
-
-    def raw(self, scores: list[float]) -> list[float]:
-        """Return scores as probabilities: NaN for margins."""
-        kind = self.definition.kind
-        if kind == "probability":
-            return scores
-        return [math.nan] * len(scores) if kind == "margin" else [sigmoid(each) for each in scores]
 
     # -- measuring what is settled --------------------------------------------------------------
 
@@ -210,7 +201,7 @@ class Engine:
         }  # fmt: skip
         columns["delay"] = columns["at"] - np.array(made)
         groups = None if not any(by) else list(by)
-        times, y = columns["at"].tolist(), columns["happened"]
+        times, y = columns["at"], columns["happened"]
         found, columns["evidence"] = watch(
             "calibrated", self.monitor, np.array(expected), y, groups, times
         )
@@ -273,7 +264,7 @@ def watch(
     predictions: Floats,
     outcomes: Floats,
     by: list[str | None] | None,
-    times: list[float],
+    times: Floats,
 ) -> tuple[list[Happening], Floats]:
     """Give rows to a monitor; return what began or ended, and the evidence after each row."""
     before, open_before = monitor.rounds, monitor.state == "miscalibrated"
@@ -286,6 +277,13 @@ def watch(
             if episode.end is not None and episode.end >= before:
                 found.append(Happening(of, True, episode))
     return found, evidence
+
+
+def as_probabilities(scores: list[float], kind: str) -> list[float]:
+    """Return scores as probabilities: NaN for margins."""
+    if kind == "probability":
+        return scores
+    return [math.nan] * len(scores) if kind == "margin" else [sigmoid(each) for each in scores]
 
 
 def on_grid(probabilities: Floats) -> Floats:

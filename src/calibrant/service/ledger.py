@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -42,14 +43,22 @@ class Settled(NamedTuple):
     at: float
 
 
+# As `_make` does, without a call of Python for each row.
+make_entry = partial(tuple.__new__, Entry)
+make_settled = partial(tuple.__new__, Settled)
+
+
 class Ledger:
     """The entries by id, the oldest first, and their deadlines."""
 
-    __slots__ = ("_definition", "_queue", "_silence", "entries", "expired", "noted", "now")
+    __slots__ = ("_definition", "_queue", "_silence", "entries", "expired", "has_deadlines",
+                 "noted", "now")  # fmt: skip
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
         self._silence = definition.silence
+        #: Whether outcomes are learned at deadlines.
+        self.has_deadlines = definition.silence is not None or definition.hold is not None
         self.entries: dict[str, Entry] = {}
         #: Outcomes that came before the deadline at which they are learned.
         self.noted: dict[str, tuple[float, float]] = {}
@@ -57,11 +66,6 @@ class Ledger:
         self.now = -math.inf
         self.expired = 0
         self._queue: list[tuple[float, int, str]] = []
-
-    @property
-    def has_deadlines(self) -> bool:
-        """Whether outcomes are learned at deadlines."""
-        return self._silence is not None or self._definition.hold is not None
 
     def dues(self, number: int, at: Sequence[float], due: Sequence[float] | None) -> list[float]:
         """Return the deadlines of predictions made now; infinity where there are none.
@@ -109,14 +113,21 @@ class Ledger:
             settled.append(Settled(entry, outcome, max(at, due)))
         return settled
 
-    def hear(self, id_: str, outcome: float, at: float) -> Settled | None:
-        """Take the outcome of a prediction that waits; return it unless a deadline is to come."""
-        entry = self.entries[id_]
-        if self.now < entry.due < math.inf:
-            self.noted[id_] = (outcome, at)
-            return None
-        del self.entries[id_]
-        return Settled(entry, outcome, at)
+    def hear(
+        self, ids: Sequence[str], outcomes: Sequence[float], at: Sequence[float]
+    ) -> list[Settled]:
+        """Take outcomes of predictions that wait; return those that wait for no deadline."""
+        entries = self.entries
+        if not self.has_deadlines:
+            known = [entries.pop(id_) for id_ in ids]
+            return list(map(make_settled, zip(known, outcomes, at, strict=True)))
+        settled = []
+        for id_, outcome, came in zip(ids, outcomes, at, strict=True):
+            if entries[id_].due > self.now:
+                self.noted[id_] = (outcome, came)
+            else:
+                settled.append(Settled(entries.pop(id_), outcome, came))
+        return settled
 
     def overflow(self) -> int | None:
         """Give up what is too much, the oldest first; return the number of the first one kept."""

@@ -219,7 +219,7 @@ class Owner:
         changed = [name for name, stream in touched.items()]
         self.tell(events, changed)
 
-    def _known(self, jobs: list[Job]) -> dict[str, dict[str, Known]]:
+    def _known(self, jobs: list[Job]) -> dict[str, Known]:
         """Ask the store for all ids of a group that might be there."""
         asked: dict[str, dict[str, None]] = {}
         for job in jobs:

@@ -70,6 +70,11 @@ class Service:
         self.owner.stop()
         self.store.close()
 
+    def failed_on(self, method: str, path: str) -> None:
+        """Log the error that is being handled, with the request that led to it."""
+        if self.log is not None:
+            self.log.exception("request failed", method=method, path=path)
+
     def _failed(self, what: str) -> None:
         if self.log is not None:
             self.log.error("store failed", detail=what)

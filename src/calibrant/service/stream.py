@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, NamedTuple, TypeVar
+from itertools import repeat
+from typing import Any, TypeVar
 
+from calibrant.monitor import Episode
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine, Happening
 from calibrant.service.problems import bad_value
@@ -27,6 +30,7 @@ from calibrant.service.store.interface import (
     StoreError,
     StreamRow,
 )
+from calibrant.service.store.merging import make_outcome, make_prediction
 
 #: Settled rows that a replay measures at once.
 PORTION = 4096
@@ -34,12 +38,8 @@ PORTION = 4096
 T = TypeVar("T")
 
 
-class Answer(NamedTuple):
-    """What became of a prediction: what is stored, and one of three words."""
-
-    row: PredictionRow
-    raw: float
-    word: str
+#: What became of a prediction: what is stored, and one of three words.
+Answer = tuple[PredictionRow, str]
 
 
 class Stream:
@@ -64,50 +64,48 @@ class Stream:
         entries = self.engine.ledger.entries
         return [id_ for id_ in request.ids if id_ not in entries]
 
-    def predict(self, request: Predictions, known: dict[str, Known], group: Group) -> list[Answer]:
+    def predict(self, request: Predictions, known: Known, group: Group) -> list[Answer]:
         """Answer predictions; the new ones are added to the group that is to be written."""
+        stored = known.predictions
         fresh: dict[str, int] = {}
         for row, id_ in enumerate(request.ids):
-            if id_ not in known:
+            if id_ not in stored:
                 fresh.setdefault(id_, row)
-        raw: dict[str, float] = {}
         if fresh:
-            rows = list(fresh.values())
-            scores = [request.scores[row] for row in rows]
-            by, due = picked(request.by, rows), picked(request.due, rows)
-            refusal = self.engine.refusal(by)
-            if refusal is not None:
-                raise bad_value(refusal, "by", f"{self.definition.groups} groups")
-            at = [request.at[row] for row in rows]
-            said = self.engine.predict(list(fresh), scores, by, at, due)
-            first = self.sequence + 1
-            self.sequence += len(rows)
-            nothing = [None] * len(rows)
-            columns = zip(fresh, scores, by or nothing, at, due or nothing, *said[:3], strict=True)
-            logged = [
-                PredictionRow(self.number, first + n, first, id_, score, name, None, *rest)
-                for n, (id_, score, name, *rest) in enumerate(columns)
-            ]
-            group.predictions += logged
-            known.update((each.id, Known(each, None)) for each in logged)
-            raw = dict(zip(fresh, said.raw, strict=True))
+            self._predict_fresh(request, fresh, known, group)
         answers = []
         for row, (id_, score) in enumerate(zip(request.ids, request.scores, strict=True)):
-            stored = known[id_].prediction
+            found = stored[id_]
             is_new = fresh.get(id_) == row
-            word = "applied" if is_new else "repeated" if stored.score == score else "conflict"
-            own = raw[id_] if id_ in raw else self.engine.raw([stored.score])[0]
-            answers.append(Answer(stored, own, word))
+            word = "applied" if is_new else "repeated" if found.score == score else "conflict"
+            answers.append((found, word))
         return answers
 
-    def learn(self, request: Outcomes, known: dict[str, Known], group: Group) -> list[str]:
+    def _predict_fresh(
+        self, request: Predictions, fresh: dict[str, int], known: Known, group: Group
+    ) -> None:
+        """Predict the rows of a request that are new."""
+        ids, rows = list(fresh), list(fresh.values())
+        scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
+        by, due = picked(request.by, rows), picked(request.due, rows)
+        refusal = self.engine.refusal(by)
+        if refusal is not None:
+            raise bad_value(refusal, "by", f"{self.definition.groups} groups")
+        said = self.engine.predict(ids, scores, by, at, due)
+        first, nothing = self.sequence + 1, [None] * len(rows)
+        self.sequence += len(rows)
+        logged = zip(
+            repeat(self.number), range(first, first + len(rows)), repeat(first), ids, scores,
+            by or nothing, nothing, at, due or nothing, *said, strict=False,
+        )  # fmt: skip
+        new = list(map(make_prediction, logged))
+        group.predictions += new
+        known.predictions.update(zip(ids, new, strict=True))
+
+    def learn(self, request: Outcomes, known: Known, group: Group) -> list[str]:
         """Say of each outcome what became of it; those applied are added to the group."""
         words = [""] * len(request.ids)
-        told: dict[str, float] = {}
-        contested = set()
-        for id_, outcome in zip(request.ids, request.outcomes, strict=True):
-            if told.setdefault(id_, outcome) != outcome:
-                contested.add(id_)  # rows of one request have no order
+        contested = contested_ids(request)
         candidates: dict[str, int] = {}
         for row, id_ in enumerate(request.ids):
             if id_ in contested:
@@ -120,36 +118,33 @@ class Stream:
                     candidates[id_] = row
         self._leave_out_late(request, candidates, words)
         if candidates:
-            rows = list(candidates.values())
-            outcomes, at = (
-                [request.outcomes[row] for row in rows],
-                [request.at[row] for row in rows],
-            )
-            self.engine.learn(list(candidates), outcomes, at)
+            ids, rows = list(candidates), list(candidates.values())
+            outcomes = [request.outcomes[row] for row in rows]
+            at = [request.at[row] for row in rows]
+            self.engine.learn(ids, outcomes, at)
             first = self.sequence + 1
             self.sequence += len(rows)
-            group.outcomes += [
-                OutcomeRow(self.number, first + n, first, id_, outcome, when)
-                for n, (id_, outcome, when) in enumerate(zip(candidates, outcomes, at, strict=True))
-            ]
-            for id_, outcome in zip(candidates, outcomes, strict=True):
-                if id_ in known:
-                    known[id_] = known[id_]._replace(outcome=outcome)
+            numbers = range(first, first + len(rows))
+            logged = zip(
+                repeat(self.number), numbers, repeat(first), ids, outcomes, at, strict=False
+            )
+            group.outcomes += map(make_outcome, logged)
+            known.outcomes.update(zip(ids, outcomes, strict=True))
         return words
 
-    def _word(self, id_: str, outcome: float, known: dict[str, Known]) -> str:
+    def _word(self, id_: str, outcome: float, known: Known) -> str:
         """Say what becomes of an outcome, time aside."""
         ledger = self.engine.ledger
         if id_ in ledger.entries:
             if id_ not in ledger.noted:
                 return "applied"
             return "repeated" if ledger.noted[id_][0] == outcome else "conflict"
-        found = known.get(id_)
+        if id_ in known.outcomes:
+            return "repeated" if known.outcomes[id_] == outcome else "conflict"
+        found = known.predictions.get(id_)
         if found is None:
             return "unknown"
-        if found.outcome is not None:
-            return "repeated" if found.outcome == outcome else "conflict"
-        silence, deadline = self.definition.silence, found.prediction.deadline
+        silence, deadline = self.definition.silence, found.deadline
         if silence is not None and deadline is not None and deadline <= ledger.now:
             return "repeated" if silence == outcome else "conflict"
         return "expired"
@@ -243,10 +238,19 @@ class Stream:
             )
 
 
+def contested_ids(request: Outcomes) -> set[str]:
+    """Return the ids that a request gives two outcomes; its rows have no order."""
+    told = dict(zip(request.ids, request.outcomes, strict=True))
+    if len(told) == len(request.ids):
+        return set()
+    rows = zip(request.ids, request.outcomes, strict=True)
+    return {id_ for id_, outcome in rows if told[id_] != outcome}
+
+
 def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
     """Return some rows of a column; None if they say nothing, live as in a replay."""
     own = [] if column is None else [column[row] for row in rows]
-    return own if any(each is not None for each in own) else None
+    return own if own.count(None) < len(own) else None
 
 
 def checksum_of(blob: bytes) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
+from bisect import bisect
 from typing import Any
 
 from calibrant.service.ledger import Settled
 
-#: Delays are counted in bins whose edges grow by this factor, from a thousandth of a second.
+#: Delays are counted in bins whose edges grow by this factor, from a thousandth of a second to 30
+#: years.
 FACTOR, SHORTEST = 2.0**0.25, 1e-3
+EDGES = [SHORTEST * FACTOR**step for step in range(160)]
 #: The fields of a group: predictions, settled, sums of said, happened, and said * (1 - said).
 GROUP = 5
 
@@ -28,7 +30,7 @@ class Tallies:
         self.range: list[float] = []
         #: Milliseconds in all, and how many delays fell into each bin.
         self.delay_total = 0
-        self.delay_bins: dict[int, int] = {}
+        self.delay_bins = [0] * (len(EDGES) + 1)
         self.groups: dict[str, list[float]] = {}
 
     def predicted(self, scores: list[float], by: list[str | None] | None, at: float) -> None:
@@ -47,9 +49,8 @@ class Tallies:
         self.outcomes += len(delays)
         self.last_outcome = at
         for delay in delays:
-            bin_ = max(0, math.floor(math.log(max(delay, SHORTEST) / SHORTEST, FACTOR)))
-            self.delay_bins[bin_] = self.delay_bins.get(bin_, 0) + 1
-            self.delay_total += round(max(delay, 0.0) * 1000.0)
+            self.delay_bins[bisect(EDGES, delay)] += 1
+            self.delay_total += round(delay * 1000.0) if delay > 0.0 else 0
 
     def measured(self, rows: list[Settled]) -> None:
         """Count what was settled, of each group by itself too."""
@@ -64,11 +65,11 @@ class Tallies:
 
     def delay_quantile(self, share: float) -> float | None:
         """Return a delay that this share of the outcomes had at most, to a factor of 1.2."""
-        reached, wanted = 0, share * sum(self.delay_bins.values())
-        for bin_, count in sorted(self.delay_bins.items()):
+        reached, wanted = 0, share * sum(self.delay_bins)
+        for bin_, count in enumerate(self.delay_bins):
             reached += count
-            if reached >= wanted:
-                return float(SHORTEST * FACTOR ** (bin_ + 0.5))
+            if count and reached >= wanted:
+                return float(SHORTEST * FACTOR ** (bin_ - 0.5))
         return None
 
     def to_bytes(self) -> bytes:
@@ -82,5 +83,4 @@ class Tallies:
         tallies = cls()
         for name in cls.__slots__:
             setattr(tallies, name, state[name])
-        tallies.delay_bins = {int(bin_): count for bin_, count in tallies.delay_bins.items()}
         return tallies

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant import Monitor
 from calibrant.measures import Scorecard
-from calibrant.service.engine import Engine
+from calibrant.service.engine import Engine, as_probabilities
 from calibrant.service.stream import Stream, episode_json, in_words
 
 #: Settled rows before anything is said about calibration.
@@ -124,7 +124,7 @@ def score_map(stream: Stream, points: int, by: str | None) -> dict[str, Any]:
         "kind": kind,
         "by": by,
         "score": scores.tolist(),
-        "raw": None if kind == "margin" else engine.raw(scores.tolist()),
+        "raw": None if kind == "margin" else as_probabilities(scores.tolist(), kind),
         "probability": recalibrator.expected(scores, groups).tolist(),
         "smooth": recalibrator.smooth(scores, groups).tolist(),
     }

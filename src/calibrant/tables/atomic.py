@@ -17,12 +17,13 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only once everything is written.
 
     It is written beside its final place, under a hidden name, and moved there in one step. After
     an error or an interrupt nothing is left behind, and a file that was there before is as it was.
-    One that is replaced hands on its mode and, where the system allows it, its owner.
+    One that is replaced hands on its mode and, where the system allows it, its owner. A `durable`
+    one is on the disk before it takes its name, and its name before this returns.
 
     Examples
     --------
@@ -53,8 +54,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             if not straight and final.exists():
                 _hand_on(final.stat(), part)  # before a byte is written: it may be secret
             yield file
+            if durable and not straight:
+                file.flush()
+                os.fsync(file.fileno())
         if not straight:
             part.replace(final)
+            if durable:
+                _settle(final.parent)
     except BaseException as error:
         if not straight:
             part.unlink(missing_ok=True)
@@ -77,6 +83,17 @@ def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> 
         return Path(one).samefile(other)
     except OSError:  # one of them is not there yet
         return False
+
+
+def _settle(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can do that."""
+    if os.name != "posix":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def _hand_on(old: os.stat_result, new: Path) -> None:

@@ -20,15 +20,21 @@ from calibrant.service.api import (
     pages,
     writing,
 )
-from calibrant.service.api.gate import Gate
+from calibrant.service.api.direct import Direct
+from calibrant.service.api.gate import App, Gate
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
 
 PROBLEM = "application/problem+json"
 
 
-def create_app(service: Service) -> FastAPI:
-    """Return the ASGI app of a service that has been started."""
+def create_app(service: Service) -> App:
+    """Return the ASGI app of a service that has been started: the gate, and what is behind it."""
+    return Gate(Direct(routes(service), service), service)
+
+
+def routes(service: Service) -> FastAPI:
+    """Return everything behind the gate."""
     app = FastAPI(
         title="calibrant",
         version=__version__,
@@ -43,7 +49,6 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(RequestValidationError, show_bad_query)
     app.add_exception_handler(HTTPException, show_http_error)
     app.add_exception_handler(Exception, show_failure)
-    app.add_middleware(Gate, service=service)
     return app
 
 

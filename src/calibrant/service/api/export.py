@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
 from calibrant.service.api.common import checked_name, service_of
-from calibrant.service.engine import Engine
+from calibrant.service.engine import as_probabilities
 from calibrant.service.problems import Problem
 
 router = APIRouter(prefix="/v1/streams")
@@ -36,13 +36,13 @@ async def get_export(name: str, request: Request) -> Response:
         raise Problem(503, "an export needs pyarrow: pip install 'calibrant[service]'") from None
     rows = service.store.export(stream.number, PORTION)
     return StreamingResponse(
-        parquet(rows, Engine(stream.definition)),
+        parquet(rows, stream.definition.kind),
         media_type="application/vnd.apache.parquet",
         headers={"content-disposition": f'attachment; filename="{name}.parquet"'},
     )
 
 
-def parquet(portions: Iterator[list[tuple[Any, ...]]], engine: Engine) -> Iterator[bytes]:
+def parquet(portions: Iterator[list[tuple[Any, ...]]], kind: str) -> Iterator[bytes]:
     """Return the pieces of a Parquet file."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -53,7 +53,7 @@ def parquet(portions: Iterator[list[tuple[Any, ...]]], engine: Engine) -> Iterat
     with pq.ParquetWriter(sink, schema) as writer:
         for rows in portions:
             columns = [list(column) for column in zip(*rows, strict=True)]
-            raw = engine.raw(columns[2])
+            raw = as_probabilities(columns[2], kind)
             columns.append([None if math.isnan(each) else each for each in raw])
             writer.write_table(pa.table(columns, schema=schema))
             yield sink.take()

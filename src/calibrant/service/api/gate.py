@@ -58,8 +58,12 @@ class Gate:
             await self.app(scope, receive, send)
             return
 
+        is_begun = False
+
         async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+            nonlocal is_begun
             if message["type"] == "http.response.start":
+                is_begun = True
                 present = {name for name, _ in message["headers"]}
                 own = [each for each in HEADERS if each[0] not in present]
                 message["headers"] = [*message["headers"], *own]
@@ -72,8 +76,14 @@ class Gate:
         except Problem as problem:
             await refuse(problem, send_with_headers)
             return
-        with contextlib.suppress(TimeoutError):  # a client that does not read is left
+        try:
             await self.app(scope, receive, send_with_headers)
+        except TimeoutError:
+            pass  # a client that does not read is left
+        except Exception:
+            self.service.failed_on(scope["method"], scope["path"])
+            if not is_begun:
+                await refuse(Problem(500, "the service failed; its log says how"), send)
 
     def _admit(self, scope: Scope) -> Access:
         headers = dict(scope["headers"])

@@ -73,6 +73,7 @@ def listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(2048)  # from here on clients can come, and wait
     except OSError as error:
         listening.close()
         raise ValueError(f"cannot listen on {host} port {port}: {error.strerror}") from None
@@ -86,6 +87,7 @@ async def run(service: Service, listening: socket.socket, log: Any) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # who says where it comes from is not believed
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
         limit_concurrency=MOST_CONNECTIONS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from calibrant.service.api import examples
 from calibrant.service.api.body import NDJSON, batches_of_lines, content_type, whole
 from calibrant.service.api.common import checked_name, looked, service_of
 from calibrant.service.definition import Definition
+from calibrant.service.engine import as_probabilities
 from calibrant.service.problems import Problem
 from calibrant.service.rows import (
     Outcomes,
@@ -30,6 +30,7 @@ from calibrant.service.stream import Answer
 
 router = APIRouter(prefix="/v1/streams")
 
+Shower = Callable[[Any, Any, Definition], list[dict[str, Any]]]
 Reader = Callable[[list[dict[str, Any]], Definition, float], Predictions | Outcomes]
 
 
@@ -54,30 +55,40 @@ async def put_stream(name: str, request: Request) -> Response:
 @router.post("/{name}/predictions", openapi_extra=examples.POST_PREDICTIONS)
 async def post_predictions(name: str, request: Request) -> Response:
     """Predict one row, a list of rows, or lines of them; each is stored before it is answered."""
-    return await answer(name, request, predictions_of, shown_predictions)
+    return await predicted(service_of(request), name, request)
 
 
 @router.post("/{name}/outcomes", openapi_extra=examples.POST_OUTCOMES)
 async def post_outcomes(name: str, request: Request) -> Response:
     """Bring the outcomes of predictions, by id; each is stored before it is answered."""
-    return await answer(name, request, outcomes_of, shown_outcomes)
+    return await learned(service_of(request), name, request)
+
+
+async def predicted(service: Service, name: str, request: Request) -> Response:
+    """Answer rows to predict."""
+    return await answer(service, name, request, predictions_of, shown_predictions)
+
+
+async def learned(service: Service, name: str, request: Request) -> Response:
+    """Answer outcomes."""
+    return await answer(service, name, request, outcomes_of, shown_outcomes)
 
 
 async def answer(
+    service: Service,
     name: str,
     request: Request,
     read: Reader,
-    show: Callable[[Any, Any], list[dict[str, Any]]],
+    show: Shower,
 ) -> Response:
     """Read rows, let the owner work on them, and show what became of them."""
-    service = service_of(request)
     definition = service.owner.stream(checked_name(name)).definition
     if content_type(request) == NDJSON:
         lines = answered_lines(service, name, request, definition, read, show)
         return StreamingResponse(await begun(lines), media_type=NDJSON)
     rows, is_list = as_rows(parse(await whole(request)))
     columns = read(rows, definition, service.clock.now())
-    shown = show(columns, await worked_on(service, name, columns))
+    shown = show(columns, await worked_on(service, name, columns), definition)
     return as_json(shown if is_list else shown[0])
 
 
@@ -92,7 +103,7 @@ async def answered_lines(
     request: Request,
     definition: Definition,
     read: Reader,
-    show: Callable[[Any, Any], list[dict[str, Any]]],
+    show: Shower,
 ) -> AsyncIterator[bytes]:
     """Answer lines as they come. A batch that is refused ends it: the last line is the problem."""
     first = 0
@@ -100,7 +111,7 @@ async def answered_lines(
         async for lines in batches_of_lines(request):
             rows, _ = as_rows(parse(b"[" + b",".join(lines) + b"]"))
             columns = read(rows, definition, service.clock.now())
-            shown = show(columns, await worked_on(service, name, columns))
+            shown = show(columns, await worked_on(service, name, columns), definition)
             yield b"".join(json.dumps(row).encode() + b"\n" for row in shown)
             first += len(lines)
     except Problem as problem:
@@ -121,22 +132,27 @@ async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     return rest()
 
 
-def shown_predictions(_: Predictions, answers: list[Answer]) -> list[dict[str, Any]]:
+def shown_predictions(
+    _: Predictions, answers: list[Answer], definition: Definition
+) -> list[dict[str, Any]]:
     """Return what is answered to predictions."""
+    raw: list[Any] = [None] * len(answers)
+    if definition.kind != "margin":
+        raw = as_probabilities([row.score for row, _ in answers], definition.kind)
     return [
         {
             "id": row.id,
             "probability": row.probability,
             "smooth": row.smooth,
-            "raw": None if math.isnan(raw) else raw,
+            "raw": own,
             "sequence": row.sequence,
             "answer": word,
         }
-        for row, raw, word in answers
+        for (row, word), own in zip(answers, raw, strict=True)
     ]
 
 
-def shown_outcomes(rows: Outcomes, words: list[str]) -> list[dict[str, Any]]:
+def shown_outcomes(rows: Outcomes, words: list[str], _: Definition) -> list[dict[str, Any]]:
     """Return what is answered to outcomes."""
     return [{"id": id_, "answer": word} for id_, word in zip(rows.ids, words, strict=True)]
 

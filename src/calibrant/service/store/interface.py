@@ -100,10 +100,10 @@ class Group:
 
 
 class Known(NamedTuple):
-    """What a store has of an id."""
+    """What a store has of some ids."""
 
-    prediction: PredictionRow
-    outcome: float | None
+    predictions: dict[str, PredictionRow]
+    outcomes: dict[str, float]
 
 
 class Store(Protocol):
@@ -121,8 +121,8 @@ class Store(Protocol):
     def add_stream(self, name: str, settings: str, created: float) -> StreamRow:
         """Keep a new stream."""
 
-    def known(self, stream: int, ids: Sequence[str]) -> dict[str, Known]:
-        """Return what is kept of these ids; those without a prediction are left out."""
+    def known(self, stream: int, ids: Sequence[str]) -> Known:
+        """Return what is kept of these ids."""
 
     def write(self, group: Group) -> list[EventRow]:
         """Keep a group, all of it or nothing, on the disk; return its events with numbers."""

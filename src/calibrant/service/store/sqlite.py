@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -148,17 +149,20 @@ class SqliteStore:
             number = writer.execute(sql.ADD_STREAM, (name, settings, created)).fetchone()[0]
         return StreamRow(number, name, settings, created)
 
-    def known(self, stream: int, ids: Sequence[str]) -> dict[str, Known]:
+    def known(self, stream: int, ids: Sequence[str]) -> Known:
         """Return what is kept of these ids."""
-        found: dict[str, Known] = {}
+        found = Known({}, {})
         with self._saying("read"):
             assert self._writer is not None
             for start in range(0, len(ids), sql.ASKED[-1]):
                 asked = ids[start : start + sql.ASKED[-1]]
                 statement, size = sql.known_ids(len(asked))
-                filled = [stream, *asked, *[asked[0]] * (size - len(asked))]
+                filled = [*asked, *[asked[0]] * (size - len(asked)), stream]
                 for row in self._writer.execute(statement, filled):
-                    found[row[3]] = Known(PredictionRow._make(row[:-1]), row[-1])
+                    prediction = PredictionRow._make(row[:-1])
+                    found.predictions[prediction.id] = prediction
+                    if row[-1] is not None:
+                        found.outcomes[prediction.id] = row[-1]
         return found
 
     def write(self, group: Group) -> list[EventRow]:
@@ -273,5 +277,4 @@ class SqliteStore:
 
 def fetched(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
     """Return the rows of a cursor, many at a time."""
-    while rows := cursor.fetchmany(FETCHED):
-        yield from rows
+    return chain.from_iterable(iter(lambda: cursor.fetchmany(FETCHED), []))

@@ -79,9 +79,11 @@ ADD_SNAPSHOT = f"INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(Snapshot
 DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence NOT IN (
     SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC LIMIT 2)"""
 SNAPSHOTS = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
-KNOWN = f"""SELECT {", ".join("p." + each.strip() for each in PREDICTION.split(","))}, o.outcome
-    FROM predictions p LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id
-    WHERE p.stream = ? AND p.id IN (%s)"""
+# The ids asked for are a table of their own: for a list, SQLite would read the whole stream.
+KNOWN = f"""WITH asked (id) AS (VALUES %s)
+    SELECT {", ".join("p." + each.strip() for each in PREDICTION.split(","))}, o.outcome
+    FROM asked JOIN predictions p ON p.stream = ? AND p.id = asked.id
+    LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id"""
 LOGGED_PREDICTIONS = f"""SELECT {PREDICTION} FROM predictions
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
 LOGGED_OUTCOMES = f"""SELECT {OUTCOME} FROM outcomes
@@ -110,4 +112,4 @@ SET_LAYOUT = "INSERT INTO meta (name, value) VALUES ('layout', ?)"
 def known_ids(count: int) -> tuple[str, int]:
     """Return the statement that looks for up to so many ids, and how many it takes."""
     size = next(each for each in ASKED if each >= count)
-    return KNOWN % values(size), size
+    return KNOWN % ", ".join(["(CAST(? AS TEXT))"] * size), size

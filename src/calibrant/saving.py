@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant import _bytes
 from calibrant._bytes import Saved
-from calibrant.forecasters.arguments import Arguments
+from calibrant.arguments import Arguments
 from calibrant.partitions import Partition
 from calibrant.tables.in_files import InFiles
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from calibrant import Epoch, Interval, Refined
+from calibrant.arguments import Arguments
 from calibrant.experiments.groups import FORECASTER_GROUPS
-from calibrant.forecasters.arguments import Arguments
 from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.forecasters.rivals import ExponentialWindow, FosterHart, RunningMean
 

@@ -1,4 +1,4 @@
-"""The groups of a monitor: names to numbers."""
+"""Groups by name: each name that `by` gives has a number, in the order in which they first came."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WHOLE = -1
 def numbered(
     names: Sequence[object], known: Mapping[Id, int], most: int
 ) -> tuple[list[int], dict[Id, int]]:
-    """Return the number of each group, and the numbers of all, new ones included."""
+    """Return the number of each round's group, and the numbers of all groups, new ones last."""
     index = dict(known)
     numbers = []
     for at, given in enumerate(names):
@@ -25,6 +25,11 @@ def numbered(
         except ValueError as error:
             raise ValueError(f"{error} at position {at}") from None
         if name not in index and len(index) >= most:
-            raise ValueError(f"by names more than max_groups={most} groups: {name!r} is new")
+            raise one_too_many(name, most)
         numbers.append(index.setdefault(name, len(index)))
     return numbers, index
+
+
+def one_too_many(name: Id, most: int) -> ValueError:
+    """Return the error that refuses one group more."""
+    return ValueError(f"by={name!r} would be one group more than max_groups={most} allows")

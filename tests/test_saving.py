@@ -10,7 +10,7 @@ import pytest
 from calibrant import Epoch, Zoom
 from calibrant._bytes import DIGEST, FIXED, MAGIC, Saved
 from calibrant.forecasters.rivals import FosterHart
-from calibrant.forecasters.saving import pack, unpack
+from calibrant.saving import pack, unpack
 
 
 @pytest.fixture

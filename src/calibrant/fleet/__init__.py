@@ -1,0 +1,1 @@
+"""Scores to probabilities for a million keys, in flat arrays."""

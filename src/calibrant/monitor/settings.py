@@ -1,0 +1,48 @@
+"""How a monitor is asked for, where another object makes it: ``Recalibrator(monitor=...)``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calibrant._checks import describe
+from calibrant.monitor.monitor import Monitor
+
+#: The arguments of Monitor that may be asked for. When outcomes come and how many groups there may
+#: be is the other object's to say.
+ALLOWED = ("every", "tolerance", "alpha", "block")
+
+
+def settings_of(monitor: object) -> dict[str, Any] | None:
+    """Return the arguments of the monitor that is asked for, None if none is.
+
+    True stands for those that `Monitor()` has; others are given as a dict, or as a Monitor that has
+    them, which is not used itself.
+    """
+    if monitor is None or monitor is False:
+        return None
+    if monitor is True:
+        return {}
+    if isinstance(monitor, Monitor):
+        if monitor.order != "arrival":
+            raise ValueError(
+                f"monitor must have order='arrival', got {monitor.order!r}: it sees outcomes in "
+                "the order in which they are learned"
+            )
+        return {name: monitor._given[name] for name in ALLOWED}
+    if not isinstance(monitor, Mapping):
+        raise ValueError(
+            "monitor must be True, a dict of a Monitor's arguments, or a Monitor that has them, "
+            f"got {describe(monitor)}"
+        )
+    for name in monitor:
+        if name not in ALLOWED:
+            raise ValueError(f"monitor may have {', '.join(ALLOWED)}, got {name!r}")
+    settings = dict(monitor)
+    Monitor(**settings)  # or it says what is wrong
+    return settings
+
+
+def monitor_from(settings: Mapping[str, Any], max_groups: int) -> Monitor:
+    """Return a monitor with the arguments of `settings_of`."""
+    return Monitor(**settings, max_groups=max_groups)
