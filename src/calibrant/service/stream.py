@@ -272,12 +272,17 @@ def episode_json(episode: Episode) -> dict[str, Any]:
 
 def in_words(episode: Episode) -> str:
     """Return the sentence of an episode, with dates."""
-    names = ("onset_at", "alarm_at", "end_at")
-    return str(replace(episode, **{name: as_date(getattr(episode, name)) for name in names}))
+    dated = replace(
+        episode,
+        onset_at=as_date(episode.onset_at),
+        alarm_at=as_date(episode.alarm_at),
+        end_at=as_date(episode.end_at),
+    )
+    return str(dated)
 
 
-def as_date(seconds: float | None) -> str | None:
+def as_date(seconds: str | float | None) -> str | None:
     """Return seconds since 1970 as a date with its time, UTC."""
-    if seconds is None:
-        return None
+    if seconds is None or isinstance(seconds, str):
+        return seconds
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
