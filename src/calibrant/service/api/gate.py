@@ -29,6 +29,8 @@ STREAMS = "/v1/streams/"
 #: What shows, of all streams, those that a token may see, and what shows none.
 SHARED = ("/", "/v1/streams", "/v1/events", "/docs", "/docs.css", "/openapi.json")
 READING = ("GET", "HEAD")
+#: How a token may be sent; a browser shows the words and asks for name and password.
+CHALLENGES = (b"Bearer", b'Basic realm="calibrant: any name, and the token as password"')
 NEEDED = {"GET": "read", "HEAD": "read", "POST": "write"}
 #: Seconds within which a client takes what is sent.
 PATIENCE = 30.0
@@ -157,6 +159,6 @@ async def refuse(problem: Problem, send: Send) -> None:
         (b"content-length", str(len(body)).encode()),
     ]
     if problem.status == 401:
-        headers.append((b"www-authenticate", b'Bearer, Basic realm="calibrant: token as password"'))
+        headers += [(b"www-authenticate", kind) for kind in CHALLENGES]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
