@@ -15,7 +15,7 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --quiet --no-header
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: help setup run test lint bench docs lock clean
+.PHONY: help setup run serve test lint bench docs lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -46,6 +46,10 @@ run: $(VENV)/installed  ## The main job, on a bundled real stream; results in ru
 	$(BIN)/calibrant run $(STREAM) --score score --outcome outcome --time t \
 	  --available landed --due due --silence 1 \
 	  --out $(RESULTS)/flights.csv.gz --report $(RESULTS)/flights.html
+
+serve: $(VENV)/requirements-dev $(VENV)/installed  ## The service on a living stream; look where it says, Ctrl-C ends it
+	@mkdir -p $(RESULTS)
+	$(BIN)/calibrant serve --demo --store $(RESULTS)/serve.db
 
 # A file's tests stay in one process: what they share is made once.
 test: setup  ## All tests, the examples in the docs included, on all cores

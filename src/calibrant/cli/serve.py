@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +37,10 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="Copy the store, in use or not, and end."),
     ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Play the bundled flights to it, 1,000 times as fast as real."),
+    ] = False,
 ) -> None:
     """Serve calibrated probabilities over HTTP, and lose nothing that was answered.
 
@@ -59,9 +63,24 @@ def serve(
 
             for line in settings.lines(sources):
                 console.note(line)
-            run(settings, console.note)
+            run(settings, console.note, play_flights if demo else None)
     if wrong:
         raise typer.Exit(DAMAGED)
+
+
+def play_flights(address: str) -> None:
+    """Play the bundled flights to a service, until it ends."""
+    import httpx  # noqa: PLC0415 - needs the extra
+
+    from calibrant.service.replay import STREAM, replay_flights  # noqa: PLC0415
+
+    def send(method: str, path: str, body: object) -> None:
+        client.request(method, path, json=body).raise_for_status()
+
+    console.note(f"flights of 2013, 1,000 times as fast: {address}/streams/{STREAM}")
+    # A service that stops closes the connection: nothing is left to be done.
+    with httpx.Client(base_url=address, timeout=60) as client, suppress(httpx.TransportError):
+        replay_flights(send)
 
 
 def copy(address: str, target: Path) -> None:

@@ -59,6 +59,12 @@ DOCUMENT = """<!doctype html>
 """
 
 
+def style_sheet() -> str:
+    """Return the style sheet of every page, with the colours of the figures."""
+    sheet = resources.files("calibrant.report").joinpath("page.css").read_text("utf-8")
+    return sheet.replace("LIGHT", LIGHT).replace("DARK", DARK)
+
+
 class Page:
     """A page of text, figures and tables that needs nothing but itself.
 
@@ -190,7 +196,6 @@ class Page:
     def html(self) -> str:
         """Return the whole page."""
         links = "".join(self._links)
-        sheet = resources.files("calibrant.report").joinpath("page.css").read_text("utf-8")
         contents = f'<nav aria-label="Contents">\n<ol>\n{links}</ol>\n</nav>\n' if links else ""
         return DOCUMENT.format(
             title=html.escape(self._title),
@@ -198,7 +203,7 @@ class Page:
             lead=_prose(self._lead),
             contents=contents,
             body="\n".join(self._parts),
-            style=sheet.replace("LIGHT", LIGHT).replace("DARK", DARK),
+            style=style_sheet(),
             version=html.escape(__version__),
         )
 

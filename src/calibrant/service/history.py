@@ -101,11 +101,17 @@ class History:
 
     # -- looking --------------------------------------------------------------------------------
 
-    def columns(self) -> dict[str, Floats]:
-        """Return the buckets as columns, the oldest first."""
-        sums, marks = self.sums[: self.used], self.marks[: self.used]
+    def columns(self, points: int = MOST_BUCKETS) -> dict[str, Floats]:
+        """Return the buckets as columns, the oldest first; neighbours together if too many."""
+        together = max(1, -(-self.used // points))
+        first = np.arange(0, self.used, together)
+        last = np.minimum(first + together, self.used) - 1
+        sums = np.add.reduceat(self.sums[: self.used], first)
+        sums[:, WAITING] = self.sums[last, WAITING]
+        marks = np.fmax.reduceat(self.marks[: self.used], first)
+        marks[:, START] = self.marks[first, START]
         count = sums[:, COUNT].astype(np.float64)
-        error = np.abs(self.errors[: self.used]).sum(axis=2) / UNIT
+        error = np.abs(np.add.reduceat(self.errors[: self.used], first)).sum(axis=2) / UNIT
         delays = np.where(sums[:, DELAYS] > 0, sums[:, DELAYS], np.nan)
         return {
             "start": marks[:, START],

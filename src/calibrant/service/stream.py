@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import repeat
 from typing import Any, TypeVar
 
+from calibrant.monitor import Episode
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine, Happening
 from calibrant.service.problems import bad_value
@@ -267,6 +269,24 @@ def episode_event(stream: str, now: float, happening: Happening) -> EventRow:
     return EventRow(0, stream, now, kind, json.dumps(body))
 
 
-def episode_json(episode: Any) -> dict[str, Any]:
+def episode_json(episode: Episode) -> dict[str, Any]:
     """Return an episode as JSON has it."""
-    return {**asdict(episode), "direction": episode.direction, "text": str(episode)}
+    return {**asdict(episode), "direction": episode.direction, "text": in_words(episode)}
+
+
+def in_words(episode: Episode) -> str:
+    """Return the sentence of an episode, with dates."""
+    dated = replace(
+        episode,
+        onset_at=as_date(episode.onset_at),
+        alarm_at=as_date(episode.alarm_at),
+        end_at=as_date(episode.end_at),
+    )
+    return str(dated)
+
+
+def as_date(seconds: str | float | None) -> str | None:
+    """Return seconds since 1970 as a date with its time, UTC."""
+    if seconds is None or isinstance(seconds, str):
+        return seconds
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"

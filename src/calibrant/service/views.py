@@ -11,7 +11,7 @@ import numpy as np
 from calibrant import Monitor
 from calibrant.measures import Scorecard
 from calibrant.service.engine import Engine, as_probabilities
-from calibrant.service.stream import Stream, episode_json
+from calibrant.service.stream import Stream, episode_json, in_words
 
 #: Settled rows before anything is said about calibration.
 FEW = 100
@@ -60,7 +60,7 @@ def verdict(engine: Engine) -> dict[str, Any]:
     if few:
         words = f"{rows:,} outcomes so far: too few to say anything."
     elif state == "miscalibrated":
-        words = str(engine.monitor.episodes[-1])
+        words = in_words(engine.monitor.episodes[-1])
     else:
         words = f"Nothing speaks against calibration in {rows:,} rounds."
         past = len(engine.monitor.episodes)
@@ -183,16 +183,24 @@ def groups(stream: Stream, limit: int) -> dict[str, Any]:
     return {"count": len(found), "groups": found[:limit]}
 
 
-def history(stream: Stream) -> dict[str, Any]:
+def history(stream: Stream, points: int) -> dict[str, Any]:
     """Return what was said and what happened through time."""
+    buckets = stream.engine.history
     columns: dict[str, Any] = {
-        name: numbers(column) for name, column in stream.engine.history.columns().items()
+        name: numbers(column) for name, column in buckets.columns(points).items()
     }
     if stream.definition.kind == "margin":
         columns |= {"mean_raw": None, "error_raw": None, "evidence_raw": None}
     for name in ("count", "waiting"):
         columns[name] = [int(each) for each in columns[name]]
-    return {"rows_a_bucket": stream.engine.history.size, "threshold": 1.0, "buckets": columns}
+    rows = max(columns["count"], default=buckets.size)
+    return {"rows_a_bucket": rows, "threshold": 1.0, "buckets": columns}
+
+
+def experts(stream: Stream) -> dict[str, Any]:
+    """Return what predictions rest on now, in words, the heaviest first."""
+    weights = stream.engine.recalibrator.weights()
+    return {"experts": [{"name": each.words, "weight": each.weight} for each in weights]}
 
 
 def number(value: float) -> float | None:

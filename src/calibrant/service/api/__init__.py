@@ -2,6 +2,7 @@
 
 try:
     import fastapi as fastapi
+    import jinja2 as jinja2
     import prometheus_client as prometheus_client
     import structlog as structlog
     import uvicorn as uvicorn

@@ -19,6 +19,7 @@ from calibrant.service.api import (
     health,
     looking,
     metrics,
+    pages,
     writing,
 )
 from calibrant.service.api.direct import Direct
@@ -45,7 +46,7 @@ def routes(service: Service) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    for part in (health, writing, looking, events, export, metrics, docs_page):
+    for part in (health, writing, looking, events, export, metrics, docs_page, pages):
         app.include_router(part.router)
     app.add_exception_handler(Problem, show_problem)
     app.add_exception_handler(RequestValidationError, show_bad_query)

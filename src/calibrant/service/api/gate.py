@@ -7,10 +7,12 @@ another site that makes its name point here is turned away. With tokens, every r
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
+import contextlib
 import ipaddress
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from calibrant.service.problems import Problem
@@ -24,8 +26,12 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FREE = "/healthz"
 STREAMS = "/v1/streams/"
+#: What shows, of all streams, those that a token may see, and what shows none.
+SHARED = ("/", "/v1/streams", "/v1/events", "/docs", "/docs.css", "/openapi.json")
+READING = ("GET", "HEAD")
+#: How a token may be sent; a browser shows the words and asks for name and password.
+CHALLENGES = (b"Bearer", b'Basic realm="calibrant: any name, and the token as password"')
 NEEDED = {"GET": "read", "HEAD": "read", "POST": "write"}
-COOKIE = "calibrant_token"
 #: Seconds within which a client takes what is sent.
 PATIENCE = 30.0
 #: What every answer carries: no guessing of types, no framing, nothing from elsewhere.
@@ -92,7 +98,7 @@ class Gate:
                     "calibrant token new makes one",
                 )
             return Access()
-        access = tokens.access(token_of(headers))
+        access = tokens.access(token_of(headers, scope["method"]))
         if access is None:
             raise Problem(401, "send Authorization: Bearer TOKEN; calibrant token new makes one")
         stream = stream_of(scope["path"])
@@ -107,8 +113,8 @@ class Gate:
 
 
 def lists_streams(path: str, needed: str) -> bool:
-    """Whether a path shows of all streams those that the token may see."""
-    return needed == "read" and path in ("/", "/v1/streams", "/v1/events", "/docs", "/openapi.json")
+    """Whether a path may be read with a token for any stream."""
+    return needed == "read" and (path in SHARED or path.startswith("/static/"))
 
 
 def stream_of(path: str) -> str | None:
@@ -130,16 +136,19 @@ def is_local(scope: Scope, host: bytes) -> bool:
     return from_here and name.strip("[]") in ("localhost", "127.0.0.1", "::1")
 
 
-def token_of(headers: dict[bytes, bytes]) -> str | None:
-    """Return the token of a request: from its header, or from the page's cookie."""
-    kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    if kind.lower() == "bearer" and token:
-        return token.strip()
-    try:
-        cookie = SimpleCookie(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
-    except CookieError:
-        return None
-    return None if cookie is None else cookie.value
+def token_of(headers: dict[bytes, bytes], method: str) -> str | None:
+    """Return the token of a request.
+
+    A browser asks its user for it as a password, and sends it along with whatever any page makes
+    it ask for: it is taken for reading only.
+    """
+    kind, _, value = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if kind.lower() == "bearer" and value:
+        return value.strip()
+    if kind.lower() == "basic" and method in READING:
+        with contextlib.suppress(binascii.Error, UnicodeDecodeError):
+            return base64.b64decode(value, validate=True).decode().partition(":")[2]
+    return None
 
 
 async def refuse(problem: Problem, send: Send) -> None:
@@ -152,6 +161,6 @@ async def refuse(problem: Problem, send: Send) -> None:
     if problem.status == 503:
         headers.append((b"retry-after", b"1"))
     if problem.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
+        headers += [(b"www-authenticate", kind) for kind in CHALLENGES]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -90,6 +90,14 @@ async def get_groups(name: Name, request: Request, limit: Limit = 100) -> Respon
 
 
 @router.get("/{name}/history")
-async def get_history(name: Name, request: Request) -> Response:
+async def get_history(
+    name: Name, request: Request, points: Annotated[int, Query(ge=1, le=512)] = 512
+) -> Response:
     """What was said and what happened through time, with the monitors' evidence."""
-    return await seen(request, name, views.history)
+    return await seen(request, name, lambda stream: views.history(stream, points))
+
+
+@router.get("/{name}/experts")
+async def get_experts(name: Name, request: Request) -> Response:
+    """What the probabilities rest on now, in words, the heaviest first."""
+    return await seen(request, name, views.experts)

@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +26,15 @@ MOST_CONNECTIONS = 1000
 KEEP_ALIVE = 30
 
 
-def serve(settings: Settings, say: Callable[[str], None]) -> None:
-    """Serve until the process is told to stop, by Ctrl-C or SIGTERM."""
+def serve(
+    settings: Settings,
+    say: Callable[[str], None],
+    beside: Callable[[str], None] | None = None,
+) -> None:
+    """Serve until the process is told to stop, by Ctrl-C or SIGTERM.
+
+    What is to be done `beside` is called with the address, in a thread that ends with the process.
+    """
     log = set_up(settings.log_level)
     service = Service(open_store(settings.store), say, log)
     service.start()
@@ -35,7 +43,10 @@ def serve(settings: Settings, say: Callable[[str], None]) -> None:
         listening = listen(settings.host, settings.port)
         port = listening.getsockname()[1]
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        say(f"http://{host}:{port}/")
+        address = f"http://{host}:{port}"
+        say(f"{address}/")
+        if beside is not None:
+            threading.Thread(target=beside, args=(address,), daemon=True).start()
         with listening:
             asyncio.run(run(service, listening, log))
     finally:

@@ -1,0 +1,142 @@
+// One stream: every panel asks the API for its numbers, when there is news.
+
+import { draw } from "./chart.js";
+import { showNumber } from "./scales.js";
+import { NEWS, ask, listen, oneAtATime } from "./server.js";
+import { element, showNumbers, showShare, showSpan, showTable, showTime, showVerdict } from "./words.js";
+
+const main = document.querySelector("main");
+const base = `/v1/streams/${encodeURIComponent(main.dataset.stream)}`;
+const find = (id) => document.getElementById(id);
+// What was and what is look the same in every picture: the reports' colours.
+const RAW = { name: "raw score", look: 2 }, CALIBRATED = { name: "calibrated", look: 1 };
+const HAPPENED = { name: "happened", look: 3 };
+
+function showSummary(stream) {
+  showVerdict(find("verdict"), stream.verdict);
+  showNumbers(find("numbers"), {
+    predictions: showNumber(stream.predictions),
+    "outcomes known": showNumber(stream.settled),
+    waiting: showNumber(stream.waiting),
+    "said in the mean": showShare(stream.mean_said),
+    happened: showShare(stream.mean_happened),
+    "off by, raw": showShare(stream.error.raw),
+    "off by, now": showShare(stream.error.calibrated),
+  });
+}
+
+function showReliability({ raw, calibrated }) {
+  const lines = [[raw, RAW], [calibrated, CALIBRATED]].filter(([curve]) => curve !== null);
+  const series = lines.map(([curve, look]) => {
+    const all = curve.count.reduce((sum, count) => sum + count, 0);
+    const dots = curve.count.map((count) => count / all);
+    return { ...look, x: curve.mean_prediction, y: curve.mean_outcome, dots };
+  });
+  draw(find("reliability-picture"), {
+    label: "Reliability: what happened, by what was said", series, square: true, diagonal: true,
+    xRange: [0, 1], yRange: [0, 1], xLabel: "said", yLabel: "happened",
+  });
+}
+
+function showMap({ kind, score, smooth }) {
+  const isProbability = kind === "probability";
+  draw(find("map-picture"), {
+    label: "The map from a score to a probability, now", square: true, diagonal: isProbability,
+    series: [{ look: 1, x: score, y: smooth }], yRange: [0, 1],
+    xRange: isProbability ? [0, 1] : undefined, xLabel: "score", yLabel: "probability now",
+  });
+}
+
+function showHistory({ buckets, rows_a_bucket: rows }, episodes) {
+  const x = buckets.end;
+  const time = { time: true, xLabel: "time (UTC)" };
+  const lines = (raw, calibrated) =>
+    [[raw, RAW], [calibrated, CALIBRATED]].filter(([y]) => y !== null).map(([y, look]) => ({ ...look, x, y }));
+  draw(find("means-picture"), {
+    ...time, label: "Mean said and mean happened, through time", yLabel: "mean",
+    series: [...lines(buckets.mean_raw, buckets.mean_said), { ...HAPPENED, x, y: buckets.mean_happened }],
+  });
+  draw(find("error-picture"), {
+    ...time, label: "Calibration error, through time", yLabel: "off by (ECE)",
+    series: lines(buckets.error_raw, buckets.error_calibrated),
+  });
+  find("error-caption").textContent =
+    `Expected calibration error of ${showNumber(rows)} rounds at a time, in ten bins; chance alone makes about ${showNumber(0.5 * Math.sqrt(10 / Math.max(rows, 1)))}.`;
+  const shaded = episodes.calibrated.map((each) => [each.onset_at ?? 0, each.end_at ?? Infinity]);
+  draw(find("evidence-picture"), {
+    ...time, label: "Evidence of miscalibration, through time", yLabel: "share of an alarm", log: true,
+    yRange: [1e-7, 10], threshold: { value: 1, label: "alarm" }, shaded,
+    series: lines(buckets.evidence_raw, buckets.evidence_calibrated),
+  });
+  draw(find("waiting-picture"), {
+    ...time, label: "Predictions that wait for an outcome, through time", yLabel: "waiting",
+    series: [{ look: 1, x, y: buckets.waiting }],
+  });
+}
+
+function showEpisodes({ raw, calibrated }) {
+  const rows = [["calibrated", calibrated], ["raw score", raw ?? []]].flatMap(([of, episodes]) =>
+    episodes.map((each) => [
+      of, showTime(each.onset_at), showTime(each.alarm_at), each.end === null ? "lasts" : showTime(each.end_at),
+      each.group ?? "all", `${showNumber(each.low)} to ${showNumber(each.high)}`,
+      each.bias, each.direction,
+    ]),
+  );
+  const head = ["of", "since", "alarm", "until", "group", "range", "off by", "said"];
+  showTable(find("episodes"), head, rows.length ? rows.slice(-100).reverse() : [["no episode", ...Array(7).fill("")]]);
+}
+
+function showPending({ waiting, capacity, expired, oldest_at: oldest, delay }) {
+  const delays = delay.outcomes
+    ? ` Outcomes come after ${showSpan(delay.median)} (median), nine in ten within ${showSpan(delay.p90)}.`
+    : "";
+  const since = oldest === null ? "" : ` The oldest is of ${showTime(oldest)}.`;
+  find("waiting-words").textContent =
+    `${showNumber(waiting)} predictions wait, of at most ${showNumber(capacity)}; ${showNumber(expired)} expired.${since}${delays}`;
+}
+
+function showGroups({ count, groups }) {
+  find("groups-words").textContent = count
+    ? `${showNumber(count)} groups; those whose words are furthest from what happened, in standard errors, come first.`
+    : "No prediction names a group (the field by).";
+  const head = ["group", "outcomes", "said", "happened", "off by", "standard errors"];
+  const rows = groups.map((each) => [
+    String(each.name), each.settled, each.mean_said, each.mean_happened, each.bias, each.z,
+  ]);
+  showTable(find("groups-table"), head, rows);
+}
+
+function showExperts({ experts }) {
+  find("experts-list").replaceChildren(...experts.slice(0, 6).map(({ name, weight }) => {
+    const bar = element("meter", "");
+    bar.value = weight;
+    bar.setAttribute("aria-label", `weight of ${name}`);
+    return element("li", "", element("span", "", name), bar, element("span", "share", showShare(weight)));
+  }));
+}
+
+function showScorecard({ raw, calibrated, smooth }) {
+  const columns = [["raw score", raw], ["calibrated", calibrated], ["smooth", smooth]].filter(([, each]) => each !== null);
+  const head = ["", "rounds", "said", "happened", "Brier", "log loss", "ECE", "Cal2"];
+  showTable(find("scorecard"), head, columns.map(([name, each]) => [
+    name, each.rounds, each.mean_prediction, each.mean_outcome, each.brier, each.log_loss, each.ece, each.cal2,
+  ]));
+}
+
+const showAll = oneAtATime(async () => {
+  const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/groups?limit=50", "/experts", "/scorecard"];
+  const [stream, reliability, map, history, episodes, pending, groups, experts, scorecard] =
+    await Promise.all(names.map((name) => ask(base + name)));
+  showSummary(stream);
+  showReliability(reliability);
+  showMap(map);
+  showHistory(history, episodes);
+  showEpisodes(episodes);
+  showPending(pending);
+  showGroups(groups);
+  showExperts(experts);
+  showScorecard(scorecard);
+  main.dataset.sequence = stream.sequence; // every panel is drawn
+});
+
+listen(`${base}/events`, NEWS, find("status"), showAll);
