@@ -12,12 +12,12 @@ from calibrant._kernels.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
 from calibrant._kernels.fleet_rule cimport Key, Pool, key_learn, key_start, key_view
 from calibrant._kernels.fleet_whole cimport (
-    Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
+    SHARP, Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
+from calibrant._kernels.fleet_whole import checked_mixture
 from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of
-from calibrant._kernels.recalibrate import SHARP_PARTS
 from calibrant._kernels.safe cimport (
     Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
     safe_weigh,
@@ -27,7 +27,6 @@ from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport SharpState, View, sharp_least
-from calibrant._kernels.sharp import check_parts
 from calibrant._kernels.waiting cimport Waiting
 
 cdef extern from *:
@@ -44,17 +43,10 @@ cdef extern from *:
 ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
 
 cdef enum:
-    APPLIED
-    REPEATED
-    CONFLICT
-    UNKNOWN
-    EXPIRED
-    PREDICTED
-    USED
+    APPLIED, REPEATED, CONFLICT, UNKNOWN, EXPIRED, PREDICTED, USED
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
-    SHARP = sizeof(SharpState) // sizeof(double)
 
 
 # Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
@@ -405,14 +397,3 @@ cdef class PartKernel:
         self.whole.heard_least, self.size = least, size
         memcpy(&self.whole.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.whole.heard, &heard[0], sizeof(SharpState))
-
-
-def checked_mixture(arrays, name, learned):
-    """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
-    values = floats(arrays, name, size=SHARP)
-    parts, start = {}, 0
-    for part, size in SHARP_PARTS.items():
-        parts[part] = values[start : start + size]
-        start += size
-    check_parts(parts, learned)
-    return values

@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t
 from calibrant._kernels.sharp cimport SharpState, View
 
 cdef enum:
+    SHARP = sizeof(SharpState) // sizeof(double)  # numbers of the mixture
     CELLS = 337                     # logits that the word is computed at: -21, -20.875, ... 21
 
 

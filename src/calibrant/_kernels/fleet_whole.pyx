@@ -10,6 +10,8 @@ logit of the score, between cells of a table, each computed when it is first ask
 from libc.math cimport exp, log
 from libc.string cimport memcpy, memset
 
+from calibrant._kernels.recalibrate import SHARP_PARTS
+from calibrant._kernels.saved import floats
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport (
     sharp_learn,
@@ -17,6 +19,7 @@ from calibrant._kernels.sharp cimport (
     sharp_start,
     sharp_view,
 )
+from calibrant._kernels.sharp import check_parts
 
 cdef int64_t ALL = 1 << 16
 cdef int64_t STRIDE = 32
@@ -93,3 +96,14 @@ cdef void whole_learn(Whole *whole, const View *view, const double *said, double
     """Learn the outcome of a round in which the experts `said`, m together, and say `view` now."""
     sharp_learn(&whole.sharp, view, said, m, y, late / STRIDE if whole.rounds > ALL else late)
     whole.learned += 1
+
+
+def checked_mixture(arrays, name, learned):
+    """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
+    values = floats(arrays, name, size=SHARP)
+    parts, start = {}, 0
+    for part, size in SHARP_PARTS.items():
+        parts[part] = values[start : start + size]
+        start += size
+    check_parts(parts, learned)
+    return values

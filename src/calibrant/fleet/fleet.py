@@ -26,7 +26,7 @@ from calibrant._times import Time
 from calibrant.fleet.kept import Kept
 from calibrant.fleet.part import Part
 from calibrant.fleet.rows import Batch, listed_names
-from calibrant.recalibrate.answers import in_words, listed_ids
+from calibrant.forecasters.answers import in_words, listed_ids
 
 #: One key a row, all integers or all strings.
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]

@@ -14,7 +14,7 @@ from calibrant._spans import as_span
 from calibrant._times import Time, time_of
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.part import Part
-from calibrant.forecasters.arguments import Arguments
+from calibrant.arguments import Arguments
 
 if TYPE_CHECKING:
     from _thread import RLock

@@ -19,7 +19,7 @@ from calibrant._kernels.fleet_rounds import BUCKETS, OPENED, load_rounds, save_r
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.saved import floats
 from calibrant.fleet.part import Part
-from calibrant.recalibrate.saving import ids_of
+from calibrant.forecasters.saved_ids import ids_of
 
 Arrays = dict[str, npt.NDArray[Any]]
 
