@@ -24,10 +24,10 @@ from calibrant import Fleet
 def start(folder: Path, parts: int) -> subprocess.Popen:
     """Start the query in a process group of its own."""
     command = [sys.executable, "-m", "benchmarks.spark.job", str(folder), "recalibrate"]
-    log = (folder / "log").open("a")
-    return subprocess.Popen(
-        [*command, str(parts), "2"], stdout=log, stderr=log, start_new_session=True
-    )
+    with (folder / "log").open("a") as log:
+        return subprocess.Popen(
+            [*command, str(parts), "2"], stdout=log, stderr=log, start_new_session=True
+        )
 
 
 def batches_begun(folder: Path) -> int:
