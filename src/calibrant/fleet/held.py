@@ -12,9 +12,9 @@ import numpy.typing as npt
 from calibrant._checks import Id, check_integer
 from calibrant._spans import as_span
 from calibrant._times import Time, time_of
+from calibrant.arguments import Arguments
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.part import Part
-from calibrant.arguments import Arguments
 
 if TYPE_CHECKING:
     from _thread import RLock
