@@ -10,7 +10,6 @@ logit of the score, between cells of a table, each computed when it is first ask
 from libc.math cimport exp, log
 from libc.string cimport memcpy, memset
 
-from calibrant._kernels.recalibrate import SHARP_PARTS
 from calibrant._kernels.saved import floats
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport (
@@ -19,7 +18,7 @@ from calibrant._kernels.sharp cimport (
     sharp_start,
     sharp_view,
 )
-from calibrant._kernels.sharp import check_parts
+from calibrant._kernels.sharp import SHARP_PARTS, check_sharp
 
 cdef int64_t ALL = 1 << 16
 cdef int64_t STRIDE = 32
@@ -105,5 +104,5 @@ def checked_mixture(arrays, name, learned):
     for part, size in SHARP_PARTS.items():
         parts[part] = values[start : start + size]
         start += size
-    check_parts(parts, learned)
+    check_sharp(parts, learned)
     return values
