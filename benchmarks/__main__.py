@@ -27,6 +27,7 @@ from benchmarks import (  # noqa: E402
     figures,
     forged,
     groups,
+    kills,
     machine,
     monitor,
     multiclass,
@@ -62,8 +63,9 @@ PARTS = {
     "why_not": why_not,
     "certificates": certificates,
     "monitor": monitor,
+    "kills": kills,
 }
-LONG = {"certificates", "monitor"}
+LONG = {"certificates", "kills", "monitor"}
 
 
 def quote(page, name, texts, titles):
