@@ -1,6 +1,5 @@
 """When the store fails: a clear refusal, and memory never runs ahead of the log."""
 
-import os
 import sqlite3
 
 import pytest
@@ -89,12 +88,17 @@ def test_a_service_that_stopped_leaves_no_lock(start):
     assert start().http.get("/healthz").status_code == 200
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_that_may_not_be_written_is_refused(path):
-    SqliteStore(path).open()
-    path.chmod(0o400)
+class ReadOnly(SqliteStore):
+    """A store on a disk that is mounted to be read only."""
+
+    def _connect(self, **_):
+        return super()._connect(mode="ro")
+
+
+def test_a_store_that_may_not_be_written_is_refused(start, path):
+    start().stop()
     with pytest.raises(StoreError, match="readonly"):
-        Service(SqliteStore(path)).start()
+        Service(ReadOnly(path)).start()
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
@@ -129,7 +133,7 @@ def test_a_damaged_page_is_refused_and_said(start, path):
         root = store.execute(
             "SELECT rootpage FROM sqlite_schema WHERE name = 'predictions'"
         ).fetchone()[0]
-        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
     with path.open("r+b") as file:
         file.seek((root - 1) * size)

@@ -85,6 +85,8 @@ class Stream:
         self, request: Predictions, fresh: dict[str, int], known: Known, group: Group
     ) -> None:
         """Predict the rows of a request that are new."""
+        if self.definition.is_timed:  # time passes in the order of the rows
+            fresh = dict(sorted(fresh.items(), key=lambda each: request.at[each[1]]))
         ids, rows = list(fresh), list(fresh.values())
         scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
         by, due = picked(request.by, rows), picked(request.due, rows)
