@@ -1,7 +1,7 @@
 """SIGKILL at random moments while clients write: what was answered must be in the store, once.
 
-``python -m benchmarks kills`` kills 200 times on SQLite; then it breaks the service on purpose, and
-must find that.
+``python -m benchmarks kills`` kills 200 times on SQLite and 50 times one of three processes on
+PostgreSQL; then it breaks the service on purpose, and must find that.
 """
 
 import random
@@ -15,18 +15,22 @@ from pathlib import Path
 import httpx
 
 from benchmarks.kills_clients import STREAMS, Client, World
+from benchmarks.kills_postgres import database
 from benchmarks.kills_server import FAULTS, Server
 from benchmarks.kills_verdict import judge
 from benchmarks.tables import table
+from calibrant.service.store.postgres import PostgresStore
 
 TITLE = "Kills"
 IN_README = ()
 CLIENTS = 8
-KILLS, KILLS_WITH_FAULT = 200, 15
+KILLS, KILLS_SHARED, KILLS_WITH_FAULT = 200, 50, 15
 #: Seconds: the longest wait for a first answer, and the longest life after it.
 PATIENCE, LIFE = 90.0, 0.5
 #: How many kills come before the server answers: while it starts and replays.
 EARLY = 0.15
+#: How many kills of several servers are of the one that owns the streams, at least.
+OWNERS = 0.6
 
 Siege = namedtuple("Siege", "kills seconds gaps stops verdict clients")
 
@@ -35,8 +39,11 @@ class NoAnswerError(Exception):
     """Nobody answers any more."""
 
 
-def siege(store, servers, kills, seed=0, progress=lambda _: None):
-    """Kill servers on one store while clients write; return what came of it."""
+def siege(store, servers, kills, seed=0, progress=lambda _: None, owner=lambda: None):
+    """Kill servers on one store while clients write; return what came of it.
+
+    `owner` says the address of the server that owns the streams, if there are several.
+    """
     chance, world, began = random.Random(seed), World(), time.monotonic()
     clients = [Client(number, world, [each.url for each in servers], seed)
                for number in range(CLIENTS)]  # fmt: skip
@@ -49,7 +56,7 @@ def siege(store, servers, kills, seed=0, progress=lambda _: None):
             client.start()
         wait_for_answer(world, time.monotonic())
         for done in range(1, kills + 1):
-            gaps += kill_one(chance, world, servers)
+            gaps += kill_one(chance, world, servers, owner)
             progress(f"kill {done} of {kills}, {world.answers:,} rows answered")
         wait_for_answer(world, time.monotonic())
     except NoAnswerError as error:
@@ -66,21 +73,24 @@ def siege(store, servers, kills, seed=0, progress=lambda _: None):
     return Siege(done, time.monotonic() - began, gaps, stops, verdict, clients)
 
 
-def kill_one(chance, world, servers):
-    """Kill one server at a random moment and start it anew; return how long nobody answered."""
-    if chance.random() < EARLY:
-        time.sleep(chance.uniform(0.0, LIFE))
-        waited = False
-    else:
+def kill_one(chance, world, servers, owner):
+    """Kill one server at a random moment and start it anew; the owner more often than others.
+
+    Return for how long nobody answered, if that was waited for.
+    """
+    is_early = chance.random() < EARLY
+    if not is_early:
         wait_for_answer(world, time.monotonic())
-        time.sleep(chance.uniform(0.0, LIFE))
-        waited = True
-    victim, killed = chance.choice(servers), time.monotonic()
+    time.sleep(chance.uniform(0.0, LIFE))
+    victim, owns = chance.choice(servers), owner()
+    if chance.random() < OWNERS:
+        victim = next((each for each in servers if each.url == owns), victim)
+    killed = time.monotonic()
     victim.kill()
     down = time.monotonic()
     victim.start()
-    if not waited or chance.random() < EARLY:
-        return []  # the next kill may come before any answer
+    if is_early or (len(servers) > 1 and victim.url != owns):
+        return []
     return [wait_for_answer(world, down) - killed]
 
 
@@ -124,6 +134,17 @@ def siege_sqlite(kills, seed=0, fault=None, progress=lambda _: None):
         return siege(store, [Server(store, free_port(), folder, fault)], kills, seed, progress)
 
 
+def siege_postgresql(kills, seed=0, processes=3, progress=lambda _: None):
+    """Kill servers on a PostgreSQL store, of which each may own the streams."""
+    with tempfile.TemporaryDirectory() as folder, database() as store:
+        servers = [Server(store, free_port(), folder) for _ in range(processes)]
+        reader = PostgresStore(store)
+        try:
+            return siege(store, servers, kills, seed, progress, reader.owner)
+        finally:
+            reader.close()
+
+
 def report(name, result):
     """Return the tables of one siege, and what was found wrong."""
     counts, gaps = result.verdict.counts, sorted(result.gaps) or [0.0]
@@ -135,10 +156,14 @@ def report(name, result):
             ["clients", CLIENTS],
             ["seconds", f"{result.seconds:.0f}"],
             ["rows answered", f"{answered:,}"],
+            ["kills of the owner that were timed", len(result.gaps)],
             ["requests without an answer", f"{sum(c.unanswered for c in result.clients):,}"],
             ["requests told to come again (503)", f"{sum(c.refused for c in result.clients):,}"],
-            ["seconds from a kill to an answer, median", f"{statistics.median(gaps):.2f}"],
-            ["seconds from a kill to an answer, longest", f"{gaps[-1]:.2f}"],
+            [
+                "seconds from a kill of the owner to an answer, median",
+                f"{statistics.median(gaps):.2f}",
+            ],
+            ["seconds from a kill of the owner to an answer, longest", f"{gaps[-1]:.2f}"],
             ["seconds to stop by SIGTERM, longest", f"{max(result.stops, default=0.0):.2f}"],
             *([each, f"{counts[each]:,}"] for each in sorted(counts)),
             ["**found wrong**", f"**{len(result.verdict.wrong)}**"],
@@ -151,6 +176,9 @@ def report(name, result):
 def tables(progress):
     """Return the tables of this module, one after the other."""
     yield from report("SQLite, one process", siege_sqlite(KILLS, progress=progress))
+    yield from report(
+        "PostgreSQL, three processes", siege_postgresql(KILLS_SHARED, progress=progress)
+    )
     rows = []
     for fault in FAULTS:
         broken = siege_sqlite(KILLS_WITH_FAULT, fault=fault, progress=progress)
