@@ -1,6 +1,8 @@
 """When the store fails: a clear refusal, and memory never runs ahead of the log."""
 
+import re
 import sqlite3
+import time
 
 import pytest
 
@@ -165,3 +167,27 @@ def test_an_error_of_the_service_is_no_traceback(running, monkeypatch):
     refused = running.http.get("/v1/streams")
     assert refused.status_code == 500
     assert refused.json()["detail"] == "the service failed; its log says how"
+
+
+def test_the_clock_of_the_service_does_not_jump(running, monkeypatch):
+    running.stream(silence=0, after="1h")
+    running.predict({"id": "a", "score": 0.5})
+    a_year_later = time.time() + 365 * 86400
+    monkeypatch.setattr("calibrant.service.clock.time.time", lambda: a_year_later)
+    assert running.words([{"id": "a", "outcome": 1}]) == ["applied"]  # no deadline has passed
+    ahead = re.search(
+        r"calibrant_clock_ahead_seconds ([\d.e+]+)", running.http.get("/metrics").text
+    )
+    assert float(ahead[1]) == pytest.approx(365 * 86400, abs=60)
+
+
+def test_the_owner_survives_an_error_of_its_own(running, monkeypatch):
+    running.stream()
+
+    def fail(*_):
+        raise RuntimeError("nobody thought of it")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Owner, "_answer_jobs", fail)
+        assert running.predict({"id": "a", "score": 0.5}).status_code == 500
+    assert running.predict({"id": "a", "score": 0.5}).json()["answer"] == "applied"

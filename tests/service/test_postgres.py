@@ -1,6 +1,8 @@
 """The PostgreSQL store, and several processes on one database: one owns the streams."""
 
+import contextlib
 import itertools
+import math
 import os
 import random
 import struct
@@ -29,6 +31,7 @@ from calibrant.service.store.sqlite import SqliteStore
 
 #: Set where PostgreSQL must be there, so that none of this is skipped unnoticed.
 REQUIRED = "CALIBRANT_REQUIRE_POSTGRES"
+NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +46,13 @@ def postgres():
 
 
 @pytest.fixture
-def address(postgres, counted=itertools.count()):
-    """A database of its own."""
-    name = f"test{next(counted)}"
+def address(postgres):
+    return fresh_database(postgres)
+
+
+def fresh_database(postgres):
+    """Return the address of an empty database."""
+    name = f"test{next(NUMBERS)}"
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return postgres.replace("/postgres?", f"/{name}?")
@@ -59,20 +66,29 @@ def store(address):
     one.close()
 
 
-@pytest.fixture
-def servers(address, tmp_path):
-    """Three processes on one database, the first of which owns the streams."""
-    three = [Server(address, kills.free_port(), tmp_path) for _ in range(3)]
-    three[0].start()
-    kills.make_streams(three)
-    for each in three[1:]:
-        each.start()
-    for each in three[1:]:
-        until(lambda each=each: get(each, "/v1/streams").status_code == 200)
-    yield three
-    for each in three:
-        if each.is_alive:
-            each.kill()
+@contextlib.contextmanager
+def three_processes(address, folder):
+    """Start three processes on one database, the first of which owns the streams."""
+    servers = [Server(address, kills.free_port(), folder) for _ in range(3)]
+    try:
+        servers[0].start()
+        kills.make_streams(servers)
+        for each in servers[1:]:
+            each.start()
+        for each in servers[1:]:
+            until(lambda each=each: get(each, "/v1/streams").is_success)
+        yield servers
+    finally:
+        for each in servers:
+            if each.is_alive:
+                each.kill()
+
+
+@pytest.fixture(scope="module")
+def servers(postgres, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("servers")
+    with three_processes(fresh_database(postgres), folder) as servers:
+        yield servers
 
 
 def until(is_so, seconds=30.0):
@@ -109,7 +125,7 @@ def test_every_bit_of_a_number_is_kept(store):
     chance, values = random.Random(1), [5e-324, 1.7976931348623157e308, 0.1, 1 / 3]
     while len(values) < 2000:
         (value,) = struct.unpack("d", chance.randbytes(8))
-        if value == value and abs(value) != float("inf"):
+        if math.isfinite(value):
             values.append(value)
     rows = [prediction(n, f"r{n}", value) for n, value in enumerate(values, 1)]
     store.write(Group(predictions=rows))
@@ -174,6 +190,15 @@ def test_one_process_at_a_time_owns_a_database(store, address):
     other.close()
 
 
+def test_a_database_that_may_only_be_read_is_refused(store, address):
+    store.close()
+    with psycopg.connect(address, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with pytest.raises(StoreError, match=r"cannot be opened: .*read-only transaction"):
+        Service(PostgresStore(address)).start()
+
+
 def test_an_error_names_the_store_without_its_password():
     store = PostgresStore("postgresql://user:secret@localhost:1/none")
     with pytest.raises(StoreError, match="cannot be opened") as failed:
@@ -197,6 +222,7 @@ def test_a_service_answers_as_it_does_on_sqlite(start, store, address, path):
         states.append((said, words, running.state()))
         running.stop()
         assert check_store(each, lambda _: None) == []
+        each.close()
     assert states[0] == states[1]
 
 
@@ -241,40 +267,33 @@ def test_a_page_of_another_site_is_turned_away_by_any(servers):
         assert get(each, "/v1/streams", headers={"host": "evil.example"}).status_code == 403
 
 
-def test_another_process_takes_over_within_five_seconds(servers):
-    said = post(servers[0], "predictions", {"id": "a", "score": 0.3}).json()
-    servers[0].kill()
-    assert get(servers[1], "/healthz").status_code == 200
-    again = {}
+def test_another_process_takes_over_within_five_seconds(address, tmp_path):
+    """After a kill, after the loss of all connections to the database, and after a stop."""
+    row = {"id": "a", "score": 0.3}
+    with three_processes(address, tmp_path) as (first, second, third):
+        said = post(first, "predictions", row).json() | {"answer": "repeated"}
 
-    def is_answered():
-        answer = post(servers[1], "predictions", {"id": "a", "score": 0.3})
-        if not answer.is_success:
-            assert answer.status_code == 503
-            assert answer.headers["retry-after"] == "1"
-            return False
-        again.update(answer.json())
-        return True
+        def is_answered(server):
+            answer = post(server, "predictions", row)
+            if answer.is_success:
+                assert answer.json() == said
+            else:
+                assert answer.status_code == 503
+                assert answer.headers["retry-after"] == "1"
+            return answer.is_success
 
-    assert until(is_answered) < 5.0
-    assert again == said | {"answer": "repeated"}
-
-
-def test_a_process_that_is_stopped_hands_over(servers):
-    servers[0].stop()
-    assert until(lambda: post(servers[2], "predictions", {"id": "b", "score": 0.3}).is_success) < 5
-
-
-def test_a_lost_connection_ends_the_term_and_another_begins(servers, address):
-    said = post(servers[0], "predictions", {"id": "a", "score": 0.3}).json()
-    with psycopg.connect(address, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-    assert until(lambda: post(servers[1], "predictions", {"id": "b", "score": 0.3}).is_success) < 5
-    again = post(servers[2], "predictions", {"id": "a", "score": 0.3}).json()
-    assert again == said | {"answer": "repeated"}
+        first.kill()
+        assert get(second, "/healthz").is_success
+        assert until(lambda: is_answered(second)) < 5.0
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        assert until(lambda: post(third, "predictions", {"id": "b", "score": 0.3}).is_success) < 5.0
+        second.stop()
+        assert until(lambda: is_answered(third)) < 5.0
+        assert third.stop() < 5.0
 
 
 @pytest.mark.usefixtures("postgres")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, LiteralString, TypeVar, cast
 
 try:
@@ -18,6 +18,7 @@ except ImportError as error:
         "a PostgreSQL store needs psycopg: pip install 'calibrant[postgres]'"
     ) from error
 
+from calibrant import __version__
 from calibrant.service.settings import without_password
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
@@ -79,13 +80,22 @@ class PostgresStore:
 
         It may be called again then, until it is this one's turn.
         """
-        with self._saying("opened"):
-            if self._writer is None or self._writer.closed:
-                self._writer = self._connect()
-                self._writer.execute("SET synchronous_commit = on")
-            if alone and not self._has_lock():
-                raise StoreTakenError(f"{self}: another calibrant serve owns the streams")
-            self._make_tables(self._writer)
+        try:
+            with self._saying("opened"):
+                self._open(alone)
+        except StoreTakenError:
+            raise
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, alone: bool) -> None:
+        if self._writer is None or self._writer.closed:
+            self._writer = self._connect()
+            self._writer.execute("SET synchronous_commit = on")
+        if alone and not self._has_lock():
+            raise StoreTakenError(f"{self}: another calibrant serve owns the streams")
+        self._make_tables(self._writer)
 
     def _has_lock(self) -> bool:
         assert self._writer is not None
@@ -94,15 +104,13 @@ class PostgresStore:
 
     def close(self) -> None:
         """Let the database go, and the lock with it."""
+        if self._writer is not None:
+            with suppress(psycopg.Error):  # at once; the database would notice a little later
+                self._writer.execute("SELECT pg_advisory_unlock_all()")
         for connection in (*self._readers, self._writer):
             if connection is not None:
                 connection.close()
         self._writer, self._readers, self._own = None, [], threading.local()
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether the connection that writes is gone, and with it the right to write."""
-        return self._writer is None or self._writer.closed
 
     def still_owns(self) -> bool:
         """Ask the database whether the connection that writes is still there."""
@@ -128,6 +136,7 @@ class PostgresStore:
                 writer.execute(spoken(sql.SET_LAYOUT), (sql.LAYOUT,))
             elif found[0] != sql.LAYOUT:
                 raise StoreError(f"{self} has layout {found[0]}; this calibrant reads {sql.LAYOUT}")
+            writer.execute(spoken(sql.SET_OPENED), (__version__,))
 
     @contextmanager
     def _saying(self, what: str) -> Iterator[None]:
