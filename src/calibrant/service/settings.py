@@ -20,7 +20,7 @@ class Settings:
     Attributes
     ----------
     store : str
-        The file of the SQLite store.
+        The file of an SQLite store, or the address of a PostgreSQL database.
     host, port : str, int
         Where to listen. Without a token in the store, only on this machine.
     log_level : {"debug", "info", "warning", "error"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -74,12 +75,23 @@ async def show_bad_query(_: Any, error: Exception) -> Any:
     return as_response(Problem(422, f"{field}: {first['msg']}", field=field, allowed=first["msg"]))
 
 
-async def show_http_error(_: Any, error: Exception) -> Any:
+async def show_http_error(request: Request, error: Exception) -> Any:
     """Answer a request for which there is no route."""
     assert isinstance(error, HTTPException)
     response = as_response(Problem(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["allow"] = ", ".join(methods_of(request.app, request.url.path))
     return response
+
+
+def methods_of(app: FastAPI, path: str) -> list[str]:
+    """Return the methods that a path has in all routes together."""
+    found = set()
+    for template, methods in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+            found |= {method.upper() for method in methods}
+    return sorted(found)
 
 
 async def show_failure(_: Any, __: Exception) -> Any:
