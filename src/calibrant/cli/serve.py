@@ -106,7 +106,7 @@ def verify(address: str) -> list[str]:
     for each in wrong:
         console.say(each, fold=True)
     if not wrong:
-        console.say(f"{address}: nothing is wrong")
+        console.say(f"{store}: nothing is wrong")
     return wrong
 
 
