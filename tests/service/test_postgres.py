@@ -199,6 +199,21 @@ def test_a_database_that_may_only_be_read_is_refused(store, address):
         Service(PostgresStore(address)).start()
 
 
+def test_a_database_that_comes_back_is_read_again(store, address, monkeypatch):
+    assert store.streams() == []
+    with psycopg.connect(address, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    with monkeypatch.context() as away:
+        away.setattr(store, "address", "postgresql://localhost:1/none")
+        for _ in range(3):
+            with pytest.raises(StoreError, match="cannot be read"):
+                store.streams()
+    assert store.streams() == []
+
+
 def test_an_error_names_the_store_without_its_password():
     store = PostgresStore("postgresql://user:secret@localhost:1/none")
     with pytest.raises(StoreError, match="cannot be opened") as failed:

@@ -106,8 +106,9 @@ class Relay:
         if time.monotonic() - self._read_at >= FRESH:
             try:
                 self._owner = await asyncio.to_thread(self.store.owner)
-            except StoreError as error:
-                raise Problem(503, str(error)) from None
+            except StoreError as error:  # whoever asks may have no token: it is told no address
+                self.terms.log.error("no owner", detail=str(error))
+                raise Problem(503, "the database does not answer; come again") from None
             self._read_at = time.monotonic()
         if self._owner is None or self._owner == self.terms.url:
             raise Problem(503, "no process owns the streams at the moment; come again in a second")

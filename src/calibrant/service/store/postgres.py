@@ -158,6 +158,7 @@ class PostgresStore:
                     if not reader.closed:
                         raise
                     self._readers.remove(reader)
+                    self._own.reader = None
             reader = self._own.reader = self._connect()
             self._readers.append(reader)
             return query(reader)
