@@ -29,6 +29,7 @@ from benchmarks import (  # noqa: E402
     forged,
     groups,
     ids,
+    kills,
     machine,
     monitor,
     multiclass,
@@ -70,8 +71,9 @@ PARTS = {
     "why_not": why_not,
     "certificates": certificates,
     "monitor": monitor,
+    "kills": kills,
 }
-LONG = {"certificates", "fleet", "monitor"}
+LONG = {"certificates", "fleet", "kills", "monitor"}
 
 
 def quote(page, name, texts, titles):

@@ -1,6 +1,11 @@
 """What becomes of each row: one table of answers for predictions, one for outcomes."""
 
+import json
+import threading
+
 import pytest
+
+from calibrant.service.rows import outcomes_of, predictions_of
 
 
 def test_a_prediction_is_answered_with_what_the_recalibrator_says(running):
@@ -97,3 +102,31 @@ def test_settings_again_are_fine_and_others_a_conflict(running):
     assert other.status_code == 409
     assert other.json()["field"] == "after"
     assert other.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(("outcome", "word"), [(0, "repeated"), (1, "conflict")])
+def test_a_deadline_that_passes_within_a_group_is_known_to_the_rest_of_it(running, outcome, word):
+    """The store was asked when the prediction still waited; it waits no longer."""
+    running.stream(silence=0, after="1h", clock="told")
+    running.predict({"id": "a", "score": 0.5, "at": 0})
+    owner, definition = running.service.owner, running.service.owner.streams["s"].definition
+    later = predictions_of([{"id": "b", "score": 0.5, "at": 7200}], definition, 0.0)
+    told = outcomes_of([{"id": "a", "outcome": outcome, "at": 7200}], definition, 0.0)
+    both_are_queued = threading.Event()
+    owner.ask(both_are_queued.wait)
+    owner.submit("s", later)
+    words = owner.submit("s", told)
+    both_are_queued.set()
+    assert words.result() == [word]
+
+
+def test_more_lines_than_a_batch_are_all_answered(running):
+    """Answers go out while the body still comes in."""
+    running.stream()
+    lines = "".join(f'{{"id": "r{n}", "score": 0.5}}\n' for n in range(30_001)).encode()
+    pieces = (lines[at : at + 50_000] for at in range(0, len(lines), 50_000))
+    headers = {"content-type": "application/x-ndjson"}
+    answer = running.http.post("/v1/streams/s/predictions", content=pieces, headers=headers)
+    assert [json.loads(line)["id"] for line in answer.text.splitlines()] == [
+        f"r{n}" for n in range(30_001)
+    ]

@@ -15,7 +15,12 @@ from calibrant.cli import console
 DAMAGED = 3
 
 StoreFile = Annotated[
-    str | None, typer.Option("--store", metavar="FILE", help="The store; calibrant.db by default.")
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="STORE",
+        help="The store: a file, calibrant.db by default, or postgresql://...",
+    ),
 ]
 Config = Annotated[
     Path | None, typer.Option(metavar="FILE.toml", help="Settings, below flags and CALIBRANT_...")
@@ -101,7 +106,7 @@ def verify(address: str) -> list[str]:
     for each in wrong:
         console.say(each, fold=True)
     if not wrong:
-        console.say(f"{address}: nothing is wrong")
+        console.say(f"{store}: nothing is wrong")
     return wrong
 
 

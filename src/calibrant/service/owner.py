@@ -206,6 +206,7 @@ class Owner:
                     if isinstance(job.rows, Predictions):
                         answers.append((job, stream.predict(job.rows, known[job.stream], group)))
                     else:
+                        self._look_again(stream, job.rows, known[job.stream])
                         answers.append((job, stream.learn(job.rows, known[job.stream], group)))
                 except Problem as problem:  # refused before anything changed
                     job.future.set_exception(problem)
@@ -235,6 +236,14 @@ class Owner:
             name: self.store.known(self.streams[name].number, list(ids))
             for name, ids in asked.items()
         }
+
+    def _look_again(self, stream: Stream, rows: Outcomes, known: Known) -> None:
+        """Ask the store for what has left the state since the group began: it waits no longer."""
+        left = [id_ for id_ in stream.unknown_ids(rows) if id_ not in known.predictions]
+        if left:
+            found = self.store.known(stream.number, left)
+            known.predictions.update(found.predictions)
+            known.outcomes.update(found.outcomes)
 
     def _take_back(self, jobs: list[Job], touched: dict[str, Stream], error: Exception) -> None:
         """Bring the streams back to what the log says, and tell everybody."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -20,7 +21,7 @@ class Settings:
     Attributes
     ----------
     store : str
-        The file of the SQLite store.
+        The file of an SQLite store, or the address of a PostgreSQL database.
     host, port : str, int
         Where to listen. Without a token in the store, only on this machine.
     log_level : {"debug", "info", "warning", "error"}
@@ -106,9 +107,20 @@ def as_port(value: object, source: str) -> int:
 
 
 def without_password(address: str) -> str:
-    """Return a store's address without the password in it."""
-    before, at, after = address.rpartition("@")
-    if not at or "://" not in before:
+    """Return a store's address without the password in it.
+
+    Examples
+    --------
+    >>> without_password("postgresql://me:secret@db/calibrant?sslpassword=more")
+    'postgresql://me:...@db/calibrant?sslpassword=...'
+    >>> without_password("postgresql://me@db/calibrant")
+    'postgresql://me@db/calibrant'
+    """
+    kind, is_address, rest = address.partition("://")
+    if not is_address:
         return address
-    kind, _, user = before.partition("://")
-    return f"{kind}://{user.partition(':')[0]}:...@{after}"
+    place, asks, query = rest.partition("?")
+    user, at, place = place.rpartition("@")
+    name, has_password, _ = user.partition(":")
+    query = re.sub(r"(password=)[^&]*", r"\1...", query)
+    return f"{kind}://{name}{':...' if has_password else ''}{at}{place}{asks}{query}"

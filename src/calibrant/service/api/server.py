@@ -14,10 +14,11 @@ from typing import Any
 from calibrant.service.api import uvicorn
 from calibrant.service.api.app import create_app
 from calibrant.service.api.connections import Connection
+from calibrant.service.api.gate import App
 from calibrant.service.logs import set_up
 from calibrant.service.service import Service
 from calibrant.service.settings import Settings
-from calibrant.service.store import open_store
+from calibrant.service.store import is_shared, open_store
 
 #: Seconds for open requests when the service is told to stop.
 GRACE = 3
@@ -36,22 +37,67 @@ def serve(
     What is to be done `beside` is called with the address, in a thread that ends with the process.
     """
     log = set_up(settings.log_level)
+    if is_shared(settings.store):
+        serve_shared(settings, say, log, beside)
+        return
     service = Service(open_store(settings.store), say, log)
     service.start()
     try:
         check_host(service, settings.host)
         listening = listen(settings.host, settings.port)
-        port = listening.getsockname()[1]
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        address = f"http://{host}:{port}"
-        say(f"{address}/")
-        if beside is not None:
-            threading.Thread(target=beside, args=(address,), daemon=True).start()
+        address = url_of(settings.host, listening)
+        begin(address, say, beside)
         with listening:
-            asyncio.run(run(service, listening, log))
+            asyncio.run(run(server_of(service), service.listeners.close, listening, log))
     finally:
         service.stop()
         log.info("stopped")
+
+
+def serve_shared(
+    settings: Settings,
+    say: Callable[[str], None],
+    log: Any,
+    beside: Callable[[str], None] | None,
+) -> None:
+    """Serve as one of several processes on one database, until told to stop."""
+    from calibrant.service.api.relay import Relay  # noqa: PLC0415 - needs the extra postgres
+    from calibrant.service.api.terms import Terms  # noqa: PLC0415
+    from calibrant.service.store.postgres import PostgresStore  # noqa: PLC0415
+
+    store = PostgresStore(settings.store)
+    store.open(alone=False)
+    check_host(Service(store), settings.host)
+    listening = listen(settings.host, settings.port)
+    terms = Terms(settings.store, url_for_others(settings.host, listening), say, log)
+    terms.start()
+    try:
+        begin(url_of(settings.host, listening), say, beside)
+        with listening:
+            server = server_around(Relay(terms, store))
+            asyncio.run(run(server, terms.send_listeners_away, listening, log))
+    finally:
+        terms.stop()
+        store.close()
+        log.info("stopped")
+
+
+def begin(address: str, say: Callable[[str], None], beside: Callable[[str], None] | None) -> None:
+    """Say where the service is, and do what is to be done beside it."""
+    say(f"{address}/")
+    if beside is not None:
+        threading.Thread(target=beside, args=(address,), daemon=True).start()
+
+
+def url_of(host: str, listening: socket.socket) -> str:
+    """Return the address of a server."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
+
+
+def url_for_others(host: str, listening: socket.socket) -> str:
+    """Return the address at which the other processes reach a server."""
+    is_any = host in ("0.0.0.0", "::")
+    return url_of(socket.gethostname() if is_any else host, listening)
 
 
 def check_host(service: Service, host: str) -> None:
@@ -83,8 +129,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 def server_of(service: Service) -> uvicorn.Server:
     """Return the server of a service that has been started."""
+    return server_around(create_app(service))
+
+
+def server_around(app: App) -> uvicorn.Server:
+    """Return the server of an app."""
     config = uvicorn.Config(
-        create_app(service),
+        app,
         http=Connection,
         log_config=None,
         access_log=False,
@@ -98,13 +149,14 @@ def server_of(service: Service) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-async def run(service: Service, listening: socket.socket, log: Any) -> None:
-    """Run the server in this loop until a signal asks it to end."""
-    server = server_of(service)
+async def run(
+    server: uvicorn.Server, close: Callable[[], None], listening: socket.socket, log: Any
+) -> None:
+    """Run a server in this loop until a signal asks it to end."""
 
     def end() -> None:
         log.info("stopping")
-        service.listeners.close()  # those who follow events would hold it up
+        close()  # those who follow events would hold it up
         server.should_exit = True
 
     loop = asyncio.get_running_loop()

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from calibrant.service import views
 from calibrant.service.api import examples
@@ -90,7 +91,7 @@ async def answer(
     definition = service.owner.stream(checked_name(name)).definition
     if content_type(request) == NDJSON:
         lines = answered_lines(service, name, request, definition, read, show)
-        return StreamingResponse(await begun(lines), media_type=NDJSON)
+        return AnsweredLines(await begun(lines), media_type=NDJSON)
     rows, is_list = as_rows(parse(await whole(request)))
     columns = read(rows, definition, service.clock.now())
     shown = show(columns, await worked_on(service, name, columns), definition)
@@ -100,6 +101,18 @@ async def answer(
 async def worked_on(service: Service, name: str, columns: Predictions | Outcomes) -> Any:
     """Return the answers once the rows are committed."""
     return await asyncio.wrap_future(service.owner.submit(name, columns))
+
+
+class AnsweredLines(StreamingResponse):
+    """Answers that go out while the body comes in.
+
+    A StreamingResponse takes messages from the client, to see whether it is still there. Here they
+    are the body.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send the lines."""
+        await self.stream_response(send)
 
 
 async def answered_lines(

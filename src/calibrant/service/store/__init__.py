@@ -1,4 +1,4 @@
-"""Where rows are kept: a store of few methods, and SQLite's way of doing it."""
+"""Where rows are kept: a store of few methods, in a file of SQLite or in a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from calibrant.service.store.interface import Store, StoreError
 from calibrant.service.store.sqlite import SqliteStore
 
-__all__ = ["Store", "StoreError", "existing_store", "open_store"]
+__all__ = ["Store", "StoreError", "existing_store", "is_shared", "open_store"]
 
 
 def existing_store(address: str) -> Store:
@@ -17,8 +17,18 @@ def existing_store(address: str) -> Store:
     return open_store(address)
 
 
+def is_shared(address: str) -> bool:
+    """Whether several processes may serve one store at this address."""
+    return address.startswith(("postgresql://", "postgres://"))
+
+
 def open_store(address: str) -> Store:
-    """Return the store at an address, not yet open: the path of a file."""
+    """Return the store at an address, not yet open: a path, or ``postgresql://...``."""
+    if is_shared(address):
+        from calibrant.service.store.postgres import PostgresStore  # noqa: PLC0415 - needs an extra
+
+        return PostgresStore(address)
     if "://" in address:
-        raise ValueError(f"a store is the path of a file, got {address.partition('://')[0]}://...")
+        kind = address.partition("://")[0]
+        raise ValueError(f"a store is a file or postgresql://..., got {kind}://...")
     return SqliteStore(address)

@@ -15,6 +15,10 @@ class StoreError(Exception):
     """The store cannot be used, or could not keep a group; the message says why."""
 
 
+class StoreTakenError(StoreError):
+    """Another process owns the store; it may be this one's turn later."""
+
+
 class StreamRow(NamedTuple):
     """A stream as it is kept; `settings` is JSON."""
 

@@ -1,0 +1,66 @@
+"""A PostgreSQL of its own, in a temporary folder, for sieges and for tests."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import psycopg
+
+USER = "postgres"
+
+
+def programs():
+    """Return the folder of PostgreSQL's programs, or None."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if found:
+        return found[-1].parent
+    on_path = shutil.which("initdb")
+    return Path(on_path).resolve().parent if on_path else None
+
+
+def options():
+    """Return how to start a program as a user that PostgreSQL accepts: anybody but root."""
+    is_root = os.geteuid() == 0
+    own = {"user": USER, "group": USER, "extra_groups": []} if is_root else {}
+    return own | {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
+
+
+@contextlib.contextmanager
+def database():
+    """Start a PostgreSQL that listens on a socket in a folder; return its address."""
+    bin_, folder = programs(), Path(tempfile.mkdtemp(prefix="calibrant-postgres-"))
+    data, address = folder / "data", f"postgresql://calibrant@/postgres?host={folder}"
+    try:
+        if os.geteuid() == 0:
+            shutil.chown(folder, USER, USER)
+        make = [bin_ / "initdb", "-D", data, "-U", "calibrant", "-A", "trust", "-E", "UTF8", "-N"]
+        subprocess.run(make, check=True, **options())
+        start = [bin_ / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
+        server = subprocess.Popen(start, **options())
+        try:
+            wait_for(address)
+            yield address
+        finally:
+            server.send_signal(signal.SIGQUIT)  # at once; the data are not needed any more
+            server.wait()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wait_for(address, patience=60.0):
+    """Wait until a database can be connected to."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            psycopg.connect(address).close()
+        except psycopg.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,330 @@
+"""A store in a PostgreSQL database, which several processes share: one of them owns the streams.
+
+The owner's advisory lock lives on the connection that writes. Whoever can commit has the lock, and
+a process that has lost its connection can write nothing until it has the lock anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import Any, LiteralString, TypeVar, cast
+
+try:
+    import psycopg
+except ImportError as error:
+    raise ImportError(
+        "a PostgreSQL store needs psycopg: pip install 'calibrant[postgres]'"
+    ) from error
+
+from calibrant import __version__
+from calibrant.service.settings import without_password
+from calibrant.service.store import statements as sql
+from calibrant.service.store.interface import (
+    EventRow,
+    Group,
+    Known,
+    OutcomeRow,
+    PredictionRow,
+    SnapshotRow,
+    StoreError,
+    StoreTakenError,
+    StreamRow,
+    TokenRow,
+)
+from calibrant.service.store.merging import merged
+
+#: The advisory locks, of this database: of the owner, and of whoever makes the tables.
+OWNERS, MAKERS = 0x63616C6962, 0x63616C6963
+#: Rows fetched at once.
+FETCHED = 5000
+#: Above any sequence.
+NO_END = 2**62
+#: A peer that is gone is noticed within some seconds, here and by the database.
+ALIVE = {
+    "connect_timeout": 5,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
+    "options": "-c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=2",
+}
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
+
+
+def spoken(statement: str) -> LiteralString:
+    """Return a shared statement in PostgreSQL's words."""
+    if "{" in statement:
+        return statement.format(**sql.POSTGRESQL._asdict())
+    return statement.replace("?", sql.POSTGRESQL.value)
+
+
+class PostgresStore:
+    """The store of several processes. One thread of one of them writes; any thread reads."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._writer: Connection | None = None
+        self._own = threading.local()
+        self._readers: list[Connection] = []
+
+    def __str__(self) -> str:
+        return without_password(self.address)
+
+    # -- open and close -------------------------------------------------------------------------
+
+    def open(self, *, alone: bool = True) -> None:
+        """Connect for writing; `alone` raises StoreTakenError if another process owns the streams.
+
+        It may be called again then, until it is this one's turn.
+        """
+        try:
+            with self._saying("opened"):
+                self._open(alone)
+        except StoreTakenError:
+            raise
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, alone: bool) -> None:
+        if self._writer is None or self._writer.closed:
+            self._writer = self._connect()
+            self._writer.execute("SET synchronous_commit = on")
+        if alone and not self._has_lock():
+            raise StoreTakenError(f"{self}: another calibrant serve owns the streams")
+        self._make_tables(self._writer)
+
+    def _has_lock(self) -> bool:
+        assert self._writer is not None
+        found = self._writer.execute("SELECT pg_try_advisory_lock(%s)", (OWNERS,)).fetchone()
+        return bool(found and found[0])
+
+    def close(self) -> None:
+        """Let the database go, and the lock with it."""
+        if self._writer is not None:
+            with suppress(psycopg.Error):  # at once; the database would notice a little later
+                self._writer.execute("SELECT pg_advisory_unlock_all()")
+        for connection in (*self._readers, self._writer):
+            if connection is not None:
+                connection.close()
+        self._writer, self._readers, self._own = None, [], threading.local()
+
+    def still_owns(self) -> bool:
+        """Ask the database whether the connection that writes is still there."""
+        try:
+            with self._saying("asked"):
+                assert self._writer is not None
+                self._writer.execute("SELECT 1")
+        except StoreError:
+            return False
+        return True
+
+    def _connect(self) -> Connection:
+        return psycopg.connect(self.address, autocommit=True, **cast(Any, ALIVE))
+
+    def _make_tables(self, writer: Connection) -> None:
+        with writer.transaction():
+            writer.execute("SELECT pg_advisory_xact_lock(%s)", (MAKERS,))
+            writer.execute("SET LOCAL client_min_messages = warning")
+            for table in sql.TABLES:
+                writer.execute(spoken(table))
+            found = writer.execute(spoken(sql.LAYOUT_OF)).fetchone()
+            if found is None:
+                writer.execute(spoken(sql.SET_LAYOUT), (sql.LAYOUT,))
+            elif found[0] != sql.LAYOUT:
+                raise StoreError(f"{self} has layout {found[0]}; this calibrant reads {sql.LAYOUT}")
+            writer.execute(spoken(sql.SET_OPENED), (__version__,))
+
+    @contextmanager
+    def _saying(self, what: str) -> Iterator[None]:
+        """Turn the database's errors into ours, which name the store."""
+        try:
+            yield
+        except (psycopg.Error, psycopg.Warning) as error:
+            told = " ".join(str(error).split())
+            raise StoreError(f"{self} cannot be {what}: {told}") from error
+
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        """Read with this thread's own connection; one that was lost is made anew."""
+        with self._saying("read"):
+            reader = getattr(self._own, "reader", None)
+            if reader is not None:
+                try:
+                    return query(reader)
+                except psycopg.OperationalError:
+                    if not reader.closed:
+                        raise
+                    self._readers.remove(reader)
+                    self._own.reader = None
+            reader = self._own.reader = self._connect()
+            self._readers.append(reader)
+            return query(reader)
+
+    def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        return self._read(lambda reader: reader.execute(spoken(statement), parameters).fetchall())
+
+    # -- streams and their rows -----------------------------------------------------------------
+
+    def streams(self) -> list[StreamRow]:
+        """Return all streams, the oldest first."""
+        return [StreamRow(*row) for row in self._rows(sql.STREAMS)]
+
+    def add_stream(self, name: str, settings: str, created: float) -> StreamRow:
+        """Keep a new stream."""
+        with self._transaction() as writer:
+            number = one_number(writer, sql.ADD_STREAM, (name, settings, created))
+        return StreamRow(number, name, settings, created)
+
+    def known(self, stream: int, ids: Sequence[str]) -> Known:
+        """Return what is kept of these ids."""
+        found = Known({}, {})
+        with self._saying("read"):
+            assert self._writer is not None
+            for start in range(0, len(ids), sql.ASKED[-1]):
+                asked = ids[start : start + sql.ASKED[-1]]
+                statement, size = sql.known_ids(len(asked))
+                filled = [*asked, *[asked[0]] * (size - len(asked)), stream]
+                for row in self._writer.execute(spoken(statement), filled):
+                    prediction = PredictionRow._make(row[:-1])
+                    found.predictions[prediction.id] = prediction
+                    if row[-1] is not None:
+                        found.outcomes[prediction.id] = row[-1]
+        return found
+
+    def write(self, group: Group) -> list[EventRow]:
+        """Keep a group, all of it or nothing, on the disk; return its events with numbers."""
+        events = []
+        with self._transaction() as writer:
+            copy_rows(writer, "predictions", sql.PREDICTION, group.predictions)
+            copy_rows(writer, "outcomes", sql.OUTCOME, group.outcomes)
+            for event in group.events:
+                number = one_number(writer, sql.ADD_EVENT, event[1:])
+                events.append(event._replace(number=number))
+            for snapshot in group.snapshots:
+                writer.execute(spoken(sql.ADD_SNAPSHOT), snapshot)
+                writer.execute(spoken(sql.DROP_SNAPSHOTS), (snapshot.stream, snapshot.stream))
+        return events
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._saying("written"):
+            writer = self._writer
+            if writer is None:
+                raise StoreError(f"{self} is closed")
+            with writer.transaction():
+                yield writer
+
+    def log(
+        self, stream: int, after: int, until: int | None = None
+    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+        """Return the batches with a `sequence` above `after`, in the order of the log."""
+        span = (stream, after, NO_END if until is None else until)
+        with self._saying("read"), closing(self._connect()) as reader:
+            reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")  # one view of both
+            yield from merged(
+                fetched(reader, "predictions", sql.LOGGED_PREDICTIONS, span),
+                fetched(reader, "outcomes", sql.LOGGED_OUTCOMES, span),
+            )
+
+    def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Return all predictions with what became of them, in order, so many at a time."""
+        with self._saying("read"), closing(self._connect()) as reader:
+            reader.execute("BEGIN READ ONLY")
+            with reader.cursor("export") as rows:
+                rows.execute(spoken(sql.EXPORT), (stream,))
+                while portion_of := rows.fetchmany(portion):
+                    yield portion_of
+
+    def last_sequence(self, stream: int) -> int:
+        """Return the sequence of the last row, 0 if there is none."""
+        both = (self._rows(each, stream) for each in (sql.LAST_PREDICTION, sql.LAST_OUTCOME))
+        return max(rows[0][0] or 0 for rows in both)
+
+    def snapshots(self, stream: int) -> list[SnapshotRow]:
+        """Return the snapshots, the newest first."""
+        return [SnapshotRow(*row) for row in self._rows(sql.SNAPSHOTS, stream)]
+
+    # -- the owner's address --------------------------------------------------------------------
+
+    def say_owner(self, address: str) -> None:
+        """Let the other processes know where the owner of the streams is."""
+        with self._transaction() as writer:
+            writer.execute(spoken(sql.SAY_OWNER), (address,))
+
+    def owner(self) -> str | None:
+        """Return where the owner of the streams is, or was."""
+        found = self._rows(sql.OWNER)
+        return found[0][0] if found else None
+
+    # -- events and tokens ----------------------------------------------------------------------
+
+    def events(self, after: int, stream: str | None, limit: int) -> list[EventRow]:
+        """Return stored events above a number, the oldest first; of one stream, or of all."""
+        if stream is None:
+            rows = self._rows(sql.EVENTS, after, limit)
+        else:
+            rows = self._rows(sql.EVENTS_OF_STREAM, after, stream, limit)
+        return [EventRow(*row) for row in rows]
+
+    def last_event(self) -> int:
+        """Return the number of the last event, 0 if there is none."""
+        return self._rows(sql.LAST_EVENT)[0][0] or 0
+
+    def tokens(self) -> list[TokenRow]:
+        """Return all tokens, the oldest first."""
+        return [TokenRow(*row) for row in self._rows(sql.TOKENS)]
+
+    def add_token(self, token: TokenRow) -> None:
+        """Keep a new token."""
+        with self._transaction() as writer:
+            writer.execute(spoken(sql.ADD_TOKEN), token)
+
+    def end_token(self, name: str, at: float) -> bool:
+        """Let a token end at a time, unless it ends before; return whether there is such a one."""
+        with self._transaction() as writer:
+            writer.execute(spoken(sql.END_TOKEN), (at, name, at))
+            return writer.execute(spoken(sql.FIND_TOKEN), (name,)).fetchone() is not None
+
+    # -- care -----------------------------------------------------------------------------------
+
+    def check(self) -> list[str]:
+        """Read every row of the two tables; return what is wrong, in sentences."""
+        try:
+            alone = self._rows(sql.ORPHANS)[0][0]
+            self._rows("SELECT COUNT(smooth) FROM predictions")
+        except StoreError as error:
+            return [str(error)]
+        return [f"{self}: {alone:,} outcomes have no prediction"] if alone else []
+
+    def backup(self, path: str) -> None:
+        """Refuse: the database has a tool for it."""
+        raise StoreError(f"a PostgreSQL store is copied by pg_dump: pg_dump --file {path} {self}")
+
+
+def one_number(writer: Connection, statement: str, values: Sequence[Any]) -> int:
+    """Insert a row and return the number that the database gave it."""
+    row = writer.execute(spoken(statement), values).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def copy_rows(writer: Connection, name: str, columns: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows the way that is fast for many; a key that is there already is an error."""
+    if not rows:
+        return
+    statement: LiteralString = f"COPY {name} ({columns}) FROM STDIN"
+    with writer.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def fetched(
+    reader: Connection, name: str, statement: str, values: Sequence[Any]
+) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of a statement, many at a time."""
+    with reader.cursor(name) as cursor:
+        cursor.itersize = FETCHED
+        yield from cursor.execute(spoken(statement), values)
