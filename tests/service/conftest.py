@@ -5,10 +5,8 @@ import threading
 
 import httpx
 import pytest
-import uvicorn
 
-from calibrant.service.api.app import create_app
-from calibrant.service.api.server import listen
+from calibrant.service.api.server import listen, server_of
 from calibrant.service.service import Service
 from calibrant.service.store.sqlite import SqliteStore
 
@@ -20,10 +18,7 @@ class Running:
         self.service = Service(store)
         self.service.start()
         listening = listen("127.0.0.1", 0)
-        config = uvicorn.Config(
-            create_app(self.service), log_config=None, lifespan="off", access_log=False
-        )
-        self.server = uvicorn.Server(config)
+        self.server = server_of(self.service)
         self.thread = threading.Thread(target=self.server.run, args=([listening],))
         self.thread.start()
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -1,7 +1,8 @@
 """When the store fails: a clear refusal, and memory never runs ahead of the log."""
 
-import os
+import re
 import sqlite3
+import time
 
 import pytest
 
@@ -89,12 +90,17 @@ def test_a_service_that_stopped_leaves_no_lock(start):
     assert start().http.get("/healthz").status_code == 200
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_that_may_not_be_written_is_refused(path):
-    SqliteStore(path).open()
-    path.chmod(0o400)
+class ReadOnly(SqliteStore):
+    """A store on a disk that is mounted to be read only."""
+
+    def _connect(self, **_):
+        return super()._connect(mode="ro")
+
+
+def test_a_store_that_may_not_be_written_is_refused(start, path):
+    start().stop()
     with pytest.raises(StoreError, match="readonly"):
-        Service(SqliteStore(path)).start()
+        Service(ReadOnly(path)).start()
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
@@ -129,7 +135,7 @@ def test_a_damaged_page_is_refused_and_said(start, path):
         root = store.execute(
             "SELECT rootpage FROM sqlite_schema WHERE name = 'predictions'"
         ).fetchone()[0]
-        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
     with path.open("r+b") as file:
         file.seek((root - 1) * size)
@@ -161,3 +167,27 @@ def test_an_error_of_the_service_is_no_traceback(running, monkeypatch):
     refused = running.http.get("/v1/streams")
     assert refused.status_code == 500
     assert refused.json()["detail"] == "the service failed; its log says how"
+
+
+def test_the_clock_of_the_service_does_not_jump(running, monkeypatch):
+    running.stream(silence=0, after="1h")
+    running.predict({"id": "a", "score": 0.5})
+    a_year_later = time.time() + 365 * 86400
+    monkeypatch.setattr("calibrant.service.clock.time.time", lambda: a_year_later)
+    assert running.words([{"id": "a", "outcome": 1}]) == ["applied"]  # no deadline has passed
+    ahead = re.search(
+        r"calibrant_clock_ahead_seconds ([\d.e+]+)", running.http.get("/metrics").text
+    )
+    assert float(ahead[1]) == pytest.approx(365 * 86400, abs=60)
+
+
+def test_the_owner_survives_an_error_of_its_own(running, monkeypatch):
+    running.stream()
+
+    def fail(*_):
+        raise RuntimeError("nobody thought of it")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Owner, "_answer_jobs", fail)
+        assert running.predict({"id": "a", "score": 0.5}).status_code == 500
+    assert running.predict({"id": "a", "score": 0.5}).json()["answer"] == "applied"

@@ -62,12 +62,12 @@ def play(running, settings, seed, requests, first=0):
 def test_a_restart_and_a_replay_of_everything_give_the_same_state(start, path, settings):
     one = start()
     one.stream(**settings)
-    sent = play(one, settings, 1, 60)
+    sent = play(one, settings, 1, 25)
     before = one.state()
     one.stop()  # which takes a snapshot
     two = start()
     assert two.state() == before
-    play(two, settings, 2, 60, first=sent)
+    play(two, settings, 2, 25, first=sent)
     after = two.state()
     two.stop()
     # The state went through a snapshot; a replay of the whole log does not.
@@ -83,7 +83,7 @@ def test_the_log_alone_drives_the_state(start, path):
     """What is measured after each request, live, is measured in portions in a replay."""
     one = start()
     one.stream(seed=3)
-    play(one, {}, 5, 80)
+    play(one, {}, 5, 40)
     seen = [one.http.get(f"/v1/streams/s/{view}").json()
             for view in ("scorecard", "history", "episodes", "pending", "groups")]  # fmt: skip
     one.stop()

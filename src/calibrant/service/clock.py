@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import time
 
-#: Seconds by which the system's clock may differ before that is worth a word.
-NOTABLE = 60.0
-
 
 class SteadyClock:
     """The time of day at the start, and the seconds since then by a clock that only goes forward.
@@ -23,6 +20,5 @@ class SteadyClock:
         return self._start + time.monotonic()
 
     def jump(self) -> float:
-        """Return by how many seconds the system's clock is ahead, 0 if that is not notable."""
-        ahead = time.time() - self.now()
-        return ahead if abs(ahead) > NOTABLE else 0.0
+        """Return by how many seconds the system's clock is ahead."""
+        return time.time() - self.now()

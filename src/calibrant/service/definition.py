@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any
 
 from calibrant import Monitor, Recalibrator
@@ -102,7 +103,7 @@ class Definition:
         """Return the settings as they are stored: the same text for the same settings."""
         return json.dumps(self.as_json(), sort_keys=True)
 
-    @property
+    @cached_property
     def is_timed(self) -> bool:
         """Whether deadlines are times; otherwise they count predictions, or there are none."""
         if self.silence is None and self.hold is None:
@@ -110,7 +111,7 @@ class Definition:
         span = self.after if self.hold is None else self.hold
         return span is None or as_span(span, "after").is_time
 
-    @property
+    @cached_property
     def wait(self) -> float | None:
         """The span from a prediction to its deadline; None if rows say it or there is none."""
         span = self.after if self.hold is None else self.hold

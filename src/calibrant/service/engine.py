@@ -191,16 +191,15 @@ class Engine:
         return happened
 
     def _measure(self, rows: list[Settled], waiting: list[int]) -> list[Happening]:
-        entries = [row.entry for row in rows]
+        entries, happened, at = zip(*rows, strict=True)
         _, made, _, raw, said, smooth, expected, by = zip(*entries, strict=True)
         columns: dict[str, Floats] = {
             "raw": np.array(raw), "said": np.array(said), "smooth": np.array(smooth),
-            "happened": np.array([row.outcome for row in rows]),
-            "at": np.array([row.at for row in rows]),
+            "happened": np.array(happened), "at": np.array(at),
             "waiting": np.array(waiting, dtype=np.float64),
         }  # fmt: skip
         columns["delay"] = columns["at"] - np.array(made)
-        groups = None if not any(by) else list(by)
+        groups = list(by) if any(by) else None
         times, y = columns["at"], columns["happened"]
         found, columns["evidence"] = watch(
             "calibrated", self.monitor, np.array(expected), y, groups, times

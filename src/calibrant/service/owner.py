@@ -163,8 +163,12 @@ class Owner:
                     if not self._wake.wait(timeout=1.0):
                         break
                 items, ends = self._take(), self._ends and not self._queue
-            self._answer_all(items)
-            self._keep_snapshots(ends)
+            try:
+                self._answer_all(items)
+                self._keep_snapshots(ends)
+            except Exception as error:  # whatever it is, the next requests are to be answered
+                self.failed(f"{type(error).__name__}: {error}")
+                refuse(items)
             if ends and not self._queue:
                 return
 
@@ -269,6 +273,13 @@ class Owner:
                 else:
                     stream.kept = stream.sequence
                 stream.kept_at = now
+
+
+def refuse(items: list[Job | Look]) -> None:
+    """Tell those who still wait that it failed."""
+    for item in items:
+        if not item.future.done():
+            item.future.set_exception(Problem(500, "the service failed; its log says how"))
 
 
 def settle(future: Future[Any], ask: Callable[[], Any]) -> None:

@@ -85,6 +85,8 @@ class Stream:
         self, request: Predictions, fresh: dict[str, int], known: Known, group: Group
     ) -> None:
         """Predict the rows of a request that are new."""
+        if self.definition.is_timed:  # time passes in the order of the rows
+            fresh = dict(sorted(fresh.items(), key=lambda each: request.at[each[1]]))
         ids, rows = list(fresh), list(fresh.values())
         scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
         by, due = picked(request.by, rows), picked(request.due, rows)
@@ -227,10 +229,8 @@ class Stream:
 
     def _predict_again(self, batch: list[PredictionRow]) -> None:
         _, _, _, ids, scores, by, _, at, due, _, probabilities, smooth = zip(*batch, strict=True)
-        rows = range(len(batch))
-        groups, own = picked(by, rows), picked(due, rows)
-        said = self.engine.predict(list(ids), list(scores), groups, at, own)
-        if said.probability != list(probabilities) or said.smooth != list(smooth):
+        said = self.engine.predict(list(ids), list(scores), told(by), at, told(due))
+        if tuple(said.probability) != probabilities or tuple(said.smooth) != smooth:
             raise StoreError(
                 f"stream {self.name}: a replay of rows {batch[0].sequence} to {batch[-1].sequence} "
                 "does not give what was answered; was the log changed, or written by another "
@@ -240,17 +240,21 @@ class Stream:
 
 def contested_ids(request: Outcomes) -> set[str]:
     """Return the ids that a request gives two outcomes; its rows have no order."""
-    told = dict(zip(request.ids, request.outcomes, strict=True))
-    if len(told) == len(request.ids):
+    last = dict(zip(request.ids, request.outcomes, strict=True))
+    if len(last) == len(request.ids):
         return set()
     rows = zip(request.ids, request.outcomes, strict=True)
-    return {id_ for id_, outcome in rows if told[id_] != outcome}
+    return {id_ for id_, outcome in rows if last[id_] != outcome}
 
 
 def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
-    """Return some rows of a column; None if they say nothing, live as in a replay."""
-    own = [] if column is None else [column[row] for row in rows]
-    return own if own.count(None) < len(own) else None
+    """Return some rows of a column; None if they say nothing."""
+    return None if column is None else told([column[row] for row in rows])
+
+
+def told(column: Sequence[T | None]) -> list[T | None] | None:
+    """Return a column, None if it says nothing: live as in a replay."""
+    return None if column.count(None) == len(column) else list(column)
 
 
 def checksum_of(blob: bytes) -> str:

@@ -55,6 +55,8 @@ class Tallies:
     def measured(self, rows: list[Settled]) -> None:
         """Count what was settled, of each group by itself too."""
         self.settled += len(rows)
+        if not self.groups:
+            return
         for entry, outcome, _ in rows:
             if entry.by is not None:
                 group = self.groups[entry.by]

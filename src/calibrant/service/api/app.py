@@ -13,6 +13,7 @@ from calibrant import __version__
 from calibrant.service.api import (
     docs_page,
     events,
+    examples,
     export,
     health,
     looking,
@@ -39,6 +40,7 @@ def routes(service: Service) -> FastAPI:
         title="calibrant",
         version=__version__,
         description="Calibrated probabilities over HTTP. Errors are RFC 9457 problems.",
+        responses=examples.PROBLEMS,
         docs_url=None,
         redoc_url=None,
     )

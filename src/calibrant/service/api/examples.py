@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant.service.limits import LONGEST_ID, MOST_ROWS
+from calibrant.service.problems import TITLES
 
 ID = {"oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, {"type": "integer"}]}
 TIME = {
@@ -54,6 +55,29 @@ OUTCOME: dict[str, Any] = {
         "outcome": {"oneOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "boolean"}]},
         "at": TIME,
     },
+}
+
+
+PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "field": {"type": "string"},
+        "allowed": {"type": "string"},
+        "row": {"type": "integer", "minimum": 0},
+    },
+}
+#: What may be wrong with any request.
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": title,
+        "content": {"application/problem+json": {"schema": PROBLEM}},
+    }
+    for status, title in TITLES.items()
 }
 
 

@@ -158,6 +158,8 @@ async def refuse(problem: Problem, send: Send) -> None:
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(body)).encode()),
     ]
+    if problem.status == 503:
+        headers.append((b"retry-after", b"1"))
     if problem.status == 401:
         headers += [(b"www-authenticate", kind) for kind in CHALLENGES]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})

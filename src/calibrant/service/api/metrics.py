@@ -76,6 +76,11 @@ class Collected:
         )  # fmt: skip
         yield CounterMetricFamily("calibrant_groups", "Groups committed", value=owner.groups)
         yield GaugeMetricFamily(
+            "calibrant_clock_ahead_seconds",
+            "By how much the system's clock is ahead of the service's, which does not jump",
+            value=self.service.clock.jump(),
+        )
+        yield GaugeMetricFamily(
             "calibrant_listeners", "Who follow the events", value=len(self.service.listeners)
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from calibrant.service.api import uvicorn
 from calibrant.service.api.app import create_app
+from calibrant.service.api.connections import Connection
 from calibrant.service.logs import set_up
 from calibrant.service.service import Service
 from calibrant.service.settings import Settings
@@ -80,10 +81,11 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-async def run(service: Service, listening: socket.socket, log: Any) -> None:
-    """Run the server in this loop until a signal asks it to end."""
+def server_of(service: Service) -> uvicorn.Server:
+    """Return the server of a service that has been started."""
     config = uvicorn.Config(
         create_app(service),
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -93,7 +95,12 @@ async def run(service: Service, listening: socket.socket, log: Any) -> None:
         limit_concurrency=MOST_CONNECTIONS,
         lifespan="off",
     )
-    server = uvicorn.Server(config)
+    return uvicorn.Server(config)
+
+
+async def run(service: Service, listening: socket.socket, log: Any) -> None:
+    """Run the server in this loop until a signal asks it to end."""
+    server = server_of(service)
 
     def end() -> None:
         log.info("stopping")

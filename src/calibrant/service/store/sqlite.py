@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
+from calibrant import __version__
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
     EventRow,
@@ -109,6 +110,7 @@ class SqliteStore:
                 raise StoreError(
                     f"{self.path} has layout {found[0]}; this calibrant reads {sql.LAYOUT}"
                 )
+            writer.execute(sql.SET_OPENED, (__version__,))
         except BaseException:
             writer.execute("ROLLBACK")
             raise

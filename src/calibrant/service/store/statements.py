@@ -106,6 +106,9 @@ END_TOKEN = """UPDATE tokens SET expires = ?
     WHERE name = ? AND (expires IS NULL OR expires > ?)"""
 FIND_TOKEN = "SELECT name FROM tokens WHERE name = ?"
 LAYOUT_OF = "SELECT value FROM meta WHERE name = 'layout'"
+# A store that cannot be written is noticed when it is opened, not with the first row.
+SET_OPENED = """INSERT INTO meta (name, value) VALUES ('opened', ?)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
 SET_LAYOUT = "INSERT INTO meta (name, value) VALUES ('layout', ?)"
 
 
