@@ -22,6 +22,7 @@ from calibrant.service.api import (
     writing,
 )
 from calibrant.service.api.direct import Direct
+from calibrant.service.api.document import document_of, methods_of
 from calibrant.service.api.gate import App, Gate
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
@@ -43,8 +44,10 @@ def routes(service: Service) -> FastAPI:
         responses=examples.PROBLEMS,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a path is right or wrong
     )
     app.state.service = service
+    app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
     for part in (health, writing, looking, events, export, metrics, docs_page, pages):
         app.include_router(part.router)
     app.add_exception_handler(Problem, show_problem)
@@ -74,11 +77,13 @@ async def show_bad_query(_: Any, error: Exception) -> Any:
     return as_response(Problem(422, f"{field}: {first['msg']}", field=field, allowed=first["msg"]))
 
 
-async def show_http_error(_: Any, error: Exception) -> Any:
+async def show_http_error(request: Any, error: Exception) -> Any:
     """Answer a request for which there is no route."""
     assert isinstance(error, HTTPException)
     response = as_response(Problem(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["allow"] = ", ".join(methods_of(request))
     return response
 
 

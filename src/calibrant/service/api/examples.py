@@ -9,7 +9,7 @@ from calibrant.service.problems import TITLES
 
 ID = {"oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, {"type": "integer"}]}
 TIME = {
-    "oneOf": [{"type": "number"}, {"type": "string", "format": "date-time"}],
+    "oneOf": [{"type": "number"}, {"type": "string", "format": "date-time"}, {"type": "null"}],
     "description": "Seconds since 1970, or ISO 8601; without a zone in UTC.",
 }
 SPAN = {
@@ -41,7 +41,7 @@ PREDICTION: dict[str, Any] = {
     "properties": {
         "id": ID,
         "score": {"type": "number"},
-        "by": ID,
+        "by": {"oneOf": [*ID["oneOf"], {"type": "null"}]},
         "at": TIME,
         "due": TIME,
     },

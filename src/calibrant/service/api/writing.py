@@ -34,7 +34,12 @@ Shower = Callable[[Any, Any, Definition], list[dict[str, Any]]]
 Reader = Callable[[list[dict[str, Any]], Definition, float], Predictions | Outcomes]
 
 
-@router.put("/{name}", openapi_extra=examples.PUT_STREAM, status_code=201)
+@router.put(
+    "/{name}",
+    openapi_extra=examples.PUT_STREAM,
+    status_code=201,
+    responses={200: {"description": "There was such a stream already"}},
+)
 async def put_stream(name: str, request: Request) -> Response:
     """Make a stream; with the same settings again nothing happens, with others it is a 409."""
     service = service_of(request)
