@@ -142,9 +142,7 @@ class Sender:
 
     def make_twice(self):
         again = self.random.choice(("id", "score"))
-        return self.posted(
-            f'{{"id": "a", "score": 0.5, "{again}": 0.25}}'.encode(), PATHS[0]
-        )  # fmt: skip
+        return self.posted(f'{{"id": "a", "score": 0.5, "{again}": 0.25}}'.encode(), PATHS[0])
 
     def make_many_rows(self):
         return self.posted(b"[" + b",".join([b"{}"] * self.random.choice((10_001, 30_000))) + b"]")

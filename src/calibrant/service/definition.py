@@ -69,12 +69,17 @@ class Definition:
         for name in given:
             if name not in names:
                 raise bad_value("there is no such setting", str(name)[:100], ", ".join(names))
+        settings: dict[str, Any] = {
+            # In JSON, 5.0 is an integer too.
+            name: int(value) if type(value) is float and value.is_integer() else value
+            for name, value in given.items()
+        }
         if given.get("keyed", False) is not False:
             raise bad_value("streams by key are not built yet", "keyed", "false")
         if given.get("clock", "server") not in CLOCKS:
             raise bad_value("it is one of two words", "clock", '"server" or "told"')
         try:
-            definition = cls(**given)
+            definition = cls(**settings)
             definition._check()
         except (TypeError, ValueError, OverflowError) as error:
             message = str(error)

@@ -15,7 +15,7 @@ from calibrant.service.problems import Problem, bad_value
 
 PREDICTION = frozenset(("id", "score", "by", "key", "at", "due"))
 OUTCOME = frozenset(("id", "outcome", "at"))
-TEXT = f"text of 1 to {LONGEST_ID} characters, or an integer"
+TEXT = f"text of 1 to {LONGEST_ID} characters, or an integer of up to 2**53"
 TIME = 'seconds since 1970, or text such as "2026-07-01T12:00:00Z"'
 SCORES = {
     "probability": "a number in [0, 1]",
@@ -99,6 +99,8 @@ def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: floa
     by = optional(rows, "by", text_of) if "by" in seen else None
     at = times(rows, "at", seen, definition, now)
     due = optional(rows, "due", time_of) if "due" in seen else None
+    if due is not None and due.count(None) == len(due):
+        due = None
     if due is not None and not definition.is_timed:
         raise bad_value(
             "this stream has no deadlines in time", "due", "no due, or a stream with silence "
@@ -153,8 +155,10 @@ def texts(rows: list[dict[str, Any]], name: str) -> list[str]:
 
 
 def text_of(value: object, name: str, number: int) -> str:
-    """Return a name as text; an integer is the text of its digits."""
-    if type(value) is int and abs(value) < 10**LONGEST_ID:
+    """Return a name as text; an integer is the text of its digits, and 5.0 is an integer."""
+    if type(value) is float and abs(value) < 2**53 and value.is_integer():
+        value = int(value)
+    if type(value) is int and abs(value) <= 2**53:
         return str(value)
     if type(value) is not str or not 0 < len(value) <= LONGEST_ID:
         raise bad_value("got " + shown(value), name, TEXT, number)

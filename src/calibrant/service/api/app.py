@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -22,7 +23,6 @@ from calibrant.service.api import (
     writing,
 )
 from calibrant.service.api.direct import Direct
-from calibrant.service.api.document import document_of, methods_of
 from calibrant.service.api.gate import App, Gate
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
@@ -47,7 +47,6 @@ def routes(service: Service) -> FastAPI:
         redirect_slashes=False,  # a path is right or wrong
     )
     app.state.service = service
-    app.openapi = lambda: document_of(app)  # type: ignore[method-assign]
     for part in (health, writing, looking, events, export, metrics, docs_page, pages):
         app.include_router(part.router)
     app.add_exception_handler(Problem, show_problem)
@@ -77,14 +76,23 @@ async def show_bad_query(_: Any, error: Exception) -> Any:
     return as_response(Problem(422, f"{field}: {first['msg']}", field=field, allowed=first["msg"]))
 
 
-async def show_http_error(request: Any, error: Exception) -> Any:
+async def show_http_error(request: Request, error: Exception) -> Any:
     """Answer a request for which there is no route."""
     assert isinstance(error, HTTPException)
     response = as_response(Problem(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
     if error.status_code == 405:
-        response.headers["allow"] = ", ".join(methods_of(request))
+        response.headers["allow"] = ", ".join(methods_of(request.app, request.url.path))
     return response
+
+
+def methods_of(app: FastAPI, path: str) -> list[str]:
+    """Return the methods that a path has in all routes together."""
+    found = set()
+    for template, methods in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+            found |= {method.upper() for method in methods}
+    return sorted(found)
 
 
 async def show_failure(_: Any, __: Exception) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from fastapi import Request
+from fastapi import Path, Request
 
 from calibrant.service.limits import NAME
 from calibrant.service.problems import Problem, bad_value
@@ -16,6 +16,8 @@ from calibrant.service.store.interface import StoreError
 from calibrant.service.tokens import Access
 
 T = TypeVar("T")
+#: A stream's name in an address.
+Name = Annotated[str, Path(pattern=f"^{NAME}$")]
 
 
 def service_of(request: Request) -> Service:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from calibrant.service import views
-from calibrant.service.api.common import access_of, checked_name, looked, service_of
+from calibrant.service.api.common import Name, access_of, looked, service_of
 from calibrant.service.api.writing import as_json
 from calibrant.service.listeners import Listener
 from calibrant.service.problems import Problem, bad_value
@@ -46,14 +46,14 @@ async def get_events(
 
 @router.get("/streams/{name}/events")
 async def get_stream_events(
-    name: str,
+    name: Name,
     request: Request,
     after: After = None,
     limit: Limit = 100,
     format: Format = "sse",  # noqa: A002 - the name in the address
 ) -> Response:
     """Events of one stream."""
-    service_of(request).owner.stream(checked_name(name))
+    service_of(request).owner.stream(name)
     return await followed(request, name, after, limit, format)
 
 

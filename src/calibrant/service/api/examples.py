@@ -4,35 +4,65 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.service.limits import LONGEST_ID, MOST_ROWS
+from calibrant.service.limits import EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
 from calibrant.service.problems import TITLES
 
-ID = {"oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_ID}, {"type": "integer"}]}
+ID = {
+    "oneOf": [
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_ID, "pattern": r"^[^\u0000]+$"},
+        {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
+    ]
+}
+NAMED = {"oneOf": [*ID["oneOf"], {"type": "null"}]}
 TIME = {
-    "oneOf": [{"type": "number"}, {"type": "string", "format": "date-time"}, {"type": "null"}],
+    "oneOf": [
+        {"type": "number", "minimum": EARLIEST, "maximum": LATEST},
+        {"type": "string", "format": "date-time"},
+        {"type": "null"},
+    ],
     "description": "Seconds since 1970, or ISO 8601; without a zone in UTC.",
 }
 SPAN = {
-    "oneOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}, {"type": "null"}],
+    "oneOf": [
+        {"type": "number", "minimum": 1, "maximum": 1e9},
+        {"type": "string", "pattern": r"^[1-9][0-9]{0,5}(w|d|h|min|s)$"},
+    ],
     "description": 'A number counts predictions; "30d", "12h", "90min" are time.',
 }
+SETTINGS: dict[str, Any] = {
+    "kind": {"enum": ["probability", "logit", "margin"], "default": "probability"},
+    "seed": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
+    "groups": {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 1000},
+    "capacity": {"type": "integer", "minimum": 10_000, "maximum": 5_000_000},
+    "tolerance": {"type": "number", "minimum": 0, "maximum": 0.4999, "default": 0.02},
+    "every": {"type": "integer", "minimum": 100, "maximum": 10**15, "default": 1_000_000},
+    "clock": {"enum": ["server", "told"], "default": "server"},
+    "keyed": {"enum": [False], "default": False},
+}
+
+
+def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
+    """Return the schema of the settings of one sort of stream."""
+    return {
+        "title": title,
+        "type": "object",
+        "required": required,
+        "additionalProperties": False,
+        "properties": SETTINGS | own,
+    }
+
 
 DEFINITION: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "kind": {"enum": ["probability", "logit", "margin"], "default": "probability"},
-        "seed": {"type": "integer", "minimum": 0, "maximum": 2**64 - 1, "default": 0},
-        "silence": {"enum": [0, 1, None], "description": "The outcome that is not announced."},
-        "after": SPAN,
-        "hold": SPAN,
-        "groups": {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 1000},
-        "capacity": {"type": "integer", "minimum": 10_000, "maximum": 5_000_000},
-        "tolerance": {"type": "number", "minimum": 0, "maximum": 0.4999, "default": 0.02},
-        "every": {"type": "integer", "minimum": 100, "default": 1_000_000},
-        "clock": {"enum": ["server", "told"], "default": "server"},
-        "keyed": {"type": "boolean", "default": False},
-    },
+    "oneOf": [
+        stream_of("every outcome is announced", []),
+        stream_of(
+            "no news means an outcome",
+            ["silence"],
+            silence={"enum": [0, 1], "description": "The outcome that is not announced."},
+            after=SPAN,
+        ),
+        stream_of("outcomes are learned at one age", ["hold"], hold=SPAN),
+    ]
 }
 PREDICTION: dict[str, Any] = {
     "type": "object",
@@ -40,8 +70,8 @@ PREDICTION: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {
         "id": ID,
-        "score": {"type": "number"},
-        "by": {"oneOf": [*ID["oneOf"], {"type": "null"}]},
+        "score": {"type": "number", "description": "In [0, 1] for probabilities."},
+        "by": NAMED,
         "at": TIME,
         "due": TIME,
     },

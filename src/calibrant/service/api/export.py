@@ -9,12 +9,13 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from calibrant.service.api.common import checked_name, service_of
+from calibrant.service.api.common import Name, service_of
 from calibrant.service.engine import as_probabilities
 from calibrant.service.problems import Problem
 
 router = APIRouter(prefix="/v1/streams")
 
+PARQUET = "application/vnd.apache.parquet"
 #: Rows of one row group.
 PORTION = 50_000
 TYPES = {
@@ -25,11 +26,11 @@ TYPES = {
 }  # fmt: skip
 
 
-@router.get("/{name}/export")
-async def get_export(name: str, request: Request) -> Response:
+@router.get("/{name}/export", responses={200: {"content": {PARQUET: {}}}})
+async def get_export(name: Name, request: Request) -> Response:
     """All predictions with the outcomes that came, as a Parquet file."""
     service = service_of(request)
-    stream = service.owner.stream(checked_name(name))
+    stream = service.owner.stream(name)
     try:
         import pyarrow  # noqa: F401, PLC0415 - only this route needs it
     except ImportError:
@@ -37,7 +38,7 @@ async def get_export(name: str, request: Request) -> Response:
     rows = service.store.export(stream.number, PORTION)
     return StreamingResponse(
         parquet(rows, stream.definition.kind),
-        media_type="application/vnd.apache.parquet",
+        media_type=PARQUET,
         headers={"content-disposition": f'attachment; filename="{name}.parquet"'},
     )
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from calibrant.service import views
-from calibrant.service.api.common import access_of, checked_name, looked, service_of
+from calibrant.service.api.common import Name, access_of, looked, service_of
 from calibrant.service.api.writing import as_json
 from calibrant.service.limits import LONGEST_ID
 from calibrant.service.stream import Stream
@@ -22,7 +22,6 @@ Limit = Annotated[int, Query(ge=0, le=10_000, description="How many, at the most
 async def seen(request: Request, name: str, view: Callable[[Stream], dict[str, Any]]) -> Response:
     """Answer with a view of a stream."""
     service = service_of(request)
-    checked_name(name)
     return as_json(await looked(service, lambda: view(service.owner.stream(name))))
 
 
@@ -39,20 +38,20 @@ async def get_streams(request: Request) -> Response:
 
 
 @router.get("/{name}")
-async def get_stream(name: str, request: Request) -> Response:
+async def get_stream(name: Name, request: Request) -> Response:
     """One stream, with its settings."""
     return await seen(request, name, views.detail)
 
 
 @router.get("/{name}/scorecard")
-async def get_scorecard(name: str, request: Request) -> Response:
+async def get_scorecard(name: Name, request: Request) -> Response:
     """How good the raw, the calibrated and the smooth probabilities were."""
     return await seen(request, name, views.scorecard)
 
 
 @router.get("/{name}/reliability")
 async def get_reliability(
-    name: str,
+    name: Name,
     request: Request,
     bins: Annotated[int, Query(ge=1, le=200)] = 10,
     level: Annotated[float, Query(ge=0.5, le=0.9999)] = 0.95,
@@ -63,7 +62,7 @@ async def get_reliability(
 
 @router.get("/{name}/map")
 async def get_map(
-    name: str,
+    name: Name,
     request: Request,
     points: Annotated[int, Query(ge=2, le=2001)] = 101,
     by: Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID)] = None,
@@ -73,26 +72,26 @@ async def get_map(
 
 
 @router.get("/{name}/episodes")
-async def get_episodes(name: str, request: Request) -> Response:
+async def get_episodes(name: Name, request: Request) -> Response:
     """Stretches in which the probabilities were not calibrated."""
     return await seen(request, name, views.episodes)
 
 
 @router.get("/{name}/pending")
-async def get_pending(name: str, request: Request, limit: Limit = 100) -> Response:
+async def get_pending(name: Name, request: Request, limit: Limit = 100) -> Response:
     """Predictions that wait, the oldest first, and how long outcomes take."""
     return await seen(request, name, lambda stream: views.pending(stream, limit))
 
 
 @router.get("/{name}/groups")
-async def get_groups(name: str, request: Request, limit: Limit = 100) -> Response:
+async def get_groups(name: Name, request: Request, limit: Limit = 100) -> Response:
     """The groups, the most troubled first."""
     return await seen(request, name, lambda stream: views.groups(stream, limit))
 
 
 @router.get("/{name}/history")
 async def get_history(
-    name: str, request: Request, points: Annotated[int, Query(ge=1, le=512)] = 512
+    name: Name, request: Request, points: Annotated[int, Query(ge=1, le=512)] = 512
 ) -> Response:
     """What was said and what happened through time, with the monitors' evidence."""
     return await seen(request, name, lambda stream: views.history(stream, points))

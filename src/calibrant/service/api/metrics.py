@@ -29,7 +29,7 @@ BY_STREAM = {
 }
 
 
-@router.get("/metrics")
+@router.get("/metrics", responses={200: {"content": {"text/plain": {}}}})
 async def get_metrics(request: Request) -> Response:
     """Metrics in the text format of Prometheus."""
     service = service_of(request)

@@ -13,7 +13,7 @@ from fastapi.responses import Response, StreamingResponse
 from calibrant.service import views
 from calibrant.service.api import examples
 from calibrant.service.api.body import NDJSON, batches_of_lines, content_type, whole
-from calibrant.service.api.common import checked_name, looked, service_of
+from calibrant.service.api.common import Name, checked_name, looked, service_of
 from calibrant.service.definition import Definition
 from calibrant.service.engine import as_probabilities
 from calibrant.service.problems import Problem
@@ -38,15 +38,15 @@ Reader = Callable[[list[dict[str, Any]], Definition, float], Predictions | Outco
     "/{name}",
     openapi_extra=examples.PUT_STREAM,
     status_code=201,
-    responses={200: {"description": "There was such a stream already"}},
+    responses={200: {"description": "It was there already, with these settings"}},
 )
-async def put_stream(name: str, request: Request) -> Response:
+async def put_stream(name: Name, request: Request) -> Response:
     """Make a stream; with the same settings again nothing happens, with others it is a 409."""
     service = service_of(request)
-    checked_name(name)
-    content_type(request)
     body = await whole(request)
-    definition = Definition.from_json(parse(body) if body.strip() else {})
+    if body:
+        content_type(request)
+    definition = Definition.from_json(parse(body) if body else {})
 
     def create() -> tuple[dict[str, Any], bool]:
         stream, is_new = service.owner.create(name, definition)
@@ -58,13 +58,13 @@ async def put_stream(name: str, request: Request) -> Response:
 
 
 @router.post("/{name}/predictions", openapi_extra=examples.POST_PREDICTIONS)
-async def post_predictions(name: str, request: Request) -> Response:
+async def post_predictions(name: Name, request: Request) -> Response:
     """Predict one row, a list of rows, or lines of them; each is stored before it is answered."""
     return await predicted(service_of(request), name, request)
 
 
 @router.post("/{name}/outcomes", openapi_extra=examples.POST_OUTCOMES)
-async def post_outcomes(name: str, request: Request) -> Response:
+async def post_outcomes(name: Name, request: Request) -> Response:
     """Bring the outcomes of predictions, by id; each is stored before it is answered."""
     return await learned(service_of(request), name, request)
 
