@@ -7,4 +7,21 @@ the log gives, bit for bit.
 
 Read `engine`, then `stream`, `owner`, `store` and `api`. Nothing here is imported by
 ``import calibrant``.
+
+`Client` and `AsyncClient` talk to a service from Python.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["AsyncClient", "Client"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a client: only who asks for one needs httpx."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from calibrant.service import client  # noqa: PLC0415
+
+    return getattr(client, name)

@@ -44,6 +44,7 @@ def routes(service: Service) -> FastAPI:
         responses=examples.PROBLEMS,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a path is right or wrong
     )
     app.state.service = service
     for part in (health, writing, looking, events, export, metrics, docs_page, pages):

@@ -15,6 +15,8 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
 from calibrant.service.tokens import Access
@@ -80,8 +82,8 @@ class Gate:
             return
         try:
             await self.app(scope, receive, send_with_headers)
-        except TimeoutError:
-            pass  # a client that does not read is left
+        except (TimeoutError, ClientDisconnect):
+            pass  # a client that does not read, or leaves, is left
         except Exception:
             self.service.failed_on(scope["method"], scope["path"])
             if not is_begun:
