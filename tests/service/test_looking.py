@@ -210,3 +210,17 @@ def test_the_documents_ask_nobody_else(running):
     document = running.http.get("/openapi.json").json()
     body = document["paths"]["/v1/streams/{name}/outcomes"]["post"]["requestBody"]
     assert body["content"]["application/json"]["example"] == {"id": "order 17", "outcome": 1}
+
+
+def test_experts_are_those_of_the_library(played):
+    recalibrator = Recalibrator(seed=5)
+    for start in range(0, 4000, 500):
+        ids, rows = list(range(start, start + 500)), slice(start, start + 500)
+        by = ["north"] * 500 if start % 1000 else None
+        recalibrator.predict_many(played.scores[rows], ids, by)
+        if start < 3500:
+            recalibrator.update_many(played.outcomes[rows], ids)
+    said = played.http.get("/v1/streams/s/experts").json()["experts"]
+    heard = [(each["name"], each["weight"]) for each in said]
+    assert heard == [(each.words, each.weight) for each in recalibrator.weights()]
+    assert sum(weight for _, weight in heard) == pytest.approx(1.0)
