@@ -195,16 +195,15 @@ class Whole(NaiveRecalibrator):
     def learns(self, number):
         return number < self.ALL or number % self.STRIDE == 0
 
-    def ask(self, s):
+    def asked(self, s):
         """Return what each expert says of a probability now, and the mean."""
-        s = within(s, self.least)
-        said = np.array([expert.predict(s, self.least) for expert in self.experts])
-        return said, within(float(self.weights @ said), self.least)
+        said, mean, _ = self.ask(within(s, self.least), self.least)
+        return said, mean
 
     def word(self, s):
         """Return the logit of the word; that of the table, between logits that are eighths."""
         if self.predictions < self.ALL:
-            return logit(self.ask(s)[1])
+            return logit(self.asked(s)[1])
         x = logit(within(s, 1e-9))
         below = math.floor(8 * x)
         part = 8 * x - below
@@ -214,7 +213,7 @@ class Whole(NaiveRecalibrator):
         self.predictions += 1
         if self.predictions >= self.ALL and self.predictions % self.REFRESH == 0:
             self.heard = {
-                eighths: logit(self.ask(1 / (1 + math.exp(-eighths / 8)))[1])
+                eighths: logit(self.asked(1 / (1 + math.exp(-eighths / 8)))[1])
                 for eighths in range(-168, 169)
             }
 
@@ -268,7 +267,7 @@ class NaiveFleet:
         number = self.whole.predictions
         points, weights = self.safe.place(m)
         drawn = self.draw(key, own.predictions, points, weights)
-        said = self.whole.ask(s)[0] if self.whole.learns(number) else None
+        said = self.whole.asked(s)[0] if self.whole.learns(number) else None
         self.waiting[id_] = Round(number, self.learned, s, keys, views, m, drawn, said)
         own.predictions += 1
         self.whole.passed()
@@ -296,5 +295,9 @@ class NaiveFleet:
     def teach_whole(self, r, outcome, late):
         whole = self.whole
         number = whole.predictions - 1 - whole.late(late)
-        whole.weigh([(Said(number, number, r.s, r.said, r.mean), outcome)])
-        whole.step(within(r.s, whole.least), outcome)
+        s, past = within(r.s, whole.least), whole.recent.past
+        # A fleet has no experts that look at the past: all say what the mixture does.
+        same = np.full(len(whole.recent.weights), r.mean)
+        said = Said(number, number, r.s, s, r.said, r.mean, past, same, r.mean)
+        whole.weigh([(said, outcome)])
+        whole.step(said, outcome)

@@ -302,7 +302,8 @@ def test_copies_continue_alike(mode, how):
     recalibrator.predict(rows[1])
     other = how(recalibrator)
     given = f"classes=[0, 1, 2], mode='{mode}', seed=5, capacity=7, full='expire'"
-    assert repr(other) == f"MulticlassRecalibrator({given})"
+    deadlines = "silence=None, after=None, hold=None"
+    assert repr(other) == f"MulticlassRecalibrator({given}, {deadlines})"
     for each in (recalibrator, other):
         each.update(1)
         each.update(0, id="late")

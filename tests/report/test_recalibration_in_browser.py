@@ -29,8 +29,8 @@ def test_it_is_whole_on_a_phone(pages, tmp_path, name):
     seen = visit_on_phone(pages[name], tmp_path)
     whole(seen)
     assert seen["scroll"] <= seen["wide"] == 360
-    # Two for reliability and one for the map; with rounds enough, two for time.
-    assert len(seen["boxes"]) == (3 if name == "tiny" else 5)
+    # Two for reliability, two for alarms and one for the map; with rounds enough, two for time.
+    assert len(seen["boxes"]) == (5 if name == "tiny" else 7)
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (500, True)])
@@ -38,7 +38,7 @@ def test_it_is_whole_in_a_window(pages, tmp_path, width, dark):
     seen = visit(pages["groups"], tmp_path, width=width, dark=dark)
     whole(seen)
     assert seen["scroll"] <= seen["wide"] == width
-    assert len(seen["boxes"]) == 5
+    assert len(seen["boxes"]) == 7
 
 
 def luminance(color):
