@@ -21,6 +21,8 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not set(MADE) & set(page.parents)),
 ]
+#: Pages whose Python needs a service or Spark: tests/service runs the former.
+ELSEWHERE = {"docs/clients.md", "docs/spark.md"}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 MODULES = [m.name for m in pkgutil.walk_packages(calibrant.__path__, "calibrant.")]
 
@@ -34,7 +36,7 @@ def fenced(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
+@pytest.mark.parametrize("page", [p for p in PAGES if page_id(p) not in ELSEWHERE], ids=page_id)
 def test_python_on_pages(page, tmp_path, monkeypatch):
     """All blocks of a page are one session."""
     monkeypatch.chdir(tmp_path)

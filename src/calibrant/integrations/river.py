@@ -55,13 +55,15 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
 
     Examples
     --------
+    >>> from random import Random
     >>> from river import naive_bayes
     >>> from calibrant.integrations.river import CalibratedClassifier
     >>> model = CalibratedClassifier(naive_bayes.BernoulliNB(), seed=7)
+    >>> random = Random(1)
     >>> for t in range(6000):
     ...     hot = t % 2 == 0
     ...     x = {"a": hot, "b": hot, "c": hot}  # one feature thrice: naive Bayes is too sure
-    ...     model.learn_one(x, t % 6 in (0, 1, 2))
+    ...     model.learn_one(x, random.random() < (2 / 3 if hot else 1 / 3))
     >>> x = {"a": True, "b": True, "c": True}   # of the hot ones, two thirds
     >>> round(model.predict_raw_one(x)[True], 1), round(model.predict_proba_one(x)[True], 1)
     (0.9, 0.7)

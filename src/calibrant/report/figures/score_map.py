@@ -47,10 +47,11 @@ class ScoreMap:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from calibrant import Recalibrator
     >>> from calibrant.report.figures import ScoreMap
     >>> recalibrator = Recalibrator()
-    >>> _ = recalibrator.run([0.9] * 200, [1, 0] * 100)
+    >>> _ = recalibrator.run([0.9] * 200, np.random.default_rng(0).integers(0, 2, 200))
     >>> now = ScoreMap.from_recalibrator(recalibrator, [0.2, 0.9, 0.9, 0.9])
     >>> round(float(now.maps["calibrated"][-1]), 1)
     0.5
