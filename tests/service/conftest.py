@@ -14,14 +14,15 @@ from calibrant.service.store.sqlite import SqliteStore
 class Running:
     """A started service and its client."""
 
-    def __init__(self, store):
+    def __init__(self, store, port=0):
         self.service = Service(store)
         self.service.start()
-        listening = listen("127.0.0.1", 0)
+        listening = listen("127.0.0.1", port)
         self.server = server_of(self.service)
         self.thread = threading.Thread(target=self.server.run, args=([listening],))
         self.thread.start()
-        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.port = listening.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
         self.http = httpx.Client(base_url=self.url, timeout=30)
 
     def stop(self):
@@ -65,8 +66,8 @@ def start(path):
     """Return a function that starts a service on the store, as often as wanted."""
     with contextlib.ExitStack() as running:
 
-        def begin(store=None):
-            one = Running(SqliteStore(path) if store is None else store)
+        def begin(store=None, port=0):
+            one = Running(SqliteStore(path) if store is None else store, port)
             running.callback(one.stop)
             return one
 

@@ -212,6 +212,11 @@ def test_a_page_finds_the_service_again(start, browser):
     watched.page.wait_for_selector("#status.live")
     first.stop()
     watched.page.wait_for_selector("#status.lost")
+    second = start(port=first.port)
+    watched.page.wait_for_selector("#status.live")
+    feed(second, 200, 400)
+    watched.until(second.http.get("/v1/streams/s").json()["sequence"])
+    assert watched.page.locator("#numbers dd").first.inner_text() == "400"
 
 
 def test_a_browser_shows_the_token_as_a_password(start, path, browser):

@@ -1,6 +1,6 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
-from libc.math cimport NAN, exp, fabs, isnan, log
+from libc.math cimport NAN, fabs, isnan, log
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -23,7 +23,7 @@ from calibrant._kernels.safe cimport (
     safe_weigh,
 )
 from calibrant._kernels.saved import floats
-from calibrant._kernels.scoring cimport MARGIN, PROBABILITY
+from calibrant._kernels.scoring cimport MARGIN, probability_of
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport SharpState, View, sharp_least
@@ -140,15 +140,10 @@ cdef class PartKernel:
     cdef double size_with(self, double score) noexcept nogil:
         return self.size + (fabs(score) - self.size) / (self.whole.rounds + 1)
 
-    cdef double probability_of(self, double score) noexcept nogil:
+    cdef double taken_from(self, double score) noexcept nogil:
         """Return a score of any kind as a probability that the experts can take."""
-        cdef double size
-        if self._kind == MARGIN:
-            size = self.size_with(score)
-            score = score / size if size > 0.0 else 0.0
-        if self._kind != PROBABILITY:
-            score = 1.0 / (1.0 + exp(-score))
-        return within(score, sharp_least(self._learned))
+        cdef double size = self.size_with(score) if self._kind == MARGIN else 0.0
+        return within(probability_of(self._kind, score, size), sharp_least(self._learned))
 
     cdef Pool *pool_of(self, int level) noexcept nogil:
         """Return what the keys of a level share."""
@@ -186,7 +181,7 @@ cdef class PartKernel:
         self.find(slot, parent, keys)
         r.number = r.batch = self.whole.rounds
         r.age, r.slot, r.parent = self._learned, slot, parent
-        r.s = self.probability_of(score)
+        r.s = self.taken_from(score)
         r.is_learned = whole_learns(&self.whole, r.number)
         r.m = self.look(keys, r)
         if r.is_learned:
@@ -340,7 +335,7 @@ cdef class PartKernel:
                 keys[PARENT] = &fresh
             if slots[i] < 0:
                 keys[KEY] = &fresh
-            r.s = self.probability_of(scores[i])
+            r.s = self.taken_from(scores[i])
             m[i] = self.look(keys, &r)
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))

@@ -1,3 +1,4 @@
+from libc.math cimport exp
 from libc.stdint cimport int64_t, uint64_t
 
 from calibrant._kernels.grid cimport Grid
@@ -11,6 +12,16 @@ cdef enum:
     PROBABILITY
     LOGIT
     MARGIN
+
+
+cdef inline double probability_of(int kind, double score, double size) noexcept nogil:
+    """Return a score of any kind as a probability; `size` is the usual one of margins."""
+    if kind == MARGIN:
+        # A margin of the usual size counts as a logit of 1; only its unit is unknown.
+        score = score / size if size > 0.0 else 0.0
+    if kind != PROBABILITY:
+        score = 1.0 / (1.0 + exp(-score))
+    return score
 
 
 cdef inline double place_mean(Place place) noexcept nogil:

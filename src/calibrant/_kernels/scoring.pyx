@@ -1,6 +1,6 @@
 """One round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
 
-from libc.math cimport exp, fabs, isfinite, isnan
+from libc.math cimport fabs, isfinite, isnan
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -67,14 +67,8 @@ cdef class ScoringKernel:
 
     cdef double raw_of(self, double score) noexcept nogil:
         """Return a score of any kind as a probability."""
-        cdef double size
-        if self._kind == MARGIN:
-            # A margin of the usual size counts as a logit of 1; only its unit is unknown.
-            size = self.size_with(score)
-            score = score / size if size > 0.0 else 0.0
-        if self._kind != PROBABILITY:
-            score = 1.0 / (1.0 + exp(-score))
-        return score
+        cdef double size = self.size_with(score) if self._kind == MARGIN else 0.0
+        return probability_of(self._kind, score, size)
 
     cdef double above_floor(self, double s) noexcept nogil:
         """Return a probability that the experts can take."""

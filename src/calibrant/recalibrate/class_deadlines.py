@@ -28,7 +28,7 @@ from calibrant._spans import Span, as_span
 from calibrant._times import Time, time_of
 from calibrant.forecasters.answers import in_words, listed_ids
 from calibrant.forecasters.rounds_by_id import RoundsById
-from calibrant.recalibrate.deadlines import PENDING, Deadlines, Entry
+from calibrant.recalibrate.deadlines import PENDING, Deadlines, Entry, time_to_advance
 from calibrant.recalibrate.waiting import Pending
 
 
@@ -183,12 +183,7 @@ class SettlingClasses(RoundsById[Pending]):
 
         As in `Recalibrator`: predictions and labels that say when they are do this by themselves.
         """
-        deadlines = self._deadlines
-        if deadlines is None:
-            raise ValueError("without silence or hold there are no deadlines to advance to")
-        time = time_of(now, "now")
-        if deadlines.is_timed is False:
-            raise ValueError("deadlines count predictions here, which advance by themselves")
+        time = time_to_advance(self._deadlines, now)
         with self._waiting.lock:
             return self._settle(time, before=False)
 

@@ -222,6 +222,16 @@ def take_deadlines(state: dict[str, Any]) -> dict[str, Any]:
     return {name: state.pop(name) for name in names}
 
 
+def time_to_advance(deadlines: Deadlines | None, now: Time) -> float:
+    """Return the time up to which what is due is learned, or say why there is none."""
+    if deadlines is None:
+        raise ValueError("without silence or hold there are no deadlines to advance to")
+    time = time_of(now, "now")
+    if deadlines.is_timed is False:
+        raise ValueError("deadlines count predictions here, which advance by themselves")
+    return time
+
+
 def deadlines_of(silence: object, after: object, hold: object) -> Deadlines | None:
     """Return the deadlines that the arguments of a recalibrator ask for, None if none."""
     if silence is None:

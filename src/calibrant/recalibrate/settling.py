@@ -16,7 +16,7 @@ from calibrant._kernels.rounds import Round, learning_order
 from calibrant._times import DATES, Time, time_of, times_or_one
 from calibrant.forecasters.answers import in_words, listed_ids
 from calibrant.forecasters.rounds_by_id import RoundsById
-from calibrant.recalibrate.deadlines import Deadlines, Entry
+from calibrant.recalibrate.deadlines import Deadlines, Entry, time_to_advance
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.waiting import Pending
 
@@ -69,12 +69,7 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         >>> recalibrator.learned, recalibrator.pending
         (2, 0)
         """
-        deadlines = self._deadlines
-        if deadlines is None:
-            raise ValueError("without silence or hold there are no deadlines to advance to")
-        time = time_of(now, "now")
-        if deadlines.is_timed is False:
-            raise ValueError("deadlines count predictions here, which advance by themselves")
+        time = time_to_advance(self._deadlines, now)
         with self._waiting.lock:
             before = self.learned
             self._settle(time, before=False)

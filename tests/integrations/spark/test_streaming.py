@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,10 +31,12 @@ def in_pandas(frame):
 
 
 def written(rows, folder, batches):
-    """Write rows as files, one a batch, in the order of their names."""
+    """Write rows as files, one a batch, a second apart: Spark reads them by their time."""
     folder.mkdir()
     for number, own in enumerate(np.array_split(np.arange(len(rows)), batches)):
-        rows.iloc[own].to_parquet(folder / f"{number:03}.parquet")
+        path = folder / f"{number:03}.parquet"
+        rows.iloc[own].to_parquet(path)
+        os.utime(path, (1e9 + number, 1e9 + number))
     return str(folder)
 
 

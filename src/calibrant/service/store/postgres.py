@@ -7,7 +7,7 @@ a process that has lost its connection can write nothing until it has the lock a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, LiteralString, TypeVar, cast
 
@@ -24,16 +24,15 @@ from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
     EventRow,
     Group,
-    Known,
     OutcomeRow,
     PredictionRow,
-    SnapshotRow,
     StoreError,
     StoreTakenError,
     StreamRow,
     TokenRow,
 )
 from calibrant.service.store.merging import merged
+from calibrant.service.store.reading import ReadableStore
 
 #: The advisory locks, of this database: of the owner, and of whoever makes the tables.
 OWNERS, MAKERS = 0x63616C6962, 0x63616C6963
@@ -61,7 +60,7 @@ def spoken(statement: str) -> LiteralString:
     return statement.replace("?", sql.POSTGRESQL.value)
 
 
-class PostgresStore:
+class PostgresStore(ReadableStore):
     """The store of several processes. One thread of one of them writes; any thread reads."""
 
     def __init__(self, address: str) -> None:
@@ -166,33 +165,17 @@ class PostgresStore:
     def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         return self._read(lambda reader: reader.execute(spoken(statement), parameters).fetchall())
 
-    # -- streams and their rows -----------------------------------------------------------------
+    def _seen_by_writer(self, statement: str, parameters: Sequence[Any]) -> Iterable[Any]:
+        assert self._writer is not None
+        return self._writer.execute(spoken(statement), parameters)
 
-    def streams(self) -> list[StreamRow]:
-        """Return all streams, the oldest first."""
-        return [StreamRow(*row) for row in self._rows(sql.STREAMS)]
+    # -- streams and their rows -----------------------------------------------------------------
 
     def add_stream(self, name: str, settings: str, created: float) -> StreamRow:
         """Keep a new stream."""
         with self._transaction() as writer:
             number = one_number(writer, sql.ADD_STREAM, (name, settings, created))
         return StreamRow(number, name, settings, created)
-
-    def known(self, stream: int, ids: Sequence[str]) -> Known:
-        """Return what is kept of these ids."""
-        found = Known({}, {})
-        with self._saying("read"):
-            assert self._writer is not None
-            for start in range(0, len(ids), sql.ASKED[-1]):
-                asked = ids[start : start + sql.ASKED[-1]]
-                statement, size = sql.known_ids(len(asked))
-                filled = [*asked, *[asked[0]] * (size - len(asked)), stream]
-                for row in self._writer.execute(spoken(statement), filled):
-                    prediction = PredictionRow._make(row[:-1])
-                    found.predictions[prediction.id] = prediction
-                    if row[-1] is not None:
-                        found.outcomes[prediction.id] = row[-1]
-        return found
 
     def write(self, group: Group) -> list[EventRow]:
         """Keep a group, all of it or nothing, on the disk; return its events with numbers."""
@@ -238,15 +221,6 @@ class PostgresStore:
                 while portion_of := rows.fetchmany(portion):
                     yield portion_of
 
-    def last_sequence(self, stream: int) -> int:
-        """Return the sequence of the last row, 0 if there is none."""
-        both = (self._rows(each, stream) for each in (sql.LAST_PREDICTION, sql.LAST_OUTCOME))
-        return max(rows[0][0] or 0 for rows in both)
-
-    def snapshots(self, stream: int) -> list[SnapshotRow]:
-        """Return the snapshots, the newest first."""
-        return [SnapshotRow(*row) for row in self._rows(sql.SNAPSHOTS, stream)]
-
     # -- the owner's address --------------------------------------------------------------------
 
     def say_owner(self, address: str) -> None:
@@ -259,23 +233,7 @@ class PostgresStore:
         found = self._rows(sql.OWNER)
         return found[0][0] if found else None
 
-    # -- events and tokens ----------------------------------------------------------------------
-
-    def events(self, after: int, stream: str | None, limit: int) -> list[EventRow]:
-        """Return stored events above a number, the oldest first; of one stream, or of all."""
-        if stream is None:
-            rows = self._rows(sql.EVENTS, after, limit)
-        else:
-            rows = self._rows(sql.EVENTS_OF_STREAM, after, stream, limit)
-        return [EventRow(*row) for row in rows]
-
-    def last_event(self) -> int:
-        """Return the number of the last event, 0 if there is none."""
-        return self._rows(sql.LAST_EVENT)[0][0] or 0
-
-    def tokens(self) -> list[TokenRow]:
-        """Return all tokens, the oldest first."""
-        return [TokenRow(*row) for row in self._rows(sql.TOKENS)]
+    # -- tokens ---------------------------------------------------------------------------------
 
     def add_token(self, token: TokenRow) -> None:
         """Keep a new token."""

@@ -1,9 +1,8 @@
 // What the server says: answers to questions, and news as they come.
 
-/** Return the JSON at an address, or null where there is none (404). */
+/** Return the JSON at an address. */
 export async function ask(address) {
   const answer = await fetch(address, { headers: { accept: "application/json" } });
-  if (answer.status === 404) return null;
   if (!answer.ok) throw new Error(`${address}: ${answer.status}`);
   return answer.json();
 }
