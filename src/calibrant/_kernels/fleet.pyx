@@ -18,6 +18,7 @@ from calibrant._kernels.fleet_whole import checked_mixture
 from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.key_evidence cimport KeyEvidence
 from calibrant._kernels.safe cimport (
     Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
     safe_weigh,
@@ -74,6 +75,7 @@ cdef class Copy:
     cdef double size
     cdef int64_t learned
     cdef Level root, keys, parents
+    cdef KeyEvidence watched
 
     def __dealloc__(self):
         grid_free(&self.safe)
@@ -93,6 +95,7 @@ cdef class PartKernel:
     cdef readonly Level root        # one key that stands for all
     cdef readonly Level parents
     cdef readonly Level keys
+    cdef readonly KeyEvidence watched   # what monitors know of the keys; None if none watches
     cdef int _kind
     cdef double size                # mean absolute margin so far
     cdef uint64_t _key              # the seed, scrambled
@@ -106,7 +109,8 @@ cdef class PartKernel:
         if safe_start(&self.safe) < 0:
             raise MemoryError
 
-    def __init__(self, kind, seed):
+    def __init__(self, kind, seed, KeyEvidence watched=None):
+        self.watched = watched
         self._kind = KINDS.index(kind)
         self._key = scramble(<uint64_t>seed)
         self.root, self.parents, self.keys = Level(ROOT_WORD), Level(WORD), Level(WORD)
@@ -140,10 +144,10 @@ cdef class PartKernel:
     cdef double size_with(self, double score) noexcept nogil:
         return self.size + (fabs(score) - self.size) / (self.whole.rounds + 1)
 
-    cdef double taken_from(self, double score) noexcept nogil:
-        """Return a score of any kind as a probability that the experts can take."""
+    cdef double raw_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability."""
         cdef double size = self.size_with(score) if self._kind == MARGIN else 0.0
-        return within(probability_of(self._kind, score, size), sharp_least(self._learned))
+        return probability_of(self._kind, score, size)
 
     cdef Pool *pool_of(self, int level) noexcept nogil:
         """Return what the keys of a level share."""
@@ -181,14 +185,15 @@ cdef class PartKernel:
         self.find(slot, parent, keys)
         r.number = r.batch = self.whole.rounds
         r.age, r.slot, r.parent = self._learned, slot, parent
-        r.s = self.taken_from(score)
+        r.raw = self.raw_of(score)
+        r.s = within(r.raw, sharp_least(self._learned))
         r.is_learned = whole_learns(&self.whole, r.number)
         r.m = self.look(keys, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
         r.gap = grid_find(&self.safe, r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
-        r.z = place.hi
+        r.z, r.expected = place.hi, place_mean(place)
         if place.lo != place.hi:
             if uniform(scramble(self._key ^ keys[KEY].hash), keys[KEY].made) < place.share:
                 r.z = place.lo
@@ -226,6 +231,8 @@ cdef class PartKernel:
                     late if late < MOST_LATE else MOST_LATE,
                 )
         self._learned += 1
+        if self.watched is not None:
+            self.watched.hear(r.slot, r.raw, r.expected, y)
         return 0
 
     # -- batches --------------------------------------------------------------------------------
@@ -251,6 +258,8 @@ cdef class PartKernel:
         """Get the memory that so many outcomes may want, so that learning them cannot fail."""
         if safe_reserve(&self.safe, outcomes) < 0:
             raise MemoryError
+        if self.watched is not None:
+            self.watched.reserve(outcomes, self.keys.count)
 
     def learn(self, list rounds not None, const double[::1] outcomes):
         """Learn outcomes in [0, 1] of rounds of `predict`, in this order."""
@@ -335,7 +344,7 @@ cdef class PartKernel:
                 keys[PARENT] = &fresh
             if slots[i] < 0:
                 keys[KEY] = &fresh
-            r.s = self.taken_from(scores[i])
+            r.s = within(self.raw_of(scores[i]), sharp_least(self._learned))
             m[i] = self.look(keys, &r)
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
@@ -351,6 +360,7 @@ cdef class PartKernel:
         copy.whole, copy.size, copy.learned = self.whole, self.size, self._learned
         copy.root, copy.parents = copied(self.root), copied(self.parents)
         copy.keys = copied(self.keys)
+        copy.watched = None if self.watched is None else self.watched.copied()
         return copy
 
     def go_back(self, Copy before not None):
@@ -358,6 +368,7 @@ cdef class PartKernel:
         self.safe, before.safe = before.safe, self.safe
         self.whole, self.size, self._learned = before.whole, before.size, before.learned
         self.root, self.parents, self.keys = before.root, before.parents, before.keys
+        self.watched = before.watched
         self.view_age = -1
 
     # -- saving ---------------------------------------------------------------------------------
