@@ -22,6 +22,8 @@ KINDS = {
     "hold": {"hold": "30min", "clock": "told"},
     "hold in predictions": {"hold": 25},
     "capacity": {"capacity": 10_000},
+    "keyed": {"keyed": True},
+    "keyed by integers": {"keyed": True, "kind": "logit"},
 }
 
 
@@ -38,7 +40,11 @@ def play(running, settings, seed, requests, first=0):
             ids = [chance.choice(sent) if sent and chance.random() < 0.1 else id_ for id_ in fresh]
             sent += fresh
             body = [{"id": id_, "score": chance.random()} for id_ in ids]
-            if chance.random() < 0.5:
+            if settings.get("keyed"):
+                name = "shop {}".format if "kind" not in settings else int
+                for row in body:
+                    row["key"] = name(int(1000 * chance.random() ** 3))
+            elif chance.random() < 0.5:
                 for row in body:
                     row["by"] = chance.choice(("north", "south", None))
             for row in body if timed else ():

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from calibrant.monitor import Episode
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine, Happening
-from calibrant.service.problems import bad_value
+from calibrant.service.learners import key_as_text, keys_of_text
 from calibrant.service.rows import Outcomes, Predictions
 from calibrant.service.store.interface import (
     EventRow,
@@ -74,10 +74,10 @@ class Stream:
         if fresh:
             self._predict_fresh(request, fresh, known, group)
         answers = []
-        for row, (id_, score) in enumerate(zip(request.ids, request.scores, strict=True)):
-            found = stored[id_]
-            is_new = fresh.get(id_) == row
-            word = "applied" if is_new else "repeated" if found.score == score else "conflict"
+        for row, id_ in enumerate(request.ids):
+            found, word = stored[id_], "applied"
+            if fresh.get(id_) != row:
+                word = "repeated" if is_same(found, request, row) else "conflict"
             answers.append((found, word))
         return answers
 
@@ -90,15 +90,15 @@ class Stream:
         ids, rows = list(fresh), list(fresh.values())
         scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
         by, due = picked(request.by, rows), picked(request.due, rows)
-        refusal = self.engine.refusal(by)
-        if refusal is not None:
-            raise bad_value(refusal, "by", f"{self.definition.groups} groups")
-        said = self.engine.predict(ids, scores, by, at, due)
+        keys = None if request.keys is None else [request.keys[row] for row in rows]
+        self.engine.check(by, keys)
+        said = self.engine.predict(ids, scores, by, at, due, keys)
         first, nothing = self.sequence + 1, [None] * len(rows)
         self.sequence += len(rows)
         logged = zip(
             repeat(self.number), range(first, first + len(rows)), repeat(first), ids, scores,
-            by or nothing, nothing, at, due or nothing, *said, strict=False,
+            by or nothing, nothing if keys is None else map(key_as_text, keys), at,
+            due or nothing, *said, strict=False,
         )  # fmt: skip
         new = list(map(make_prediction, logged))
         group.predictions += new
@@ -228,14 +228,21 @@ class Stream:
         self.sequence = batch[-1].sequence
 
     def _predict_again(self, batch: list[PredictionRow]) -> None:
-        _, _, _, ids, scores, by, _, at, due, _, probabilities, smooth = zip(*batch, strict=True)
-        said = self.engine.predict(list(ids), list(scores), told(by), at, told(due))
+        _, _, _, ids, scores, by, key, at, due, _, probabilities, smooth = zip(*batch, strict=True)
+        keys = keys_of_text(key) if self.definition.keyed else None
+        said = self.engine.predict(list(ids), list(scores), told(by), at, told(due), keys)
         if tuple(said.probability) != probabilities or tuple(said.smooth) != smooth:
             raise StoreError(
                 f"stream {self.name}: a replay of rows {batch[0].sequence} to {batch[-1].sequence} "
                 "does not give what was answered; was the log changed, or written by another "
                 "version of calibrant?"
             )
+
+
+def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:
+    """Whether a row asks for what is stored under its id."""
+    key = None if request.keys is None else key_as_text(request.keys[row])
+    return found.score == request.scores[row] and found.key == key
 
 
 def contested_ids(request: Outcomes) -> set[str]:
