@@ -217,7 +217,7 @@ def key_as_text(key: Key) -> str:
     return encode_basestring(key) if isinstance(key, str) else str(key)
 
 
-def keys_of_text(texts: Sequence[str]) -> list[Key]:
-    """Return keys from the log."""
-    found: list[Key] = json.loads(f"[{','.join(texts)}]")
+def keys_of_text(texts: Sequence[str | None]) -> list[Key]:
+    """Return keys from the log, where each row of a keyed stream has one."""
+    found: list[Key] = json.loads(f"[{','.join(map(str, texts))}]")
     return found
