@@ -6,8 +6,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.fleet_owned cimport Owned, own_of
 from calibrant._kernels.fleet_rule cimport (
-    BUCKETS, EXPERTS, OFFSETS, SLOPES, Key, Pool, key_prior, key_start, key_weights, pool_start,
+    BUCKETS, EXPERTS, OFFSETS, SLOPES, Key, Own, Pool, key_prior, key_start, key_weights, pool_start,
 )
 from calibrant._kernels.kernel cimport array_of
 
@@ -22,8 +23,8 @@ KEY = np.dtype(
         ("made", "<u4"), ("learned", "<u4"), ("hash", "<u8"), ("last", "<f8"),
     ]
 )
-#: The numbers of Pool after its weights and marks: lag, a, b and A.
-SCALING = 6
+#: The numbers of Pool after its weights and marks: lag, a, b, A and that of curves.
+SCALING = 7
 
 
 cdef Key *block_new() noexcept nogil:
@@ -46,6 +47,7 @@ cdef class Level:
 
     def __cinit__(self, double word):
         pool_start(&self.pool, word)
+        self.owned = Owned()
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -60,7 +62,7 @@ cdef class Level:
     @property
     def nbytes(self):
         """Bytes in use for keys."""
-        return self.room * BLOCK * sizeof(Key) + sizeof(Pool)
+        return self.room * BLOCK * sizeof(Key) + sizeof(Pool) + self.owned.nbytes
 
     cdef int grow(self, Py_ssize_t count) except -1:
         """Make room for so many keys; MemoryError if there is none, and nothing has changed."""
@@ -102,6 +104,7 @@ cdef class Level:
         for i in range(slots.shape[0]):
             if slots[i] != i:
                 memcpy(key_at(self, i), key_at(self, slots[i]), sizeof(Key))
+        self.owned.keep(np.asarray(slots))
         self.truncate(slots.shape[0])
 
     def last(self):
@@ -123,13 +126,14 @@ cdef class Level:
         return counts
 
     def known(self, int64_t slot):
-        """Return what is known of a key: predictions, outcomes, offset, its deviation, weight.
+        """Return what is known of a key: predictions, outcomes, offset, its deviation, two weights.
 
-        The offset is the mean over the experts; the weight is how much of what they know comes from
-        the key's own outcomes.
+        The offset is the mean over the experts; the first weight is how much of what they know
+        comes from the key's own outcomes, the second that of its curve.
         """
         cdef const Key *key = key_at(self, slot)
         cdef const float *w = key_weights(&self.pool, key)
+        cdef const Own *own = own_of(self.owned, key, slot)
         cdef double mean = 0.0, square = 0.0, weight = 0.0, c, A
         cdef int i
         for i in range(OFFSETS + SLOPES):
@@ -140,7 +144,8 @@ cdef class Level:
             mean += w[1 + i] * c
             square += w[1 + i] * (c * c + 1.0 / A)
             weight += w[1 + i] * (1.0 - key_prior(i) / A)
-        return key.made, key.learned, mean, max(square - mean * mean, 0.0) ** 0.5, weight
+        deviation = max(square - mean * mean, 0.0) ** 0.5
+        return key.made, key.learned, mean, deviation, weight, 0.0 if own == NULL else own.w
 
     # -- saving ---------------------------------------------------------------------------------
 
