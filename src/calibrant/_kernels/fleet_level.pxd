@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.fleet_owned cimport Owned
 from calibrant._kernels.fleet_rule cimport Key, Pool
 
 cdef enum:
@@ -11,6 +12,7 @@ cdef class Level:
     cdef Key **blocks
     cdef Py_ssize_t room            # blocks
     cdef Py_ssize_t count           # keys
+    cdef readonly Owned owned       # what keys with many outcomes have of their own
     cdef object held                # the array that keys for reading only stand in, or None
 
     cdef int grow(self, Py_ssize_t count) except -1
