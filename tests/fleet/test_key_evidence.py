@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from calibrant import Fleet
 from calibrant._kernels.key_evidence import BEYOND, WEIGHT, KeyEvidence
 from naive.key_evidence import NaiveKeys
 
@@ -113,3 +114,20 @@ def test_a_key_that_recovers_is_soon_off_no_more():
         happened = (random.random(100) < said[part]).astype(float)
         kernel.run(slots[part], said[part], said[part], happened)
     assert after <= 1000
+
+
+def test_alarms_and_names_of_a_fleet_together_keep_the_bound():
+    # 1,000 outcomes at every = 10,000: the chance of an alarm or a name is at most 0.1.
+    runs, rang = 300, 0
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        keys, scores = random.integers(0, 12, 1000), random.uniform(0.2, 0.8, 1000)
+        outcomes = (random.random(1000) < scores).astype(float)
+        fleet = Fleet(monitor={"every": 10_000, "tolerance": 0.0})
+        named = False
+        for first in range(0, 1000, 50):
+            rows = slice(first, first + 50)
+            fleet.run(keys[rows], scores[rows], outcomes[rows])
+            named |= bool(fleet.monitors.raw.keys_off())
+        rang += named or bool(fleet.monitors.raw.episodes)
+    assert rang / runs <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / runs)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet, Monitor
+from calibrant._kernels.key_batch import checked_keys, parts_of
 from calibrant.fleet import fleet as module
 from calibrant.fleet.part import Part
 from calibrant.monitor import SideBySide
@@ -38,12 +39,11 @@ def found(fleet):
 def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(parts):
     keys, scores, outcomes = stream(800, 9, seed=2, off={4: 0.2})
     fleet = Fleet(1, parts=parts, monitor=SETTINGS)
-    owners = [next(iter(part._parts)) for part in fleet.split(parts)]
     random = np.random.default_rng(0)
     due = np.arange(800) + random.integers(0, 60, 800)
     due[::7] = 10_000  # these never come
     twins = {key: [NaiveKeys(**SETTINGS), NaiveKeys(**SETTINGS)] for key in range(9)}
-    seen = {number: [] for number in owners}
+    seen = {number: [] for number in range(parts)}
     means = np.empty(800)
     for row in range(800):
         means[row] = fleet.expected([keys[row]], [scores[row]])[0]
@@ -52,7 +52,7 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(parts)
             assert fleet.update([done], [outcomes[done]]).tolist() == ["applied"]
             for twin, said in zip(twins[keys[done]], (scores, means), strict=True):
                 twin.update("all", said[done], outcomes[done])
-            number = next(n for n, part in fleet._parts.items() if keys[done] in part.index.keys())
+            number = int(parts_of(checked_keys(keys[done : done + 1]).hashes(), parts)[0])
             seen[number].append(done)
     for side, monitor in enumerate((fleet.monitors.raw, fleet.monitors.calibrated)):
         listed = monitor.keys_off(least=1e-6)
@@ -64,7 +64,7 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(parts)
             if key in shown:
                 assert shown[key].evidence == pytest.approx(np.log(evidence) / np.log(1000))
                 assert (shown[key].bias, shown[key].outcomes) == (pytest.approx(total / n), n)
-        assert [each.evidence for each in listed] == sorted((e.evidence for e in listed))[::-1]
+        assert [each.evidence for each in listed] == sorted(e.evidence for e in listed)[::-1]
     gains = 0.0
     for number, rows in seen.items():
         wanted = SideBySide(SETTINGS, 0)

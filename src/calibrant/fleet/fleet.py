@@ -24,8 +24,8 @@ from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.recalibrate import KINDS, as_known
 from calibrant._times import Time
 from calibrant.fleet.kept import Kept
-from calibrant.fleet.part import Part
 from calibrant.fleet.monitors import FleetMonitors
+from calibrant.fleet.part import Part
 from calibrant.fleet.rows import Batch, listed_names
 from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, part_settings
 from calibrant.forecasters.answers import in_words, listed_ids

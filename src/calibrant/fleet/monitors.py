@@ -129,7 +129,7 @@ class FleetMonitor:
 
     @property
     def state(self) -> str:
-        """"miscalibrated" while an episode lasts or some key is off, else "calibrated"."""
+        """Whether an episode lasts or a key is off ("miscalibrated") or not ("calibrated")."""
         return "miscalibrated" if self.evidence >= 1.0 else "calibrated"
 
     def keys_off(self, most: int | None = None, *, least: float = 1.0) -> list[KeyOff]:

@@ -60,7 +60,7 @@ class PartWatch:
     def evidence(self, side: int) -> npt.NDArray[np.float64]:
         """Return the weighted evidence of each key, by slot; `threshold` of it names a key."""
         bets = self.keys.cells_of_keys()["M"][:, side]
-        return WEIGHT * bets.mean(axis=1, dtype=np.float64)
+        return np.asarray(WEIGHT * bets.mean(axis=1, dtype=np.float64))
 
     # -- saving ---------------------------------------------------------------------------------
 

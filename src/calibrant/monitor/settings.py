@@ -13,9 +13,7 @@ from calibrant.monitor.monitor import Monitor
 ALLOWED = ("every", "tolerance", "alpha", "block")
 
 
-def settings_of(
-    monitor: object, allowed: tuple[str, ...] = ALLOWED
-) -> dict[str, Any] | None:
+def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str, Any] | None:
     """Return the arguments of the monitor that is asked for, None if none is.
 
     True stands for those that `Monitor()` has; others are given as a dict, or as a Monitor that has
