@@ -129,7 +129,7 @@ def test_every_bit_of_a_number_is_kept(store):
             values.append(value)
     rows = [prediction(n, f"r{n}", value) for n, value in enumerate(values, 1)]
     store.write(Group(predictions=rows))
-    assert [row for batch in store.log(1, 0) for row in batch] == rows
+    assert [value for batch in store.log(1, 0) for value in batch.smooth] == values
     assert store.known(1, [row.id for row in rows]).predictions == {row.id: row for row in rows}
 
 
@@ -137,7 +137,7 @@ def test_text_is_kept_as_it_is(store):
     ids = ["\\N", "\t", "a\nb", '"', "'; DROP TABLE predictions; --", "%s", "{value}", "ü🎲", "\\."]
     rows = [prediction(n, id_) for n, id_ in enumerate(ids, 1)]
     store.write(Group(predictions=rows))
-    assert [row.id for batch in store.log(1, 0) for row in batch] == ids
+    assert [id_ for batch in store.log(1, 0) for id_ in batch.id] == ids
     assert store.known(1, ids).predictions.keys() == set(ids)
 
 

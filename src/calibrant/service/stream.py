@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from itertools import repeat
 from typing import Any, TypeVar
@@ -17,12 +18,15 @@ from typing import Any, TypeVar
 from calibrant.monitor import Episode
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine, Happening
-from calibrant.service.learners import key_as_text, keys_of_text
+from calibrant.service.garbage import no_search_for_garbage
+from calibrant.service.learners import Key, key_as_text, keys_of_text
 from calibrant.service.rows import Outcomes, Predictions
 from calibrant.service.store.interface import (
     EventRow,
     Group,
     Known,
+    LoggedOutcomes,
+    LoggedPredictions,
     OutcomeRow,
     PredictionRow,
     SnapshotRow,
@@ -30,13 +34,15 @@ from calibrant.service.store.interface import (
     StoreError,
     StreamRow,
 )
-from calibrant.service.store.merging import make_outcome, make_prediction
 
 #: Settled rows that a replay measures at once.
 PORTION = 4096
 
 T = TypeVar("T")
 
+# As `_make` does, without a call of Python for each row.
+make_prediction = partial(tuple.__new__, PredictionRow)
+make_outcome = partial(tuple.__new__, OutcomeRow)
 
 #: What became of a prediction: what is stored, and one of three words.
 Answer = tuple[PredictionRow, str]
@@ -205,38 +211,47 @@ class Stream:
             self.sequence = snapshot.sequence
             break
         self.kept = self.sequence
-        for batch in store.log(self.number, self.sequence):
-            self.replay(batch)
-            self.engine.measure(PORTION)
-            yield self.sequence
+        with no_search_for_garbage():
+            for batch in store.log(self.number, self.sequence):
+                self.replay(batch)
+                self.engine.measure(PORTION)
+                yield self.sequence
         self.engine.measure()
         self.is_busy = len(self.engine.ledger.entries) > 0.8 * self.definition.capacity
 
-    def replay(self, batch: list[PredictionRow] | list[OutcomeRow]) -> None:
+    def replay(self, batch: LoggedPredictions | LoggedOutcomes) -> None:
         """Do again what the log says."""
-        if batch[0].sequence != self.sequence + 1 or batch[-1].sequence != self.sequence + len(
-            batch
-        ):
+        first, last = batch.sequence[0], batch.sequence[-1]
+        if first != self.sequence + 1 or last != self.sequence + len(batch.sequence):
             raise StoreError(
                 f"stream {self.name}: rows after {self.sequence} are missing from the log"
             )
-        if isinstance(batch[0], PredictionRow):
+        if isinstance(batch, LoggedPredictions):
             self._predict_again(batch)
         else:
-            _, _, _, ids, outcomes, at = zip(*batch, strict=True)
-            self.engine.learn(list(ids), list(outcomes), at)
-        self.sequence = batch[-1].sequence
+            self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
+        self.sequence = last
 
-    def _predict_again(self, batch: list[PredictionRow]) -> None:
-        _, _, _, ids, scores, by, key, at, due, _, probabilities, smooth = zip(*batch, strict=True)
-        keys = keys_of_text(key) if self.definition.keyed else None
-        said = self.engine.predict(list(ids), list(scores), told(by), at, told(due), keys)
-        if tuple(said.probability) != probabilities or tuple(said.smooth) != smooth:
+    def _predict_again(self, batch: LoggedPredictions) -> None:
+        by, due, keys = told(batch.by), told(batch.due), self._logged_keys(batch)
+        said = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
+        if tuple(said.probability) != batch.probability or tuple(said.smooth) != batch.smooth:
             raise StoreError(
-                f"stream {self.name}: a replay of rows {batch[0].sequence} to {batch[-1].sequence} "
-                "does not give what was answered; was the log changed, or written by another "
-                "version of calibrant?"
+                f"stream {self.name}: a replay of rows {batch.sequence[0]} to "
+                f"{batch.sequence[-1]} does not give what was answered; was the log changed, or "
+                "written by another version of calibrant?"
             )
+
+    def _logged_keys(self, batch: LoggedPredictions) -> list[Key] | None:
+        if not self.definition.keyed:
+            return None
+        keys = [key for key in batch.key if key is not None]
+        if len(keys) < len(batch.key):
+            raise StoreError(
+                f"stream {self.name}: a row of {batch.sequence[0]} to {batch.sequence[-1]} has no "
+                "key in the log"
+            )
+        return keys_of_text(keys)
 
 
 def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:

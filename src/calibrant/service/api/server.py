@@ -116,7 +116,8 @@ def check_host(service: Service, host: str) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or say why not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
+    # Named as TCP, or asyncio leaves Nagle's algorithm on: each answer would wait 40 ms for an ACK.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

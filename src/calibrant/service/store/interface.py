@@ -59,6 +59,29 @@ class OutcomeRow(NamedTuple):
     at: float
 
 
+class LoggedPredictions(NamedTuple):
+    """The predictions of one request as a replay reads them: a column for each field."""
+
+    sequence: tuple[int, ...]
+    id: tuple[str, ...]
+    score: tuple[float, ...]
+    by: tuple[str | None, ...]
+    key: tuple[str | None, ...]
+    at: tuple[float, ...]
+    due: tuple[float | None, ...]
+    probability: tuple[float, ...]
+    smooth: tuple[float, ...]
+
+
+class LoggedOutcomes(NamedTuple):
+    """The outcomes of one request as a replay reads them: a column for each field."""
+
+    sequence: tuple[int, ...]
+    id: tuple[str, ...]
+    outcome: tuple[float, ...]
+    at: tuple[float, ...]
+
+
 class SnapshotRow(NamedTuple):
     """The state of a stream after the row `sequence`."""
 
@@ -133,7 +156,7 @@ class Store(Protocol):
 
     def log(
         self, stream: int, after: int, until: int | None = None
-    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+    ) -> Iterator[LoggedPredictions | LoggedOutcomes]:
         """Return the batches with a `sequence` above `after`, in the order of the log."""
 
     def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:

@@ -24,8 +24,8 @@ from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
     EventRow,
     Group,
-    OutcomeRow,
-    PredictionRow,
+    LoggedOutcomes,
+    LoggedPredictions,
     StoreError,
     StoreTakenError,
     StreamRow,
@@ -202,14 +202,14 @@ class PostgresStore(ReadableStore):
 
     def log(
         self, stream: int, after: int, until: int | None = None
-    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+    ) -> Iterator[LoggedPredictions | LoggedOutcomes]:
         """Return the batches with a `sequence` above `after`, in the order of the log."""
         span = (stream, after, NO_END if until is None else until)
         with self._saying("read"), closing(self._connect()) as reader:
             reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")  # one view of both
             yield from merged(
-                fetched(reader, "predictions", sql.LOGGED_PREDICTIONS, span),
-                fetched(reader, "outcomes", sql.LOGGED_OUTCOMES, span),
+                portions(reader, "predictions", sql.LOGGED_PREDICTIONS, span),
+                portions(reader, "outcomes", sql.LOGGED_OUTCOMES, span),
             )
 
     def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -279,10 +279,11 @@ def copy_rows(writer: Connection, name: str, columns: str, rows: Sequence[tuple[
             copy.write_row(row)
 
 
-def fetched(
+def portions(
     reader: Connection, name: str, statement: str, values: Sequence[Any]
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[list[tuple[Any, ...]]]:
     """Return the rows of a statement, many at a time."""
     with reader.cursor(name) as cursor:
-        cursor.itersize = FETCHED
-        yield from cursor.execute(spoken(statement), values)
+        cursor.execute(spoken(statement), values)
+        while rows := cursor.fetchmany(FETCHED):
+            yield rows

@@ -6,7 +6,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,8 +14,8 @@ from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
     EventRow,
     Group,
-    OutcomeRow,
-    PredictionRow,
+    LoggedOutcomes,
+    LoggedPredictions,
     StoreError,
     StreamRow,
     TokenRow,
@@ -183,14 +182,14 @@ class SqliteStore(ReadableStore):
 
     def log(
         self, stream: int, after: int, until: int | None = None
-    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+    ) -> Iterator[LoggedPredictions | LoggedOutcomes]:
         """Return the batches with a `sequence` above `after`, in the order of the log."""
         with self._saying("read"), closing(self._connect(mode="ro")) as reader:
             reader.execute("BEGIN")  # one view of both tables
             span = (stream, after, NO_END if until is None else until)
             yield from merged(
-                fetched(reader.execute(sql.LOGGED_PREDICTIONS, span)),
-                fetched(reader.execute(sql.LOGGED_OUTCOMES, span)),
+                portions(reader.execute(sql.LOGGED_PREDICTIONS, span)),
+                portions(reader.execute(sql.LOGGED_OUTCOMES, span)),
             )
 
     def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -235,6 +234,6 @@ class SqliteStore(ReadableStore):
             source.backup(target)  # at once: a reader does not stop the writer
 
 
-def fetched(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+def portions(cursor: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
     """Return the rows of a cursor, many at a time."""
-    return chain.from_iterable(iter(lambda: cursor.fetchmany(FETCHED), []))
+    return iter(lambda: cursor.fetchmany(FETCHED), [])

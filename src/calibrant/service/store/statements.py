@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from calibrant.service.store.interface import OutcomeRow, PredictionRow, SnapshotRow
+from calibrant.service.store.interface import (
+    LoggedOutcomes,
+    LoggedPredictions,
+    OutcomeRow,
+    PredictionRow,
+    SnapshotRow,
+)
 
 #: The layout of the tables. A store of another layout is refused.
 LAYOUT = "1"
@@ -88,9 +94,10 @@ KNOWN = f"""WITH asked (id) AS (VALUES %s)
     SELECT {", ".join("p." + each.strip() for each in PREDICTION.split(","))}, o.outcome
     FROM asked JOIN predictions p ON p.stream = ? AND p.id = asked.id
     LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id"""
-LOGGED_PREDICTIONS = f"""SELECT {PREDICTION} FROM predictions
+LOGGED_PREDICTIONS = f"""SELECT batch, {", ".join(map('"{}"'.format, LoggedPredictions._fields))}
+    FROM predictions
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
-LOGGED_OUTCOMES = f"""SELECT {OUTCOME} FROM outcomes
+LOGGED_OUTCOMES = f"""SELECT batch, {", ".join(LoggedOutcomes._fields)} FROM outcomes
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
 EXPORT = """SELECT p.sequence, p.id, p.score, p."by", p.key, p.at, p.due, p.deadline,
     p.probability, p.smooth, o.outcome, o.at, o.sequence
