@@ -29,7 +29,6 @@ from calibrant.service.store.interface import (
     LoggedPredictions,
     OutcomeRow,
     PredictionRow,
-    SnapshotRow,
     Store,
     StoreError,
     StreamRow,
@@ -57,8 +56,8 @@ class Stream:
         self.engine = Engine(self.definition)
         #: The sequence of the last row, and of the last snapshot.
         self.sequence = self.kept = 0
-        #: When it was last time for a snapshot.
-        self.kept_at = now
+        #: When it was last time for a snapshot, and how large that was.
+        self.kept_at, self.kept_bytes = now, 0
         self.is_busy = False  # whether many wait
 
     # -- requests -------------------------------------------------------------------------------
@@ -189,11 +188,6 @@ class Stream:
 
     # -- snapshots and replay -------------------------------------------------------------------
 
-    def snapshot(self, at: float) -> SnapshotRow:
-        """Return the state as it is stored."""
-        blob = self.engine.to_bytes()
-        return SnapshotRow(self.number, self.sequence, at, blob, checksum_of(blob))
-
     def restore(self, store: Store) -> Iterator[int]:
         """Take the state from the newest snapshot that is whole, and replay the log after it.
 
@@ -208,7 +202,7 @@ class Stream:
                 self.engine = Engine.from_bytes(snapshot.blob, self.definition)
             except ValueError:
                 continue
-            self.sequence = snapshot.sequence
+            self.sequence, self.kept_bytes = snapshot.sequence, len(snapshot.blob)
             break
         self.kept = self.sequence
         with no_search_for_garbage():
