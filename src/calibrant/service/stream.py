@@ -58,7 +58,8 @@ class Stream:
         self.sequence = self.kept = 0
         #: When it was last time for a snapshot, and how large that was.
         self.kept_at, self.kept_bytes = now, 0
-        self.is_busy = False  # whether many wait
+        #: Whether it was told that many wait, and that outcomes fell silent.
+        self.is_busy = self.is_silent = False
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -181,8 +182,15 @@ class Stream:
         waiting, capacity = len(self.engine.ledger.entries), self.definition.capacity
         if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
             self.is_busy = not self.is_busy
-            body = {"waiting": waiting, "capacity": capacity}
             kind = "pending.high" if self.is_busy else "pending.low"
+            body: dict[str, Any] = {"waiting": waiting, "capacity": capacity}
+            events.append(EventRow(0, self.name, now, kind, json.dumps(body)))
+        tallies = self.engine.tallies
+        since = tallies.silent_since
+        if self.is_silent != (since is not None):
+            self.is_silent = not self.is_silent
+            kind = "outcomes.silent" if self.is_silent else "outcomes.back"
+            body = {"since": since, "last_outcome_at": tallies.last_outcome, "waiting": waiting}
             events.append(EventRow(0, self.name, now, kind, json.dumps(body)))
         return events
 
@@ -211,7 +219,9 @@ class Stream:
                 self.engine.measure(PORTION)
                 yield self.sequence
         self.engine.measure()
-        self.is_busy = len(self.engine.ledger.entries) > 0.8 * self.definition.capacity
+        # What was told is stored with the rows that it was about, or neither is.
+        self.is_busy = store.last_event_of(self.name, "pending") == "pending.high"
+        self.is_silent = self.engine.tallies.silent_since is not None
 
     def replay(self, batch: LoggedPredictions | LoggedOutcomes) -> None:
         """Do again what the log says."""

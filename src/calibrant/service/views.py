@@ -41,6 +41,7 @@ def summary(stream: Stream) -> dict[str, Any]:
         "expired": engine.ledger.expired,
         "last_prediction_at": tallies.last_prediction,
         "last_outcome_at": tallies.last_outcome,
+        "silent_since": tallies.silent_since,
         "mean_said": card and card["mean_prediction"],
         "mean_happened": card and card["mean_outcome"],
         "error": {"raw": raw_card and raw_card["ece"], "calibrated": card and card["ece"]},

@@ -122,6 +122,15 @@ class TokenRow(NamedTuple):
     expires: float | None
 
 
+class DeliveryRow(NamedTuple):
+    """What a webhook has received of a stream: the last event, and its alarms as JSON."""
+
+    webhook: str
+    stream: str
+    position: int
+    alarms: str
+
+
 @dataclass(slots=True)
 class Group:
     """What is written in one transaction."""
@@ -191,6 +200,15 @@ class Store(Protocol):
 
     def last_event(self) -> int:
         """Return the number of the last event, 0 if there is none."""
+
+    def last_event_of(self, stream: str, family: str) -> str | None:
+        """Return the kind of a stream's last event whose kind begins with a word and a dot."""
+
+    def deliveries(self, webhook: str) -> list[DeliveryRow]:
+        """Return what a webhook has received."""
+
+    def keep_delivery(self, row: DeliveryRow) -> None:
+        """Keep what a webhook has received of a stream."""
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, the oldest first."""

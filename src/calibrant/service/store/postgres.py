@@ -22,6 +22,7 @@ from calibrant import __version__
 from calibrant.service.settings import without_password
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
+    DeliveryRow,
     EventRow,
     Group,
     LoggedOutcomes,
@@ -242,6 +243,13 @@ class PostgresStore(ReadableStore):
         """Return where the owner of the streams is, or was."""
         found = self._rows(sql.OWNER)
         return found[0][0] if found else None
+
+    # -- webhooks -------------------------------------------------------------------------------
+
+    def keep_delivery(self, row: DeliveryRow) -> None:
+        """Keep what a webhook has received of a stream."""
+        with self._transaction() as writer:
+            writer.execute(spoken(sql.KEEP_DELIVERY), row)
 
     # -- tokens ---------------------------------------------------------------------------------
 

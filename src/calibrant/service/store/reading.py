@@ -9,6 +9,7 @@ from typing import Any
 
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
+    DeliveryRow,
     EventRow,
     Known,
     PredictionRow,
@@ -76,6 +77,15 @@ class ReadableStore(ABC):
     def last_event(self) -> int:
         """Return the number of the last event, 0 if there is none."""
         return self._rows(sql.LAST_EVENT)[0][0] or 0
+
+    def last_event_of(self, stream: str, family: str) -> str | None:
+        """Return the kind of a stream's last event whose kind begins with a word and a dot."""
+        rows = self._rows(sql.LAST_EVENT_OF, stream, f"{family}.%")
+        return rows[0][0] if rows else None
+
+    def deliveries(self, webhook: str) -> list[DeliveryRow]:
+        """Return what a webhook has received."""
+        return [DeliveryRow(*row) for row in self._rows(sql.DELIVERIES, webhook)]
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, the oldest first."""

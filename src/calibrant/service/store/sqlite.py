@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from calibrant import __version__
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
+    DeliveryRow,
     EventRow,
     Group,
     LoggedOutcomes,
@@ -208,6 +209,13 @@ class SqliteStore(ReadableStore):
             rows = reader.execute(sql.EXPORT, (stream,))
             while portion_of := rows.fetchmany(portion):
                 yield portion_of
+
+    # -- webhooks -------------------------------------------------------------------------------
+
+    def keep_delivery(self, row: DeliveryRow) -> None:
+        """Keep what a webhook has received of a stream."""
+        with self._transaction() as writer:
+            writer.execute(sql.KEEP_DELIVERY, row)
 
     # -- tokens ---------------------------------------------------------------------------------
 

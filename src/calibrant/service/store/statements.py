@@ -65,6 +65,10 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS events (
         number {counted}, stream TEXT NOT NULL, at {real} NOT NULL, kind TEXT NOT NULL,
         body TEXT NOT NULL)""",
+    """CREATE INDEX IF NOT EXISTS events_of_streams ON events (stream, number)""",
+    """CREATE TABLE IF NOT EXISTS deliveries (
+        webhook TEXT NOT NULL, stream TEXT NOT NULL, position {integer} NOT NULL,
+        alarms TEXT NOT NULL, PRIMARY KEY (webhook, stream))""",
     """CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL, scope TEXT NOT NULL, stream TEXT NOT NULL,
         created {real} NOT NULL, expires {real})""",
@@ -124,6 +128,12 @@ EVENTS = """SELECT number, stream, at, kind, body FROM events
 EVENTS_OF_STREAM = """SELECT number, stream, at, kind, body FROM events
     WHERE number > ? AND stream = ? ORDER BY number LIMIT ?"""
 LAST_EVENT = "SELECT MAX(number) FROM events"
+LAST_EVENT_OF = """SELECT kind FROM events WHERE stream = ? AND kind LIKE ?
+    ORDER BY number DESC LIMIT 1"""
+DELIVERIES = "SELECT webhook, stream, position, alarms FROM deliveries WHERE webhook = ?"
+KEEP_DELIVERY = """INSERT INTO deliveries (webhook, stream, position, alarms) VALUES (?, ?, ?, ?)
+    ON CONFLICT (webhook, stream) DO UPDATE SET position = excluded.position,
+    alarms = excluded.alarms"""
 ADD_TOKEN = f"INSERT INTO tokens ({TOKEN}) VALUES ({values(6)})"
 TOKENS = f"SELECT {TOKEN} FROM tokens ORDER BY created, name"
 END_TOKEN = """UPDATE tokens SET expires = ?
