@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,23 +208,32 @@ class Engine:
 
     def to_bytes(self) -> bytes:
         """Return the whole state: the length of each part in a line of JSON, then the parts."""
+        return self.frozen()()
+
+    def frozen(self) -> Callable[[], bytes]:
+        """Return a function that gives `to_bytes` as of now, in any thread."""
         self.measure()
+        learned = self.learner.frozen()
         parts = {
-            self.learner.name: self.learner, "monitor": self.monitor,
-            "raw_monitor": self.raw_monitor, "card": self.card, "smooth_card": self.smooth_card,
-            "raw_card": self.raw_card, "ledger": self.ledger, "tallies": self.tallies,
-            "history": self.history,
+            "monitor": self.monitor, "raw_monitor": self.raw_monitor, "card": self.card,
+            "smooth_card": self.smooth_card, "raw_card": self.raw_card, "ledger": self.ledger,
+            "tallies": self.tallies, "history": self.history,
         }  # fmt: skip
         blobs = {name: part.to_bytes() for name, part in parts.items() if part is not None}
-        lengths = json.dumps({name: len(blob) for name, blob in blobs.items()})
-        return b"\n".join([lengths.encode(), b"".join(blobs.values())])
+
+        def joined() -> bytes:
+            whole = {self.learner.name: learned()} | blobs
+            lengths = json.dumps({name: len(blob) for name, blob in whole.items()})
+            return b"".join([lengths.encode(), b"\n", *whole.values()])
+
+        return joined
 
     @classmethod
     def from_bytes(cls, blob: bytes, definition: Definition) -> Engine:
         """Return what `to_bytes` saved, or raise ValueError."""
-        head, _, body = blob.partition(b"\n")
-        parts, start = {}, 0
-        for name, length in json.loads(head).items():
+        end = blob.find(b"\n")
+        parts, start, body = {}, end + 1, memoryview(blob)
+        for name, length in json.loads(blob[:end]).items():
             parts[name] = body[start : start + length]
             start += length
         engine = cls(definition)
@@ -236,9 +245,9 @@ class Engine:
             if engine.raw_monitor is not None:
                 engine.raw_monitor = Monitor.from_bytes(parts["raw_monitor"])
                 engine.raw_card = Scorecard.from_bytes(parts["raw_card"])
-            engine.ledger = Ledger.from_bytes(parts["ledger"], definition)
-            engine.tallies = Tallies.from_bytes(parts["tallies"])
-            engine.history = History.from_bytes(parts["history"])
+            engine.ledger = Ledger.from_bytes(bytes(parts["ledger"]), definition)
+            engine.tallies = Tallies.from_bytes(bytes(parts["tallies"]))
+            engine.history = History.from_bytes(bytes(parts["history"]))
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"the snapshot makes no sense: {error}") from None
         return engine

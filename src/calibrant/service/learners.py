@@ -6,7 +6,7 @@ Both are asked in the same words by the engine. A row's key, an integer or text,
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -84,9 +84,15 @@ class OneForAll:
         """Return what predictions rest on, in words, the heaviest first."""
         return self.recalibrator.weights()
 
-    def to_bytes(self) -> bytes:
-        """Return the whole state."""
-        return self.recalibrator.to_bytes()
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with keys: nothing does."""
+        return 0
+
+    def frozen(self) -> Callable[[], bytes]:
+        """Return a function that gives the whole state as of now."""
+        blob = self.recalibrator.to_bytes()
+        return lambda: blob
 
 
 class ByKey:
@@ -171,9 +177,14 @@ class ByKey:
             "/keys says how much the outcomes of each count"
         )  # fmt: skip
 
-    def to_bytes(self) -> bytes:
-        """Return the whole state."""
-        return self.fleet.to_bytes()
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with keys."""
+        return self.fleet.nbytes
+
+    def frozen(self) -> Callable[[], bytes]:
+        """Return a function that gives the whole state as of now, in any thread."""
+        return self.fleet.frozen()
 
 
 Learner = OneForAll | ByKey
@@ -217,7 +228,7 @@ def key_as_text(key: Key) -> str:
     return encode_basestring(key) if isinstance(key, str) else str(key)
 
 
-def keys_of_text(texts: Sequence[str | None]) -> list[Key]:
-    """Return keys from the log, where each row of a keyed stream has one."""
-    found: list[Key] = json.loads(f"[{','.join(map(str, texts))}]")
+def keys_of_text(texts: Sequence[str]) -> list[Key]:
+    """Return keys from the log."""
+    found: list[Key] = json.loads(f"[{','.join(texts)}]")
     return found

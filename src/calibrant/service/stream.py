@@ -19,7 +19,7 @@ from calibrant.monitor import Episode
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine, Happening
 from calibrant.service.garbage import no_search_for_garbage
-from calibrant.service.learners import key_as_text, keys_of_text
+from calibrant.service.learners import Key, key_as_text, keys_of_text
 from calibrant.service.rows import Outcomes, Predictions
 from calibrant.service.store.interface import (
     EventRow,
@@ -29,7 +29,6 @@ from calibrant.service.store.interface import (
     LoggedPredictions,
     OutcomeRow,
     PredictionRow,
-    SnapshotRow,
     Store,
     StoreError,
     StreamRow,
@@ -57,8 +56,8 @@ class Stream:
         self.engine = Engine(self.definition)
         #: The sequence of the last row, and of the last snapshot.
         self.sequence = self.kept = 0
-        #: When it was last time for a snapshot.
-        self.kept_at = now
+        #: When it was last time for a snapshot, and how large that was.
+        self.kept_at, self.kept_bytes = now, 0
         #: Whether it was told that many wait, and that outcomes fell silent.
         self.is_busy = self.is_silent = False
 
@@ -197,11 +196,6 @@ class Stream:
 
     # -- snapshots and replay -------------------------------------------------------------------
 
-    def snapshot(self, at: float) -> SnapshotRow:
-        """Return the state as it is stored."""
-        blob = self.engine.to_bytes()
-        return SnapshotRow(self.number, self.sequence, at, blob, checksum_of(blob))
-
     def restore(self, store: Store) -> Iterator[int]:
         """Take the state from the newest snapshot that is whole, and replay the log after it.
 
@@ -216,7 +210,7 @@ class Stream:
                 self.engine = Engine.from_bytes(snapshot.blob, self.definition)
             except ValueError:
                 continue
-            self.sequence = snapshot.sequence
+            self.sequence, self.kept_bytes = snapshot.sequence, len(snapshot.blob)
             break
         self.kept = self.sequence
         with no_search_for_garbage():
@@ -243,8 +237,7 @@ class Stream:
         self.sequence = last
 
     def _predict_again(self, batch: LoggedPredictions) -> None:
-        by, due = told(batch.by), told(batch.due)
-        keys = keys_of_text(batch.key) if self.definition.keyed else None
+        by, due, keys = told(batch.by), told(batch.due), self._logged_keys(batch)
         said = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
         if tuple(said.probability) != batch.probability or tuple(said.smooth) != batch.smooth:
             raise StoreError(
@@ -252,6 +245,17 @@ class Stream:
                 f"{batch.sequence[-1]} does not give what was answered; was the log changed, or "
                 "written by another version of calibrant?"
             )
+
+    def _logged_keys(self, batch: LoggedPredictions) -> list[Key] | None:
+        if not self.definition.keyed:
+            return None
+        keys = [key for key in batch.key if key is not None]
+        if len(keys) < len(batch.key):
+            raise StoreError(
+                f"stream {self.name}: a row of {batch.sequence[0]} to {batch.sequence[-1]} has no "
+                "key in the log"
+            )
+        return keys_of_text(keys)
 
 
 def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:

@@ -187,10 +187,20 @@ class PostgresStore(ReadableStore):
             for event in group.events:
                 number = one_number(writer, sql.ADD_EVENT, event[1:])
                 events.append(event._replace(number=number))
+            for piece in group.pieces:
+                writer.execute(spoken(sql.ADD_PIECE), piece)
             for snapshot in group.snapshots:
                 writer.execute(spoken(sql.ADD_SNAPSHOT), snapshot)
                 writer.execute(spoken(sql.DROP_SNAPSHOTS), (snapshot.stream, snapshot.stream))
         return events
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
+        with self._transaction() as writer:
+            loose = writer.execute(spoken(sql.LOOSE_PIECE), (stream, stream)).fetchone()
+            if loose is not None:
+                writer.execute(spoken(sql.DROP_PIECE), (stream, *loose))
+        return loose is not None
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:

@@ -161,10 +161,20 @@ class SqliteStore(ReadableStore):
             for event in group.events:
                 number = writer.execute(sql.ADD_EVENT, event[1:]).fetchone()[0]
                 events.append(event._replace(number=number))
+            if group.pieces:
+                writer.executemany(sql.ADD_PIECE, group.pieces)
             for snapshot in group.snapshots:
                 writer.execute(sql.ADD_SNAPSHOT, snapshot)
                 writer.execute(sql.DROP_SNAPSHOTS, (snapshot.stream, snapshot.stream))
         return events
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
+        with self._transaction() as writer:
+            loose = writer.execute(sql.LOOSE_PIECE, (stream, stream)).fetchone()
+            if loose is not None:
+                writer.execute(sql.DROP_PIECE, (stream, *loose))
+        return loose is not None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
