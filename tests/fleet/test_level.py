@@ -1,4 +1,4 @@
-"""The memory of a level's keys: nothing moves or is lost where single blocks end and slabs begin."""
+"""The memory of a level: no key moves or is lost where single blocks end and slabs begin."""
 
 from __future__ import annotations
 
