@@ -1,7 +1,8 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
+cimport cython
 from libc.math cimport NAN, fabs, isnan, log
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -16,7 +17,9 @@ from calibrant._kernels.fleet_whole cimport (
     SHARP, Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
 from calibrant._kernels.fleet_whole import checked_mixture
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
+from calibrant._kernels.grid cimport (
+    Grid, grid_bytes, grid_copy, grid_find_near, grid_free, grid_load, grid_save,
+)
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.key_evidence cimport KeyEvidence
@@ -49,6 +52,7 @@ cdef enum:
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
+    NEAR = 1024                     # equal stretches of means, each with a guess of its gap
 
 
 # Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
@@ -95,6 +99,7 @@ cdef Level copied(Level level):
     return copy
 
 
+@cython.final
 cdef class PartKernel:
     """The whole, the keys and the grid of one part, and what a round does with them."""
 
@@ -108,6 +113,7 @@ cdef class PartKernel:
     cdef double size                # mean absolute margin so far
     cdef uint64_t _key              # the seed, scrambled
     cdef int64_t _learned
+    cdef int32_t[NEAR] near         # the gap of the grid that means of a stretch were in before
     cdef View view                  # what the experts of the whole said last
     cdef int64_t view_age           # outcomes that the whole had learned before that
 
@@ -192,6 +198,14 @@ cdef class PartKernel:
                     x = logit(m)
         return m
 
+    cdef Py_ssize_t gap_of(self, double m) noexcept nogil:
+        """Return the gap of the grid that holds a mean, at once if it is where it was before."""
+        cdef int32_t *guess = &self.near[<Py_ssize_t>(m * NEAR)]
+        cdef Py_ssize_t gap = grid_find_near(&self.safe, m, guess[0])
+        if gap != guess[0] and gap != guess[0] + 1:
+            guess[0] = <int32_t>gap
+        return gap
+
     cdef void begin(self, Opened *r, int64_t slot, int64_t parent, double score,
                     double time) noexcept nogil:
         """Make the next prediction; a time that is NaN is the number of the prediction."""
@@ -208,7 +222,7 @@ cdef class PartKernel:
         r.m = self.look(&found, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
-        r.gap = grid_find(&self.safe, r.m)
+        r.gap = self.gap_of(r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
         r.z, r.expected = place.hi, place_mean(place)
         if place.lo != place.hi:
@@ -311,6 +325,9 @@ cdef class PartKernel:
                 if ahead < rows:
                     PREFETCH(key_at(self.keys, slots[ahead]))
                     PREFETCH(&key_at(self.keys, slots[ahead]).slope)
+                    if parents[ahead] >= 0:
+                        PREFETCH(key_at(self.parents, parents[ahead]))
+                        PREFETCH(&key_at(self.parents, parents[ahead]).slope)
                 self.begin(&r, slots[i], parents[i], scores[i], times[i])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):

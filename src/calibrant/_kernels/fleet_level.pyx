@@ -7,6 +7,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.fleet_blocks cimport BLOCK, BLOCK_BITS, block_free, block_new, blocks_held
 from calibrant._kernels.fleet_owned cimport Owned, own_of
 from calibrant._kernels.fleet_rule cimport (
     BUCKETS, EXPERTS, OFFSETS, SLOPES, Key, Own, Pool, key_prior, key_start, key_weights, pool_start,
@@ -14,8 +15,6 @@ from calibrant._kernels.fleet_rule cimport (
 from calibrant._kernels.kernel cimport array_of
 
 cdef enum:
-    BLOCK = 1 << BLOCK_BITS
-    LINE = 64
     TOLD = 6  # numbers that `known` returns
 
 #: One key as NumPy sees it: 128 bytes.
@@ -27,21 +26,6 @@ KEY = np.dtype(
 )
 #: The numbers of Pool after its weights and marks: lag, a, b, A and that of curves.
 SCALING = 7
-
-
-cdef Key *block_new() noexcept nogil:
-    """Return room for BLOCK keys that begins with a cache line; NULL when there is no memory."""
-    cdef char *raw = <char *>malloc(BLOCK * sizeof(Key) + LINE)
-    cdef char *block
-    if raw == NULL:
-        return NULL
-    block = raw + LINE - <size_t>raw % LINE
-    (<char **>block)[-1] = raw  # malloc aligns to 16 bytes, so that there is room for it
-    return <Key *>block
-
-
-cdef void block_free(Key *block) noexcept nogil:
-    free((<char **>block)[-1])
 
 
 cdef void tell(Level level, int64_t slot, double *told) noexcept nogil:
@@ -75,7 +59,7 @@ cdef class Level:
         cdef Py_ssize_t i
         if self.held is None:
             for i in range(self.room):
-                block_free(self.blocks[i])
+                block_free(self.blocks, i)
         free(self.blocks)
 
     def __len__(self):
@@ -84,7 +68,8 @@ cdef class Level:
     @property
     def nbytes(self):
         """Bytes in use for keys."""
-        return self.room * BLOCK * sizeof(Key) + sizeof(Pool) + self.owned.nbytes
+        blocks = blocks_held(self.room) * BLOCK * sizeof(Key)
+        return blocks + sizeof(Pool) + self.owned.nbytes
 
     cdef int grow(self, Py_ssize_t count) except -1:
         """Make room for so many keys; MemoryError if there is none, and nothing has changed."""
@@ -98,7 +83,7 @@ cdef class Level:
             raise MemoryError
         self.blocks = table
         while self.room < blocks:
-            block = block_new()
+            block = block_new(self.blocks, self.room)
             if block == NULL:
                 raise MemoryError
             self.blocks[self.room] = block
@@ -118,7 +103,7 @@ cdef class Level:
         self.count = count
         while self.room > (count + BLOCK - 1) >> BLOCK_BITS:
             self.room -= 1
-            block_free(self.blocks[self.room])
+            block_free(self.blocks, self.room)
 
     def keep(self, const int64_t[::1] slots):
         """Keep the keys of these slots, which increase, and forget the others."""
