@@ -85,6 +85,8 @@ class Owner:
         self.streams: dict[str, Stream] = {}
         #: Streams whose state could not be had from the store, and why.
         self.closed: dict[str, str] = {}
+        #: Streams that another process owns by now.
+        self.moved: set[str] = set()
         #: Why nothing can be written at the moment, if so.
         self.trouble: str | None = None
         #: Groups committed so far.
@@ -147,6 +149,8 @@ class Owner:
         found = self.streams.get(name)
         if name in self.closed:
             raise Problem(503, f"stream {name!r} is closed: {self.closed[name]}")
+        if found is None and name in self.moved:
+            raise Problem(503, f"stream {name!r} is changing hands; come again in a second")
         if found is None:
             raise Problem(404, f"there is no stream {name!r}; PUT /v1/streams/{name} makes one")
         return found
@@ -172,6 +176,20 @@ class Owner:
         event = EventRow(0, name, row.created, "stream.created", "{}")
         self.tell(self.store.write(Group(events=[event])), [name])
         return stream, True
+
+    def adopt(self, stream: Stream) -> None:
+        """Own a stream more, which has been brought to where its log ends."""
+        self.streams[stream.name] = stream
+        self.moved.discard(stream.name)
+
+    def let_go(self, name: str) -> Stream | None:
+        """Own a stream no longer; return it, if it was owned."""
+        stream = self.streams.pop(name, None)
+        if stream is not None:
+            self.moved.add(name)
+            if self.closed.pop(name, None) is None and stream.sequence > stream.kept:
+                self._keep_snapshot(stream, self.clock.now())
+        return stream
 
     def _work(self) -> None:
         while True:
@@ -292,13 +310,17 @@ class Owner:
             rows = stream.sequence - stream.kept
             is_due = rows >= SNAPSHOT_ROWS or now - stream.kept_at >= SNAPSHOT_SECONDS or is_last
             if rows and is_due:
-                try:
-                    self.store.write(Group(snapshots=[stream.snapshot(now)]))
-                except StoreError as error:
-                    self.failed(f"no snapshot of stream {stream.name}: {error}")
-                else:
-                    stream.kept = stream.sequence
-                stream.kept_at = now
+                self._keep_snapshot(stream, now)
+
+    def _keep_snapshot(self, stream: Stream, now: float) -> None:
+        """Take a snapshot of a stream; without one, its log is longer to replay."""
+        try:
+            self.store.write(Group(snapshots=[stream.snapshot(now)]))
+        except StoreError as error:
+            self.failed(f"no snapshot of stream {stream.name}: {error}")
+        else:
+            stream.kept = stream.sequence
+        stream.kept_at = now
 
 
 def refuse(items: list[Job | Look]) -> None:

@@ -69,18 +69,20 @@ def serve_shared(
 
     store = PostgresStore(settings.store)
     store.open(alone=False)
-    check_host(Service(store), settings.host)
+    try:
+        check_host(Service(store), settings.host)
+    finally:
+        store.close()
     listening = listen(settings.host, settings.port)
     terms = Terms(settings.store, url_for_others(settings.host, listening), say, log)
     terms.start()
     try:
         begin(url_of(settings.host, listening), say, beside)
         with listening:
-            server = server_around(Relay(terms, store))
+            server = server_around(Relay(terms))
             asyncio.run(run(server, terms.send_listeners_away, listening, log))
     finally:
         terms.stop()
-        store.close()
         log.info("stopped")
 
 
