@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.service import Server, post
+from benchmarks.service import Server, connect, post
 from benchmarks.tables import table
 
 TITLE = "Endurance of the service"
@@ -33,20 +33,18 @@ def memory_of(process):
 
 async def client(url, name, requests):
     """Predict batches and bring their outcomes; a number of requests in all."""
-    host, port = url.removeprefix("http://").split(":")
-    streams = await asyncio.open_connection(host, int(port))
-    chance = random.Random(name)
+    connection, chance = await connect(url), random.Random(name)
     for number in range(requests // 2):
         scores = [chance.random() for _ in range(BATCH)]
         ids = [f"{name}-{number}-{row}" for row in range(BATCH)]
-        await post(streams, "predictions", [
+        await post(connection, "predictions", [
             {"id": id_, "score": score} for id_, score in zip(ids, scores, strict=True)
         ])  # fmt: skip
-        await post(streams, "outcomes", [
+        await post(connection, "outcomes", [
             {"id": id_, "outcome": int(chance.random() < score**2)}
             for id_, score in zip(ids, scores, strict=True)
         ])  # fmt: skip
-    streams[1].close()
+    connection[1].close()
 
 
 async def clients(url, look, rows):
@@ -60,10 +58,11 @@ def tables(progress):
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
         server = Server(str(store))
+        url = server.make("long")
         found, part = [], ROWS // LOOKS
         for look in range(1, LOOKS + 1):
             begun = time.perf_counter()
-            asyncio.run(clients(server.url, look, part))
+            asyncio.run(clients(url, look, part))
             seconds = time.perf_counter() - begun
             found.append((look * part, memory_of(server.process), part / seconds,
                           store.stat().st_size, os.getloadavg()[0]))  # fmt: skip
