@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from pydantic_core import from_json
 
 from calibrant.service.definition import Definition
 from calibrant.service.limits import AHEAD, EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
 
 PREDICTION = frozenset(("id", "score", "by", "key", "at", "due"))
+PREDICTION_NEEDS = frozenset(("id", "score"))
 OUTCOME = frozenset(("id", "outcome", "at"))
+OUTCOME_NEEDS = frozenset(("id", "outcome"))
 TEXT = f"text of 1 to {LONGEST_ID} characters, or an integer of up to 2**53"
 KEY = f"an integer of 64 bits, or text of 1 to {LONGEST_ID} characters"
 TIME = 'seconds since 1970, or text such as "2026-07-01T12:00:00Z"'
@@ -51,6 +55,20 @@ class Outcomes:
 
 def parse(body: bytes) -> Any:
     """Return what a body of JSON holds; what JSON does not know is refused."""
+    try:
+        found = from_json(body, allow_inf_nan=False, cache_strings="keys")
+    except ValueError:
+        return parse_with_care(body)
+    rows = found if isinstance(found, list) else [found]
+    # The fast parser takes a field that is named twice. There is none if all are objects with as
+    # many fields as the body has colons.
+    if set(map(type, rows)) == {dict} and sum(map(len, rows)) == body.count(b":"):
+        return found
+    return parse_with_care(body)
+
+
+def parse_with_care(body: bytes) -> Any:
+    """Return what a body holds, or say what is wrong with it; four times as slow."""
     try:
         return json.loads(body, parse_constant=refuse_constant, object_pairs_hook=unique)
     except UnicodeDecodeError:
@@ -93,7 +111,7 @@ def as_rows(parsed: object) -> tuple[list[dict[str, Any]], bool]:
 
 def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Predictions:
     """Return rows to predict as columns, or raise a `Problem` that names field and row."""
-    seen = check_fields(rows, PREDICTION, ("id", "score"))
+    seen = check_fields(rows, PREDICTION, PREDICTION_NEEDS)
     keys = keys_of(rows, seen, definition)
     ids = texts(rows, "id")
     scores = numbers(rows, "score", SCORES[definition.kind], definition.kind == "probability")
@@ -150,16 +168,20 @@ def key_of(value: object, number: int) -> Any:
 
 def outcomes_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Outcomes:
     """Return outcomes as columns, or raise a `Problem` that names field and row."""
-    seen = check_fields(rows, OUTCOME, ("id", "outcome"))
+    seen = check_fields(rows, OUTCOME, OUTCOME_NEEDS)
     ids = texts(rows, "id")
     outcomes = numbers(rows, "outcome", "a number in [0, 1], true or false", True, (bool,))
     return Outcomes(ids, outcomes, times(rows, "at", seen, definition, now))
 
 
 def check_fields(
-    rows: list[dict[str, Any]], allowed: frozenset[str], needed: Iterable[str]
+    rows: list[dict[str, Any]], allowed: frozenset[str], needed: frozenset[str]
 ) -> set[str]:
     """Return the fields that any row has; refuse rows that lack one or have an unknown one."""
+    if set(map(type, rows)) == {dict}:
+        shapes = set(map(frozenset, rows))
+        if all(allowed >= shape >= needed for shape in shapes):
+            return set().union(*shapes)
     seen: set[str] = set()
     for number, row in enumerate(rows):
         if type(row) is not dict:
@@ -170,7 +192,7 @@ def check_fields(
                 "there is no such field", field[:100], ", ".join(sorted(allowed)), number
             )
         seen.update(row)
-    for name in needed:
+    for name in sorted(needed):
         for number, row in enumerate(rows):
             if name not in row:
                 raise bad_value("it is missing", name, "one in every row", number)
