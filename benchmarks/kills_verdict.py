@@ -117,7 +117,7 @@ def check_state(verdict, store, row):
     except Exception as error:
         verdict.find("the log cannot be replayed", f"{error}")
         return
-    snapshots = store.snapshots(row.number)
+    snapshots = list(store.snapshots(row.number))
     if not snapshots or snapshots[0].sequence != stream.sequence:
         verdict.find("the last server left no state", f"{row.name} at {stream.sequence}")
     elif snapshots[0].blob != stream.engine.to_bytes():

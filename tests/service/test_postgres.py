@@ -83,7 +83,7 @@ def test_two_snapshots_are_kept(store):
     for sequence in (1, 2, 3):
         store.write(Group(snapshots=[SnapshotRow(1, sequence, 0.0, b"\0\xff", "c")]))
     assert [each.sequence for each in store.snapshots(1)] == [3, 2]
-    assert store.snapshots(1)[0].blob == b"\0\xff"
+    assert next(store.snapshots(1)).blob == b"\0\xff"
 
 
 def test_streams_tokens_and_events_are_those_of_sqlite(store, path):

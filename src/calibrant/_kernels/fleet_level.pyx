@@ -1,5 +1,6 @@
 """A level of a fleet: what is known of each of many keys, by slot, and what they share."""
 
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
@@ -14,6 +15,7 @@ from calibrant._kernels.kernel cimport array_of
 cdef enum:
     BLOCK = 1 << BLOCK_BITS
     LINE = 64
+    TOLD = 5  # numbers that `known` returns
 
 #: One key as NumPy sees it: 128 bytes.
 KEY = np.dtype(
@@ -39,6 +41,24 @@ cdef Key *block_new() noexcept nogil:
 
 cdef void block_free(Key *block) noexcept nogil:
     free((<char **>block)[-1])
+
+
+cdef void tell(Level level, int64_t slot, double *told) noexcept nogil:
+    """Write down what is known of a key, as `known` returns it."""
+    cdef const Key *key = key_at(level, slot)
+    cdef const float *w = key_weights(&level.pool, key)
+    cdef double mean = 0.0, square = 0.0, weight = 0.0, c, A
+    cdef int i
+    for i in range(OFFSETS + SLOPES):
+        if i < OFFSETS:
+            c, A = key.c[i], key.A[i]
+        else:
+            c, A = key.slope[5 * (i - OFFSETS) + 1], key.slope[5 * (i - OFFSETS) + 4]
+        mean += w[1 + i] * c
+        square += w[1 + i] * (c * c + 1.0 / A)
+        weight += w[1 + i] * (1.0 - key_prior(i) / A)
+    told[0], told[1], told[2] = key.made, key.learned, mean
+    told[3], told[4] = sqrt(max(square - mean * mean, 0.0)), weight
 
 
 cdef class Level:
@@ -128,19 +148,19 @@ cdef class Level:
         The offset is the mean over the experts; the weight is how much of what they know comes from
         the key's own outcomes.
         """
-        cdef const Key *key = key_at(self, slot)
-        cdef const float *w = key_weights(&self.pool, key)
-        cdef double mean = 0.0, square = 0.0, weight = 0.0, c, A
-        cdef int i
-        for i in range(OFFSETS + SLOPES):
-            if i < OFFSETS:
-                c, A = key.c[i], key.A[i]
-            else:
-                c, A = key.slope[5 * (i - OFFSETS) + 1], key.slope[5 * (i - OFFSETS) + 4]
-            mean += w[1 + i] * c
-            square += w[1 + i] * (c * c + 1.0 / A)
-            weight += w[1 + i] * (1.0 - key_prior(i) / A)
-        return key.made, key.learned, mean, max(square - mean * mean, 0.0) ** 0.5, weight
+        cdef double told[TOLD]
+        tell(self, slot, told)
+        return <int64_t>told[0], <int64_t>told[1], told[2], told[3], told[4]
+
+    def all_known(self):
+        """Return what `known` says of each key: an array with a row a slot."""
+        table = np.empty((self.count, TOLD))
+        cdef double[:, ::1] rows = table
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(self.count):
+                tell(self, i, &rows[i, 0])
+        return table
 
     # -- saving ---------------------------------------------------------------------------------
 

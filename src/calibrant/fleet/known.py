@@ -38,3 +38,10 @@ class KnownKey:
     offset: float
     deviation: float
     weight: float
+
+    @property
+    def trouble(self) -> float:
+        """How clearly the key differs from the others: its offset, up or down, in deviations."""
+        if self.outcomes == 0 or self.deviation == 0.0:
+            return 0.0
+        return abs(self.offset) / self.deviation

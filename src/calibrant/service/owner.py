@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from calibrant.service.clock import SteadyClock
 from calibrant.service.definition import Definition
+from calibrant.service.keeping import Keeper
 from calibrant.service.limits import MOST_QUEUED, MOST_STREAMS
 from calibrant.service.problems import Problem
 from calibrant.service.rows import Outcomes, Predictions
@@ -23,8 +24,6 @@ from calibrant.service.stream import Answer, Stream
 
 #: Rows of one group, about.
 MOST_IN_GROUP = 20_000
-#: A snapshot is taken after so many rows, or after so many seconds if there are any.
-SNAPSHOT_ROWS, SNAPSHOT_SECONDS = 200_000, 300.0
 
 T = TypeVar("T")
 
@@ -83,6 +82,7 @@ class Owner:
     ) -> None:
         self.store, self.clock, self.tell, self.failed = store, clock, tell, failed
         self.streams: dict[str, Stream] = {}
+        self.keeper = Keeper(store, failed)
         #: Streams whose state could not be had from the store, and why.
         self.closed: dict[str, str] = {}
         #: Streams that another process owns by now.
@@ -187,24 +187,26 @@ class Owner:
         stream = self.streams.pop(name, None)
         if stream is not None:
             self.moved.add(name)
-            if self.closed.pop(name, None) is None and stream.sequence > stream.kept:
-                self._keep_snapshot(stream, self.clock.now())
+            if self.closed.pop(name, None) is None:
+                self.keeper.step([stream], self.clock.now(), is_last=True)
         return stream
 
     def _work(self) -> None:
         while True:
             with self._wake:
                 while not self._queue and not self._ends:
-                    if not self._wake.wait(timeout=1.0):
+                    if not self._wake.wait(timeout=self.keeper.patience):
                         break
                 items, ends = self._take(), self._ends and not self._queue
             try:
                 self._answer_all(items)
-                self._keep_snapshots(ends)
+                found = (each for name, each in self.streams.items() if name not in self.closed)
+                self.keeper.step(found, self.clock.now(), is_last=ends)
             except Exception as error:  # whatever it is, the next requests are to be answered
                 self.failed(f"{type(error).__name__}: {error}")
                 refuse(items)
             if ends and not self._queue:
+                self.keeper.close()
                 return
 
     def _take(self) -> list[Job | Look]:
@@ -300,27 +302,6 @@ class Owner:
         for job in jobs:
             if not job.promise.done():
                 job.promise.set_exception(Problem(status, detail))
-
-    def _keep_snapshots(self, is_last: bool) -> None:
-        """Take a snapshot of each stream that is due for one."""
-        now = self.clock.now()
-        for stream in self.streams.values():
-            if stream.name in self.closed:
-                continue
-            rows = stream.sequence - stream.kept
-            is_due = rows >= SNAPSHOT_ROWS or now - stream.kept_at >= SNAPSHOT_SECONDS or is_last
-            if rows and is_due:
-                self._keep_snapshot(stream, now)
-
-    def _keep_snapshot(self, stream: Stream, now: float) -> None:
-        """Take a snapshot of a stream; without one, its log is longer to replay."""
-        try:
-            self.store.write(Group(snapshots=[stream.snapshot(now)]))
-        except StoreError as error:
-            self.failed(f"no snapshot of stream {stream.name}: {error}")
-        else:
-            stream.kept = stream.sequence
-        stream.kept_at = now
 
 
 def refuse(items: list[Job | Look]) -> None:

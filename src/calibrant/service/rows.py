@@ -20,6 +20,7 @@ PREDICTION_NEEDS = frozenset(("id", "score"))
 OUTCOME = frozenset(("id", "outcome", "at"))
 OUTCOME_NEEDS = frozenset(("id", "outcome"))
 TEXT = f"text of 1 to {LONGEST_ID} characters, or an integer of up to 2**53"
+KEY = f"an integer of 64 bits, or text of 1 to {LONGEST_ID} characters"
 TIME = 'seconds since 1970, or text such as "2026-07-01T12:00:00Z"'
 SCORES = {
     "probability": "a number in [0, 1]",
@@ -37,6 +38,7 @@ class Predictions:
     by: list[str | None] | None
     at: list[float]
     due: list[float | None] | None
+    keys: list[int] | list[str] | None = None
 
 
 @dataclass(slots=True)
@@ -110,8 +112,7 @@ def as_rows(parsed: object) -> tuple[list[dict[str, Any]], bool]:
 def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Predictions:
     """Return rows to predict as columns, or raise a `Problem` that names field and row."""
     seen = check_fields(rows, PREDICTION, PREDICTION_NEEDS)
-    if "key" in seen:
-        raise bad_value("this stream is not keyed", "key", "no key")
+    keys = keys_of(rows, seen, definition)
     ids = texts(rows, "id")
     scores = numbers(rows, "score", SCORES[definition.kind], definition.kind == "probability")
     by = optional(rows, "by", text_of) if "by" in seen else None
@@ -126,7 +127,43 @@ def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: floa
         )  # fmt: skip
     if definition.is_timed:
         check_deadlines(definition, at, due)
-    return Predictions(ids, scores, by, at, due)
+    return Predictions(ids, scores, by, at, due, keys)
+
+
+def keys_of(
+    rows: list[dict[str, Any]], seen: set[str], definition: Definition
+) -> list[int] | list[str] | None:
+    """Return the keys of rows, all integers or all text; None if the stream has none."""
+    if not definition.keyed:
+        if "key" in seen:
+            raise bad_value("this stream is not keyed", "key", "no key")
+        return None
+    if "by" in seen and any(row.get("by") is not None for row in rows):
+        raise bad_value("a keyed stream has keys in place of groups", "by", "no by")
+    keys = [key_of(row.get("key"), number) for number, row in enumerate(rows)]
+    kind = type(keys[0])
+    for number, key in enumerate(keys):
+        if type(key) is not kind:
+            raise bad_value(
+                "keys are all integers or all text, and those before are "
+                + ("integers" if kind is int else "text"), "key", KEY, number,
+            )  # fmt: skip
+    return keys
+
+
+def key_of(value: object, number: int) -> Any:
+    """Return a key: an integer of 64 bits, 5.0 too, or text."""
+    if type(value) is float and abs(value) < 2**53 and value.is_integer():
+        value = int(value)
+    if type(value) is int:
+        if -(2**63) <= value < 2**63:
+            return value
+        raise bad_value("got " + shown(value), "key", KEY, number)
+    if value is None:
+        raise bad_value("it is missing, and this stream is keyed", "key", KEY, number)
+    if type(value) is not str:
+        raise bad_value("got " + shown(value), "key", KEY, number)
+    return text_of(value, "key", number)
 
 
 def outcomes_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Outcomes:

@@ -109,6 +109,7 @@ class Share:
             owner.ask(lambda: self.store.release(number)).result()
         else:
             owner.ask(lambda: owner.adopt(stream)).result()
+            self.service.courier.adopt(stream.name)
             self.service.changed.add(stream.name)
 
     def _let_go(self, name: str) -> None:

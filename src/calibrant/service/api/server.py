@@ -42,7 +42,7 @@ def serve(
     if is_shared(settings.store):
         serve_shared(settings, say, log, beside)
         return
-    service = Service(open_store(settings.store), say, log)
+    service = Service(open_store(settings.store), say, log, settings.alerts())
     service.start()
     try:
         check_host(service, settings.host)
@@ -74,7 +74,8 @@ def serve_shared(
     finally:
         store.close()
     listening = listen(settings.host, settings.port)
-    terms = Terms(settings.store, url_for_others(settings.host, listening), say, log)
+    url = url_for_others(settings.host, listening)
+    terms = Terms(settings.store, url, say, log, settings.alerts())
     terms.start()
     try:
         begin(url_of(settings.host, listening), say, beside)

@@ -15,6 +15,7 @@ from calibrant.service.api.gate import App
 from calibrant.service.service import Service
 from calibrant.service.share import Share, View
 from calibrant.service.store.postgres import PostgresStore
+from calibrant.service.webhooks.policy import NOWHERE, Webhooks
 
 #: Seconds between two looks at who is there and who owns what.
 LOOK = 0.25
@@ -35,10 +36,20 @@ class Terms:
         Is given lines for people.
     log
         Where terms that begin, end and fail are written, as structlog does it.
+    webhooks : Webhooks
+        Where the alarms of this process's streams ring.
     """
 
-    def __init__(self, store: str, url: str, say: Callable[[str], None], log: Any) -> None:
+    def __init__(
+        self,
+        store: str,
+        url: str,
+        say: Callable[[str], None],
+        log: Any,
+        webhooks: Webhooks = NOWHERE,
+    ) -> None:
         self.store, self.url, self.say, self.log = store, url, say, log
+        self.webhooks = webhooks
         #: The app and the service of this term, and who owns what; None between two terms.
         self.app: App | None = None
         self.service: Service | None = None
@@ -72,8 +83,12 @@ class Terms:
         """Join the others, have a part in the streams, and let it go."""
         store = PostgresStore(self.store)
         store.open_shared()
-        service = Service(store, self.say, self.log)
-        service.start_shared()
+        service = Service(store, self.say, self.log, self.webhooks)
+        try:
+            service.start_shared()
+        except BaseException:
+            store.close()
+            raise
         try:
             share = Share(service, store, self.url)
             self.view = share.look()

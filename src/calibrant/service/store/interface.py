@@ -92,6 +92,15 @@ class SnapshotRow(NamedTuple):
     checksum: str
 
 
+class PieceRow(NamedTuple):
+    """A piece of a large snapshot; the last one stands in the snapshot itself."""
+
+    stream: int
+    sequence: int
+    number: int
+    blob: bytes
+
+
 class EventRow(NamedTuple):
     """Something to be told: `body` is JSON, `number` is given by the store."""
 
@@ -113,6 +122,15 @@ class TokenRow(NamedTuple):
     expires: float | None
 
 
+class DeliveryRow(NamedTuple):
+    """What a webhook has received of a stream: the last event, and its alarms as JSON."""
+
+    webhook: str
+    stream: str
+    position: int
+    alarms: str
+
+
 @dataclass(slots=True)
 class Group:
     """What is written in one transaction."""
@@ -121,9 +139,11 @@ class Group:
     outcomes: list[OutcomeRow] = field(default_factory=list)
     events: list[EventRow] = field(default_factory=list)
     snapshots: list[SnapshotRow] = field(default_factory=list)
+    pieces: list[PieceRow] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.predictions or self.outcomes or self.events or self.snapshots)
+        written = self.predictions or self.outcomes or self.events or self.snapshots or self.pieces
+        return bool(written)
 
 
 class Known(NamedTuple):
@@ -169,14 +189,26 @@ class Store(Protocol):
     def last_sequence(self, stream: int) -> int:
         """Return the sequence of the last row, 0 if there is none."""
 
-    def snapshots(self, stream: int) -> list[SnapshotRow]:
-        """Return the snapshots, the newest first."""
+    def snapshots(self, stream: int) -> Iterator[SnapshotRow]:
+        """Return the snapshots, whole, the newest first."""
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
 
     def events(self, after: int, stream: str | None, limit: int) -> list[EventRow]:
         """Return stored events above a number, the oldest first; of one stream, or of all."""
 
     def last_event(self) -> int:
         """Return the number of the last event, 0 if there is none."""
+
+    def last_event_of(self, stream: str, family: str) -> str | None:
+        """Return the kind of a stream's last event whose kind begins with a word and a dot."""
+
+    def deliveries(self, webhook: str) -> list[DeliveryRow]:
+        """Return what a webhook has received."""
+
+    def keep_delivery(self, row: DeliveryRow) -> None:
+        """Keep what a webhook has received of a stream."""
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, the oldest first."""

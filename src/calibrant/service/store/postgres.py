@@ -23,6 +23,7 @@ from calibrant.service.settings import without_password
 from calibrant.service.store import sharing
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
+    DeliveryRow,
     EventRow,
     Group,
     LoggedOutcomes,
@@ -186,10 +187,20 @@ class PostgresStore(ReadableStore):
             for event in group.events:
                 number = one_number(writer, sql.ADD_EVENT, event[1:])
                 events.append(event._replace(number=number))
+            for piece in group.pieces:
+                writer.execute(spoken(sql.ADD_PIECE), piece)
             for snapshot in group.snapshots:
                 writer.execute(spoken(sql.ADD_SNAPSHOT), snapshot)
                 writer.execute(spoken(sql.DROP_SNAPSHOTS), (snapshot.stream, snapshot.stream))
         return events
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
+        with self._transaction() as writer:
+            loose = writer.execute(spoken(sql.LOOSE_PIECE), (stream, stream)).fetchone()
+            if loose is not None:
+                writer.execute(spoken(sql.DROP_PIECE), (stream, *loose))
+        return loose is not None
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -259,6 +270,13 @@ class PostgresStore(ReadableStore):
     def posted(self, after: int) -> list[tuple[str, int, str]]:
         """Return what was posted since a change: stream, the number of the change, summary."""
         return [(name, change, body) for name, change, body in self._rows(sharing.POSTED, after)]
+
+    # -- webhooks -------------------------------------------------------------------------------
+
+    def keep_delivery(self, row: DeliveryRow) -> None:
+        """Keep what a webhook has received of a stream."""
+        with self._transaction() as writer:
+            writer.execute(spoken(sql.KEEP_DELIVERY), row)
 
     # -- tokens ---------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from calibrant import __version__
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
+    DeliveryRow,
     EventRow,
     Group,
     LoggedOutcomes,
@@ -160,10 +161,20 @@ class SqliteStore(ReadableStore):
             for event in group.events:
                 number = writer.execute(sql.ADD_EVENT, event[1:]).fetchone()[0]
                 events.append(event._replace(number=number))
+            if group.pieces:
+                writer.executemany(sql.ADD_PIECE, group.pieces)
             for snapshot in group.snapshots:
                 writer.execute(sql.ADD_SNAPSHOT, snapshot)
                 writer.execute(sql.DROP_SNAPSHOTS, (snapshot.stream, snapshot.stream))
         return events
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
+        with self._transaction() as writer:
+            loose = writer.execute(sql.LOOSE_PIECE, (stream, stream)).fetchone()
+            if loose is not None:
+                writer.execute(sql.DROP_PIECE, (stream, *loose))
+        return loose is not None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -198,6 +209,13 @@ class SqliteStore(ReadableStore):
             rows = reader.execute(sql.EXPORT, (stream,))
             while portion_of := rows.fetchmany(portion):
                 yield portion_of
+
+    # -- webhooks -------------------------------------------------------------------------------
+
+    def keep_delivery(self, row: DeliveryRow) -> None:
+        """Keep what a webhook has received of a stream."""
+        with self._transaction() as writer:
+            writer.execute(sql.KEEP_DELIVERY, row)
 
     # -- tokens ---------------------------------------------------------------------------------
 

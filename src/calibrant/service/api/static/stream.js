@@ -18,6 +18,7 @@ function showSummary(stream) {
     predictions: showNumber(stream.predictions),
     "outcomes known": showNumber(stream.settled),
     waiting: showNumber(stream.waiting),
+    ...(stream.keys === null ? {} : { keys: showNumber(stream.keys) }),
     "said in the mean": showShare(stream.mean_said),
     happened: showShare(stream.mean_happened),
     "off by, raw": showShare(stream.error.raw),
@@ -86,13 +87,16 @@ function showEpisodes({ raw, calibrated }) {
   showTable(find("episodes"), head, rows.length ? rows.slice(-100).reverse() : [["no episode", ...Array(7).fill("")]]);
 }
 
-function showPending({ waiting, capacity, expired, oldest_at: oldest, delay }) {
+function showPending({ waiting, capacity, expired, oldest_at: oldest, delay }, { silent_since: silent }) {
   const delays = delay.outcomes
     ? ` Outcomes come after ${showSpan(delay.median)} (median), nine in ten within ${showSpan(delay.p90)}.`
     : "";
   const since = oldest === null ? "" : ` The oldest is of ${showTime(oldest)}.`;
   find("waiting-words").textContent =
     `${showNumber(waiting)} predictions wait, of at most ${showNumber(capacity)}; ${showNumber(expired)} expired.${since}${delays}`;
+  const alarm = find("silent");
+  alarm.hidden = silent === null;
+  alarm.textContent = silent === null ? "" : `Outcomes are silent: none came since predictions of ${showTime(silent)} UTC.`;
 }
 
 function showGroups({ count, groups }) {
@@ -104,6 +108,17 @@ function showGroups({ count, groups }) {
     String(each.name), each.settled, each.mean_said, each.mean_happened, each.bias, each.z,
   ]);
   showTable(find("groups-table"), head, rows);
+}
+
+function showKeys({ count, keys }) {
+  find("keys-words").textContent = count
+    ? `${showNumber(count)} keys; those that differ most clearly from all together come first. The offset is in log odds; the weight is how much a key's own outcomes count.`
+    : "No prediction has come yet.";
+  const head = ["key", "outcomes", "offset", "uncertain by", "deviations", "weight"];
+  const rows = keys.map((each) => [
+    String(each.key), each.outcomes, each.offset, each.deviation, each.trouble, each.weight,
+  ]);
+  showTable(find("keys-table"), head, rows);
 }
 
 function showExperts({ experts }) {
@@ -123,19 +138,23 @@ function showScorecard({ raw, calibrated, smooth }) {
   ]));
 }
 
+// What a stream consists of: keys, or groups and experts.
+const [parts, showParts] = "keyed" in main.dataset
+  ? [["/keys?limit=50"], [showKeys]]
+  : [["/groups?limit=50", "/experts"], [showGroups, showExperts]];
+
 const showAll = oneAtATime(async () => {
-  const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/groups?limit=50", "/experts", "/scorecard"];
-  const [stream, reliability, map, history, episodes, pending, groups, experts, scorecard] =
+  const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/scorecard", ...parts];
+  const [stream, reliability, map, history, episodes, pending, scorecard, ...own] =
     await Promise.all(names.map((name) => ask(base + name)));
   showSummary(stream);
   showReliability(reliability);
   showMap(map);
   showHistory(history, episodes);
   showEpisodes(episodes);
-  showPending(pending);
-  showGroups(groups);
-  showExperts(experts);
+  showPending(pending, stream);
   showScorecard(scorecard);
+  own.forEach((each, position) => showParts[position](each));
   main.dataset.sequence = stream.sequence; // every panel is drawn
 });
 
