@@ -22,6 +22,7 @@ from benchmarks import (  # noqa: E402
     compare,
     decisions,
     delay,
+    endurance,
     error,
     events,
     figures,
@@ -74,8 +75,9 @@ PARTS = {
     "certificates": certificates,
     "monitor": monitor,
     "kills": kills,
+    "endurance": endurance,
 }
-LONG = {"certificates", "fleet", "kills", "monitor"}
+LONG = {"certificates", "endurance", "fleet", "kills", "monitor"}
 
 
 def quote(page, name, texts, titles):
