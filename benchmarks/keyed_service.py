@@ -6,6 +6,7 @@ at the most is what a snapshot costs the others.
 """
 
 import json
+import os
 import random
 import signal
 import sqlite3
@@ -42,6 +43,11 @@ class Server:
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         found = dict(line.split(":") for line in lines)
         return [int(found[name].split()[0]) // 1024 for name in ("VmRSS", "VmHWM")]
+
+    def processor_seconds(self):
+        """Return the processor time that the server has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
     def timed(self, method, path, body=None):
         """Return how long a request took."""
@@ -104,7 +110,9 @@ def main():
         ends.set()
         asking.join()
         took.sort()
-        print(f"{keys:,} keys, {2 * keys:,} rows in {seconds:,.0f} s: {2 * keys / seconds:,.0f}/s")
+        used = server.processor_seconds()
+        print(f"{keys:,} keys, {2 * keys:,} rows in {seconds:,.0f} s: {2 * keys / seconds:,.0f} a "
+              f"second, {2 * keys / used:,.0f} a second of the server's processor")  # fmt: skip
         shares = [took[int(share * (len(took) - 1))] for share in (0.5, 0.99, 1.0)]
         print("single rows meanwhile: median, 99 %, longest",
               *(f"{1000 * each:.0f} ms" for each in shares))  # fmt: skip
@@ -115,13 +123,15 @@ def main():
         print(f"stop: {server.stop():.1f} s; snapshots", json.dumps(snapshots(store)))
         print(f"store: {Path(store).stat().st_size // 2**20:,} MB")
         server = Server(store)
-        print(f"start: {server.seconds:.1f} s; MB now and at the most", server.megabytes())
+        print(f"start: {server.seconds:.1f} s, {server.processor_seconds():.1f} of processor; "
+              "MB now and at the most", server.megabytes())  # fmt: skip
         server.stop(signal.SIGKILL)
         with sqlite3.connect(store) as database:
             database.execute("DELETE FROM snapshots")
         database.close()
         server = Server(store)
-        print(f"start from the log alone: {server.seconds:.1f} s", server.megabytes())
+        print(f"start from the log alone: {server.seconds:.1f} s, "
+              f"{server.processor_seconds():.1f} of processor")  # fmt: skip
         server.stop(signal.SIGKILL)
 
 
