@@ -47,7 +47,7 @@ def test_java(running, tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count('"answer": "applied"') == 2
+    assert done.stdout.count('"answer":"applied"') == 2
 
 
 def write_history(path, rows=60):

@@ -22,6 +22,8 @@ class KnownKey:
     weight : float
         How much of what is said of it comes from its own outcomes: 0 for none, towards 1 as they
         speak.
+    curve : float
+        How much a curve of its own is heard, which it has once it has 256 outcomes; 0 before.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class KnownKey:
     offset: float
     deviation: float
     weight: float
+    curve: float
 
     @property
     def trouble(self) -> float:
