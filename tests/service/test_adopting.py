@@ -87,9 +87,10 @@ def test_a_recalibrator_goes_on(start, path, tmp_path):
     check_all(start, path, running)
 
 
-def test_a_fleet_goes_on(start, path, tmp_path):
+@pytest.mark.parametrize("monitor", [False, True], ids=["plain", "watched"])
+def test_a_fleet_goes_on(start, path, tmp_path, monitor):
     scores, outcomes, names = rows_of(1)
-    learner = Fleet(seed=4, kind="logit")
+    learner = Fleet(seed=4, kind="logit", monitor=monitor)
     learner.run(names, scores, outcomes)
     learner.save(tmp_path / "state")
     adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
