@@ -201,9 +201,14 @@ class Fleet(Kept):
         owners, left = dict.fromkeys(names, 0), set(names)
         for number, part in enumerate(parts):
             # Sets look for the fewer in the more: the ids in those of the part, or the reverse.
-            here = (left & part.waiting.known.keys()) | (left & part.waiting.gone.keys())
-            owners |= dict.fromkeys(here, number)
-            left -= here
+            here = left & part.waiting.known.keys()
+            if part.waiting.gone:
+                here |= left & part.waiting.gone.keys()
+            if here:
+                owners |= dict.fromkeys(here, number)
+                left -= here
+            if not left:
+                break
         owner = np.array([owners[name] for name in names], dtype=np.int64)
         for number in np.unique(owner).tolist():
             yield parts[number], np.flatnonzero(owner == number)
