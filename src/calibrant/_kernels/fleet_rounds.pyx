@@ -13,7 +13,7 @@ from calibrant._kernels.fleet_rule cimport EXPERTS as KEY_EXPERTS
 from calibrant._kernels.sharp cimport EXPERTS
 
 cdef list VIEWS = [
-    ("x", "<f8"), ("u", "<f4"), ("v", "<f4"), ("bucket", "<i4"), ("unused", "<i4"),
+    ("x", "<f8"), ("mean", "<f8"), ("v", "<f4"), ("bucket", "<i4"),
     ("p", "<f4", KEY_EXPERTS), ("q", "<f4", KEY_EXPERTS),
 ]
 BUCKETS = _BUCKETS
