@@ -1,7 +1,8 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
+cimport cython
 from libc.math cimport NAN, fabs, isnan, log
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -16,9 +17,12 @@ from calibrant._kernels.fleet_whole cimport (
     SHARP, Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
 from calibrant._kernels.fleet_whole import checked_mixture
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
+from calibrant._kernels.grid cimport (
+    Grid, grid_bytes, grid_copy, grid_find_near, grid_free, grid_load, grid_save,
+)
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.key_evidence cimport KeyEvidence
 from calibrant._kernels.safe cimport (
     Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
     safe_weigh,
@@ -48,6 +52,7 @@ cdef enum:
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
+    NEAR = 1024                     # equal stretches of means, each with a guess of its gap
 
 
 # Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
@@ -81,6 +86,7 @@ cdef class Copy:
     cdef double size
     cdef int64_t learned
     cdef Level root, keys, parents
+    cdef KeyEvidence watched
 
     def __dealloc__(self):
         grid_free(&self.safe)
@@ -93,6 +99,7 @@ cdef Level copied(Level level):
     return copy
 
 
+@cython.final
 cdef class PartKernel:
     """The whole, the keys and the grid of one part, and what a round does with them."""
 
@@ -101,10 +108,12 @@ cdef class PartKernel:
     cdef readonly Level root        # one key that stands for all
     cdef readonly Level parents
     cdef readonly Level keys
+    cdef readonly KeyEvidence watched   # what monitors know of the keys; None if none watches
     cdef int _kind
     cdef double size                # mean absolute margin so far
     cdef uint64_t _key              # the seed, scrambled
     cdef int64_t _learned
+    cdef int32_t[NEAR] near         # the gap of the grid that means of a stretch were in before
     cdef View view                  # what the experts of the whole said last
     cdef int64_t view_age           # outcomes that the whole had learned before that
 
@@ -114,7 +123,8 @@ cdef class PartKernel:
         if safe_start(&self.safe) < 0:
             raise MemoryError
 
-    def __init__(self, kind, seed):
+    def __init__(self, kind, seed, KeyEvidence watched=None):
+        self.watched = watched
         self._kind = KINDS.index(kind)
         self._key = scramble(<uint64_t>seed)
         self.root, self.parents, self.keys = Level(ROOT_WORD), Level(WORD), Level(WORD)
@@ -148,10 +158,10 @@ cdef class PartKernel:
     cdef double size_with(self, double score) noexcept nogil:
         return self.size + (fabs(score) - self.size) / (self.whole.rounds + 1)
 
-    cdef double taken_from(self, double score) noexcept nogil:
-        """Return a score of any kind as a probability that the experts can take."""
+    cdef double raw_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability."""
         cdef double size = self.size_with(score) if self._kind == MARGIN else 0.0
-        return within(probability_of(self._kind, score, size), sharp_least(self._learned))
+        return probability_of(self._kind, score, size)
 
     cdef Pool *pool_of(self, int level) noexcept nogil:
         """Return what the keys of a level share."""
@@ -188,6 +198,14 @@ cdef class PartKernel:
                     x = logit(m)
         return m
 
+    cdef Py_ssize_t gap_of(self, double m) noexcept nogil:
+        """Return the gap of the grid that holds a mean, at once if it is where it was before."""
+        cdef int32_t *guess = &self.near[<Py_ssize_t>(m * NEAR)]
+        cdef Py_ssize_t gap = grid_find_near(&self.safe, m, guess[0])
+        if gap != guess[0] and gap != guess[0] + 1:
+            guess[0] = <int32_t>gap
+        return gap
+
     cdef void begin(self, Opened *r, int64_t slot, int64_t parent, double score,
                     double time) noexcept nogil:
         """Make the next prediction; a time that is NaN is the number of the prediction."""
@@ -198,14 +216,15 @@ cdef class PartKernel:
         self.find(slot, parent, &found)
         r.number = r.batch = self.whole.rounds
         r.age, r.slot, r.parent = self._learned, slot, parent
-        r.s = self.taken_from(score)
+        r.raw = self.raw_of(score)
+        r.s = within(r.raw, sharp_least(self._learned))
         r.is_learned = whole_learns(&self.whole, r.number)
         r.m = self.look(&found, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
-        r.gap = grid_find(&self.safe, r.m)
+        r.gap = self.gap_of(r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
-        r.z = place.hi
+        r.z, r.expected = place.hi, place_mean(place)
         if place.lo != place.hi:
             key = found.keys[KEY]
             if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
@@ -249,6 +268,8 @@ cdef class PartKernel:
         if found.owns[PARENT] == NULL and r.parent >= 0:
             self.promote(self.parents, r.parent)
         self._learned += 1
+        if self.watched is not None:
+            self.watched.hear(r.slot, r.raw, r.expected, y)
         return 0
 
     cdef void promote(self, Level level, int64_t slot) noexcept nogil:
@@ -280,6 +301,8 @@ cdef class PartKernel:
         """Get the memory that so many outcomes may want, so that learning them cannot fail."""
         if safe_reserve(&self.safe, outcomes) < 0:
             raise MemoryError
+        if self.watched is not None:
+            self.watched.reserve(outcomes, self.keys.count)
 
     def learn(self, list rounds not None, const double[::1] outcomes):
         """Learn outcomes in [0, 1] of rounds of `predict`, in this order."""
@@ -302,6 +325,9 @@ cdef class PartKernel:
                 if ahead < rows:
                     PREFETCH(key_at(self.keys, slots[ahead]))
                     PREFETCH(&key_at(self.keys, slots[ahead]).slope)
+                    if parents[ahead] >= 0:
+                        PREFETCH(key_at(self.parents, parents[ahead]))
+                        PREFETCH(&key_at(self.parents, parents[ahead]).slope)
                 self.begin(&r, slots[i], parents[i], scores[i], times[i])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
@@ -364,7 +390,7 @@ cdef class PartKernel:
                 found.keys[PARENT] = &fresh
             if slots[i] < 0:
                 found.keys[KEY] = &fresh
-            r.s = self.taken_from(scores[i])
+            r.s = within(self.raw_of(scores[i]), sharp_least(self._learned))
             m[i] = self.look(&found, &r)
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
@@ -380,6 +406,7 @@ cdef class PartKernel:
         copy.whole, copy.size, copy.learned = self.whole, self.size, self._learned
         copy.root, copy.parents = copied(self.root), copied(self.parents)
         copy.keys = copied(self.keys)
+        copy.watched = None if self.watched is None else self.watched.copied()
         return copy
 
     def go_back(self, Copy before not None):
@@ -387,6 +414,7 @@ cdef class PartKernel:
         self.safe, before.safe = before.safe, self.safe
         self.whole, self.size, self._learned = before.whole, before.size, before.learned
         self.root, self.parents, self.keys = before.root, before.parents, before.keys
+        self.watched = before.watched
         self.view_age = -1
 
     # -- saving ---------------------------------------------------------------------------------

@@ -1,10 +1,8 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.fleet_blocks cimport BLOCK_BITS
 from calibrant._kernels.fleet_owned cimport Owned
 from calibrant._kernels.fleet_rule cimport Key, Pool
-
-cdef enum:
-    BLOCK_BITS = 9                  # keys come in blocks of 2^9, which never move
 
 
 cdef class Level:

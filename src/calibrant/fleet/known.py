@@ -41,3 +41,10 @@ class KnownKey:
     deviation: float
     weight: float
     curve: float
+
+    @property
+    def trouble(self) -> float:
+        """How clearly the key differs from the others: its offset, up or down, in deviations."""
+        if self.outcomes == 0 or self.deviation == 0.0:
+            return 0.0
+        return abs(self.offset) / self.deviation

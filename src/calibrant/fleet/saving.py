@@ -44,6 +44,8 @@ def arrays_of(part: Part) -> Arrays:
     ids = {"named": list(named), "finished": list(finished), "gone": list(waiting.gone)}
     times = [waiting.times.get(name, np.nan) for name in named]
     rounds = save_rounds(list(named.values()))
+    if part.watch is not None:
+        arrays |= part.watch.arrays()
     return arrays | {
         "ids": np.frombuffer(json.dumps(ids, separators=(",", ":")).encode(), dtype=np.uint8),
         "waiting_rounds": rounds.view(np.uint8).reshape(-1, OPENED.itemsize),
@@ -63,6 +65,8 @@ def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = T
         part.kernel.load(arrays)
         load_levels(part, arrays, copy)
         load_waiting(part, arrays)
+        if part.watch is not None:
+            part.watch.load(arrays, len(part.index), part.kernel.learned, copy)
     except (KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ValueError(f"the saved fleet makes no sense: {error!r}") from None
 
@@ -182,6 +186,9 @@ def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:
             raise ValueError(f"saved {name} of a prediction must be below {above}")
     inside = [opened[name] for name in ("s", "m", "z")]
     root, parent, key = (opened["views"][:, level] for level in range(3))
+    watched = [opened[name] for name in ("raw", "expected")]
+    if not all(((values >= 0) & (values <= 1)).all() for values in watched):
+        raise ValueError("what is saved of a prediction for monitors must be in [0, 1]")
     views = [root, parent[opened["parent"] >= 0], key[opened["slot"] >= 0]]
     inside += [view[name].reshape(-1) for view in views for name in ("p", "q")]
     inside.append(opened["said"][opened["is_learned"] != 0].reshape(-1))
