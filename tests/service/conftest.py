@@ -9,13 +9,14 @@ import pytest
 from calibrant.service.api.server import listen, server_of
 from calibrant.service.service import Service
 from calibrant.service.store.sqlite import SqliteStore
+from calibrant.service.webhooks.policy import NOWHERE
 
 
 class Running:
     """A started service and its client."""
 
-    def __init__(self, store, port=0):
-        self.service = Service(store)
+    def __init__(self, store, port=0, webhooks=NOWHERE):
+        self.service = Service(store, webhooks=webhooks)
         self.service.start()
         listening = listen("127.0.0.1", port)
         self.server = server_of(self.service)
@@ -66,8 +67,8 @@ def start(path):
     """Return a function that starts a service on the store, as often as wanted."""
     with contextlib.ExitStack() as running:
 
-        def begin(store=None, port=0):
-            one = Running(SqliteStore(path) if store is None else store, port)
+        def begin(store=None, port=0, webhooks=NOWHERE):
+            one = Running(SqliteStore(path) if store is None else store, port, webhooks)
             running.callback(one.stop)
             return one
 

@@ -1,8 +1,9 @@
 """The words of a recalibrator's groups: what a group's own outcomes add to the word of the whole.
 
-Groups are the keys of one level of a fleet, and follow its rule (`fleet_rule.pyx`). The word of the
-whole comes from another kernel and is remembered with the round; a late outcome is learned from what
-the experts of the group say of that word now.
+Groups are the keys of one level of a fleet, and follow its rule (`fleet_rule.pyx`), but without its
+curves: one that a group has of its own is a stage of its own. The word of the whole comes from
+another kernel and is remembered with the round; a late outcome is learned from what the experts of
+the group say of that word now.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -108,7 +109,7 @@ cdef class GroupWords(Level):
 
     cdef double look(self, const Key *key, double m, double s, Views *views) noexcept nogil:
         """Return the group's word where the whole says m of the score s."""
-        cdef double k = key_view(&self.pool, key, logit(m), logit(s), views)
+        cdef double k = key_view(&self.pool, key, NULL, logit(m), logit(s), views)
         # No further than so many outcomes allow, or than the whole went itself.
         return within(k, min(sharp_least(self._learned), m, 1.0 - m))
 
@@ -125,9 +126,9 @@ cdef class GroupWords(Level):
         cdef Key *key = key_at(self, w.slot)
         cdef Views again
         if w.age != self._learned:
-            key_view(&self.pool, key, w.views.x, w.views.v, &again)
+            key_view(&self.pool, key, NULL, w.views.x, w.views.v, &again)
             now = &again
-        key_learn(&self.pool, key, now, &w.views, w.mean, y, min(late, MOST_LATE))
+        key_learn(&self.pool, key, NULL, now, &w.views, w.mean, y, min(late, MOST_LATE))
         self._learned += 1
 
     def begin(self, int64_t slot, double mean, double score):
@@ -175,7 +176,7 @@ cdef class GroupWords(Level):
     cdef double smooth(self, const Key *key, double word, double score) noexcept nogil:
         """Return the group's word for ranking, given that of the whole."""
         cdef Views views
-        return key_view(&self.pool, key, logit(word), logit(score), &views)
+        return key_view(&self.pool, key, NULL, logit(word), logit(score), &views)
 
     def look_many(self, const int64_t[::1] slots, const double[::1] means,
                   const double[::1] scores, bint smooth=False):

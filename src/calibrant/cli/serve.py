@@ -35,6 +35,25 @@ def serve(
     port: Annotated[int | None, typer.Option(help="The port; 8042 by default.")] = None,
     config: Config = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    webhooks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--webhook",
+            metavar="URL",
+            help="Where alarms ring, once or more often; CALIBRANT_WEBHOOK_SECRET signs them.",
+        ),
+    ] = None,
+    webhook_alarms: Annotated[
+        str | None,
+        typer.Option(help="calibrated,outcomes,pending by default; raw may be added."),
+    ] = None,
+    webhook_cooldown: Annotated[
+        str | None, typer.Option(help="An alarm of a stream rings once in this span; 1h.")
+    ] = None,
+    webhook_reset: Annotated[
+        str | None,
+        typer.Option(help="window, or end: an alarm's end lets the next one ring at once."),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Verify the store, say what was found, and end.")
     ] = False,
@@ -57,7 +76,11 @@ def serve(
 
     wrong: list[str] = []
     with console.clean_end(), store_errors():
-        flags = {"store": store, "host": host, "port": port, "log_level": log_level}
+        flags = {
+            "store": store, "host": host, "port": port, "log_level": log_level,
+            "webhooks": webhooks or None, "webhook_alarms": webhook_alarms,
+            "webhook_cooldown": webhook_cooldown, "webhook_reset": webhook_reset,
+        }  # fmt: skip
         settings, sources = Settings.read(flags, file=config)
         if backup is not None:
             copy(settings.store, backup)

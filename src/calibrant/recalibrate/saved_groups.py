@@ -145,7 +145,7 @@ def load_words_of(words: GroupWords, names: list[Id], state: Mapping[str, Any]) 
         raise ValueError(f"saved group_heard must have {len(words.shared()[0])} values")
     used = floats(state, "group_used", size=BUCKETS, low=0.0, high=1.0)
     scaling = floats(state, "group_scaling", size=SCALING, low=-LARGEST, high=LARGEST)
-    lag, _, _, first, cross, last = scaling.tolist()
+    lag, _, _, first, cross, last, _ = scaling.tolist()
     if not 0 <= lag <= MOST_LATE or min(first, last) < SMALLEST:
         raise ValueError("saved group_scaling must be a lateness and a scaling with a precision")
     if cross**2 > first * last * (1 + ROUNDED):
@@ -220,7 +220,7 @@ def with_words(groups: Groups, pending: list[Pending], saved: Integers) -> list[
     inside = [said["mean"], views["p"], views["q"]]
     if not all(((each > 0) & (each < 1)).all() for each in inside):
         raise ValueError("saved waiting_words must be probabilities")
-    finite = [np.abs(views[name]) <= LARGEST for name in ("x", "u", "v")]
+    finite = [np.abs(views[name]) <= LARGEST for name in ("x", "v")]
     finite.append((views["bucket"] >= 0) & (views["bucket"] < BUCKETS))
     if not all(each.all() for each in finite):
         raise ValueError("saved waiting_words must be of finite scores, in a bucket of weights")

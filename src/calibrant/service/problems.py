@@ -17,6 +17,7 @@ TITLES = {
     421: "Not this host",
     422: "A value is not allowed",
     500: "The service failed",
+    502: "The process that was asked did not answer properly",
     503: "Not now",
 }
 

@@ -12,6 +12,8 @@ from calibrant.service.owner import Owner
 from calibrant.service.store.interface import EventRow, Store, StoreError
 from calibrant.service.stream import Stream
 from calibrant.service.tokens import Tokens
+from calibrant.service.webhooks.courier import Courier
+from calibrant.service.webhooks.policy import NOWHERE, Webhooks
 
 #: Rows between two words about how far a replay is.
 STEP = 100_000
@@ -28,16 +30,23 @@ class Service:
         Is given a line for people at the start: how far the replay is.
     log : optional
         What failed is written there, as structlog does it.
+    webhooks : Webhooks
+        Where alarms ring; nowhere by default.
     """
 
     def __init__(
-        self, store: Store, say: Callable[[str], None] = lambda _: None, log: Any = None
+        self,
+        store: Store,
+        say: Callable[[str], None] = lambda _: None,
+        log: Any = None,
+        webhooks: Webhooks = NOWHERE,
     ) -> None:
         self.store, self.say, self.log = store, say, log
         self.clock = SteadyClock()
         self.tokens = Tokens(store, self.clock.now)
         self.listeners = Listeners()
         self.owner = Owner(store, self.clock, self._tell, self._failed)
+        self.courier = Courier(webhooks, store, self.owner, self.clock, log)
 
     def start(self) -> None:
         """Open the store, bring every stream to where its log ends, and begin to work."""
@@ -47,6 +56,7 @@ class Service:
                 stream = Stream(row, self.clock.now())
                 self._restore(stream)
                 self.owner.streams[row.name] = stream
+            self.courier.start()
         except BaseException:
             self.store.close()
             raise
@@ -67,6 +77,7 @@ class Service:
     def stop(self) -> None:
         """Answer what is queued, take snapshots and let the store go."""
         self.listeners.close()
+        self.courier.stop()
         self.owner.stop()
         self.store.close()
 
@@ -84,6 +95,7 @@ class Service:
         for event in events:
             self.listeners.publish(event)
         self.listeners.mark(changed)
+        self.courier.wake(event.stream for event in events)
 
 
 def event_json(event: EventRow) -> dict[str, Any]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+
+from calibrant._spans import as_span, show_span
+from calibrant.service.webhooks.policy import ALARMS, DEFAULT, RESETS, Policy, Webhooks
+from calibrant.service.webhooks.secrets import MOST, checked_url, key_of, shown
 
 PREFIX = "CALIBRANT_"
 LEVELS = ("debug", "info", "warning", "error")
@@ -26,6 +30,17 @@ class Settings:
         Where to listen. Without a token in the store, only on this machine.
     log_level : {"debug", "info", "warning", "error"}
         How much is logged.
+    webhooks : tuple of str
+        Where alarms ring; a flag, a variable and a file may say several.
+    webhook_secret : str
+        Signs what is sent there; two of them while one takes the other's place. It has no flag:
+        other users of the machine can read those.
+    webhook_alarms : tuple of str
+        Which of "calibrated", "raw", "outcomes" and "pending" ring.
+    webhook_cooldown : float
+        Seconds in which an alarm of a stream rings once; told as a span such as "1h".
+    webhook_reset : {"window", "end"}
+        Whether only the window lets an alarm ring anew, or the end of the one before does too.
 
     Examples
     --------
@@ -38,6 +53,11 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8042
     log_level: str = "info"
+    webhooks: tuple[str, ...] = field(default=(), repr=False)
+    webhook_secret: tuple[str, ...] = field(default=(), repr=False)
+    webhook_alarms: tuple[str, ...] = DEFAULT
+    webhook_cooldown: float = 3600.0
+    webhook_reset: str = "window"
 
     @classmethod
     def read(
@@ -57,28 +77,34 @@ class Settings:
         for each in fields(cls):
             variable = PREFIX + each.name.upper()
             if flags.get(each.name) is not None:
-                values[each.name], sources[each.name] = flags[each.name], "flag"
+                value, source = flags[each.name], "flag"
             elif environment.get(variable):
-                values[each.name], sources[each.name] = environment[variable], variable
+                value, source = environment[variable], variable
             elif each.name in told:
-                values[each.name], sources[each.name] = told[each.name], str(file)
+                value, source = told[each.name], str(file)
             else:
                 values[each.name], sources[each.name] = each.default, "default"
-        values["port"] = as_port(values["port"], sources["port"])
-        for name in ("store", "host", "log_level"):
-            if not isinstance(values[name], str) or not values[name]:
-                raise ValueError(f"{name} must be text, got {values[name]!r} ({sources[name]})")
-        if values["log_level"] not in LEVELS:
+                continue
+            try:
+                values[each.name], sources[each.name] = READ[each.name](value), source
+            except ValueError as error:
+                raise ValueError(f"{each.name} {error} ({source})") from None
+        if values["webhooks"] and not values["webhook_secret"]:
             raise ValueError(
-                f"log_level must be one of {', '.join(LEVELS)}, got {values['log_level']!r} "
-                f"({sources['log_level']})"
+                "webhooks need a secret that signs what is sent: webhook_secret in the file, or "
+                f"{PREFIX}WEBHOOK_SECRET"
             )
         return cls(**values), sources
 
+    def alerts(self) -> Webhooks:
+        """Return where alarms ring, what signs them, and which they are."""
+        policy = Policy(self.webhook_alarms, self.webhook_cooldown, self.webhook_reset)
+        return Webhooks(self.webhooks, tuple(map(key_of, self.webhook_secret)), policy)
+
     def lines(self, sources: Mapping[str, str]) -> list[str]:
-        """Return a line for each setting, for people; a password in a store's address is hidden."""
+        """Return a line for each setting, for people; secrets are hidden."""
         return [
-            f"{each.name} = {without_password(str(getattr(self, each.name)))} "
+            f"{each.name} = {SHOWN.get(each.name, str)(getattr(self, each.name))} "
             f"({sources[each.name]})"
             for each in fields(self)
         ]
@@ -98,12 +124,72 @@ def read_toml(file: Path, names: set[str]) -> dict[str, Any]:
     return found
 
 
-def as_port(value: object, source: str) -> int:
+def as_text(value: object) -> str:
+    """Return text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"must be text, got {value!r}")
+    return value
+
+
+def as_port(value: object) -> int:
     """Return a port; 0 takes any that is free."""
     text = str(value)
     if isinstance(value, bool) or not text.isdecimal() or not 0 <= int(text) <= 65535:
-        raise ValueError(f"port must be an integer in [0, 65535], got {value!r} ({source})")
+        raise ValueError(f"must be an integer in [0, 65535], got {value!r}")
     return int(text)
+
+
+def as_word(*words: str) -> Callable[[object], str]:
+    """Return a function that takes one of some words."""
+
+    def read(value: object) -> str:
+        if value not in words:
+            raise ValueError(f"must be one of {', '.join(words)}, got {value!r}")
+        return str(value)
+
+    return read
+
+
+def as_several(read: Callable[[str], Any]) -> Callable[[object], tuple[Any, ...]]:
+    """Return a function that takes a list, or text with commas."""
+
+    def read_all(value: object) -> tuple[Any, ...]:
+        parts = value.split(",") if isinstance(value, str) else value
+        if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
+            raise ValueError("must be a list of texts, or one with commas between them")
+        if len(parts) > MOST:
+            raise ValueError(f"must be {MOST} at the most, got {len(parts)}")
+        return tuple(read(each.strip()) for each in parts)
+
+    return read_all
+
+
+def as_secret(value: str) -> str:
+    """Return a secret whose key can be read."""
+    key_of(value)
+    return value
+
+
+def as_seconds(value: object) -> float:
+    """Return a span in seconds."""
+    try:
+        return as_span(value, "").length
+    except ValueError as error:
+        raise ValueError(str(error).strip()) from None
+
+
+#: How each setting is read, and how it is shown where that is not as it is.
+READ: dict[str, Callable[[object], Any]] = {
+    "store": as_text,
+    "host": as_text,
+    "port": as_port,
+    "log_level": as_word(*LEVELS),
+    "webhooks": as_several(checked_url),
+    "webhook_secret": as_several(as_secret),
+    "webhook_alarms": as_several(as_word(*ALARMS)),
+    "webhook_cooldown": as_seconds,
+    "webhook_reset": as_word(*RESETS),
+}
 
 
 def without_password(address: str) -> str:
@@ -124,3 +210,12 @@ def without_password(address: str) -> str:
     name, has_password, _ = user.partition(":")
     query = re.sub(r"(password=)[^&]*", r"\1...", query)
     return f"{kind}://{name}{':...' if has_password else ''}{at}{place}{asks}{query}"
+
+
+SHOWN: dict[str, Callable[[Any], str]] = {
+    "store": without_password,
+    "webhooks": lambda urls: ", ".join(map(shown, urls)) or "none",
+    "webhook_secret": lambda secrets: "..." if secrets else "none",
+    "webhook_alarms": ", ".join,
+    "webhook_cooldown": show_span,
+}

@@ -48,10 +48,30 @@ class Relay:
         elif scope["type"] == "http" and scope["path"] == FREE:
             await (await healthz())(scope, receive, send)
         elif scope["type"] == "http":
-            try:
-                await self._hand_on(scope, receive, send)
-            except Problem as problem:
+            await self._hand_on_or_refuse(scope, receive, send)
+
+    async def _hand_on_or_refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on; whatever goes wrong is a problem, unless an answer has begun."""
+        is_begun = False
+
+        async def noting(message: Any) -> None:
+            nonlocal is_begun
+            is_begun = True
+            await sent(send, message)
+
+        try:
+            await self._hand_on(scope, receive, noting)
+        except Left:
+            pass
+        except Exception as error:
+            problem = error if isinstance(error, Problem) else self._failed(error)
+            if not is_begun:  # otherwise the connection is closed, and the answer cut short
                 await refuse(problem, send)
+
+    def _failed(self, error: Exception) -> Problem:
+        """Log what went wrong here, and return what is said of it."""
+        self.terms.log.error("not handed on", detail=f"{type(error).__name__}: {error}")
+        return Problem(502, "the request could not be handed on; the service's log says why")
 
     async def _hand_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name not in OF_CONNECTION]
@@ -74,6 +94,8 @@ class Relay:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
             if answering.done():
                 answering.result()
+            elif leaving.done():
+                leaving.result()
         finally:
             for task in (answering, leaving):
                 task.cancel()
@@ -94,10 +116,10 @@ class Relay:
         try:
             headers = [each for each in answer.headers.raw if each[0].lower() not in OF_CONNECTION]
             start = {"type": "http.response.start", "status": answer.status_code}
-            await sent(send, start | {"headers": [(name.lower(), v) for name, v in headers]})
+            await send(start | {"headers": [(name.lower(), v) for name, v in headers]})
             async for piece in answer.aiter_raw():
-                await sent(send, {"type": "http.response.body", "body": piece, "more_body": True})
-            await sent(send, {"type": "http.response.body", "body": b""})
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
         finally:
             await answer.aclose()
 
@@ -117,6 +139,10 @@ class Relay:
         return httpx.URL(self._owner).copy_with(raw_path=path + (b"?" + query if query else b""))
 
 
+class Left(Exception):  # noqa: N818 - no error: it may
+    """The client is gone, or does not read: it is left too."""
+
+
 class Incoming:
     """The body of a request, and after it the word that the client has left."""
 
@@ -129,7 +155,7 @@ class Incoming:
         while True:
             message: Any = await self._receive()
             if message["type"] == "http.disconnect":
-                raise httpx.ReadError("the client left")
+                raise Left
             yield message.get("body", b"")
             if not message.get("more_body", False):
                 self._ended.set()
@@ -149,5 +175,8 @@ class Incoming:
 
 async def sent(send: Send, message: dict[str, Any]) -> None:
     """Send a message to a client that takes it in time."""
-    async with asyncio.timeout(PATIENCE):
-        await send(message)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await send(message)
+    except TimeoutError:
+        raise Left from None

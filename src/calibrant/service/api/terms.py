@@ -16,6 +16,7 @@ from calibrant.service.api.gate import App
 from calibrant.service.service import Service
 from calibrant.service.store.interface import StoreTakenError
 from calibrant.service.store.postgres import PostgresStore
+from calibrant.service.webhooks.policy import NOWHERE, Webhooks
 
 #: Seconds between two looks: whether it is this process's turn, and whether it still is.
 LOOK = 0.25
@@ -36,10 +37,20 @@ class Terms:
         Is given lines for people.
     log
         Where terms that begin, end and fail are written, as structlog does it.
+    webhooks : Webhooks
+        Where alarms ring while it is this process's turn.
     """
 
-    def __init__(self, store: str, url: str, say: Callable[[str], None], log: Any) -> None:
+    def __init__(
+        self,
+        store: str,
+        url: str,
+        say: Callable[[str], None],
+        log: Any,
+        webhooks: Webhooks = NOWHERE,
+    ) -> None:
         self.store, self.url, self.say, self.log = store, url, say, log
+        self.webhooks = webhooks
         #: The app of this term; None while another process owns the streams, or none does.
         self.app: App | None = None
         self._service: Service | None = None
@@ -71,7 +82,7 @@ class Terms:
     def _term(self) -> None:
         """Wait for a turn, own the streams, and let them go."""
         store = PostgresStore(self.store)
-        service = Service(store, self.say, self.log)
+        service = Service(store, self.say, self.log, self.webhooks)
         try:
             if not self._begun(service):
                 return

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
+    DeliveryRow,
     EventRow,
     Known,
     PredictionRow,
@@ -57,9 +58,13 @@ class ReadableStore(ABC):
         both = (self._rows(each, stream) for each in (sql.LAST_PREDICTION, sql.LAST_OUTCOME))
         return max(rows[0][0] or 0 for rows in both)
 
-    def snapshots(self, stream: int) -> list[SnapshotRow]:
-        """Return the snapshots, the newest first."""
-        return [SnapshotRow(*row) for row in self._rows(sql.SNAPSHOTS, stream)]
+    def snapshots(self, stream: int) -> Iterator[SnapshotRow]:
+        """Return the snapshots, whole, the newest first."""
+        for (sequence,) in self._rows(sql.SNAPSHOTS, stream):
+            pieces = [piece for (piece,) in self._rows(sql.PIECES, stream, sequence)]
+            for found in self._rows(sql.ONE_SNAPSHOT, stream, sequence):
+                row = SnapshotRow(*found)
+                yield row._replace(blob=b"".join([*pieces, row.blob])) if pieces else row
 
     def events(self, after: int, stream: str | None, limit: int) -> list[EventRow]:
         """Return stored events above a number, the oldest first; of one stream, or of all."""
@@ -72,6 +77,15 @@ class ReadableStore(ABC):
     def last_event(self) -> int:
         """Return the number of the last event, 0 if there is none."""
         return self._rows(sql.LAST_EVENT)[0][0] or 0
+
+    def last_event_of(self, stream: str, family: str) -> str | None:
+        """Return the kind of a stream's last event whose kind begins with a word and a dot."""
+        rows = self._rows(sql.LAST_EVENT_OF, stream, f"{family}.%")
+        return rows[0][0] if rows else None
+
+    def deliveries(self, webhook: str) -> list[DeliveryRow]:
+        """Return what a webhook has received."""
+        return [DeliveryRow(*row) for row in self._rows(sql.DELIVERIES, webhook)]
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, the oldest first."""

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from calibrant.service.store.interface import OutcomeRow, PredictionRow, SnapshotRow
+from calibrant.service.store.interface import (
+    LoggedOutcomes,
+    LoggedPredictions,
+    OutcomeRow,
+    PredictionRow,
+    SnapshotRow,
+)
 
 #: The layout of the tables. A store of another layout is refused.
 LAYOUT = "1"
@@ -53,9 +59,16 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS snapshots (
         stream {integer} NOT NULL, sequence {integer} NOT NULL, at {real} NOT NULL,
         blob {blob} NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (stream, sequence))""",
+    """CREATE TABLE IF NOT EXISTS snapshot_pieces (
+        stream {integer} NOT NULL, sequence {integer} NOT NULL, number {integer} NOT NULL,
+        blob {blob} NOT NULL, PRIMARY KEY (stream, sequence, number))""",
     """CREATE TABLE IF NOT EXISTS events (
         number {counted}, stream TEXT NOT NULL, at {real} NOT NULL, kind TEXT NOT NULL,
         body TEXT NOT NULL)""",
+    """CREATE INDEX IF NOT EXISTS events_of_streams ON events (stream, number)""",
+    """CREATE TABLE IF NOT EXISTS deliveries (
+        webhook TEXT NOT NULL, stream TEXT NOT NULL, position {integer} NOT NULL,
+        alarms TEXT NOT NULL, PRIMARY KEY (webhook, stream))""",
     """CREATE TABLE IF NOT EXISTS tokens (
         name TEXT PRIMARY KEY, hash TEXT NOT NULL, scope TEXT NOT NULL, stream TEXT NOT NULL,
         created {real} NOT NULL, expires {real})""",
@@ -78,19 +91,30 @@ ADD_PREDICTION = (
     f"INSERT INTO predictions ({PREDICTION}) VALUES ({values(len(PredictionRow._fields))})"
 )
 ADD_OUTCOME = f"INSERT INTO outcomes ({OUTCOME}) VALUES ({values(len(OutcomeRow._fields))})"
-ADD_SNAPSHOT = f"INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})"
+# Where a damaged one stands, the same again is whole.
+ADD_SNAPSHOT = f"""INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})
+    ON CONFLICT (stream, sequence) DO UPDATE
+    SET blob = excluded.blob, checksum = excluded.checksum"""
 # The newest and the one before are kept.
 DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence NOT IN (
     SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC LIMIT 2)"""
-SNAPSHOTS = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
+SNAPSHOTS = "SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
+ONE_SNAPSHOT = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? AND sequence = ?"
+ADD_PIECE = """INSERT INTO snapshot_pieces (stream, sequence, number, blob) VALUES (?, ?, ?, ?)
+    ON CONFLICT (stream, sequence, number) DO UPDATE SET blob = excluded.blob"""
+PIECES = """SELECT blob FROM snapshot_pieces WHERE stream = ? AND sequence = ? ORDER BY number"""
+LOOSE_PIECE = """SELECT sequence, number FROM snapshot_pieces WHERE stream = ? AND sequence NOT IN (
+    SELECT sequence FROM snapshots WHERE stream = ?) LIMIT 1"""
+DROP_PIECE = "DELETE FROM snapshot_pieces WHERE stream = ? AND sequence = ? AND number = ?"
 # The ids asked for are a table of their own: for a list, SQLite would read the whole stream.
 KNOWN = f"""WITH asked (id) AS (VALUES %s)
     SELECT {", ".join("p." + each.strip() for each in PREDICTION.split(","))}, o.outcome
     FROM asked JOIN predictions p ON p.stream = ? AND p.id = asked.id
     LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id"""
-LOGGED_PREDICTIONS = f"""SELECT {PREDICTION} FROM predictions
+LOGGED_PREDICTIONS = f"""SELECT batch, {", ".join(map('"{}"'.format, LoggedPredictions._fields))}
+    FROM predictions
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
-LOGGED_OUTCOMES = f"""SELECT {OUTCOME} FROM outcomes
+LOGGED_OUTCOMES = f"""SELECT batch, {", ".join(LoggedOutcomes._fields)} FROM outcomes
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
 EXPORT = """SELECT p.sequence, p.id, p.score, p."by", p.key, p.at, p.due, p.deadline,
     p.probability, p.smooth, o.outcome, o.at, o.sequence
@@ -104,6 +128,12 @@ EVENTS = """SELECT number, stream, at, kind, body FROM events
 EVENTS_OF_STREAM = """SELECT number, stream, at, kind, body FROM events
     WHERE number > ? AND stream = ? ORDER BY number LIMIT ?"""
 LAST_EVENT = "SELECT MAX(number) FROM events"
+LAST_EVENT_OF = """SELECT kind FROM events WHERE stream = ? AND kind LIKE ?
+    ORDER BY number DESC LIMIT 1"""
+DELIVERIES = "SELECT webhook, stream, position, alarms FROM deliveries WHERE webhook = ?"
+KEEP_DELIVERY = """INSERT INTO deliveries (webhook, stream, position, alarms) VALUES (?, ?, ?, ?)
+    ON CONFLICT (webhook, stream) DO UPDATE SET position = excluded.position,
+    alarms = excluded.alarms"""
 ADD_TOKEN = f"INSERT INTO tokens ({TOKEN}) VALUES ({values(6)})"
 TOKENS = f"SELECT {TOKEN} FROM tokens ORDER BY created, name"
 END_TOKEN = """UPDATE tokens SET expires = ?

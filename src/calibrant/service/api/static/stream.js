@@ -86,13 +86,16 @@ function showEpisodes({ raw, calibrated }) {
   showTable(find("episodes"), head, rows.length ? rows.slice(-100).reverse() : [["no episode", ...Array(7).fill("")]]);
 }
 
-function showPending({ waiting, capacity, expired, oldest_at: oldest, delay }) {
+function showPending({ waiting, capacity, expired, oldest_at: oldest, delay }, { silent_since: silent }) {
   const delays = delay.outcomes
     ? ` Outcomes come after ${showSpan(delay.median)} (median), nine in ten within ${showSpan(delay.p90)}.`
     : "";
   const since = oldest === null ? "" : ` The oldest is of ${showTime(oldest)}.`;
   find("waiting-words").textContent =
     `${showNumber(waiting)} predictions wait, of at most ${showNumber(capacity)}; ${showNumber(expired)} expired.${since}${delays}`;
+  const alarm = find("silent");
+  alarm.hidden = silent === null;
+  alarm.textContent = silent === null ? "" : `Outcomes are silent: none came since predictions of ${showTime(silent)} UTC.`;
 }
 
 function showGroups({ count, groups }) {
@@ -132,7 +135,7 @@ const showAll = oneAtATime(async () => {
   showMap(map);
   showHistory(history, episodes);
   showEpisodes(episodes);
-  showPending(pending);
+  showPending(pending, stream);
   showGroups(groups);
   showExperts(experts);
   showScorecard(scorecard);

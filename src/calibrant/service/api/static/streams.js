@@ -29,6 +29,7 @@ function show(stream) {
   const box = boxes.get(stream.name);
   const hadFocus = box.contains(document.activeElement);
   showVerdict(box, stream.verdict, element("h2", "", link));
+  if (stream.silent_since !== null) box.append(element("p", "silent", "Outcomes are silent"));
   box.append(numbers);
   if (hadFocus) link.focus();
   empty.hidden = true;

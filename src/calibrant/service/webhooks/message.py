@@ -1,0 +1,61 @@
+"""What is sent of an event, and its signature, as https://www.standardwebhooks.com has it."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from calibrant.service.store.interface import EventRow
+
+
+def body_of(event: EventRow, held_back: int = 0) -> bytes:
+    """Return the JSON of an event: what the service's own events say, an id and a sentence."""
+    body: dict[str, Any] = json.loads(event.body)
+    told = {"id": id_of(event), "kind": event.kind, "stream": event.stream, "at": event.at}
+    told |= {"text": f"{event.stream}: {sentence(event.kind, body)}", "held_back": held_back}
+    return json.dumps(told | body, separators=(",", ":")).encode()
+
+
+def id_of(event: EventRow) -> str:
+    """Return an id that the same event always has, and no other one."""
+    return sha256(json.dumps(list(event)).encode()).hexdigest()[:32]
+
+
+def sentence(kind: str, body: dict[str, Any]) -> str:
+    """Say an event in words."""
+    match kind:
+        case "episode.opened" | "episode.closed":
+            of = "raw scores" if body["of"] == "raw" else "calibrated probabilities"
+            state = "are not calibrated" if kind == "episode.opened" else "are calibrated again"
+            return f"the {of} {state}. {body['episode']['text']}"
+        case "outcomes.silent":
+            since = f"{datetime.fromtimestamp(body['since'], UTC):%Y-%m-%d %H:%M} UTC"
+            return f"predictions go on, and none since {since} has brought an outcome."
+        case "outcomes.back":
+            return "outcomes come again."
+        case "pending.high":
+            return (
+                f"{body['waiting']:,} predictions wait, of at most {body['capacity']:,}; "
+                "beyond that the oldest are given up."
+            )
+        case "pending.low":
+            return f"{body['waiting']:,} predictions wait, of at most {body['capacity']:,}."
+    raise AssertionError(kind)
+
+
+def headers_of(id_: str, timestamp: int, body: bytes, keys: tuple[bytes, ...]) -> dict[str, str]:
+    """Return the headers of a message, with a signature for each key."""
+    signed = b".".join((id_.encode(), str(timestamp).encode(), body))
+    signatures = (
+        base64.b64encode(hmac.digest(key, signed, sha256)).decode("ascii") for key in keys
+    )
+    return {
+        "content-type": "application/json",
+        "webhook-id": id_,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(f"v1,{each}" for each in signatures),
+    }

@@ -1,0 +1,122 @@
+"""Which events ring: one alarm of a kind a stream in a while, and its end after it.
+
+Only stored events and their times decide, so that after a restart the same ones ring.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from calibrant.service.store.interface import EventRow
+
+#: Events that begin an alarm and events that end one. An episode's body says which alarm it is.
+BEGINS = {"episode.opened": None, "outcomes.silent": "outcomes", "pending.high": "pending"}
+ENDS = {"episode.closed": None, "outcomes.back": "outcomes", "pending.low": "pending"}
+#: The alarms: episodes of the calibrated probabilities and of the raw scores, outcomes that fell
+#: silent, predictions that wait nearing their bound.
+ALARMS = ("calibrated", "raw", "outcomes", "pending")
+#: Raw scores that are off are what the service corrects: they ring where somebody asks for it.
+DEFAULT = ("calibrated", "outcomes", "pending")
+#: When an alarm may ring anew: after the window, or as soon as the one before is over.
+RESETS = ("window", "end")
+
+
+class Policy(NamedTuple):
+    """What the operator wants to hear: the alarms, the window in seconds, and what ends it."""
+
+    alarms: tuple[str, ...] = DEFAULT
+    cooldown: float = 3600.0
+    reset: str = "window"
+
+
+class Webhooks(NamedTuple):
+    """Where alarms ring, the keys that sign them, and which they are."""
+
+    urls: tuple[str, ...] = ()
+    keys: tuple[bytes, ...] = ()
+    policy: Policy = Policy()
+
+
+NOWHERE = Webhooks()
+
+
+@dataclass(slots=True)
+class Alarm:
+    """What a receiver has heard of one alarm of a stream.
+
+    Attributes
+    ----------
+    quiet_until : float
+        The end of the window: until then the alarm does not ring anew.
+    has_rung : bool
+        Whether it rang and its end was not told yet.
+    held : int or None
+        The number of an event that was held back by the window and has not ended since: it rings
+        when the window is over.
+    held_back : int
+        Alarms that were held back since the last one that rang.
+    """
+
+    quiet_until: float = 0.0
+    has_rung: bool = False
+    held: int | None = None
+    held_back: int = 0
+
+    def begin(self, event: EventRow, policy: Policy) -> bool:
+        """Take the event that begins an alarm, and return whether it rings."""
+        if event.at >= self.quiet_until:
+            self.ring(event.at, policy)
+            return True
+        self.held = event.number
+        self.held_back += 1
+        return False
+
+    def end(self, policy: Policy) -> bool:
+        """Take the event that ends an alarm, and return whether that is told."""
+        is_told = self.has_rung
+        self.has_rung, self.held = False, None
+        if is_told and policy.reset == "end":
+            self.quiet_until = 0.0
+        return is_told
+
+    def ring(self, now: float, policy: Policy) -> None:
+        """Begin a window."""
+        self.quiet_until, self.has_rung, self.held = now + policy.cooldown, True, None
+
+
+class Line:
+    """What a receiver has heard of one stream: its alarms, and the last event that is done."""
+
+    def __init__(self, position: int, alarms: str = "{}") -> None:
+        self.position = position
+        self.alarms = {name: Alarm(**state) for name, state in json.loads(alarms).items()}
+
+    def take(self, event: EventRow, policy: Policy) -> Alarm | None:
+        """Take the next event; return its alarm if it is to be told."""
+        self.position = event.number
+        name = alarm_of(event)
+        if name not in policy.alarms:
+            return None
+        alarm = self.alarms.setdefault(name, Alarm())
+        is_told = alarm.begin(event, policy) if event.kind in BEGINS else alarm.end(policy)
+        return alarm if is_told else None
+
+    def due(self) -> list[Alarm]:
+        """Return the alarms that are held back, the first to ring first."""
+        held = [alarm for alarm in self.alarms.values() if alarm.held is not None]
+        return sorted(held, key=lambda alarm: alarm.quiet_until)
+
+    def as_text(self) -> str:
+        """Return the alarms as they are stored."""
+        return json.dumps({name: asdict(alarm) for name, alarm in self.alarms.items()})
+
+
+def alarm_of(event: EventRow) -> str | None:
+    """Return the alarm that an event begins or ends."""
+    kinds = BEGINS | ENDS
+    if event.kind not in kinds:
+        return None
+    body: dict[str, Any] = json.loads(event.body)
+    return kinds[event.kind] or str(body["of"])

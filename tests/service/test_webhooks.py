@@ -1,0 +1,410 @@
+"""Webhooks against a real receiver: signed, brought again, once a window, and none is lost."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from calibrant.service.settings import Settings
+from calibrant.service.webhooks import courier
+from calibrant.service.webhooks.message import headers_of
+from calibrant.service.webhooks.policy import Policy, Webhooks
+from calibrant.service.webhooks.secrets import key_of
+from service.receiver import IN_PATH, SECRET, Receiver, wait_until
+
+#: The least capacity that a stream may have, and as many predictions as are near it.
+CAPACITY, MANY = 10_000, 8500
+
+
+@pytest.fixture
+def receiver():
+    one = Receiver()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Let repetitions come quickly."""
+    monkeypatch.setattr(courier, "FIRST", 0.01)
+    monkeypatch.setattr(courier, "LONGEST", 0.05)
+
+
+@pytest.fixture
+def ringing(start, receiver):
+    """Return a function that starts a service that rings at the receiver."""
+
+    def begin(cooldown=3600.0, reset="window", secrets=(SECRET,)):
+        policy = Policy(cooldown=cooldown, reset=reset)
+        return start(webhooks=Webhooks((receiver.url,), tuple(map(key_of, secrets)), policy))
+
+    return begin
+
+
+def fill(running, first, name="s"):
+    """Let nearly as many predictions wait as may."""
+    rows = [{"id": f"r{k}", "score": 0.5} for k in range(first, first + MANY)]
+    running.predict(rows, name).raise_for_status()
+
+
+def empty(running, first, name="s"):
+    """Bring their outcomes, half of each."""
+    rows = [{"id": f"r{k}", "outcome": k % 2} for k in range(first, first + MANY)]
+    assert running.words(rows, name) == ["applied"] * MANY
+
+
+def test_an_alarm_rings_and_its_end_is_told(ringing, receiver):
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    fill(running, 0)
+    empty(running, 0)
+    high, low = receiver.until(2)
+    assert (high["kind"], low["kind"]) == ("pending.high", "pending.low")
+    assert (high["stream"], high["waiting"], high["capacity"]) == ("s", MANY, CAPACITY)
+    assert high["text"].startswith("s: 8,500 predictions wait, of at most 10,000")
+    assert high["held_back"] == 0
+    stored = running.http.get("/v1/events?format=json&after=0").json()["events"]
+    assert [each["at"] for each in stored[1:]] == [high["at"], low["at"]]
+    first, second = receiver.messages
+    assert (first.id, second.id) == (high["id"], low["id"])
+    assert first.id != second.id
+    assert first.headers["content-type"] == "application/json"
+    assert abs(int(first.headers["webhook-timestamp"]) - time.time()) < 600
+    for message in (first, second):
+        assert message.is_signed()
+        assert not message.is_signed("whsec_" + "A" * 32)
+    first.body += b" "
+    assert not first.is_signed()
+
+
+def test_an_episode_rings_with_its_words(ringing, receiver):
+    running = ringing()
+    running.stream(tolerance=0.0, every=1000)
+    for shift in (0, 1):  # the scores say 0.5, and nothing happens, then everything
+        for start in range(0, 2000, 100):
+            rows = [f"{shift} {k}" for k in range(start, start + 100)]
+            running.predict([{"id": id_, "score": 0.5} for id_ in rows])
+            running.learn([{"id": id_, "outcome": shift} for id_ in rows])
+    opened = receiver.until(1)[0]
+    assert (opened["kind"], opened["of"]) == ("episode.opened", "calibrated")
+    assert opened["episode"]["text"] in opened["text"]
+    assert "are not calibrated" in opened["text"]
+    # Episodes of the raw scores are stored, but nobody asked to hear of them.
+    stored = running.http.get("/v1/events?format=json&after=0").json()["events"]
+    assert "raw" in {each.get("of") for each in stored}
+    assert "raw" not in {json.loads(each.body)["of"] for each in receiver.messages}
+
+
+def test_the_signature_is_that_of_standard_webhooks():
+    """Their own example: https://docs.svix.com/receiving/verifying-payloads/how-manual."""
+    key = key_of("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+    body = b'{"test": 2432232314}'
+    headers = headers_of("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, (key,))
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_two_secrets_sign_while_one_takes_the_others_place(ringing, receiver):
+    other = "whsec_" + "Ab0+" * 10
+    running = ringing(secrets=(SECRET, other))
+    running.stream(capacity=CAPACITY)
+    fill(running, 0)
+    receiver.until(1)
+    assert receiver.messages[0].is_signed(SECRET)
+    assert receiver.messages[0].is_signed(other)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_receiver_that_fails_is_asked_again_until_it_recovers(ringing, receiver):
+    def hang_up(handler):
+        handler.connection.close()
+
+    def say_nonsense(handler):
+        handler.wfile.write(b"this is no answer\r\n\r\n")
+
+    receiver.answers += [503, 404, hang_up, say_nonsense, 302, 307]
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    fill(running, 0)
+    empty(running, 0)
+    high, low = receiver.until(2)
+    assert [high["kind"], low["kind"]] == ["pending.high", "pending.low"]
+    ids = [each.id for each in receiver.attempts]
+    assert ids == [high["id"]] * 7 + [low["id"]]  # one after the other, always by the same name
+    assert len({each.body for each in receiver.attempts[:7]}) == 1
+    assert {each.path for each in receiver.attempts} == {f"/{IN_PATH}"}  # nobody is followed
+    wait_until(lambda: running.service.courier.receivers[0].delivered == 2)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_receiver_that_says_nothing_is_left(ringing, receiver, monkeypatch):
+    monkeypatch.setattr(courier, "PATIENCE", 0.2)
+
+    def drip(handler):  # a byte at a time, so that something always comes
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nx: ")
+        try:
+            while True:
+                handler.wfile.write(b"a")
+                handler.wfile.flush()
+                time.sleep(0.02)
+        except OSError:
+            pass  # it was left
+
+    receiver.answers.append(drip)
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    fill(running, 0)
+    receiver.until(1)
+    assert len(receiver.attempts) == 2
+
+
+def test_a_long_answer_is_not_read(ringing, receiver):
+    sent = []
+
+    def flood(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n")
+        try:
+            while True:
+                handler.wfile.write(b"x" * 65536)
+                sent.append(65536)
+        except OSError:
+            sent.append("left")
+
+    receiver.answers.append(flood)
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    fill(running, 0)
+    wait_until(lambda: "left" in sent)
+    assert sum(sent[:-1]) < 50_000_000
+    wait_until(lambda: running.service.courier.receivers[0].delivered == 1)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_old_events_are_given_up(ringing, receiver, monkeypatch):
+    monkeypatch.setattr(courier, "GIVE_UP", -1.0)
+    receiver.answers.append(500)
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    fill(running, 0)
+    empty(running, 0)
+    assert [each["kind"] for each in receiver.until(1)] == ["pending.low"]
+
+
+def test_one_alarm_a_window(ringing, receiver):
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    for first in (0, MANY, 2 * MANY):
+        fill(running, first)
+        empty(running, first)
+    fill(running, 3 * MANY)
+    assert [each["kind"] for each in receiver.until(2)] == ["pending.high", "pending.low"]
+    # The window is over, and the last alarm lasts: it is told then.
+    running.service.clock._start += 3600.0
+    running.service.courier.wake(["s"])
+    rung = receiver.until(3)[2]
+    assert (rung["kind"], rung["held_back"]) == ("pending.high", 2)
+    stored = running.http.get("/v1/events?format=json&after=0").json()["events"]
+    assert stored[-1]["kind"] == "pending.high"
+    assert rung["at"] == stored[-1]["at"]
+    empty(running, 3 * MANY)
+    assert receiver.until(4)[3]["kind"] == "pending.low"
+
+
+def test_what_was_held_back_rings_after_a_restart(ringing, receiver):
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    fill(running, 0)
+    empty(running, 0)
+    fill(running, MANY)
+    receiver.until(2)
+    name = running.service.courier.receivers[0]._name
+    held = lambda: [row.alarms for row in running.service.store.deliveries(name) if row.stream]  # noqa: E731
+    wait_until(lambda: held() and json.loads(held()[0])["pending"]["held"] is not None)
+    running.stop()
+    again = ringing()
+    assert len(receiver.messages) == 2
+    again.service.clock._start += 3600.0
+    again.service.courier.wake(["s"])
+    assert receiver.until(3)[2]["kind"] == "pending.high"
+    empty(again, MANY)  # that it was told is remembered, as before
+    assert receiver.until(4)[3]["kind"] == "pending.low"
+
+
+def test_the_end_of_an_alarm_may_end_its_window(ringing, receiver):
+    running = ringing(reset="end")
+    running.stream(capacity=CAPACITY)
+    for first in (0, MANY):
+        fill(running, first)
+        empty(running, first)
+    kinds = [each["kind"] for each in receiver.until(4)]
+    assert kinds == ["pending.high", "pending.low"] * 2
+
+
+def test_streams_have_windows_of_their_own(ringing, receiver):
+    running = ringing()
+    for name in ("a", "b"):
+        running.stream(name, capacity=CAPACITY)
+        fill(running, 0, name=name)
+    assert sorted(each["stream"] for each in receiver.until(2)) == ["a", "b"]
+
+
+def test_a_new_receiver_hears_what_happens_from_now_on(start, ringing, receiver):
+    before = start()
+    before.stream(capacity=CAPACITY)
+    fill(before, 0)
+    before.stop()
+    running = ringing()
+    empty(running, 0)
+    fill(running, MANY)
+    # The end of an alarm that it was not told of is not told either.
+    assert [each["kind"] for each in receiver.until(1)] == ["pending.high"]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_full_disk_does_not_stop_the_courier(ringing, receiver, monkeypatch):
+    running = ringing()
+    running.stream(capacity=CAPACITY)
+    keep, tries = running.service.store.keep_delivery, []
+
+    def failing(row):
+        tries.append(row)
+        if len(tries) == 1:
+            raise sqlite3.OperationalError("database or disk is full")
+        keep(row)
+
+    monkeypatch.setattr(running.service.store, "keep_delivery", failing)
+    fill(running, 0)
+    receiver.until(1)
+    empty(running, 0)
+    assert [each["kind"] for each in receiver.until(2)] == ["pending.high", "pending.low"]
+
+
+class Process:
+    """``calibrant serve`` with a webhook, on a free port; what it says is kept."""
+
+    def __init__(self, path, url, said):
+        environment = {**os.environ, "COLUMNS": "200", "CALIBRANT_WEBHOOK_SECRET": SECRET}
+        self.out = said.open("a")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "calibrant", "serve", "--store", str(path), "--port", "0",
+             "--webhook", url, "--log-level", "debug"],
+            stderr=self.out, stdout=self.out, env=environment,
+        )  # fmt: skip
+        begin = len(said.read_text())
+        wait_until(lambda: "\nhttp://" in said.read_text()[begin:], said.read_text)
+        lines = said.read_text()[begin:].splitlines()
+        self.url = next(line for line in lines if line.startswith("http://")).rstrip("/")
+
+    def end(self, number):
+        self.process.send_signal(number)
+        self.process.wait(timeout=30)
+        self.out.close()
+
+
+@pytest.fixture
+def serve(path, receiver, tmp_path):
+    """Return a function that starts a process, and the file that has what they said."""
+    processes, said = [], tmp_path / "said.txt"
+
+    def begin():
+        processes.append(Process(path, receiver.url, said))
+        return processes[-1]
+
+    yield begin, said
+    for each in processes:
+        each.end(signal.SIGKILL)
+
+
+def test_kills_lose_nothing_and_logs_show_no_secret(serve, receiver):
+    serve, said = serve
+    receiver.default = 503
+    first = serve()
+    for name in ("a", "b"):
+        base = f"{first.url}/v1/streams/{name}"
+        httpx.put(base, json={"capacity": CAPACITY}).raise_for_status()
+        rows = [{"id": str(k), "score": 0.5} for k in range(MANY)]
+        httpx.post(f"{base}/predictions", json=rows, timeout=30).raise_for_status()
+    wait_until(lambda: receiver.attempts)
+    first.end(signal.SIGKILL)
+    # It comes to nothing once more, this time while an answer is under way.
+    receiver.default, killed, taken = 200, threading.Event(), []
+
+    def take_and_wait(handler):
+        taken.append(receiver.attempts[-1].id)
+        killed.wait(30)
+        handler.connection.close()
+
+    receiver.answers.append(take_and_wait)
+    second = serve()
+    wait_until(lambda: taken)
+    second.end(signal.SIGKILL)
+    killed.set()
+    third = serve()
+    told = receiver.until(2)
+    assert sorted(each["stream"] for each in told) == ["a", "b"]
+    assert taken[0] in {each["id"] for each in told}  # a repetition, by its old name
+    third.end(signal.SIGTERM)
+    last = serve()
+    rows = [{"id": str(k), "outcome": k % 2} for k in range(MANY)]
+    httpx.post(f"{last.url}/v1/streams/a/outcomes", json=rows, timeout=30).raise_for_status()
+    wait_until(lambda: b"pending.low" in receiver.messages[-1].body)
+    last.end(signal.SIGTERM)
+    assert len({each.id for each in receiver.messages}) == 3
+    text = said.read_text()
+    assert "webhook failed" in text
+    assert "status 503" in text
+    assert SECRET not in text
+    assert SECRET.removeprefix("whsec_")[:12] not in text
+    assert IN_PATH not in text
+
+
+def test_settings_of_webhooks(tmp_path):
+    file = tmp_path / "calibrant.toml"
+    file.write_text(
+        f'webhooks = ["https://a.example/x", "http://10.0.0.7:9/y"]\nwebhook_secret = "{SECRET}"\n'
+        'webhook_alarms = ["raw"]\nwebhook_cooldown = "15min"\nwebhook_reset = "end"\n'
+    )
+    settings, sources = Settings.read({}, {}, file)
+    webhooks = settings.alerts()
+    assert webhooks.urls == ("https://a.example/x", "http://10.0.0.7:9/y")
+    assert webhooks.keys == (key_of(SECRET),)
+    assert webhooks.policy == Policy(("raw",), 900.0, "end")
+    shown = "\n".join(settings.lines(sources)) + repr(settings)
+    assert "https://a.example/..." in shown
+    assert SECRET not in shown
+    assert "/x" not in shown
+    environment = {"CALIBRANT_WEBHOOKS": "https://b.example/, https://c.example/"}
+    flags = {"webhooks": ["https://d.example/"]}
+    assert Settings.read({}, environment, file)[0].webhooks[1] == "https://c.example/"
+    assert Settings.read(flags, environment, file)[0].webhooks == ("https://d.example/",)
+    with pytest.raises(ValueError, match="need a secret"):
+        Settings.read(flags, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("webhooks", "ftp://a.example/", "https://"),
+        ("webhooks", "https:///path", "https://"),
+        ("webhooks", "https://a.example/#part", "https://"),
+        ("webhooks", "https://a.example/a b", "https://"),
+        ("webhooks", ["https://a.example/"] * 11, "10 at the most"),
+        ("webhooks", 5, "a list of texts"),
+        ("webhook_secret", "hunter2", "whsec_"),
+        ("webhook_secret", "whsec_hunter2", "base64"),
+        ("webhook_alarms", "calibrated,loud", "calibrated, raw, outcomes, pending"),
+        ("webhook_cooldown", "soon", "12h"),
+        ("webhook_reset", "never", "window, end"),
+    ],
+)
+def test_bad_settings_are_refused_in_words(name, value, allowed):
+    with pytest.raises(ValueError, match=f"^{name} must be") as refused:
+        Settings.read({name: value}, {})
+    assert allowed in str(refused.value)
+    assert "hunter2" not in str(refused.value)
