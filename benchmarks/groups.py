@@ -1,7 +1,13 @@
 """What groups cost where they are alike, and what they gain where they differ."""
 
+import os
+import subprocess
+import sys
+import time
+
 import numpy as np
 
+from benchmarks.fleet import memory
 from benchmarks.tables import table
 from calibrant import Recalibrator
 from calibrant.measures import cal2, log_loss
@@ -12,7 +18,9 @@ TITLE = "Recalibration by groups"
 IN_README = ()
 SEEDS = range(3)
 SIZES = [(2, 20), (20, 20), (200, 20), (20, 200), (20, 2_000), (2, 20_000)]
-FAMILIES = ("shared", "one differs", "shifted", "opposite")
+FAMILIES = ("shared", "one differs", "shifted", "opposite", "bent")
+#: Groups and rows whose memory and time are measured.
+RUNS = [(10, 200_000), (1_000, 200_000), (10**6, 3 * 10**6)]
 
 
 def apart(scores, outcomes, by, seed):
@@ -75,6 +83,52 @@ def real(progress):
     yield table("Flights by group", ["groups", "log loss", "Cal2", "Cal2 of the worst group"], rows)
 
 
+def one_run(groups, count):
+    """Print bytes a group, time of a row, of one without groups, and how many earned stages."""
+    random = np.random.default_rng(0)
+    scores, by = random.random(count), random.integers(0, groups, count)
+    outcomes = (random.random(count) < scores).astype(float)
+    few = slice(0, 100_000)
+    begun = time.process_time()
+    Recalibrator().run(scores[few], outcomes[few])
+    alone = (time.process_time() - begun) / 100_000
+    recalibrator, spent, before = Recalibrator(), 0.0, memory("VmRSS")
+    for start in range(0, count, 100_000):
+        part = slice(start, start + 100_000)
+        begun = time.process_time()
+        recalibrator.run(scores[part], outcomes[part], by=by[part])
+        spent += time.process_time() - begun
+    bytes_a_group = (memory("VmRSS") - before) / len(recalibrator.groups)
+    print(bytes_a_group, spent / count / alone, len(recalibrator._groups.own))
+
+
+def speed(progress):
+    """Yield what groups take, each size in a process of its own."""
+    rows = []
+    for groups, count in RUNS:
+        progress(f"groups: {count:,} rows in {groups:,}")
+        command = f"from benchmarks.groups import one_run; one_run({groups}, {count})"
+        printed = subprocess.run(
+            [sys.executable, "-c", command],
+            check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ".:tests"},
+        ).stdout  # fmt: skip
+        a_group, ratio, own = map(float, printed.split())
+        size = f"{groups:,} groups, {count:,} rows"
+        rows.append([size, f"{a_group:,.0f}", f"{ratio:.1f}", f"{own:,.0f}"])
+    yield table(
+        "Memory and time of `run` by group",
+        [
+            "groups",
+            "resident bytes a group",
+            "time, of a row without groups",
+            "with a curve of its own",
+        ],
+        rows,
+    )
+
+
 def tables(progress):
+    """Yield the tables of this part."""
     yield from synthetic(progress)
     yield from real(progress)
+    yield from speed(progress)

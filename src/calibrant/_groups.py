@@ -13,8 +13,8 @@ WHOLE = -1
 def numbered(
     names: Sequence[object], known: Mapping[Id, int], most: int
 ) -> tuple[list[int], dict[Id, int]]:
-    """Return the number of each round's group, and the numbers of all groups, new ones last."""
-    index = dict(known)
+    """Return the number of each round's group, and the numbers of groups that are new."""
+    new: dict[Id, int] = {}
     numbers = []
     for at, given in enumerate(names):
         if given is None:
@@ -24,10 +24,13 @@ def numbered(
             name = check_id(given, "by")
         except ValueError as error:
             raise ValueError(f"{error} at position {at}") from None
-        if name not in index and len(index) >= most:
-            raise one_too_many(name, most)
-        numbers.append(index.setdefault(name, len(index)))
-    return numbers, index
+        number = known.get(name)
+        if number is None:
+            number = new.setdefault(name, len(known) + len(new))
+            if number >= most:
+                raise one_too_many(name, most)
+        numbers.append(number)
+    return numbers, new
 
 
 def one_too_many(name: Id, most: int) -> ValueError:

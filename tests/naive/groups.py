@@ -1,52 +1,98 @@
 """The recalibrator with groups in plain Python: every round by itself, nothing shared but words."""
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
-from naive.recalibrate import NaiveRecalibrator
+from naive.fleet import WORD, Key, Pool, logit
+from naive.recalibrate import NaiveRecalibrator, floor, within
 
 
-class NaiveGroup:
-    """Own mixture, two weights, and a last recalibrator that starts by trusting its score."""
+def trusting(seed):
+    """Return a recalibrator that starts by trusting its score."""
+    recalibrator = NaiveRecalibrator(seed=seed)
+    others = recalibrator.weights[1:]
+    recalibrator.weights = np.array([0.9, *(0.1 * others / others.sum())])
+    return recalibrator
+
+
+class OwnStages:
+    """Own mixture, two weights, and a last recalibrator."""
 
     def __init__(self, seed):
-        self.own = NaiveRecalibrator(seed=seed)
-        self.last = NaiveRecalibrator(seed=seed)
-        others = self.last.weights[1:]
-        self.last.weights = np.array([0.9, *(0.1 * others / others.sum())])
+        self.own, self.last = NaiveRecalibrator(seed=seed), trusting(seed)
         self.weights = np.array([0.9, 0.1])
 
 
+@dataclass
+class NaiveGroup:
+    number: int
+    key: Key = field(default_factory=Key)
+    stages: OwnStages | None = None
+
+
+@dataclass
+class Waiting:
+    group: NaiveGroup
+    number: int  # predictions of groups before
+    learned: int  # outcomes of groups before
+    whole: object
+    views: object
+    word: float
+    own: object = None
+
+
 class NaiveGroupedRecalibrator:
-    def __init__(self, kind="probability", seed=0):
+    def __init__(self, kind="probability", seed=0, earned=1000):
         self.whole = NaiveRecalibrator(kind, seed=seed)
+        self.shared = trusting((seed - 1) % 2**64)
+        self.pool = Pool(WORD)
         self.groups = {}
-        self.seed = seed
+        self.seed, self.earned = seed, earned
+        self.predictions = self.learned = 0  # of groups
         self.waiting = {}
 
     def predict(self, score, id_, by):
         if by is None:
             self.waiting[id_] = None
             return self.whole.predict(score, id_)
-        if by not in self.groups:
-            self.groups[by] = NaiveGroup(self.seed + 1 + len(self.groups))
-        group = self.groups[by]
+        group = self.groups.setdefault(by, NaiveGroup(len(self.groups)))
+        if group.stages is None and group.key.outcomes >= min(len(self.groups), self.earned):
+            group.stages = OwnStages(self.seed + 1 + group.number)
         self.whole.draws.uniform()  # each round has its own number, drawn from or not
         whole = self.whole.say(score)
-        own = group.own.say(whole.s)
-        self.waiting[id_] = group, whole, own
+        views, word = self.pool.view(group.key, logit(whole.mean), logit(whole.s))
+        least = min(floor(self.learned), whole.mean, 1 - whole.mean)
+        word = within(word, least)
+        round_ = Waiting(group, self.predictions, self.learned, whole, views, word)
+        self.waiting[id_] = round_
+        self.predictions += 1
+        if group.stages is None:
+            return self.shared.predict(word, id_)
+        round_.own = group.stages.own.say(whole.s)
         # Where both say the same, the mixture is to say just that, or ties fall otherwise.
-        mean = own.mean + group.weights[0] * (whole.mean - own.mean)
-        return group.last.predict(float(mean), id_)
+        own = round_.own.mean
+        mean = own + group.stages.weights[0] * (word - own)
+        return group.stages.last.predict(float(mean), id_)
 
     def update(self, outcome, id_):
-        waiting = self.waiting.pop(id_)
-        if waiting is None:
+        r = self.waiting.pop(id_)
+        if r is None:
             self.whole.update(outcome, id_)
             return
-        group, whole, own = waiting
-        self.whole.learn(whole, outcome)
-        group.own.learn(own, outcome)
-        group.last.update(outcome, id_)
-        words = np.array([whole.mean, own.mean])
-        weights = group.weights * words**outcome * (1 - words) ** (1 - outcome)
-        group.weights = (1 - 1e-4) * weights / weights.sum() + 1e-4 / 2
+        self.whole.learn(r.whole, outcome)
+        late = float(min(self.predictions - r.number - 1, 1000))
+        now = r.views
+        if r.learned != self.learned:
+            now = self.pool.view(r.group.key, r.views.x, r.views.v)[0]
+        self.pool.learn(r.group.key, now, r.views, r.word, outcome, late)
+        self.learned += 1
+        if r.own is None:
+            self.shared.update(outcome, id_)
+            return
+        stages = r.group.stages
+        stages.own.learn(r.own, outcome)
+        stages.last.update(outcome, id_)
+        words = np.array([r.word, r.own.mean])
+        weights = stages.weights * words**outcome * (1 - words) ** (1 - outcome)
+        stages.weights = (1 - 1e-4) * weights / weights.sum() + 1e-4 / 2

@@ -55,18 +55,27 @@ def grouped_case(name, groups, size, seed):
     """Return scores, outcomes, group numbers and true means, the groups' rounds in random order.
 
     "shared": all groups are miscalibrated alike. "one differs": but the first. "shifted": each has
-    a shift of its own besides. "opposite": in every other group scores mean the contrary.
+    a shift of its own besides. "opposite": in every other group scores mean the contrary. "bent":
+    each has a curve of its own, which may even fall.
     """
     random = np.random.default_rng([seed, groups, size])
     by = random.permutation(np.repeat(np.arange(groups), size))
     x = random.normal(0, 1.5, groups * size)
     shared = 0.6 * x - 0.7
+    drawn = np.random.default_rng([seed, 1])
+    waves, phases = drawn.uniform(0.5, 2, groups), drawn.uniform(0, 2 * np.pi, groups)
     logits = {
         "shared": shared,
         "one differs": np.where(by == 0, shared + 1.5, shared),
         "shifted": shared + random.normal(0, 0.5, groups)[by],
         "opposite": np.where(by % 2 == 0, x, -x),
+        "bent": 0.7 * x + 1.2 * np.sin(waves[by] * x + phases[by]),
     }[name]
     means = 1 / (1 + np.exp(-logits))
     outcomes = (random.random(len(x)) < means).astype(float)
     return 1 / (1 + np.exp(-x)), outcomes, by, means
+
+
+def last_stages(groups):
+    """Return the stages that place predictions of groups, the one that they share first."""
+    return [groups.shared, *(own.last for own in groups.own.values())]

@@ -159,12 +159,12 @@ class ForgetsWhatWaits(Recalibrator):
 class ForgetsGroups(Recalibrator):
     def to_bytes(self):
         groups = self._groups
-        index, names, members = groups.index, groups.names, groups.members
-        groups.index, groups.names, groups.members = {}, [], []
+        index, names, own = groups.index, groups.names, groups.own
+        groups.index, groups.names, groups.own = {}, [], {}
         try:
             return super().to_bytes()
         finally:
-            groups.index, groups.names, groups.members = index, names, members
+            groups.index, groups.names, groups.own = index, names, own
 
 
 class RemembersEverything(Recalibrator):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from calibrant import MulticlassRecalibrator, Recalibrator
+from recalibrate.cases import last_stages
 
 CAPACITY = 6
 
@@ -239,8 +240,7 @@ class LateOutcomesInGroups(LateOutcomes):
 
     def counted(self):
         """Return how many outcomes all grids have been charged with."""
-        groups = self.recalibrator._groups.members
-        grids = [self.recalibrator, *(group.last for group in groups)]
+        grids = [self.recalibrator, *last_stages(self.recalibrator._groups)]
         return sum(grid._get_state()["n"].sum() for grid in grids)
 
 
@@ -264,8 +264,8 @@ class LateLabels(LateOutcomes):
         return recalibrator._engine.get_state()
 
     def counted(self):
-        groups = self.recalibrator._engine.groups.members
-        return sum(group.last._get_state()["n"].sum() for group in groups)
+        stages = last_stages(self.recalibrator._engine.groups)
+        return sum(stage._get_state()["n"].sum() for stage in stages)
 
 
 class LateLabelsPerClass(LateLabels):

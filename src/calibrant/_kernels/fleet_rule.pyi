@@ -1,3 +1,6 @@
+OFFSET_EXPERTS: list[tuple[float, float]]
+SLOPE_EXPERTS: list[tuple[float, float]]
+
 class RuleKernel:
     def __init__(self, word: float) -> None: ...
     def mean(self, key: int, x: float, v: float) -> float: ...

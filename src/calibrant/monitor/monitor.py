@@ -348,10 +348,10 @@ class Monitor(Savable, MonitorKernel):
 
     def _numbers(self, names: Sequence[object]) -> list[int]:
         """Return the number of each group, new ones included, or raise and change nothing."""
-        numbers, index = numbered(names, self._groups, self._given["max_groups"])
-        if len(index) > len(self._groups):
-            self._set_group_count(len(index))
-            self._groups = index
+        numbers, new = numbered(names, self._groups, self._given["max_groups"])
+        if new:
+            self._set_group_count(len(self._groups) + len(new))
+            self._groups = {**self._groups, **new}
         return numbers
 
     def _note(self, event: int, alarm: int, at: Time | None) -> Episode:

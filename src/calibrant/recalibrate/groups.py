@@ -1,176 +1,143 @@
-"""Named groups: each has a recalibrator of its own, and starts from the one that all share.
+"""Named groups: each starts from what all share, and leaves it as its own outcomes ask for it.
 
-A round of a group has three stages. The *whole*, the recalibrator of all rounds, turns the score
-into a mean m; the group's *own* mixture turns the same score into a mean o; a pair, which trusts m
-at first, mixes m and o by their log loss. The *last* stage is a recalibrator of the group: it takes
-the mixture as its score and places it on the group's own grid.
+A round of a group passes three stages. The *whole*, the recalibrator of all rounds, says m of the
+score. The group's *word* k is what its own outcomes add to m, by the rule of a fleet: 128 bytes a
+group, and how far a group's outcomes are trusted is learned from all groups. The *shared* last
+stage is a recalibrator of the words of all groups, and places k on its grid.
 
-So a group follows the whole until its own rounds speak against it. Small errors of the whole are
-corrected by the last stage; where the group's scores have another meaning altogether, the group's
-own mixture takes over.
+A group that has learned as many outcomes as there are groups, or EARNED, has a curve and a grid of
+its own in place of the shared stage (`own_stages.py`). So with R outcomes in all there are at most
+sqrt(2 R) or R / EARNED of these, whichever is more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, SupportsFloat
+from typing import Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import (
-    MAX_SEED,
-    Floats,
-    Id,
-    as_listed,
-    as_series,
-    check_id,
-    check_same_length,
-)
+from calibrant._checks import Floats, Id, as_listed, as_series, check_id, check_same_length
 from calibrant._groups import WHOLE, numbered, one_too_many
-from calibrant._kernels.pair import LEAST, PairKernel
+from calibrant._kernels.group_words import WORD, GroupWords, WordRound
+from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
-from calibrant._kernels.rounds import Round, check_rounds
-from calibrant._kernels.saved import floats
-from calibrant._kernels.smooth import smooth_of, smooth_of_many
-from calibrant.forecasters.saved_ids import Integers, ids_of
-from calibrant.recalibrate.saving import load_kernels, save_kernels
+from calibrant._kernels.rounds import Round
+from calibrant._kernels.smooth import smooth_of_many
+from calibrant.forecasters.saved_ids import Integers
+from calibrant.recalibrate import saved_groups
+from calibrant.recalibrate.own_stages import OwnRound, OwnStages, last_stage
 from calibrant.recalibrate.waiting import Pending, first_rounds
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
-#: The first weight of the whole in a new group's pair, and of the identity in its last stage. Each
-#: costs a group that is like the whole -log 0.9 = 0.1 nats.
-TRUST = 0.9
+#: So many outcomes are enough for stages of its own, however many groups there are.
+EARNED = 1000
+
+Rows = npt.NDArray[np.intp]
 
 
-class GroupRound(NamedTuple):
-    """A round of a group, as each stage remembers it."""
-
-    whole: Round
-    own: Round
-    last: Round
-
-
-class Group:
-    """One group: its own mixture, the pair and the last stage."""
-
-    __slots__ = ("last", "own", "pair")
-
-    def __init__(self, seed: int, number: int) -> None:
-        seed = (seed + 1 + number) % (MAX_SEED + 1)  # draws of its own
-        self.own = RecalibrateKernel("probability", seed, inner=True)
-        self.pair = PairKernel(TRUST)
-        self.last = RecalibrateKernel("probability", seed, inner=True)
-        self.last._trust(TRUST)
-
-    def begin(self, whole: Round) -> GroupRound:
-        """Predict for a round that the whole has begun."""
-        own = self.own._begin(whole.probability, placed=False)
-        return GroupRound(whole, own, self.last._begin(self.pair.mix(whole.mean, own.mean)))
-
-    def finish(self, begun: GroupRound, outcome: float) -> None:
-        """Learn the outcome of a round."""
-        self.last._finish(begun.last, outcome)  # the only one that may want memory
-        self.own._finish(begun.own, outcome, placed=False)
-        self.pair.learn(begun.whole.mean, begun.own.mean, outcome)
-
-    def begin_many(self, wholes: Sequence[Round]) -> list[GroupRound]:
-        """Predict for rounds that the whole has begun together."""
-        probabilities = np.array([whole.probability for whole in wholes])
-        means, owns = self.own._begin_many(probabilities, off_grid(len(wholes)))
-        whole_means = np.array([whole.mean for whole in wholes])
-        _, lasts = self.last._begin_many(self.pair.mix_many(whole_means, means))
-        return [GroupRound(*rounds) for rounds in zip(wholes, owns, lasts, strict=True)]
-
-    def finish_many(self, begun: Sequence[GroupRound], outcomes: Floats) -> None:
-        """Learn the outcomes of rounds that came together."""
-        self.last._finish_many([each.last for each in begun], outcomes)
-        self.own._finish_many([each.own for each in begun], outcomes, off_grid(len(begun)))
-        for each, outcome in zip(begun, outcomes.tolist(), strict=True):
-            self.pair.learn(each.whole.mean, each.own.mean, outcome)
-
-    def run(
-        self,
-        probabilities: Floats,
-        means: Floats,
-        outcomes: Floats,
-        words: Floats | None = None,
-        watched: Floats | None = None,
-    ) -> Floats:
-        """Play rounds in which the whole has these means; return the predictions.
-
-        `words` are those of the whole, if given, and become those of the group. `watched` takes
-        the expected predictions in its second row.
-        """
-        given = None if words is None else words.copy()
-        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(means)), given)
-        scores, shares = self.pair.run(means, own, outcomes)
-        if words is not None and given is not None:
-            words[0] = given[1] + shares * (words[1] - given[1])
-        return self.last._run_means(scores, outcomes, words=words, watched=watched)[0]
-
-    def smooth(self, given: float, word: float) -> float:
-        """Return the smooth word where that of the whole is `word`; changes nothing."""
-        return smooth_of(self.last, self.pair.mix(word, smooth_of(self.own, given)))
-
-    def smooth_many(self, given: Floats, words: Floats) -> Floats:
-        """Return what `smooth` gives for each of many."""
-        own = smooth_of_many(self.own, given)[1]
-        return smooth_of_many(self.last, self.pair.mix_many(words, own))[1]
-
-    def score(self, probabilities: Floats, means: Floats) -> Floats:
-        """Return the scores that the last stage would get; changes nothing."""
-        return self.pair.mix_many(means, self.own._look_many(probabilities)[1])
-
-
-@dataclass(slots=True, eq=False)
 class Groups:
-    """The groups by name, in the order in which they first came."""
+    """The groups by name, numbered in the order in which they first came.
 
-    most: int
-    seed: int
-    index: dict[Id, int] = field(default_factory=dict)
-    names: list[Id] = field(default_factory=list)
-    members: list[Group] = field(default_factory=list)
+    Parameters
+    ----------
+    most : int
+        How many there may be.
+    seed : int
+        The seed of the recalibrator.
+    """
 
-    def find(self, by: object) -> tuple[Id, Group]:
-        """Return the group of this name, or a fresh one that `keep` makes a member."""
+    __slots__ = ("index", "most", "names", "own", "seed", "shared", "words")
+
+    def __init__(self, most: int, seed: int) -> None:
+        self.most = most
+        self.seed = seed
+        self.index: dict[Id, int] = {}
+        self.names: list[Id] = []
+        self.words = GroupWords(WORD)
+        self.shared = last_stage(seed - 1)
+        self.own: dict[int, OwnStages] = {}  # by the number of the group
+
+    # -- which group, which stages --------------------------------------------------------------
+
+    def find(self, by: object) -> tuple[Id, int]:
+        """Return the name and the number of a group; that of a new one is the next."""
         name = check_id(by, "by")
-        at = self.index.get(name)
-        if at is not None:
-            return name, self.members[at]
-        if len(self.members) >= self.most:
+        number = self.index.get(name, len(self.names))
+        if number >= self.most:
             raise one_too_many(name, self.most)
-        return name, Group(self.seed, len(self.members))
-
-    def keep(self, name: Id, group: Group) -> int:
-        """Return the number of a group, which becomes a member if it is not one."""
-        at = self.index.setdefault(name, len(self.members))
-        if at == len(self.members):
-            self.names.append(name)
-            self.members.append(group)
-        return at
+        return name, number
 
     def numbers_of(self, by: object, rounds: int) -> tuple[Integers, list[Id]]:
         """Return the number of each round's group, and the names that are new."""
         names = as_listed(by, "by", "a sequence of names, one a round")
         check_same_length("by", len(names), "scores", rounds)
-        numbers, index = numbered(names, self.index, self.most)
-        return np.array(numbers, dtype=np.int64), list(index)[len(self.index) :]
+        numbers, new = numbered(names, self.index, self.most)
+        return np.array(numbers, dtype=np.int64), list(new)
+
+    def keep(self, names: Sequence[Id]) -> None:
+        """Take in new names, whose words have begun."""
+        self.index.update(zip(names, range(len(self.names), self.most), strict=False))
+        self.names.extend(names)
+
+    def own_stages(self, number: int) -> OwnStages | None:
+        """Return the stages of a group, new ones if it has just earned them, None if it has not."""
+        own = self.own.get(number)
+        groups = max(len(self.names), number + 1)
+        if own is None and has_earned(self.words.outcomes_of(number), groups):
+            own = OwnStages(self.seed, number)
+        return own
+
+    def rows_of_own(self, numbers: Integers, outcomes: Integers) -> npt.NDArray[np.bool_]:
+        """Return which rows come to stages of their group's own.
+
+        `outcomes` are those that the group of each row had learned before. Once earned, stages
+        stay, although a group more may ask for more outcomes.
+        """
+        groups = np.maximum(len(self.names), np.maximum.accumulate(numbers + 1))
+        earned: npt.NDArray[np.bool_] = has_earned(outcomes, groups)
+        earned |= np.isin(numbers, list(self.own))
+        owners, first = np.unique(numbers[earned], return_index=True)
+        if not len(owners):
+            return earned
+        first = np.flatnonzero(earned)[first]
+        at = np.minimum(np.searchsorted(owners, numbers), len(owners) - 1)
+        since: npt.NDArray[np.bool_] = np.arange(len(numbers)) >= first[at]
+        since &= owners[at] == numbers
+        return since
+
+    # -- one by one -----------------------------------------------------------------------------
 
     def begin(self, whole: RecalibrateKernel, score: SupportsFloat, by: object) -> Pending:
         """Predict for a score in the group of this name, which is kept if it is new."""
-        name, group = self.find(by)
-        begun = group.begin(whole._begin(score, placed=False))
-        return Pending(self.keep(name, group), begun)
+        name, number = self.find(by)
+        own = self.own_stages(number)
+        if number == len(self.names):
+            self.words.reserve(1)
+        first = whole._begin(score, placed=False)
+        if number == len(self.names):
+            self.words.begin_groups(1)
+            self.keep([name])
+        word = self.words.begin(number, first.mean, first.probability)
+        if own is None:
+            return Pending(number, (first, self.shared._begin(word.mean)), word)
+        self.own[number] = own
+        return Pending(number, (first, *own.begin(first.probability, word.mean)), word)
 
     def finish(self, whole: RecalibrateKernel, pending: Pending, outcome: float) -> None:
         """Learn the outcome of a prediction of `begin`."""
-        begun = GroupRound(*pending.rounds)
-        self.members[pending.group].finish(begun, outcome)
-        whole._finish(begun.whole, outcome, placed=False)
+        first, *later = pending.rounds
+        word = word_of(pending)
+        if len(later) == 1:
+            self.shared._finish(later[0], outcome)
+        else:
+            self.own[pending.group].finish(OwnRound(*later), word.mean, outcome)
+        self.words.finish(word, outcome)
+        whole._finish(first, outcome, placed=False)
+
+    # -- batches --------------------------------------------------------------------------------
 
     def begin_many(
         self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object
@@ -178,58 +145,99 @@ class Groups:
         """Predict many scores as things stand now, each in its group if it has one."""
         series = as_series(scores, "scores")
         numbers, new = self.numbers_of(by, len(series))
-        _, rounds = whole._begin_many(series, on_whole(numbers))
-        for name in new:
-            self.keep(*self.find(name))
-        predictions: list[Round | Pending] = list(rounds)
-        for number, rows in rows_by_number(numbers):
-            if number != WHOLE:
-                begun = self.members[number].begin_many([rounds[row] for row in rows])
-                for row, each in zip(rows.tolist(), begun, strict=True):
-                    predictions[row] = Pending(number, each)
+        self.words.reserve(len(new))
+        _, firsts = whole._begin_many(series, on_whole(numbers))
+        rows = np.flatnonzero(numbers != WHOLE)
+        outcomes = [self.words.outcomes_of(number) for number in numbers[rows].tolist()]
+        is_own = self.rows_of_own(numbers[rows], np.array(outcomes, dtype=np.int64))
+        self.words.begin_groups(len(new))
+        self.keep(new)
+        begun = [
+            self.words.begin(number, firsts[row].mean, firsts[row].probability)
+            for number, row in zip(numbers[rows].tolist(), rows.tolist(), strict=True)
+        ]
+        words = np.array([each.mean for each in begun])
+        predictions: list[Round | Pending] = list(firsts)
+        for number, at in parts_of(numbers[rows], is_own):
+            later: Sequence[tuple[Round, ...]]
+            if number == WHOLE:
+                later = [(each,) for each in self.shared._begin_many(words[at])[1]]
+            else:
+                own = self.own.get(number) or OwnStages(self.seed, number)
+                self.own[number] = own
+                given = np.array([firsts[row].probability for row in rows[at].tolist()])
+                later = own.begin_many(given, words[at])
+            for place, each in zip(at.tolist(), later, strict=True):
+                row = rows[place]
+                group = int(numbers[row])
+                predictions[row] = Pending(group, (firsts[row], *each), begun[place])
         return predictions
 
     def finish_many(
         self, whole: RecalibrateKernel, predictions: Sequence[Round | Pending], outcomes: Floats
     ) -> None:
         """Learn the outcomes of predictions of `begin` and `begin_many` that came together."""
-        numbers = np.array(
-            [each.group if isinstance(each, Pending) else WHOLE for each in predictions],
-            dtype=np.int64,
-        )
-        parts = [(number, rows) for number, rows in rows_by_number(numbers) if number != WHOLE]
+        grouped = [(row, each) for row, each in enumerate(predictions) if isinstance(each, Pending)]
+        rows = np.array([row for row, _ in grouped], dtype=np.intp)
+        pending = [each for _, each in grouped]
+        numbers = np.array([each.group for each in pending], dtype=np.int64)
+        is_own = np.array([len(each.rounds) > 2 for each in pending], dtype=np.bool_)
+        parts = list(parts_of(numbers, is_own))
         # What may want memory asks for it before anything changes.
         whole._reserve(len(predictions))
-        for number, rows in parts:
-            self.members[number].last._reserve(len(rows))
-        whole._finish_many(first_rounds(predictions), outcomes, on_whole(numbers))
-        for number, rows in parts:
-            grouped = [predictions[row] for row in rows]
-            begun = [GroupRound(*each.rounds) for each in grouped if isinstance(each, Pending)]
-            self.members[number].finish_many(begun, outcomes[rows])
+        for number, at in parts:
+            last = self.shared if number == WHOLE else self.own[number].last
+            last._reserve(len(at))
+        marks = np.ones(len(predictions), dtype=np.uint8)
+        marks[rows] = 0
+        whole._finish_many(first_rounds(predictions), outcomes, marks)
+        for number, at in parts:
+            later = [pending[place].rounds[1:] for place in at]
+            if number == WHOLE:
+                self.shared._finish_many([each[0] for each in later], outcomes[rows[at]])
+            else:
+                words = np.array([word_of(pending[place]).mean for place in at])
+                begun = [OwnRound(*each) for each in later]
+                self.own[number].finish_many(begun, words, outcomes[rows[at]])
+        for each, outcome in zip(pending, outcomes[rows].tolist(), strict=True):
+            self.words.finish(word_of(each), outcome)
+
+    # -- looking --------------------------------------------------------------------------------
 
     def look(
         self, whole: RecalibrateKernel, score: SupportsFloat, by: object
     ) -> tuple[RecalibrateKernel, float]:
         """Return a group's last stage and the score that it would get; changes nothing."""
-        group = self.find(by)[1]
-        probability, mean = whole._look(score)
-        return group.last, float(group.score(np.array([probability]), np.array([mean]))[0])
+        number = self.find(by)[1]
+        given, mean = (np.array([each]) for each in whole._look(score))
+        words = self.words.look_many(np.array([number]), mean, given)
+        own = self.own_stages(number)
+        if own is None:
+            return self.shared, float(words[0])
+        return own.last, float(own.scores(given, words)[0])
+
+    def stages_of(self, numbers: Integers) -> Iterator[tuple[OwnStages | None, Rows]]:
+        """Return the rows that would come to each of the stages, None for the shared one."""
+        own = {each: self.own_stages(each) for each in np.unique(numbers).tolist()}
+        is_own = np.array([own[each] is not None for each in numbers.tolist()], dtype=np.bool_)
+        for number, rows in parts_of(numbers, is_own):
+            yield None if number == WHOLE else own[number], rows
 
     def expected_many(self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object) -> Floats:
         """Return the means of what many scores, each in its group, would get; changes nothing."""
         series = np.asarray(as_series(scores, "scores"), dtype=np.float64)
-        numbers, new = self.numbers_of(by, len(series))
+        numbers, _ = self.numbers_of(by, len(series))
         probabilities, means = whole._look_many(series)
-        fresh = [Group(self.seed, len(self.members) + each) for each in range(len(new))]
-        members, found = [*self.members, *fresh], np.empty(len(series))
-        for number, rows in rows_by_number(numbers):
-            if number == WHOLE:
-                found[rows] = whole._expected_many(series[rows])
+        found, rows = np.empty(len(series)), np.flatnonzero(numbers != WHOLE)
+        alone = np.flatnonzero(numbers == WHOLE)
+        found[alone] = whole._expected_many(series[alone])
+        given = probabilities[rows]
+        words = self.words.look_many(numbers[rows], means[rows], given)
+        for own, at in self.stages_of(numbers[rows]):
+            if own is None:
+                found[rows[at]] = self.shared._expected_many(words[at])
             else:
-                group = members[number]
-                scores_of_last = group.score(probabilities[rows], means[rows])
-                found[rows] = group.last._expected_many(scores_of_last)
+                found[rows[at]] = own.last._expected_many(own.scores(given[at], words[at]))
         return found
 
     def smooth_many(self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object) -> Floats:
@@ -237,13 +245,27 @@ class Groups:
         given, words = smooth_of_many(whole, scores)
         if by is None:
             return words
-        numbers, new = self.numbers_of(by, len(given))
-        fresh = [Group(self.seed, len(self.members) + each) for each in range(len(new))]
-        members = [*self.members, *fresh]
-        for number, rows in rows_by_number(numbers):
-            if number != WHOLE:
-                words[rows] = members[number].smooth_many(given[rows], words[rows])
+        numbers, _ = self.numbers_of(by, len(given))
+        rows = np.flatnonzero(numbers != WHOLE)
+        said = self.words.look_many(numbers[rows], words[rows], given[rows], smooth=True)
+        for own, at in self.stages_of(numbers[rows]):
+            words[rows[at]] = self.smooth_last(own, given[rows[at]], said[at])
         return words
+
+    def smooth_of_begun(self, begun: Pending, given: float, word: float) -> float:
+        """Return the smooth word of a round just begun; `word` is that of the whole."""
+        number, score = np.array([begun.group]), np.array([given])
+        said = self.words.look_many(number, np.array([word]), score, smooth=True)
+        own = self.own[begun.group] if len(begun.rounds) > 2 else None
+        return float(self.smooth_last(own, score, said)[0])
+
+    def smooth_last(self, own: OwnStages | None, given: Floats, words: Floats) -> Floats:
+        """Return the smooth words of the last stage, given those of the group."""
+        if own is not None:
+            return own.smooth_many(given, words)
+        return smooth_of_many(self.shared, words)[1]
+
+    # -- runs -----------------------------------------------------------------------------------
 
     def run(
         self,
@@ -263,86 +285,84 @@ class Groups:
         """
         series, y = as_series(scores, "scores"), as_known(outcomes)
         numbers, new = self.numbers_of(by, len(series))
-        first = len(self.members)
-        fresh = [Group(self.seed, first + each) for each in range(len(new))]
-        members = [*self.members, *fresh]
-        rows_of = {n: rows for n, rows in rows_by_number(numbers) if n != WHOLE}
-        with undone_if_stopped(whole, [members[number] for number in rows_of]):
-            # The whole learns from every round and from no group, so it can go first.
+        rows, fresh = np.flatnonzero(numbers != WHOLE), dict[int, OwnStages]()
+        slots = numbers[rows]
+        with self.undone_if_stopped(whole, slots):
+            # Each stage learns from those before it and from none after it.
             marks = on_whole(numbers)
-            predictions, means, probabilities = whole._run_means(series, y, marks, words, watched)
-            for number, rows in rows_of.items():
-                group = members[number]
-                own = None if words is None else np.ascontiguousarray(words[:, rows])
-                seen = None if watched is None else np.empty((2, len(rows)))
-                predictions[rows] = group.run(probabilities[rows], means[rows], y[rows], own, seen)
-                if words is not None:
-                    words[:, rows] = own
+            predictions, means, given = whole._run_means(series, y, marks, words, watched)
+            self.words.begin_groups(len(new))
+            given, happened = given[rows], y[rows]
+            smooth = None if words is None else np.ascontiguousarray(words[:, rows])
+            said, before = self.words.run(slots, means[rows], given, happened, smooth)
+            for number, at in parts_of(slots, self.rows_of_own(slots, before)):
+                ranked = None if smooth is None else np.ascontiguousarray(smooth[:, at])
+                seen = None if watched is None else np.empty((2, len(at)))
+                if number == WHOLE:
+                    if ranked is not None:
+                        ranked[0] = ranked[1]
+                    last = self.shared._run_means(said[at], happened[at], None, ranked, seen)[0]
+                else:
+                    own = self.own.get(number)
+                    if own is None:
+                        own = fresh[number] = OwnStages(self.seed, number)
+                    last = own.run(given[at], said[at], happened[at], ranked, seen)
+                predictions[rows[at]] = last
+                if words is not None and ranked is not None:
+                    words[:, rows[at]] = ranked
                 if watched is not None and seen is not None:
-                    watched[1, rows] = seen[1]
+                    watched[1, rows[at]] = seen[1]
             if see is not None:
                 see()
-        for name, group in zip(new, fresh, strict=True):
-            self.keep(name, group)
+        self.keep(new)
+        self.own.update(fresh)
         return predictions
+
+    @contextmanager
+    def undone_if_stopped(self, whole: RecalibrateKernel, numbers: Integers) -> Iterator[None]:
+        """Let the whole and these groups go back to where they are now if the body is stopped."""
+        known = np.unique(numbers[numbers < len(self.names)])
+        before = self.words.copy_of(known)
+        owners = [self.own[each] for each in known.tolist() if each in self.own]
+        kernels = [kernel for own in owners for kernel in (own.own, own.last)]
+        weights = [own.pair.weight for own in owners]
+        try:
+            with whole_or_not_at_all([whole, self.shared, *kernels]):
+                yield
+        except BaseException:
+            self.words.go_back(before)
+            for own, weight in zip(owners, weights, strict=True):
+                own.pair = PairKernel(weight)
+            raise
+
+    # -- saving ---------------------------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
         """Return everything as lists and arrays by name."""
-        members = self.members
-        weights = np.array([group.pair.weight for group in members], dtype=np.float64)
-        state = {"groups": list(self.names), "group_weights": weights}
-        state |= save_kernels("own_", [group.own for group in members])
-        return state | save_kernels("last_", [group.last for group in members])
+        return saved_groups.save(self)
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Take over a state of `get_state`, or raise ValueError and change nothing."""
-        names = ids_of(state, "groups")
-        if len(names) > self.most:
-            raise ValueError(f"saved groups are more than max_groups={self.most}")
-        weights = floats(state, "group_weights", size=len(names), low=LEAST, high=1.0 - LEAST)
-        members = [Group(self.seed, number) for number in range(len(names))]
-        load_kernels("own_", state, [group.own for group in members])
-        load_kernels("last_", state, [group.last for group in members])
-        for group, weight in zip(members, weights.tolist(), strict=True):
-            own, last = group.own, group.last
-            if (own.rounds, own.learned) != (last.rounds, last.learned):
-                raise ValueError("saved own_ and last_ must have played the same rounds")
-            group.pair = PairKernel(weight)
-        self.index = {name: number for number, name in enumerate(names)}
-        self.names, self.members = names, members
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Take over a state of `get_state`, or raise ValueError."""
+        saved_groups.load(self, state)
 
-    def check_pending(self, number: int, counts: Integers, places: Floats) -> None:
-        """Refuse saved predictions that cannot have been made in the group of this number."""
-        if not 0 <= number < len(self.members) or places.shape[1] != len(GroupRound._fields):
-            raise ValueError(f"a saved prediction belongs to group {number}, which is not there")
-        group = self.members[number]
-        if (counts[:, 1:] >= group.last.rounds).any():
-            raise ValueError(f"a saved prediction is ahead of its group {number}")
-        if any(each.learned + len(counts) > each.rounds for each in (group.own, group.last)):
-            raise ValueError(f"more saved predictions wait in group {number} than were made there")
-        whole, own, last = places.swapaxes(0, 1)
-        check_rounds(last.reshape(-1), group.last._get_state()["z"])
-        for off_grid in (whole, own):  # there, the prediction is the mean
-            check_rounds(off_grid.reshape(-1), off_grid[:, 1])
+    def check_pending(self, numbers: Integers, counts: Integers, places: Floats) -> None:
+        """Refuse saved predictions that cannot have been made in the groups of these numbers."""
+        saved_groups.check_pending(self, numbers, counts, places)
+
+    def with_words(self, pending: list[Pending], words: Integers) -> list[Pending]:
+        """Return saved predictions with the words that were saved of them."""
+        return saved_groups.with_words(self, pending, words)
 
 
-@contextmanager
-def undone_if_stopped(whole: RecalibrateKernel, groups: Sequence[Group]) -> Iterator[None]:
-    """Let the whole and the groups go back to where they are now if the body is interrupted."""
-    kernels = [whole, *(kernel for group in groups for kernel in (group.own, group.last))]
-    weights = [group.pair.weight for group in groups]
-    try:
-        with whole_or_not_at_all(kernels):
-            yield
-    except BaseException:
-        for group, weight in zip(groups, weights, strict=True):
-            group.pair = PairKernel(weight)
-        raise
+def has_earned(outcomes: Any, groups: Any) -> Any:
+    """Return whether so many outcomes earn stages of its own to one of so many groups."""
+    return outcomes >= np.minimum(groups, EARNED)
 
 
-def off_grid(rounds: int) -> npt.NDArray[np.uint8]:
-    """Return marks that send no round to the grid."""
-    return np.zeros(rounds, dtype=np.uint8)
+def word_of(pending: Pending) -> WordRound:
+    """Return the group's word in a round of a group."""
+    assert pending.word is not None
+    return pending.word
 
 
 def on_whole(numbers: Integers) -> npt.NDArray[np.uint8]:
@@ -351,11 +371,12 @@ def on_whole(numbers: Integers) -> npt.NDArray[np.uint8]:
     return marks
 
 
-def rows_by_number(
-    numbers: Integers,
-) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
-    """Return each number that occurs and the rows where it does, in order."""
-    order = np.argsort(numbers, kind="stable")
+def parts_of(numbers: Integers, is_own: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Rows]]:
+    """Return the rows of the shared stage, under WHOLE, and those of each group with its own."""
+    shared, owned = np.flatnonzero(~is_own), np.flatnonzero(is_own)
+    if len(shared):
+        yield WHOLE, shared
+    order = owned[np.argsort(numbers[owned], kind="stable")]
     for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
         if len(rows):
             yield int(numbers[rows[0]]), rows

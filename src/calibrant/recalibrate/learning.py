@@ -76,7 +76,7 @@ class Learning(Settling):
                 watched = np.array([watched_of(each) for each in predictions]).reshape(-1, 2)
                 groups = [self._group_of(each) for each in predictions]
                 monitors.run(watched[:, 0], watched[:, 1], outcomes, groups)
-            if self._groups.members:
+            if self._groups.names:
                 self._groups.finish_many(self, predictions, outcomes)
             else:
                 self._finish_many(predictions, outcomes)  # type: ignore[arg-type]

@@ -17,4 +17,4 @@ def is_one(score: object) -> bool:
 def smooth_of_begun(whole: RecalibrateKernel, groups: Groups, begun: Round | Pending) -> float:
     """Return what `smooth` says of a round that was just begun, alone or in its group."""
     given, word = smooth_of_last(whole)
-    return word if isinstance(begun, Round) else groups.members[begun.group].smooth(given, word)
+    return word if isinstance(begun, Round) else groups.smooth_of_begun(begun, given, word)

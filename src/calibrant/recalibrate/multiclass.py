@@ -279,7 +279,8 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
         highest = len(self._labels) - 1.0
         if (np.asarray(late["finished_outcomes"]) % 1.0).any():
             raise ValueError("saved finished_outcomes must be numbers of classes")
-        load_waiting(self._waiting, late, rounds, self._engine.check_pending, highest)
+        engine = self._engine
+        load_waiting(self._waiting, late, rounds, engine.check_pending, engine.with_words, highest)
         if self._deadlines is not None:
             self._deadlines.set_state(ends, self._waiting.named, highest)
 

@@ -5,7 +5,7 @@ Of two classes one recalibrator can do for both: that of the second, and the fir
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -112,15 +112,21 @@ class PerClass:
         """Return everything as lists and arrays by name."""
         return save_kernels("class_", self.kernels)
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: dict[str, Any]) -> None:
         """Take over a state of `get_state`, or raise ValueError."""
         load_kernels("class_", state, self.kernels)
         if len({(kernel.rounds, kernel.learned) for kernel in self.kernels}) > 1:
             raise ValueError("saved classes must all have played the same rounds")
 
-    def check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
+    def with_words(self, pending: list[Pending], words: Integers) -> list[Pending]:
+        """Return saved predictions, which have no words of groups."""
+        if len(words):
+            raise ValueError("saved waiting_words must be of groups, which classes are not")
+        return pending
+
+    def check_pending(self, groups: Integers, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
-        if group != 0 or places.shape[1] != len(self.kernels):
+        if groups.any() or places.shape[1] != len(self.kernels):
             raise ValueError(f"a saved prediction must have {len(self.kernels)} parts")
         if (numbers != numbers[:, :1]).any():
             raise ValueError("a saved prediction must be of one round")

@@ -55,8 +55,9 @@ class Recalibrator(Savable, Weighed, Learning):
     full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires (`expired` counts them), or the
         new one is refused.
-    max_groups : int, default 1000
-        How many groups `by` may name. A group takes about 19 kB.
+    max_groups : int, default 1_000_000
+        How many groups `by` may name. A group takes about 300 bytes, and 19 kB more once its own
+        outcomes are enough for a curve of its own.
     silence : {0, 1}, optional
         The outcome that is not announced: a prediction without one by its deadline had this. The
         other is used as soon as it comes, without taking the silence of the rest for more than
@@ -131,7 +132,7 @@ class Recalibrator(Savable, Weighed, Learning):
         seed: int = 0,
         capacity: int = 100_000,
         full: str = "expire",
-        max_groups: int = 1000,
+        max_groups: int = 1_000_000,
         silence: int | None = None,
         after: float | timedelta | str | None = None,
         hold: float | timedelta | str | None = None,
@@ -152,7 +153,7 @@ class Recalibrator(Savable, Weighed, Learning):
     def groups(self) -> dict[Id, int]:
         """The names of the groups in the order they came, and how many predictions each made."""
         groups = self._groups
-        return {name: groups.members[at].last.rounds for name, at in groups.index.items()}
+        return dict(zip(groups.names, groups.words.made().tolist(), strict=True))
 
     @property
     def pending(self) -> int:
@@ -346,7 +347,8 @@ class Recalibrator(Savable, Weighed, Learning):
         self._groups.set_state(state)
         saving.check_saved(state, self._groups.get_state())
         self._set_state(own)
-        saving.load_waiting(self._waiting, late, rounds, self._check_pending)
+        words = self._groups.with_words
+        saving.load_waiting(self._waiting, late, rounds, self._check_pending, words)
         unnamed = self._waiting.unnamed
         if unnamed and (isinstance(unnamed, Round) or len(own["open"])):
             raise ValueError("a saved prediction without an id waits beside another")
@@ -354,9 +356,9 @@ class Recalibrator(Savable, Weighed, Learning):
             self._deadlines.set_state(ends, self._waiting.named)
         self._load_watch(watch)
 
-    def _check_pending(self, group: int, numbers: Integers, places: Floats) -> None:
+    def _check_pending(self, groups: Integers, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
-        if group == WHOLE and places.shape[1] == 1:
+        if places.shape[1] == 1 and (groups == WHOLE).all():
             check_rounds(places.reshape(-1), self._get_state()["z"])
         else:
-            self._groups.check_pending(group, numbers, places)
+            self._groups.check_pending(groups, numbers, places)

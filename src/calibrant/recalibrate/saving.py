@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant._groups import WHOLE
+from calibrant._kernels.group_words import save_words
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.recent import RECENT_PARTS
 from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds, with_past
@@ -17,10 +18,13 @@ from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saved_ids import Integers, integers, load_ids, save_ids
 from calibrant.recalibrate.waiting import Pending
 
-#: Refuses saved predictions that cannot have been made. It gets all of one group: its number, the
-#: numbers of their rounds, of shape (predictions, rounds of each), and what else is saved of these
-#: rounds, along one more axis.
-Check = Callable[[int, Integers, Floats], None]
+#: Refuses saved predictions that cannot have been made. It gets all that have as many rounds: the
+#: numbers of their groups, the numbers of their rounds, of shape (predictions, rounds of each), and
+#: what else is saved of these rounds, along one more axis.
+Check = Callable[[Integers, Integers, Floats], None]
+
+#: Gives saved predictions of several kernels the words that were saved of them.
+WithWords = Callable[[list[Pending], Integers], list[Pending]]
 
 NUMBER = -1  # the length that stands for a bare number
 
@@ -84,7 +88,9 @@ def save_waiting(waiting: Waiting[Any]) -> dict[str, Any]:
     pending = [*waiting.named.values(), *([waiting.unnamed] if waiting.unnamed else [])]
     parts = [each if isinstance(each, Pending) else Pending(WHOLE, (each,)) for each in pending]
     numbers, batches, places = save_rounds([round_ for each in parts for round_ in each.rounds])
-    return {
+    words = [each.word for each in parts if each.word is not None]
+    said = {"waiting_words": save_words(words).view(np.int64)} if words else {}
+    return said | {
         "waiting_keys": np.array([each.group for each in parts], dtype=np.int64),
         "waiting_sizes": np.array([len(each.rounds) for each in parts], dtype=np.int64),
         "waiting_numbers": numbers,
@@ -98,6 +104,7 @@ def take_waiting(state: dict[str, Any]) -> dict[str, Any]:
     """Take out of a state what `save_waiting` put there; calibrant 0.1 saved less."""
     late = {name: state.pop(name) for name in SAVED_BY_0_1}
     late["waiting_batches"] = state.pop("waiting_batches", late["waiting_numbers"])
+    late["waiting_words"] = state.pop("waiting_words", np.empty(0, dtype=np.int64))
     late["waiting_timed"] = state.pop("waiting_timed", np.empty(0, dtype=np.int64))
     late["waiting_times"] = state.pop("waiting_times", np.empty(0))
     late["expired_ids"] = state.pop("expired_ids", [])
@@ -110,6 +117,7 @@ def load_waiting(
     state: Mapping[str, Any],
     rounds: int,
     check: Check,
+    with_words: WithWords,
     highest: float = 1.0,
 ) -> None:
     """Give a fresh `waiting` what `take_waiting` took, or raise ValueError and change nothing.
@@ -134,16 +142,17 @@ def load_waiting(
         raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
     if (batches > numbers).any():
         raise ValueError("saved waiting_batches must not be later than waiting_numbers")
-    for group in np.unique(groups).tolist():
-        size, *others = np.unique(sizes[groups == group]).tolist()
-        if others:
-            raise ValueError("saved waiting_sizes must be equal where waiting_keys are")
-        at = starts[groups == group, None] + np.arange(size)
-        check(group, numbers[at], places[at])
+    for size in np.unique(sizes).tolist():
+        at = starts[sizes == size, None] + np.arange(size)
+        check(groups[sizes == size], numbers[at], places[at])
     loaded = load_rounds(numbers, batches, places)
     pending = [
         loaded[start] if group == WHOLE else Pending(group, tuple(loaded[start : start + size]))
         for group, start, size in zip(groups.tolist(), starts.tolist(), sizes.tolist(), strict=True)
     ]
+    grouped = [row for row, each in enumerate(pending) if isinstance(each, Pending)]
+    said = with_words([pending[row] for row in grouped], integers(state, "waiting_words"))
+    for row, each in zip(grouped, said, strict=True):
+        pending[row] = each
     waiting.unnamed = pending.pop() if len(groups) > len(ids.named) else None
     ids.give(waiting, pending)

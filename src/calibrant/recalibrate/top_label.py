@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,14 @@ LEAD = 2.0**-40
 class TopLabel:
     """One recalibrator of the confidence, with a group for each class that was ever on top."""
 
-    __slots__ = ("check_pending", "groups", "kernels", "whole")
+    __slots__ = ("check_pending", "groups", "kernels", "whole", "with_words")
 
     def __init__(self, classes: int, seed: int) -> None:
         self.whole = RecalibrateKernel("probability", seed)
         self.kernels = [self.whole]
         self.groups = Groups(classes, seed)
-        self.check_pending = self.groups.check_pending  # of saved predictions
+        self.check_pending = self.groups.check_pending  # of saved predictions, as
+        self.with_words = self.groups.with_words
 
     def begin(self, p: Floats) -> Pending:
         """Open a round with this row."""
@@ -75,7 +75,7 @@ class TopLabel:
         """Return everything as lists and arrays by name."""
         return save_kernels("whole_", self.kernels) | self.groups.get_state()
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def set_state(self, state: dict[str, Any]) -> None:
         """Take over a state of `get_state`, or raise ValueError."""
         load_kernels("whole_", state, self.kernels)
         self.groups.set_state(state)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from calibrant._checks import Id, check_same_length
+from calibrant._kernels.group_words import WordRound
 from calibrant._kernels.rounds import Round
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import times_or_one
@@ -21,10 +22,12 @@ class Pending(NamedTuple):
 
     `group` is the number of its group, WHOLE for none. `rounds` is what each kernel needs to learn
     from the outcome; the first kernel sees every prediction, the last makes the one returned.
+    `word` is what the group said in between, if it is one of a recalibrator's groups.
     """
 
     group: int
     rounds: tuple[Round, ...]
+    word: WordRound | None = None
 
     @property
     def number(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from calibrant._checks import Floats, Id
+from calibrant._kernels.fleet_rule import OFFSET_EXPERTS, SLOPE_EXPERTS
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.recent import ORDERS
 from calibrant._kernels.rounds import Round
@@ -14,7 +15,7 @@ from calibrant._kernels.sharp import BETA_FADES, BIN_FADES, GRID_SIZES, OFFSET_F
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.memories import Memory, heaviest_first, last_outcomes
 from calibrant.recalibrate.deadlines import Deadlines
-from calibrant.recalibrate.groups import Group, Groups
+from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.waiting import Pending
 
 SILENCE = "what silence says so far"
@@ -76,8 +77,9 @@ class Weighed(RecalibrateKernel):
         with self._waiting.lock:
             weights = self._with_silence(self._weights(placed=by is None))
             if by is not None:
-                weights = group_weights(weights, self._groups.find(by)[1])
-        return heaviest_first([*expert_words(), SILENCE], weights.tolist())
+                weights = group_weights(weights, self._groups, self._groups.find(by)[1])
+        words = [*expert_words(), SILENCE, *group_words()]
+        return heaviest_first(words[: len(weights)], weights.tolist())
 
     def _with_silence(self, weights: Floats) -> Floats:
         """Return the weights of the experts, and one more of what silence says."""
@@ -86,11 +88,25 @@ class Weighed(RecalibrateKernel):
         return np.append(weights * waiting, 1.0 - waiting)
 
 
-def group_weights(whole: Floats, group: Group) -> Floats:
-    """Return the weights behind a group's predictions, given those of the whole."""
-    shared, last = group.pair.weight, np.append(group.last._weights(), 0.0)
-    own = np.append(group.own._weights(placed=False), 0.0)
-    score = last[0] * (shared * whole + (1.0 - shared) * own)  # the last stage's score is both
-    last[0] = 0.0
-    weights: Floats = score + last
+def group_words() -> list[str]:
+    """Return the words of what a group's own outcomes add to the word of the whole."""
+    shifts = drifts((forget for _, forget in OFFSET_EXPERTS), "a fixed shift")
+    return [*shifts, *("a fixed slope and shift" for _ in SLOPE_EXPERTS)]
+
+
+def group_weights(whole: Floats, groups: Groups, number: int) -> Floats:
+    """Return the weights behind a group's predictions, given those of the whole.
+
+    Those of `group_words` stand last.
+    """
+    heard, own = groups.words.weights(number), groups.own_stages(number)
+    weights: Floats = np.concatenate([heard[0] * whole, heard[1:]])
+    last = groups.shared._weights()
+    if own is not None:
+        weights *= own.pair.weight
+        curve = own.own._weights(placed=False)
+        weights[: len(curve)] += (1.0 - own.pair.weight) * curve
+        last = own.last._weights()
+    weights *= last[0]  # the last stage's score is all of that
+    weights[1 : len(last)] += last[1:]
     return weights
