@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.fleet import ANSWERS, Copy, PartKernel
+from calibrant._kernels.fleet import ANSWERS, PartKernel
 from calibrant._kernels.fleet_level import Level
 from calibrant._kernels.fleet_rounds import FleetRound
+from calibrant._kernels.fleet_state import PartState
 from calibrant._kernels.key_batch import KeyBatch
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.waiting import Waiting
@@ -41,7 +42,7 @@ class Rows(NamedTuple):
 class Before(NamedTuple):
     """Where a part can go back to."""
 
-    state: Copy
+    state: PartState
     keys: int
     parents: int
     sides: dict[str, Any]
