@@ -133,6 +133,26 @@ def test_the_state_of_a_history_starts_a_stream(spark, tmp_path):
         run(spark, source, tmp_path, "other", start=Fleet(parts=8))
 
 
+def test_a_timer_of_event_time_gives_up_predictions_without_outcome(spark, tmp_path):
+    seconds = [100, 110, 120, 9950, 10_000, 10_001]
+    rows = pd.DataFrame(
+        {
+            "key": np.arange(6),
+            "id": np.arange(6),
+            "score": 0.5,
+            "outcome": [np.nan] * 4 + [1.0, 0.0],
+            "time": pd.to_datetime(seconds, unit="s").astype("datetime64[us]"),
+        }
+    )
+    source = written(rows, tmp_path / "in", 3)
+    answers, checkpoint = run(spark, source, tmp_path, "timer", wait=100.0, late="0 seconds")
+    assert answers["reason"].isna().all()
+    # The watermark has passed the deadlines of the first three, not that of the fourth.
+    state = fleet_in(spark, checkpoint)
+    assert sorted(state.waiting()) == [3]
+    assert state.expired == 3
+
+
 def test_keys_and_ids_may_be_strings(spark):
     names = ["é", "b", "é", "b"]
     rows = spark.createDataFrame(

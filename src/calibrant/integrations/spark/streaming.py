@@ -29,6 +29,8 @@ CONFIGURATION = {
     PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # Predictions and refusals are written side by side; with one writer they would be sorted first.
+    "spark.sql.maxConcurrentOutputFileWriters": "2",
 }
 
 
