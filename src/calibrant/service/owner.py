@@ -188,7 +188,7 @@ class Owner:
         if stream is not None:
             self.moved.add(name)
             if self.closed.pop(name, None) is None:
-                self.keeper.step([stream], self.clock.now(), is_last=True)
+                self.keeper.let_go(stream, self.clock.now())
         return stream
 
     def _work(self) -> None:
@@ -201,12 +201,12 @@ class Owner:
             try:
                 self._answer_all(items)
                 found = (each for name, each in self.streams.items() if name not in self.closed)
-                self.keeper.step(found, self.clock.now(), is_last=ends)
+                keep = self.keeper.finish if ends else self.keeper.step
+                keep(found, self.clock.now())
             except Exception as error:  # whatever it is, the next requests are to be answered
                 self.failed(f"{type(error).__name__}: {error}")
                 refuse(items)
             if ends and not self._queue:
-                self.keeper.close()
                 return
 
     def _take(self) -> list[Job | Look]:

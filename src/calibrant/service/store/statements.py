@@ -95,8 +95,8 @@ ADD_OUTCOME = f"INSERT INTO outcomes ({OUTCOME}) VALUES ({values(len(OutcomeRow.
 ADD_SNAPSHOT = f"""INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})
     ON CONFLICT (stream, sequence) DO UPDATE
     SET blob = excluded.blob, checksum = excluded.checksum"""
-# The newest and the one before are kept.
-DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence NOT IN (
+# The newest and the one before are kept, and what a stream was made of.
+DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence > 0 AND sequence NOT IN (
     SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC LIMIT 2)"""
 SNAPSHOTS = "SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
 ONE_SNAPSHOT = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? AND sequence = ?"
