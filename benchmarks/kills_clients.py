@@ -38,7 +38,8 @@ class World:
         self.waiting = []  # answered, without an outcome so far
         self.done = []  # with one
         self.answers = 0
-        self.latest = (self.began, self.began)  # when the last answered request was sent, answered
+        # Of each stream: when the last answered request was sent, and when it was answered.
+        self.latest = dict.fromkeys(STREAMS, (self.began, self.began))
 
     def now(self):
         return 1e9 + FASTER * (time.monotonic() - self.began)
@@ -73,7 +74,8 @@ class Client(threading.Thread):
             rows = self.send(stream, kind, body)
             if rows is not None:
                 self.keep(stream, kind, body, rows, known)
-                self.world.latest = max(self.world.latest, (sent_at, time.monotonic()))
+                now = time.monotonic()
+                self.world.latest[stream] = max(self.world.latest[stream], (sent_at, now))
                 return
             if self.chance.random() < 0.02:
                 return

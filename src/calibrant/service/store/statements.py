@@ -144,10 +144,6 @@ LAYOUT_OF = "SELECT value FROM meta WHERE name = 'layout'"
 SET_OPENED = """INSERT INTO meta (name, value) VALUES ('opened', ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
 SET_LAYOUT = "INSERT INTO meta (name, value) VALUES ('layout', ?)"
-# PostgreSQL only: where the process is that owns the streams.
-SAY_OWNER = """INSERT INTO meta (name, value) VALUES ('owner', ?)
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
-OWNER = "SELECT value FROM meta WHERE name = 'owner'"
 ORPHANS = """SELECT COUNT(*) FROM outcomes o LEFT JOIN predictions p
     ON p.stream = o.stream AND p.id = o.id WHERE p.id IS NULL"""
 
