@@ -1,5 +1,6 @@
 """The PostgreSQL store, and several processes on one database: one owns the streams."""
 
+import asyncio
 import contextlib
 import itertools
 import math
@@ -14,6 +15,7 @@ import pytest
 
 from benchmarks import kills, kills_postgres
 from benchmarks.kills_server import Server
+from calibrant.service.api.terms import Terms
 from calibrant.service.checking import check_store
 from calibrant.service.service import Service
 from calibrant.service.store.interface import (
@@ -28,6 +30,9 @@ from calibrant.service.store.interface import (
 )
 from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sqlite import SqliteStore
+from calibrant.service.webhooks.policy import Webhooks
+from calibrant.service.webhooks.secrets import key_of
+from service.receiver import SECRET, Receiver, wait_until
 
 #: Set where PostgreSQL must be there, so that none of this is skipped unnoticed.
 REQUIRED = "CALIBRANT_REQUIRE_POSTGRES"
@@ -309,6 +314,53 @@ def test_another_process_takes_over_within_five_seconds(address, tmp_path):
         second.stop()
         assert until(lambda: is_answered(third)) < 5.0
         assert third.stop() < 5.0
+
+
+class Quiet:
+    """A log that keeps nothing."""
+
+    def __getattr__(self, _):
+        return lambda *_, **__: None
+
+
+def test_only_the_owner_rings_and_the_next_one_goes_on(address):
+    """Two processes with the same webhook: each alarm comes from whichever owns the streams."""
+    receiver = Receiver()
+    hooks = Webhooks((receiver.url,), (key_of(SECRET),))
+    both = [Terms(address, f"http://here:{n}", lambda _: None, Quiet(), hooks) for n in range(2)]
+
+    def send(method, path, body):
+        async def ask(app):
+            transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                return await http.request(method, f"/v1/streams/s{path}", json=body)
+
+        apps = [each.app for each in both if each.app is not None]
+        return bool(apps) and asyncio.run(ask(apps[0])).is_success
+
+    try:
+        for each in both:
+            each.start()
+        until(lambda: send("PUT", "", {"capacity": 10_000}))
+        rows = [{"id": str(k), "score": 0.5} for k in range(8500)]
+        until(lambda: send("POST", "/predictions", rows))
+        assert receiver.until(1)[0]["kind"] == "pending.high"
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        known = [{"id": str(k), "outcome": k % 2} for k in range(8500)]
+        until(lambda: send("POST", "/outcomes", known))
+        wait_until(lambda: b"pending.low" in receiver.messages[-1].body)
+        wait_until(lambda: sum(each.app is not None for each in both) == 1)
+    finally:
+        for each in both:
+            each.stop()
+        receiver.close()
+    # An alarm whose arrival could not be stored any more comes twice, by one id.
+    assert len({each.id for each in receiver.messages}) == 2
+    assert all(each.is_signed() for each in receiver.messages)
 
 
 @pytest.mark.usefixtures("postgres")
