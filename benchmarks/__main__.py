@@ -1,8 +1,9 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
-Without a name, all parts but those that take an hour. ``figures`` draws the README's figures, and
-``tune`` measures the constants of the tuned certificates again, ``search`` looks for stronger
-opponents; with ``--help`` each shows its options.
+Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
+``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
+certificates again, ``search`` looks for stronger opponents; with ``--help`` each of the last two
+shows its options.
 """
 
 import re
@@ -34,10 +35,12 @@ from benchmarks import (  # noqa: E402
     machine,
     monitor,
     multiclass,
+    pages,
     paper,
     rare,
     recalibrate,
     scored,
+    screenshots,
     search,
     service,
     silence,
@@ -74,8 +77,10 @@ PARTS = {
     "certificates": certificates,
     "monitor": monitor,
     "kills": kills,
+    "pages": pages,
 }
-LONG = {"certificates", "fleet", "kills", "monitor"}
+PICTURES = {"figures": figures, "screenshots": screenshots}
+LONG = {"certificates", "fleet", "kills", "monitor", "pages"}
 
 
 def quote(page, name, texts, titles):
@@ -95,9 +100,9 @@ def main(names):
         return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:
-        if name == "figures":
+        if name in PICTURES:
             with console.status(name) as status:
-                for path in figures.write(status.update):
+                for path in PICTURES[name].write(status.update):
                     console.print(f"wrote docs/figures/{path.name}")
             continue
         with console.status(name) as status:

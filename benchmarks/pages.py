@@ -8,6 +8,7 @@ that the server takes for them.
 import re
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -120,8 +121,10 @@ def updated(server, paths):
 
 def tables(progress, store=None, total=ROUNDS):
     """Yield the tables; a store that is filled already may be given."""
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(str(store or f"{folder}/store.db"))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(Server(str(store or f"{folder}/store.db"))) as server,
+    ):
         if store is None:
             fill(server.url, progress, total)
         rows = []
@@ -131,8 +134,8 @@ def tables(progress, store=None, total=ROUNDS):
         for name, (path, is_drawn) in pages.items():
             progress(f"pages: {name}")
             painted, drawn = visited(server.url + path, is_drawn)
-            rows.append((name, milliseconds(np.median(painted)), milliseconds(max(painted)),
-                         milliseconds(np.median(drawn))))  # fmt: skip
+            shown = np.median(painted), max(painted), np.median(drawn)
+            rows.append((name, *map(milliseconds, shown)))
         head = ("page", "first paint, median", "first paint, slowest", "all numbers drawn, median")
         yield table(PAINT, head, rows)
         progress("pages: updates")
@@ -142,7 +145,6 @@ def tables(progress, store=None, total=ROUNDS):
             rows.append((f"the stream {name}", *map(milliseconds, updated(server, paths))))
         head = ("page", "median", "slowest", "the server's processor")
         yield table(UPDATE, head, rows)
-        server.stop()
 
 
 def milliseconds(value):
