@@ -12,7 +12,7 @@ from pathlib import Path
 
 import calibrant.service.api.server  # noqa: F401 - imported once, for all processes
 from calibrant.cli import main
-from calibrant.service import owner
+from calibrant.service import keeping
 from calibrant.service.engine import Engine
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream import Stream, checksum_of
@@ -63,7 +63,7 @@ def run(arguments, said, fault=None):
     with Path(said).open("a") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
-    owner.SNAPSHOT_ROWS = SNAPSHOT_ROWS
+    keeping.SNAPSHOT_ROWS = SNAPSHOT_ROWS
     if fault is not None:
         FAULTS[fault]()
     sys.argv = ["calibrant", "serve", "--log-level", "warning", *arguments]

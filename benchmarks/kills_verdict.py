@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 
 from benchmarks.kills_clients import STREAMS
 from calibrant.service.store import open_store
+from calibrant.service.store.interface import LoggedPredictions
 from calibrant.service.stream import Stream
 
 #: As many sentences of one kind are enough.
@@ -45,8 +46,9 @@ def logged(store, stream, verdict, world):
     """Return the log by id; every id must be there once, and must have been sent."""
     predictions, outcomes = defaultdict(list), defaultdict(list)
     for batch in store.log(stream.number, 0):
-        for row in batch:
-            (predictions if hasattr(row, "score") else outcomes)[row.id].append(row)
+        kind = type(batch)
+        for row in map(kind._make, zip(*batch, strict=True)):
+            (predictions if kind is LoggedPredictions else outcomes)[row.id].append(row)
     for id_, rows in [*predictions.items(), *outcomes.items()]:
         if len(rows) > 1:
             verdict.find("a row is there twice", f"{rows}")
@@ -115,7 +117,7 @@ def check_state(verdict, store, row):
     except Exception as error:
         verdict.find("the log cannot be replayed", f"{error}")
         return
-    snapshots = store.snapshots(row.number)
+    snapshots = list(store.snapshots(row.number))
     if not snapshots or snapshots[0].sequence != stream.sequence:
         verdict.find("the last server left no state", f"{row.name} at {stream.sequence}")
     elif snapshots[0].blob != stream.engine.to_bytes():

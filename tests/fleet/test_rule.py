@@ -16,18 +16,22 @@ def test_a_level_is_its_twin(seed, late):
     word = [0.98, 4 / 15][seed % 2]
     kernel, pool, keys = RuleKernel(word), Pool(word), [Key() for _ in range(64)]
     # Few keys get most rounds, so that some come far in evidence and others stay new.
-    for key in np.minimum(random.geometric(0.05, rounds) - 1, 63).tolist():
+    drawn = np.minimum(random.geometric(0.05, rounds) - 1, 63)
+    for key in np.where(random.random(rounds) < 0.3, 0, drawn).tolist():
         then = float(random.normal(-1, 2))
         now = then + float(random.normal(0, 0.1)) if late else then
-        y = float(random.random() < 1 / (1 + np.exp(-then - offsets[key])))
+        v = float(random.normal(0, 3))
+        y = float(random.random() < 1 / (1 + np.exp(-then - offsets[key] - 3 * np.sin(v))))
         y = float(random.random()) if random.random() < 0.05 else y
-        v = float(random.normal(0, 2))
         said, mean = pool.view(keys[key], then, v)
         assert kernel.mean(key, then, v) == mean
         lateness = float(random.integers(0, 50)) if late else 0.0
         kernel.learn(key, then, now, v, y, lateness)
         pool.learn(keys[key], pool.view(keys[key], now, v)[0], said, mean, y, lateness)
+        pool.promote(keys[key])
     assert sum(key.outcomes for key in keys) == rounds
+    assert keys[0].curve is not None
+    assert keys[0].curve_weight > 0.9 or late
     assert not spread or {differs for _, differs in pool.weights} == {False, True}
 
 

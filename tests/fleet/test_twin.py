@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet
-from fleet.worlds import keyed
+from fleet.worlds import bent, keyed
 from naive.fleet import NaiveFleet
 
 
@@ -42,6 +42,17 @@ def test_a_fleet_is_its_twin(kind, late):
     if kind == "probability":
         scores = 1 / (1 + np.exp(-scores))
     play_both(Fleet(6, kind), NaiveFleet(kind, 6), (keys.tolist(), scores, outcomes), late)
+
+
+@pytest.mark.parametrize("late", [0, 40])
+def test_keys_and_parents_with_curves(late):
+    keys, scores, outcomes, _ = bent(3, 250, seed=3)
+    fleet, twin = Fleet(6, "logit"), NaiveFleet("logit", 6)
+    keys, parents = np.minimum(keys, 1).tolist(), (keys // 2).tolist()
+    play_both(fleet, twin, (keys, scores, outcomes), late, parents)
+    assert [twin.keys[key].curve is not None for key in (0, 1)] == [False, True]
+    assert fleet[1].curve == pytest.approx(twin.keys[1].curve_weight)
+    assert [twin.parents[parent].curve is not None for parent in (0, 1)] == [True, False]
 
 
 def test_parents_and_keys_that_are_text():

@@ -46,6 +46,16 @@ def world(name, keys, each, seed):
     return key, score, (random.random(rounds) < chance).astype(float), chance
 
 
+def bent(keys, each, seed):
+    """Return the same of keys whose chances are each a curve of its own over the score."""
+    random = np.random.default_rng(seed)
+    rounds = keys * each
+    key, score = random.integers(0, keys, rounds), random.normal(-1, 1, rounds)
+    x = score + np.sin(2 * score + 2 * np.pi * random.random(keys)[key])
+    chance = 1 / (1 + np.exp(-x))
+    return key, score, (random.random(rounds) < chance).astype(float), chance
+
+
 def bayes(keys, scores, outcomes, spread):
     """Return what Bayes says who knows the spread of the offsets, and only that: by quadrature."""
     if spread == 0:

@@ -22,6 +22,7 @@ OFFSETS = [
 SLOPES = [(0.2, 0.5), (0.5, 0.5)]
 OTHERS = [w / 11 for w in [2.0] * 4 + [0.5] * 4 + [0.5] * 2 + [0.0]]
 ROOT_WORD, WORD = 0.98, 4 / 15
+MANY, TRIED, TRUSTED = 256, 0.02, 0.5
 
 
 def exponential(t):
@@ -81,7 +82,41 @@ class Slope:
         self.s = self.s - (r * v / self.of_slope - ratio * step)
 
 
+class Curve:
+    """Three curves that are added, their knots 1, 1/2 and 1/4 apart from -8 to 8."""
+
+    def __init__(self):
+        places = [(scale, place) for scale in (1, 2, 4) for place in range(16 * scale + 1)]
+        self.values = dict.fromkeys(places, single(0))
+        self.precisions = dict.fromkeys(places, single(4))
+
+    def near(self, v):
+        """Return the knots beside a logit at each scale, in pairs, and their shares."""
+        v = max(min(v, single(8)), single(-8))
+        for scale in (1, 2, 4):
+            place = (v + single(8)) * single(scale)
+            below = min(int(place), 16 * scale - 1)
+            above = place - single(below)
+            yield (scale, below), single(1) - above, (scale, below + 1), above
+
+    def value(self, v):
+        total = single(0)
+        for below, share, above, rest in self.near(v):
+            total = total + (self.values[below] * share + self.values[above] * rest)
+        return total
+
+    def learn(self, v, h, r):
+        for below, share, above, rest in self.near(v):
+            for knot, part in ((below, share), (above, rest)):
+                self.precisions[knot] = self.precisions[knot] + single(1.5) * h * part
+                self.values[knot] = self.values[knot] - r * part / self.precisions[knot]
+
+
 class Key:
+    """What is known of a key; a `curve` it has once it has MANY outcomes."""
+
+    curve, curve_weight = None, 0.0
+
     def __init__(self):
         self.offsets = [Offset(*each) for each in OFFSETS]
         self.slopes = [Slope(*each) for each in SLOPES]
@@ -102,9 +137,10 @@ class Key:
 @dataclass
 class Views:
     x: float
+    mean: float
     v: np.float32
     bucket: tuple
-    each: list  # (p, q) of the word, the experts, and one without weight
+    each: list  # (p, q) of the word, the experts, and the curve
 
 
 @dataclass
@@ -117,6 +153,7 @@ class Pool:
     a: float = 1.0
     b: float = 0.0
     precision: list = field(default_factory=lambda: [300.0, 0.0, 300.0])
+    curve_weight: float = TRIED
 
     @property
     def prior(self):
@@ -133,39 +170,56 @@ class Pool:
         """Return what the experts of a key say of a word and a score, as logits, and their mean."""
         u = single(self.a * x + self.b)
         v = single(v)
-        logits = [single(x), *(expert.logit(u, v) for expert in key.experts), single(0)]
+        logits = [single(x), *(expert.logit(u, v) for expert in key.experts)]
+        logits.append(logits[-1] if key.curve is None else logits[-1] + key.curve.value(v))
         said = [chances(t) for t in logits]
         w = self.heard(key.bucket)
         one = float(total([w[i] * said[i][0] for i in range(12)]))
         zero = float(total([w[i] * said[i][1] for i in range(12)]))
-        return Views(x, v, key.bucket, said), one / (one + zero)
+        mean = one / (one + zero)
+        mixed = mean + key.curve_weight * (float(said[-1][0]) - mean)
+        return Views(x, mean, v, key.bucket, said), mean if key.curve is None else mixed
 
     def learn(self, key, now, said, m, y, late):
-        self.weigh(said, m, y, late)
+        share = 1e-5 if m * (1 - m) > 0.01 else 1e-5 * m * (1 - m) / 0.01
+        likely = self.weigh(said, share, y, late)
+        if key.curve is not None:
+            other = self.likelihood(said.mean, 1 - said.mean, y)
+            key.curve_weight = paired(key.curve_weight, likely[-1], other, share)
+            self.curve_weight = paired(self.curve_weight, likely[-1], other, share)
         one, zero = single(y), single(1) - single(y)
         curved = [(p * q, p * zero - q * one) for p, q in now.each]
         for expert, (h, r) in zip(key.experts, curved[1:-1], strict=True):
             expert.learn(now.v, h, r)
+        if key.curve is not None:
+            key.curve.learn(now.v, *curved[-1])
         self.scale(now.x, *(float(each) for each in curved[3]))
         key.outcomes += 1
 
-    def weigh(self, said, m, y, late):
+    def promote(self, key):
+        """Give a key with many outcomes a curve; the root has none."""
+        if key.outcomes == MANY:
+            key.curve = Curve()
+            key.curve_weight = min(max(self.curve_weight, TRIED), TRUSTED)
+
+    def likelihood(self, p, q, y):
+        """Return how likely an outcome was, to a power that falls with lateness."""
+        if self.lag == 0 and y in (0, 1):
+            return p if y == 1 else q
+        return math.exp((y * math.log(p) + (1 - y) * math.log(q)) / (1 + self.lag / 32))
+
+    def weigh(self, said, share, y, late):
+        """Move the weights of a bucket, and return the likelihoods they were moved by."""
         w = self.heard(said.bucket)
-        share = 1e-5 if m * (1 - m) > 0.01 else 1e-5 * m * (1 - m) / 0.01
         self.lag += 0.01 * (late - self.lag)
-        likely = []
-        for p, q in said.each:
-            if self.lag == 0 and y in (0, 1):
-                likely.append(p if y == 1 else q)
-            else:
-                log = y * math.log(p) + (1 - y) * math.log(q)
-                likely.append(single(math.exp(log / (1 + self.lag / 32))))
+        likely = [single(self.likelihood(p, q, y)) for p, q in said.each]
         moved = [w[i] * likely[i] for i in range(12)]
         keep = single((1 - share) / float(total(moved)))
         prior = self.prior
         self.weights[said.bucket] = [
             moved[i] * keep + single(share) * prior[i] for i in range(12)
         ]  # fmt: skip
+        return likely
 
     def scale(self, x, h, r):
         first, cross, last = self.precision
@@ -177,6 +231,13 @@ class Pool:
         self.b -= step
         self.a -= r * x / first - ratio * step
         self.precision = [first, cross, last]
+
+
+def paired(weight, likely, other, share):
+    """Return the weight of one of two after an outcome that they found so likely."""
+    likely = float(likely)
+    weight = weight * likely / (weight * likely + (1 - weight) * other)
+    return (1 - share) * weight + share * TRIED
 
 
 def logit(p):
@@ -290,6 +351,8 @@ class NaiveFleet:
         for pool, key, view, said in zip(self.pools, r.keys, now, r.views, strict=True):
             if key is not None:
                 pool.learn(key, view, said, r.mean, outcome, float(min(late, 1000)))
+                if key is not self.root:
+                    pool.promote(key)
         self.learned += 1
 
     def teach_whole(self, r, outcome, late):

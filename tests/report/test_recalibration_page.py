@@ -42,6 +42,19 @@ def test_it_measures_the_rounds_whose_outcomes_are_known():
         assert html.escape(finding) in report.html()
 
 
+@pytest.mark.parametrize("lateness", [0, 50])
+def test_alarms_where_outcomes_came_late_say_so(lateness):
+    rounds = np.arange(2000)
+    outcomes = (np.random.default_rng(5).random(2000) < 0.7).astype(float)
+    late = recalibration(
+        np.full(2000, 0.3), np.full(2000, 0.7), outcomes,
+        times=rounds, available=rounds + lateness,
+    )  # fmt: skip
+    assert late.watched["raw"].episodes
+    assert (late.alarms_note is not None) == (lateness > 0)
+    assert ("not known in time" in late.html()) == (lateness > 0)
+
+
 def test_array_likes_are_the_same_as_arrays():
     import pandas  # noqa: PLC0415
     import polars  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import Future
 
 import pytest
 
@@ -114,8 +115,9 @@ def test_a_deadline_that_passes_within_a_group_is_known_to_the_rest_of_it(runnin
     told = outcomes_of([{"id": "a", "outcome": outcome, "at": 7200}], definition, 0.0)
     both_are_queued = threading.Event()
     owner.ask(both_are_queued.wait)
-    owner.submit("s", later)
-    words = owner.submit("s", told)
+    words = Future()
+    owner.submit("s", later, Future())
+    owner.submit("s", told, words)
     both_are_queued.set()
     assert words.result() == [word]
 

@@ -47,7 +47,7 @@ def test_java(running, tmp_path):
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count('"answer": "applied"') == 2
+    assert done.stdout.count('"answer":"applied"') == 2
 
 
 def write_history(path, rows=60):
@@ -71,6 +71,6 @@ def test_a_history(running, tmp_path, monkeypatch):
     with Client(running.url) as client:
         seen = client.stream("history")
     assert (seen["predictions"], seen["settled"], seen["waiting"]) == (60, 40, 20)
-    assert stream.engine.recalibrator.rounds == 60
+    assert stream.engine.learner.rounds == 60
     exec(program, {})  # again: nothing changes
     assert running.state("history") == state

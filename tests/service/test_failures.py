@@ -163,7 +163,7 @@ def test_an_error_of_the_service_is_no_traceback(running, monkeypatch):
     refused = running.predict({"id": "a", "score": 0.5})
     assert refused.status_code == 500
     assert "secret" not in refused.text
-    monkeypatch.setattr(Owner, "ask", fail)
+    monkeypatch.setattr(Owner, "look", fail)
     refused = running.http.get("/v1/streams")
     assert refused.status_code == 500
     assert refused.json()["detail"] == "the service failed; its log says how"

@@ -209,7 +209,9 @@ def test_the_documents_ask_nobody_else(running):
     assert "<script" not in page
     document = running.http.get("/openapi.json").json()
     body = document["paths"]["/v1/streams/{name}/outcomes"]["post"]["requestBody"]
-    assert body["content"]["application/json"]["example"] == {"id": "order 17", "outcome": 1}
+    example = body["content"]["application/json"]["examples"]["a row"]
+    assert example["value"] == {"id": "order 17", "outcome": 1}
+    assert "shop 4" in page
 
 
 def test_experts_are_those_of_the_library(played):

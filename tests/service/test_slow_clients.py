@@ -62,3 +62,11 @@ def test_two_requests_on_one_connection_are_answered(raw):
             answer += one.recv(1000)
         assert answer.startswith(b"HTTP/1.1 200")
         time.sleep(0.7)  # between requests there is time
+
+
+def test_an_answer_does_not_wait_for_the_client_to_confirm_its_head(running):
+    """Nagle's algorithm would hold its second segment back for 40 ms."""
+    running.http.get("/healthz")
+    (connection,) = running.server.server_state.connections
+    opened = connection.transport.get_extra_info("socket")
+    assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -51,11 +51,14 @@ cdef struct Bets:                # what a round does to each bet
 
 cdef double SLOPE_WEIGHT
 cdef double TINY
+cdef double GROUP_WEIGHT
 
 cdef double tilt_weight(Py_ssize_t i) noexcept nogil
 cdef void evidence_start(Evidence *v, double tolerance) noexcept nogil
 cdef void evidence_restart(Evidence *v) noexcept nogil
 cdef Py_ssize_t range_of(const Evidence *v, double p) noexcept nogil
+cdef double granted(double alpha, int64_t rounds) noexcept nogil
+cdef float bet(float b, float r, float rest, float y, float no) noexcept nogil
 cdef Bets bets_of(double tolerance, double p, double y) noexcept nogil
 cdef void play(
     Evidence *v, Cell *group, Held *held_group, const Bets *bets, Py_ssize_t r, double x,

@@ -55,6 +55,7 @@ cdef enum:
 # Weights of the levels, and of the groups; with that of the slopes they add up to 1.
 LEVEL_WEIGHTS = [0.42, 0.095, 0.095, 0.095, 0.095, 0.08]
 cdef double SLOPE_WEIGHT = 0.12
+cdef double GROUP_WEIGHT = LEVEL_WEIGHTS[LEVELS]
 cdef double[LEVELS + 1] TILT_WEIGHTS
 TILT_WEIGHTS[:] = [weight / TILTS for weight in LEVEL_WEIGHTS]
 cdef enum:
@@ -144,7 +145,16 @@ cdef void evidence_restart(Evidence *v) noexcept nogil:
 
 # -- one round ----------------------------------------------------------------------------------
 
-cdef inline float bet(float b, float r, float rest, float y, float no) noexcept nogil:
+cdef double granted(double alpha, int64_t rounds) noexcept nogil:
+    """Return what a round after so many others adds to each M that it visits."""
+    cdef double t
+    if alpha == 0.0:
+        return 1.0
+    t = rounds + 11.0    # over all rounds, 1 / (t log^2 t) adds up to less than 1 / log 10
+    return log(10.0) / (t * log(t) * log(t))
+
+
+cdef float bet(float b, float r, float rest, float y, float no) noexcept nogil:
     """Return e of odds times b against r, with rest = 1 - r and no = 1 - y: sums of what is >= 0."""
     return SHRINK * ((no + y * b) / (rest + r * b))
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id
 from calibrant._kernels.fleet_level import Level
 from calibrant._kernels.fleet_rounds import FleetRound
+from calibrant._kernels.key_evidence import KeyEvidence
 from calibrant._kernels.waiting import Waiting
 
 Integers = npt.NDArray[np.int64]
@@ -16,7 +17,9 @@ ANSWERS: list[str]
 class Copy: ...
 
 class PartKernel:
-    def __init__(self, kind: str, seed: int) -> None: ...
+    def __init__(self, kind: str, seed: int, watched: KeyEvidence | None = None) -> None: ...
+    @property
+    def watched(self) -> KeyEvidence | None: ...
     @property
     def root(self) -> Level: ...
     @property

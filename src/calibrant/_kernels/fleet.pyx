@@ -1,23 +1,28 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
+cimport cython
 from libc.math cimport NAN, fabs, isnan, log
-from libc.stdint cimport int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from calibrant._bytes import MOST_ROUNDS
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.fleet_level cimport Level, key_at
+from calibrant._kernels.fleet_owned cimport own_of
 from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
-from calibrant._kernels.fleet_rule cimport Key, Pool, key_learn, key_start, key_view
+from calibrant._kernels.fleet_rule cimport MANY, Key, Own, Pool, key_learn, key_start, key_view
 from calibrant._kernels.fleet_whole cimport (
     SHARP, Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
 )
 from calibrant._kernels.fleet_whole import checked_mixture
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_find, grid_free, grid_load, grid_save
+from calibrant._kernels.grid cimport (
+    Grid, grid_bytes, grid_copy, grid_find_near, grid_free, grid_load, grid_save,
+)
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.key_evidence cimport KeyEvidence
 from calibrant._kernels.safe cimport (
     Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
     safe_weigh,
@@ -47,6 +52,7 @@ cdef enum:
 
 cdef enum:
     AHEAD = 12                      # rows ahead whose keys are asked for
+    NEAR = 1024                     # equal stretches of means, each with a guess of its gap
 
 
 # Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
@@ -56,6 +62,12 @@ cdef double MOST_LATE = 1000.0
 # already, unless it moves fast; keys are expected to differ.
 cdef double ROOT_WORD = 0.98
 cdef double WORD = 4.0 / 15.0
+
+
+# What the levels know of a row; NULL for a level that has no key.
+cdef struct Found:
+    Key *keys[LEVELS]
+    Own *owns[LEVELS]               # NULL for a key that has nothing of its own
 
 
 cdef inline double logit(double p) noexcept nogil:
@@ -74,6 +86,7 @@ cdef class Copy:
     cdef double size
     cdef int64_t learned
     cdef Level root, keys, parents
+    cdef KeyEvidence watched
 
     def __dealloc__(self):
         grid_free(&self.safe)
@@ -82,9 +95,11 @@ cdef class Copy:
 cdef Level copied(Level level):
     cdef Level copy = Level(level.pool.prior[0])
     copy.load(level.keys(), *level.shared())
+    copy.owned.load(level.owned.saved())
     return copy
 
 
+@cython.final
 cdef class PartKernel:
     """The whole, the keys and the grid of one part, and what a round does with them."""
 
@@ -93,10 +108,12 @@ cdef class PartKernel:
     cdef readonly Level root        # one key that stands for all
     cdef readonly Level parents
     cdef readonly Level keys
+    cdef readonly KeyEvidence watched   # what monitors know of the keys; None if none watches
     cdef int _kind
     cdef double size                # mean absolute margin so far
     cdef uint64_t _key              # the seed, scrambled
     cdef int64_t _learned
+    cdef int32_t[NEAR] near         # the gap of the grid that means of a stretch were in before
     cdef View view                  # what the experts of the whole said last
     cdef int64_t view_age           # outcomes that the whole had learned before that
 
@@ -106,7 +123,8 @@ cdef class PartKernel:
         if safe_start(&self.safe) < 0:
             raise MemoryError
 
-    def __init__(self, kind, seed):
+    def __init__(self, kind, seed, KeyEvidence watched=None):
+        self.watched = watched
         self._kind = KINDS.index(kind)
         self._key = scramble(<uint64_t>seed)
         self.root, self.parents, self.keys = Level(ROOT_WORD), Level(WORD), Level(WORD)
@@ -140,10 +158,10 @@ cdef class PartKernel:
     cdef double size_with(self, double score) noexcept nogil:
         return self.size + (fabs(score) - self.size) / (self.whole.rounds + 1)
 
-    cdef double taken_from(self, double score) noexcept nogil:
-        """Return a score of any kind as a probability that the experts can take."""
+    cdef double raw_of(self, double score) noexcept nogil:
+        """Return a score of any kind as a probability."""
         cdef double size = self.size_with(score) if self._kind == MARGIN else 0.0
-        return within(probability_of(self._kind, score, size), sharp_least(self._learned))
+        return probability_of(self._kind, score, size)
 
     cdef Pool *pool_of(self, int level) noexcept nogil:
         """Return what the keys of a level share."""
@@ -151,13 +169,18 @@ cdef class PartKernel:
             return &self.root.pool
         return &self.parents.pool if level == PARENT else &self.keys.pool
 
-    cdef void find(self, int64_t slot, int64_t parent, Key **keys) noexcept nogil:
+    cdef void find(self, int64_t slot, int64_t parent, Found *found) noexcept nogil:
         """Find the key of each level; NULL for a slot below 0."""
-        keys[ROOT] = key_at(self.root, 0)
-        keys[PARENT] = key_at(self.parents, parent) if parent >= 0 else NULL
-        keys[KEY] = key_at(self.keys, slot) if slot >= 0 else NULL
+        memset(found, 0, sizeof(Found))
+        found.keys[ROOT] = key_at(self.root, 0)
+        if parent >= 0:
+            found.keys[PARENT] = key_at(self.parents, parent)
+            found.owns[PARENT] = own_of(self.parents.owned, found.keys[PARENT], parent)
+        if slot >= 0:
+            found.keys[KEY] = key_at(self.keys, slot)
+            found.owns[KEY] = own_of(self.keys.owned, found.keys[KEY], slot)
 
-    cdef double look(self, Key **keys, Opened *r) noexcept nogil:
+    cdef double look(self, const Found *found, Opened *r) noexcept nogil:
         """Return the mixture's mean for a score: the word passes from level to level."""
         cdef double v = logit(r.s), x = whole_word(&self.whole, r.s, v, &self.view)
         cdef double m = 0.5, least = sharp_least(self._learned)
@@ -165,39 +188,54 @@ cdef class PartKernel:
         if whole_learns(&self.whole, self.whole.rounds):
             self.view_age = self.whole.learned
         for level in range(LEVELS):
-            if keys[level] != NULL:
-                m = key_view(self.pool_of(level), keys[level], x, v, &r.views[level])
+            if found.keys[level] != NULL:
+                m = key_view(
+                    self.pool_of(level), found.keys[level], found.owns[level], x, v,
+                    &r.views[level],
+                )
                 m = within(m, least)
                 if level < KEY:
                     x = logit(m)
         return m
 
+    cdef Py_ssize_t gap_of(self, double m) noexcept nogil:
+        """Return the gap of the grid that holds a mean, at once if it is where it was before."""
+        cdef int32_t *guess = &self.near[<Py_ssize_t>(m * NEAR)]
+        cdef Py_ssize_t gap = grid_find_near(&self.safe, m, guess[0])
+        if gap != guess[0] and gap != guess[0] + 1:
+            guess[0] = <int32_t>gap
+        return gap
+
     cdef void begin(self, Opened *r, int64_t slot, int64_t parent, double score,
                     double time) noexcept nogil:
         """Make the next prediction; a time that is NaN is the number of the prediction."""
-        cdef Key *keys[LEVELS]
+        cdef Found found
+        cdef Key *key
         cdef Place place
         cdef int level
-        self.find(slot, parent, keys)
+        self.find(slot, parent, &found)
         r.number = r.batch = self.whole.rounds
         r.age, r.slot, r.parent = self._learned, slot, parent
-        r.s = self.taken_from(score)
+        r.raw = self.raw_of(score)
+        r.s = within(r.raw, sharp_least(self._learned))
         r.is_learned = whole_learns(&self.whole, r.number)
-        r.m = self.look(keys, r)
+        r.m = self.look(&found, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
-        r.gap = grid_find(&self.safe, r.m)
+        r.gap = self.gap_of(r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
-        r.z = place.hi
+        r.z, r.expected = place.hi, place_mean(place)
         if place.lo != place.hi:
-            if uniform(scramble(self._key ^ keys[KEY].hash), keys[KEY].made) < place.share:
+            key = found.keys[KEY]
+            if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
                 r.z = place.lo
         if self._kind == MARGIN:
             self.size = self.size_with(score)
         for level in range(PARENT, LEVELS):
-            if keys[level] != NULL:
-                keys[level].made += 1
-                keys[level].last = r.number if isnan(time) else time
+            key = found.keys[level]
+            if key != NULL:
+                key.made += 1
+                key.last = r.number if isnan(time) else time
         whole_passed(&self.whole)
 
     cdef int finish(self, const Opened *r, double y) noexcept nogil:
@@ -205,14 +243,14 @@ cdef class PartKernel:
         cdef double late = <double>(self.whole.rounds - r.number - 1)
         cdef const Opened *now = r
         cdef Opened again
-        cdef Key *keys[LEVELS]
+        cdef Found found
         cdef int level
         if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
             return -1
-        self.find(r.slot, r.parent, keys)
+        self.find(r.slot, r.parent, &found)
         if r.age != self._learned:
             again.s = r.s
-            self.look(keys, &again)
+            self.look(&found, &again)
             now = &again
         if r.is_learned:
             if self.view_age != self.whole.learned or self.view.s != r.s:
@@ -220,13 +258,25 @@ cdef class PartKernel:
             self.view_age = -1
             whole_learn(&self.whole, &self.view, r.said, r.m, y, late)
         for level in range(LEVELS):
-            if keys[level] != NULL:
+            if found.keys[level] != NULL:
                 key_learn(
-                    self.pool_of(level), keys[level], &now.views[level], &r.views[level], r.m, y,
-                    late if late < MOST_LATE else MOST_LATE,
+                    self.pool_of(level), found.keys[level], found.owns[level], &now.views[level],
+                    &r.views[level], r.m, y, late if late < MOST_LATE else MOST_LATE,
                 )
+        if found.owns[KEY] == NULL and r.slot >= 0:
+            self.promote(self.keys, r.slot)
+        if found.owns[PARENT] == NULL and r.parent >= 0:
+            self.promote(self.parents, r.parent)
         self._learned += 1
+        if self.watched is not None:
+            self.watched.hear(r.slot, r.raw, r.expected, y)
         return 0
+
+    cdef void promote(self, Level level, int64_t slot) noexcept nogil:
+        """Give a key with many outcomes something of its own; without memory, at its next one."""
+        cdef const Key *key = key_at(level, slot)
+        if key.learned >= MANY:
+            level.owned.add(&level.pool, slot)
 
     # -- batches --------------------------------------------------------------------------------
 
@@ -251,6 +301,8 @@ cdef class PartKernel:
         """Get the memory that so many outcomes may want, so that learning them cannot fail."""
         if safe_reserve(&self.safe, outcomes) < 0:
             raise MemoryError
+        if self.watched is not None:
+            self.watched.reserve(outcomes, self.keys.count)
 
     def learn(self, list rounds not None, const double[::1] outcomes):
         """Learn outcomes in [0, 1] of rounds of `predict`, in this order."""
@@ -273,6 +325,9 @@ cdef class PartKernel:
                 if ahead < rows:
                     PREFETCH(key_at(self.keys, slots[ahead]))
                     PREFETCH(&key_at(self.keys, slots[ahead]).slope)
+                    if parents[ahead] >= 0:
+                        PREFETCH(key_at(self.parents, parents[ahead]))
+                        PREFETCH(&key_at(self.parents, parents[ahead]).slope)
                 self.begin(&r, slots[i], parents[i], scores[i], times[i])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
@@ -325,18 +380,18 @@ cdef class PartKernel:
         means = np.empty(slots.shape[0])
         cdef double[::1] m = means
         cdef Key fresh
-        cdef Key *keys[LEVELS]
+        cdef Found found
         cdef Opened r
         cdef Py_ssize_t i
         key_start(&fresh, 0)
         for i in range(slots.shape[0]):
-            self.find(slots[i], parents[i], keys)
+            self.find(slots[i], parents[i], &found)
             if parents[i] == -2:
-                keys[PARENT] = &fresh
+                found.keys[PARENT] = &fresh
             if slots[i] < 0:
-                keys[KEY] = &fresh
-            r.s = self.taken_from(scores[i])
-            m[i] = self.look(keys, &r)
+                found.keys[KEY] = &fresh
+            r.s = within(self.raw_of(scores[i]), sharp_least(self._learned))
+            m[i] = self.look(&found, &r)
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
         return means
@@ -351,6 +406,7 @@ cdef class PartKernel:
         copy.whole, copy.size, copy.learned = self.whole, self.size, self._learned
         copy.root, copy.parents = copied(self.root), copied(self.parents)
         copy.keys = copied(self.keys)
+        copy.watched = None if self.watched is None else self.watched.copied()
         return copy
 
     def go_back(self, Copy before not None):
@@ -358,6 +414,7 @@ cdef class PartKernel:
         self.safe, before.safe = before.safe, self.safe
         self.whole, self.size, self._learned = before.whole, before.size, before.learned
         self.root, self.parents, self.keys = before.root, before.parents, before.keys
+        self.watched = before.watched
         self.view_age = -1
 
     # -- saving ---------------------------------------------------------------------------------

@@ -1,9 +1,8 @@
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.fleet_blocks cimport BLOCK_BITS
+from calibrant._kernels.fleet_owned cimport Owned
 from calibrant._kernels.fleet_rule cimport Key, Pool
-
-cdef enum:
-    BLOCK_BITS = 9                  # keys come in blocks of 2^9, which never move
 
 
 cdef class Level:
@@ -11,6 +10,7 @@ cdef class Level:
     cdef Key **blocks
     cdef Py_ssize_t room            # blocks
     cdef Py_ssize_t count           # keys
+    cdef readonly Owned owned       # what keys with many outcomes have of their own
     cdef object held                # the array that keys for reading only stand in, or None
 
     cdef int grow(self, Py_ssize_t count) except -1

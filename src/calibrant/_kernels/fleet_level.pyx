@@ -1,19 +1,21 @@
 """A level of a fleet: what is known of each of many keys, by slot, and what they share."""
 
+from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.fleet_blocks cimport BLOCK, BLOCK_BITS, block_free, block_new, blocks_held
+from calibrant._kernels.fleet_owned cimport Owned, own_of
 from calibrant._kernels.fleet_rule cimport (
-    BUCKETS, EXPERTS, OFFSETS, SLOPES, Key, Pool, key_prior, key_start, key_weights, pool_start,
+    BUCKETS, EXPERTS, OFFSETS, SLOPES, Key, Own, Pool, key_prior, key_start, key_weights, pool_start,
 )
 from calibrant._kernels.kernel cimport array_of
 
 cdef enum:
-    BLOCK = 1 << BLOCK_BITS
-    LINE = 64
+    TOLD = 6  # numbers that `known` returns
 
 #: One key as NumPy sees it: 128 bytes.
 KEY = np.dtype(
@@ -22,23 +24,28 @@ KEY = np.dtype(
         ("made", "<u4"), ("learned", "<u4"), ("hash", "<u8"), ("last", "<f8"),
     ]
 )
-#: The numbers of Pool after its weights and marks: lag, a, b and A.
-SCALING = 6
+#: The numbers of Pool after its weights and marks: lag, a, b, A and that of curves.
+SCALING = 7
 
 
-cdef Key *block_new() noexcept nogil:
-    """Return room for BLOCK keys that begins with a cache line; NULL when there is no memory."""
-    cdef char *raw = <char *>malloc(BLOCK * sizeof(Key) + LINE)
-    cdef char *block
-    if raw == NULL:
-        return NULL
-    block = raw + LINE - <size_t>raw % LINE
-    (<char **>block)[-1] = raw  # malloc aligns to 16 bytes, so that there is room for it
-    return <Key *>block
-
-
-cdef void block_free(Key *block) noexcept nogil:
-    free((<char **>block)[-1])
+cdef void tell(Level level, int64_t slot, double *told) noexcept nogil:
+    """Write down what is known of a key, as `known` returns it."""
+    cdef const Key *key = key_at(level, slot)
+    cdef const float *w = key_weights(&level.pool, key)
+    cdef const Own *own = own_of(level.owned, key, slot)
+    cdef double mean = 0.0, square = 0.0, weight = 0.0, c, A
+    cdef int i
+    for i in range(OFFSETS + SLOPES):
+        if i < OFFSETS:
+            c, A = key.c[i], key.A[i]
+        else:
+            c, A = key.slope[5 * (i - OFFSETS) + 1], key.slope[5 * (i - OFFSETS) + 4]
+        mean += w[1 + i] * c
+        square += w[1 + i] * (c * c + 1.0 / A)
+        weight += w[1 + i] * (1.0 - key_prior(i) / A)
+    told[0], told[1], told[2] = key.made, key.learned, mean
+    told[3], told[4] = sqrt(max(square - mean * mean, 0.0)), weight
+    told[5] = 0.0 if own == NULL else own.w
 
 
 cdef class Level:
@@ -46,12 +53,13 @@ cdef class Level:
 
     def __cinit__(self, double word):
         pool_start(&self.pool, word)
+        self.owned = Owned()
 
     def __dealloc__(self):
         cdef Py_ssize_t i
         if self.held is None:
             for i in range(self.room):
-                block_free(self.blocks[i])
+                block_free(self.blocks, i)
         free(self.blocks)
 
     def __len__(self):
@@ -60,7 +68,8 @@ cdef class Level:
     @property
     def nbytes(self):
         """Bytes in use for keys."""
-        return self.room * BLOCK * sizeof(Key) + sizeof(Pool)
+        blocks = blocks_held(self.room) * BLOCK * sizeof(Key)
+        return blocks + sizeof(Pool) + self.owned.nbytes
 
     cdef int grow(self, Py_ssize_t count) except -1:
         """Make room for so many keys; MemoryError if there is none, and nothing has changed."""
@@ -74,7 +83,7 @@ cdef class Level:
             raise MemoryError
         self.blocks = table
         while self.room < blocks:
-            block = block_new()
+            block = block_new(self.blocks, self.room)
             if block == NULL:
                 raise MemoryError
             self.blocks[self.room] = block
@@ -94,7 +103,7 @@ cdef class Level:
         self.count = count
         while self.room > (count + BLOCK - 1) >> BLOCK_BITS:
             self.room -= 1
-            block_free(self.blocks[self.room])
+            block_free(self.blocks, self.room)
 
     def keep(self, const int64_t[::1] slots):
         """Keep the keys of these slots, which increase, and forget the others."""
@@ -102,6 +111,7 @@ cdef class Level:
         for i in range(slots.shape[0]):
             if slots[i] != i:
                 memcpy(key_at(self, i), key_at(self, slots[i]), sizeof(Key))
+        self.owned.keep(np.asarray(slots))
         self.truncate(slots.shape[0])
 
     def last(self):
@@ -123,24 +133,24 @@ cdef class Level:
         return counts
 
     def known(self, int64_t slot):
-        """Return what is known of a key: predictions, outcomes, offset, its deviation, weight.
+        """Return what is known of a key: predictions, outcomes, offset, its deviation, two weights.
 
-        The offset is the mean over the experts; the weight is how much of what they know comes from
-        the key's own outcomes.
+        The offset is the mean over the experts; the first weight is how much of what they know
+        comes from the key's own outcomes, the second that of its curve.
         """
-        cdef const Key *key = key_at(self, slot)
-        cdef const float *w = key_weights(&self.pool, key)
-        cdef double mean = 0.0, square = 0.0, weight = 0.0, c, A
-        cdef int i
-        for i in range(OFFSETS + SLOPES):
-            if i < OFFSETS:
-                c, A = key.c[i], key.A[i]
-            else:
-                c, A = key.slope[5 * (i - OFFSETS) + 1], key.slope[5 * (i - OFFSETS) + 4]
-            mean += w[1 + i] * c
-            square += w[1 + i] * (c * c + 1.0 / A)
-            weight += w[1 + i] * (1.0 - key_prior(i) / A)
-        return key.made, key.learned, mean, max(square - mean * mean, 0.0) ** 0.5, weight
+        cdef double told[TOLD]
+        tell(self, slot, told)
+        return <int64_t>told[0], <int64_t>told[1], told[2], told[3], told[4], told[5]
+
+    def all_known(self):
+        """Return what `known` says of each key: an array with a row a slot."""
+        table = np.empty((self.count, TOLD))
+        cdef double[:, ::1] rows = table
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(self.count):
+                tell(self, i, &rows[i, 0])
+        return table
 
     # -- saving ---------------------------------------------------------------------------------
 

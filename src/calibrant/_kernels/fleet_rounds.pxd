@@ -24,6 +24,8 @@ cdef struct Opened:
     double s                        # the score as a probability
     double m                        # the mixture's mean for it
     double z                        # the prediction
+    double raw                      # what a monitor compares: the score as it came, as a probability,
+    double expected                 # and the mean of what might have been drawn
     Views[LEVELS] views             # what the experts of each level said
     int64_t is_learned              # does the whole learn from it?
     double[EXPERTS] said            # then, what its experts said

@@ -13,7 +13,7 @@ from calibrant._kernels.fleet_rule cimport EXPERTS as KEY_EXPERTS
 from calibrant._kernels.sharp cimport EXPERTS
 
 cdef list VIEWS = [
-    ("x", "<f8"), ("u", "<f4"), ("v", "<f4"), ("bucket", "<i4"), ("unused", "<i4"),
+    ("x", "<f8"), ("mean", "<f8"), ("v", "<f4"), ("bucket", "<i4"),
     ("p", "<f4", KEY_EXPERTS), ("q", "<f4", KEY_EXPERTS),
 ]
 BUCKETS = _BUCKETS
@@ -22,7 +22,8 @@ BUCKETS = _BUCKETS
 OPENED = np.dtype(
     [
         ("number", "<i8"), ("batch", "<i8"), ("age", "<i8"), ("slot", "<i8"), ("parent", "<i8"),
-        ("gap", "<i8"), ("s", "<f8"), ("m", "<f8"), ("z", "<f8"),
+        ("gap", "<i8"), ("s", "<f8"), ("m", "<f8"), ("z", "<f8"), ("raw", "<f8"),
+        ("expected", "<f8"),
         ("views", VIEWS, LEVELS), ("is_learned", "<i8"), ("said", "<f8", EXPERTS),
     ]
 )

@@ -1,13 +1,16 @@
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from calibrant._kernels.fleet_curve cimport Curve
 
 
 cdef enum:
     OFFSETS = 8                     # experts with an offset alone
     SLOPES = 2                      # experts with an offset and a slope
-    EXPERTS = 12                    # the word itself, these, and one without weight that fills up
+    EXPERTS = 12                    # the word itself, these, and the curve, which is heard apart
     STAGES = 12                     # of evidence: no outcome, 1, 2 or 3, 4 to 7, ...
     LEVELS = 2                      # a key like the others, a key that clearly differs
     BUCKETS = STAGES * LEVELS
+    MANY = 256                      # outcomes after which a key has something of its own
 
 
 # What is known of one key: two cache lines.
@@ -21,6 +24,13 @@ cdef struct Key:
     double last                     # when it was predicted last
 
 
+# What a key with many outcomes has of its own.
+cdef struct Own:
+    int64_t slot                    # of the key
+    double w                        # how much the curve is heard
+    Curve curve
+
+
 # What keys share: how much each expert is heard, for keys of like evidence, and a scaling of the
 # word that holds once offsets are known.
 cdef struct Pool:
@@ -30,15 +40,15 @@ cdef struct Pool:
     double lag                      # how late the last outcomes came, on average
     double a, b                     # the scaling
     double[3] A                     # upper triangle of its precision
+    double curve                    # how much curves would be heard if all keys had one
 
 
 # A word as the experts of a key see it, and what each of them says.
 cdef struct Views:
     double x                        # logit of the word
-    float u                         # that, scaled
+    double mean                     # what the experts say together, without the curve
     float v                         # logit of the score
     int bucket                      # whose weights count
-    int unused                      # so that the next stands where it would anyway
     float[EXPERTS] p                # probability of a 1
     float[EXPERTS] q                # and of a 0
 
@@ -47,8 +57,9 @@ cdef void pool_start(Pool *pool, double word) noexcept nogil
 cdef void key_start(Key *key, uint64_t hash) noexcept nogil
 cdef const float *key_weights(const Pool *pool, const Key *key) noexcept nogil
 cdef double key_prior(int expert) noexcept nogil
+cdef void own_start(Own *own, const Pool *pool, int64_t slot) noexcept nogil
 cdef double key_view(
-    const Pool *pool, const Key *key, double x, double v, Views *views
+    const Pool *pool, const Key *key, const Own *own, double x, double v, Views *views
 ) noexcept nogil
-cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, double m,
+cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *said, double m,
                     double y, double late) noexcept nogil

@@ -24,6 +24,11 @@ weights are multiplied by likelihoods and moved a little, by SHARE, towards the 
 the recalibrator (`sharp.pyx`), and as there less far if outcomes come late. Keys that get their
 first outcomes of some evidence start with the weights of the nearest evidence below.
 
+A key with MANY outcomes gets a curve of its own (`fleet_curve.pyx`), which bends what the last of the
+experts says: sigmoid(u + s v + c + f(v)). Curve and mixture are a pair with a weight of the key's
+own, moved by their likelihoods too, which begins with what such a weight of all keys together has
+become, within [TRIED, TRUSTED].
+
 What late outcomes say of the experts is counted by what these said in the round, what they learn
 starts from what they say now.
 
@@ -32,8 +37,10 @@ everywhere, to the last bit, and four experts at a time.
 """
 
 from libc.math cimport exp, log
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+
+from calibrant._kernels.fleet_curve cimport curve_at, curve_learn, curve_start
 
 cdef extern from *:
     """
@@ -60,6 +67,9 @@ cdef double STIFF = 300.0           # precision of the scaling at the start
 cdef double FADE = 1e-5             # how fast the scaling forgets
 cdef int WIDEST = 3                 # the offset that says whether a key differs
 cdef int USUAL = 2                  # the offset that the scaling learns from
+cdef int CURVE = EXPERTS - 1        # the last expert; the one before is what it starts from
+cdef double TRIED = 0.02            # weight of a key's own curve when it begins, at least
+cdef double TRUSTED = 0.5           # and at most
 
 # Standard deviation of the prior and forgetting, of each offset; of offset and slope.
 OFFSET_EXPERTS = [
@@ -95,6 +105,7 @@ cdef void pool_start(Pool *pool, double word) noexcept nogil:
         memcpy(&pool.w[i * EXPERTS], pool.prior, sizeof(pool.prior))
     pool.a = 1.0
     pool.A[0] = pool.A[2] = STIFF
+    pool.curve = TRIED
 
 
 cdef void key_start(Key *key, uint64_t hash) noexcept nogil:
@@ -136,6 +147,12 @@ cdef double key_prior(int expert) noexcept nogil:
     return PRECISIONS[expert] if expert < OFFSETS else OFFSET_PRECISIONS[expert - OFFSETS]
 
 
+cdef void own_start(Own *own, const Pool *pool, int64_t slot) noexcept nogil:
+    """Give a key a curve of its own."""
+    own.slot, own.w = slot, min(max(pool.curve, TRIED), TRUSTED)
+    curve_start(&own.curve)
+
+
 cdef inline float sum_of(const float *lanes) noexcept nogil:
     """Add up EXPERTS numbers, four by four."""
     cdef float[4] s
@@ -168,7 +185,7 @@ cdef inline void odds_of(const float *t, float *odds) noexcept nogil:
 
 
 cdef double key_view(
-    const Pool *pool, const Key *key, double x, double v, Views *views
+    const Pool *pool, const Key *key, const Own *own, double x, double v, Views *views
 ) noexcept nogil:
     """Ask the experts of a key about a word and a score, as logits; return the mixture's mean."""
     cdef float[EXPERTS] t, odds, ones, zeros
@@ -176,14 +193,15 @@ cdef double key_view(
     cdef float u = <float>(pool.a * x + pool.b)
     cdef double one, zero
     cdef int i
-    views.x, views.u, views.v, views.bucket = x, u, <float>v, bucket_of(key)
-    views.unused = 0
+    views.x, views.v, views.bucket = x, <float>v, bucket_of(key)
     t[0] = <float>x
     for i in range(OFFSETS):
         t[1 + i] = u + key.c[i]
     for i in range(SLOPES):
         t[1 + OFFSETS + i] = (u + key.slope[5 * i] * views.v) + key.slope[5 * i + 1]
-    t[EXPERTS - 1] = 0.0
+    t[CURVE] = t[CURVE - 1]
+    if own != NULL:
+        t[CURVE] = t[CURVE] + curve_at(&own.curve, views.v)
     for i in range(EXPERTS):
         t[i] = FAR if t[i] > FAR else t[i]
         t[i] = -FAR if t[i] < -FAR else t[i]
@@ -195,35 +213,50 @@ cdef double key_view(
         ones[i] = w[i] * views.p[i]
         zeros[i] = w[i] * views.q[i]
     one, zero = sum_of(ones), sum_of(zeros)
-    return one / (one + zero)
+    views.mean = one / (one + zero)
+    if own == NULL:
+        return views.mean
+    return views.mean + own.w * (views.p[CURVE] - views.mean)
 
 
-cdef inline void weigh(Pool *pool, const Views *said, double m, double y, double late) noexcept nogil:
-    """Move the weights of a bucket by the likelihoods of an outcome."""
-    cdef float[EXPERTS] l
-    cdef int i, source = source_of(pool, said.bucket)
-    cdef float *w = &pool.w[said.bucket * EXPERTS]
-    cdef float keep
-    cdef double share = SHARE if m * (1.0 - m) > RARE else SHARE * m * (1.0 - m) / RARE
-    if source != said.bucket:
-        memcpy(w, &pool.w[source * EXPERTS], EXPERTS * sizeof(float))
-    pool.used[said.bucket] = 1.0
-    pool.lag += LAG_FORGET * (late - pool.lag)
-    if pool.lag == 0.0 and y == 1.0:
-        memcpy(l, said.p, sizeof(l))
-    elif pool.lag == 0.0 and y == 0.0:
-        memcpy(l, said.q, sizeof(l))
+cdef inline void likelihoods(const Views *said, double y, double lag, float *l) noexcept nogil:
+    """Compute how likely each expert found an outcome, to a power that falls with lateness."""
+    cdef int i
+    if lag == 0.0 and y == 1.0:
+        memcpy(l, said.p, sizeof(said.p))
+    elif lag == 0.0 and y == 0.0:
+        memcpy(l, said.q, sizeof(said.q))
     else:
         for i in range(EXPERTS):
             l[i] = <float>exp(
                 (y * log(<double>said.p[i]) + (1.0 - y) * log(<double>said.q[i]))
-                / (1.0 + pool.lag / LAG)
+                / (1.0 + lag / LAG)
             )
+
+
+cdef inline void weigh(float *w, const float *l, double share, const float *prior) noexcept nogil:
+    """Move weights by likelihoods, and a share of them to the prior."""
+    cdef float[EXPERTS] moved
+    cdef float keep
+    cdef int i
     for i in range(EXPERTS):
-        l[i] = w[i] * l[i]
-    keep = <float>((1.0 - share) / sum_of(l))
+        moved[i] = w[i] * l[i]
+    keep = <float>((1.0 - share) / sum_of(moved))
     for i in range(EXPERTS):
-        w[i] = l[i] * keep + <float>share * pool.prior[i]
+        w[i] = moved[i] * keep + <float>share * prior[i]
+
+
+cdef inline double mean_likelihood(double mean, double y, double lag) noexcept nogil:
+    """Return the same of what the experts said together."""
+    if lag == 0.0 and (y == 1.0 or y == 0.0):
+        return mean if y == 1.0 else 1.0 - mean
+    return exp((y * log(mean) + (1.0 - y) * log(1.0 - mean)) / (1.0 + lag / LAG))
+
+
+cdef inline double weighed(double w, double l, double other, double share) noexcept nogil:
+    """Return the weight of one of a pair, moved by their likelihoods."""
+    w = w * l / (w * l + (1.0 - w) * other)
+    return (1.0 - share) * w + share * TRIED
 
 
 cdef inline void scale(Pool *pool, double x, double h, double r) noexcept nogil:
@@ -253,13 +286,25 @@ cdef inline void step_slope(float *s, float v, float h, float r, float least) no
     s[0] = s[0] - (r * v / s[2] - l * b)
 
 
-cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, double m,
+cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *said, double m,
                     double y, double late) noexcept nogil:
     """Weigh the experts by what they `said`, m together, then let each learn from `now`."""
-    cdef float[EXPERTS] h, r
+    cdef float[EXPERTS] l, h, r
     cdef float v = <float>y
-    cdef int i, at
-    weigh(pool, said, m, y, late)
+    cdef double other
+    cdef int i, at, source = source_of(pool, said.bucket)
+    cdef float *w = &pool.w[said.bucket * EXPERTS]
+    cdef double share = SHARE if m * (1.0 - m) > RARE else SHARE * m * (1.0 - m) / RARE
+    if source != said.bucket:
+        memcpy(w, &pool.w[source * EXPERTS], EXPERTS * sizeof(float))
+    pool.used[said.bucket] = 1.0
+    pool.lag += LAG_FORGET * (late - pool.lag)
+    likelihoods(said, y, pool.lag, l)
+    weigh(w, l, share, pool.prior)
+    if own != NULL:
+        other = mean_likelihood(said.mean, y, pool.lag)
+        own.w = weighed(own.w, l[CURVE], other, share)
+        pool.curve = weighed(pool.curve, l[CURVE], other, share)
     for i in range(EXPERTS):
         h[i] = now.p[i] * now.q[i]
         r[i] = now.p[i] * (<float>1.0 - v) - now.q[i] * v
@@ -269,6 +314,8 @@ cdef void key_learn(Pool *pool, Key *key, const Views *now, const Views *said, d
     for i in range(SLOPES):
         at = 1 + OFFSETS + i
         step_slope(&key.slope[5 * i], now.v, h[at], r[at], OFFSET_PRECISIONS[i])
+    if own != NULL:
+        curve_learn(&own.curve, now.v, h[CURVE], r[CURVE])
     scale(pool, now.x, h[1 + USUAL], r[1 + USUAL])
     if key.learned < MOST:
         key.learned += 1
@@ -279,6 +326,7 @@ cdef class RuleKernel:
 
     cdef Pool pool
     cdef Key[64] keys
+    cdef Own[64] owns               # of keys with many outcomes
 
     def __cinit__(self, double word):
         cdef int i
@@ -286,10 +334,13 @@ cdef class RuleKernel:
         for i in range(64):
             key_start(&self.keys[i], i)
 
+    cdef Own *own(self, int key) noexcept:
+        return &self.owns[key] if self.keys[key].learned >= MANY else NULL
+
     def mean(self, int key, double x, double v):
         """Return the mixture's mean for a key, the logit of a word, and that of a score."""
         cdef Views views
-        return key_view(&self.pool, &self.keys[key], x, v, &views)
+        return key_view(&self.pool, &self.keys[key], self.own(key), x, v, &views)
 
     def learn(self, int key, double then, double now, double v, double y, double late):
         """Learn the outcome of a word whose logit was `then` in the round, and is `now`.
@@ -297,6 +348,8 @@ cdef class RuleKernel:
         All that the key and the others have learned since came before the round.
         """
         cdef Views said, views
-        cdef double m = key_view(&self.pool, &self.keys[key], then, v, &said)
-        key_view(&self.pool, &self.keys[key], now, v, &views)
-        key_learn(&self.pool, &self.keys[key], &views, &said, m, y, late)
+        cdef double m = key_view(&self.pool, &self.keys[key], self.own(key), then, v, &said)
+        key_view(&self.pool, &self.keys[key], self.own(key), now, v, &views)
+        key_learn(&self.pool, &self.keys[key], self.own(key), &views, &said, m, y, late)
+        if self.keys[key].learned == MANY:
+            own_start(&self.owns[key], &self.pool, key)

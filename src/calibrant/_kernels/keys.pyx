@@ -320,7 +320,11 @@ cdef class KeyIndex:
         """Return the key of one slot."""
         if not 0 <= slot < self.count:
             raise IndexError(f"slot must be in [0, {self.count}), got {slot}")
-        return self.as_batch().take(np.array([slot])).tolist()[0]
+        return self.keys_at(np.array([slot]))[0]
+
+    def keys_at(self, slots):
+        """Return the keys of some slots, as a list."""
+        return self.as_batch().take(_checked_slots(slots, self.count)).tolist()
 
     @property
     def hashes(self):

@@ -21,8 +21,8 @@ import numpy as np
 from calibrant._kernels.evidence cimport (
     CELLS, HELD_GROUPS, LEVELS, RANGES, SKETCH, SLOPES, SLOPE_WEIGHT, STEPS, TINY,
     Bets, Cell, Evidence, Held,
-    as_prediction, bets_of, count_round, evidence_restart, evidence_start, mean_of, play, range_of, release_cell,
-    release_slopes, tilt_weight,
+    as_prediction, bets_of, count_round, evidence_restart, evidence_start, granted, mean_of, play,
+    range_of, release_cell, release_slopes, tilt_weight,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 
@@ -82,14 +82,6 @@ cdef class MonitorKernel:
 
     # -- one round ------------------------------------------------------------------------------
 
-    cdef double granted(self) noexcept nogil:
-        """Return what this round adds to each M that it visits."""
-        cdef double t
-        if self.alpha_ == 0.0:
-            return 1.0
-        t = self.rounds_ + 11.0  # over all rounds, 1 / (t log^2 t) adds up to less than 1 / log 10
-        return log(10.0) / (t * log(t) * log(t))
-
     cdef int step(self, double p, double y, Py_ssize_t group) noexcept nogil:
         """Play a round and return what it brought; y is NaN where no outcome will come."""
         cdef Evidence *v = &self.evidence_
@@ -105,7 +97,8 @@ cdef class MonitorKernel:
                 cell = &self.groups[group]
                 held = NULL if v.held == NULL else &v.held[HELD_GROUPS + group]
             bets = bets_of(v.tolerance, p, y)
-            play(v, cell, held, &bets, r, y - p, self.granted(), self.since_restart())
+            play(v, cell, held, &bets, r, y - p, granted(self.alpha_, self.rounds_),
+                 self.since_restart())
         count_round(v, r, p, y, self.rounds_, not self.open_)
         self.rounds_ += 1
         self.in_block += 1
@@ -129,7 +122,7 @@ cdef class MonitorKernel:
     cdef void release(self) noexcept nogil:
         """Play the bets of the block."""
         cdef Evidence *v = &self.evidence_
-        cdef double add = self.granted(), block = <double>self.block_
+        cdef double add = granted(self.alpha_, self.rounds_), block = <double>self.block_
         cdef Py_ssize_t i
         if self.open_:
             self.L += self.L * self.held_L / block + self.held_L + self.held_n

@@ -12,6 +12,7 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, gri
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.looking cimport LookingKernel
 from calibrant._kernels.mixing cimport Evidence, evidence_start
 from calibrant._kernels.recent import RECENT_PARTS, check_recent, fresh_recent
 from calibrant._kernels.recent cimport (
@@ -19,11 +20,9 @@ from calibrant._kernels.recent cimport (
 )
 from calibrant._kernels.rounds cimport Begun, Round, as_round
 from calibrant._kernels.rounds import ROUND, check_rounds, with_past
-from calibrant._kernels.safe cimport (
-    Place, safe_counted, safe_learn, safe_place, safe_reserve, safe_weigh,
-)
+from calibrant._kernels.safe cimport safe_counted, safe_learn, safe_reserve, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
-from calibrant._kernels.scoring cimport MARGIN, ScoringKernel, place_mean
+from calibrant._kernels.scoring cimport MARGIN
 from calibrant._kernels.scoring import KINDS as KINDS
 from calibrant._kernels.sharp import SHARP_PARTS, check_sharp
 from calibrant._kernels.sharp cimport EXPERTS, SharpState, sharp_count, sharp_step, sharp_weigh
@@ -80,7 +79,7 @@ cdef class Copy:
         grid_free(&self.safe)
 
 
-cdef class RecalibrateKernel(ScoringKernel):
+cdef class RecalibrateKernel(LookingKernel):
     """The mixture and the grid of one Recalibrator."""
 
     @property
@@ -211,31 +210,6 @@ cdef class RecalibrateKernel(ScoringKernel):
     cdef object mask_of(self, placed, Py_ssize_t size):
         return np.ones(size, dtype=np.uint8) if placed is None else placed
 
-    def _look(self, score):
-        """Return a score as a probability and its mean off the grid; changes nothing."""
-        self.enter()
-        cdef double s = self.above_floor(self.raw_of(self.as_score(score)))
-        return s, self.look_aside(s)
-
-    def _look_many(self, scores):
-        """Return scores as probabilities and their means off the grid; changes nothing."""
-        self.enter()
-        scores = self.as_scores(scores)
-        probabilities, means = np.empty(len(scores)), np.empty(len(scores))
-        cdef const double[::1] x = np.ascontiguousarray(scores, dtype=np.float64)
-        cdef double[::1] s = probabilities, m = means
-        cdef Py_ssize_t i
-        for i in range(x.shape[0]):
-            s[i] = self.above_floor(self.raw_of(x[i]))
-            m[i] = self.look_aside(s[i])
-        return probabilities, means
-
-    def _weights(self, bint placed=True):
-        """Return the weights of the experts, of `sharp.pyx` first, then of `recent.pyx`."""
-        sharp, recent = array_of(self.sharp.w, EXPERTS), array_of(self.recent.w, 1 + RECENTS)
-        weights = [sharp * recent[0], recent[1:]] if placed else [sharp, np.zeros(RECENTS)]
-        return np.concatenate(weights)
-
     def _trust(self, double weight):
         """Give the identity this weight in the mixture; the others keep their proportions."""
         cdef Py_ssize_t i
@@ -243,36 +217,6 @@ cdef class RecalibrateKernel(ScoringKernel):
         self.sharp.w[0] = weight
         for i in range(1, EXPERTS):
             self.sharp.w[i] *= less
-
-    cdef Place would_be(self, object score) except *:
-        self.enter()
-        return safe_place(&self.safe, self.look(self.above_floor(self.raw_of(self.as_score(score)))))
-
-    def expected(self, score):
-        """Return the mean of what `predict` would draw for this score now; changes nothing."""
-        return place_mean(self.would_be(score))
-
-    def _expected_many(self, scores):
-        """Return what `expected` gives for each of many scores."""
-        self.enter()
-        means = self.as_scores(scores)  # a copy, each replaced by its mean
-        cdef double[::1] m = means
-        cdef Py_ssize_t i
-        cdef double s
-        for i in range(m.shape[0]):
-            s = self.above_floor(self.raw_of(m[i]))
-            m[i] = place_mean(safe_place(&self.safe, self.look(s)))
-        return means
-
-    def distribution(self, score):
-        """Return the points that `predict` would draw from for this score now, and their weights.
-
-        Changes nothing.
-        """
-        cdef Place place = self.would_be(score)
-        if place.lo == place.hi:
-            return np.array([place.lo]), np.array([1.0])
-        return np.array([place.lo, place.hi]), np.array([place.share, 1.0 - place.share])
 
     def run(self, scores, outcomes):
         """Predict each score and then learn its outcome, if it is known; return the predictions.

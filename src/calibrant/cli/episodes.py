@@ -37,11 +37,13 @@ def table_of(title: str, found: WatchReport, most: int | None = None) -> Table:
     return console.table(title, HEAD[:-1], lines, ("where",))
 
 
-def show_episodes(found: dict[str, WatchReport], most: int = 10) -> None:
-    """Print what a monitor found in each, and the last episodes."""
+def show_episodes(found: dict[str, WatchReport], note: str | None = None, most: int = 10) -> None:
+    """Print what a monitor found in each, a note on it, and the last episodes."""
     console.out.print("\n[bold]Alarms[/]")
     for name, each in found.items():
         console.say(f"{name}: {each.sentence}", fold=True)
+    if note is not None:
+        console.say(note, fold=True)
     for name, each in found.items():
         if each.episodes:
             left = len(each.episodes) - most

@@ -170,7 +170,7 @@ def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> No
         console.out.print("\n", console.table("By group", head, shown))
         if len(both.groups) > len(groups):
             console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
-    show_episodes(report.watched)
+    show_episodes(report.watched, report.alarms_note)
     console.out.print("\n[bold]What to look at[/]")
     points = Grid.grid(padding=(0, 1))
     points.add_column(width=1)

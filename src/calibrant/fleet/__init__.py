@@ -2,9 +2,13 @@
 
 `fleet.py` holds the class. A fleet has parts that share nothing, each with the keys of certain
 hashes (`part.py`); `rows.py` checks a batch and deals its rows out to them. `saving.py` makes flat
-arrays of a part, `file.py` one file of them. The rule stands in the kernels `fleet_rule` (a key),
+arrays of a part, `file.py` one file of them. `watch.py` holds the monitors of a part, `monitors.py`
+shows what they found. The rule stands in the kernels `fleet_rule` (a key),
 `fleet_whole` (what all keys share) and `fleet` (a round).
 """
 
 from calibrant.fleet.fleet import Fleet as Fleet
 from calibrant.fleet.known import KnownKey as KnownKey
+from calibrant.fleet.monitors import FleetMonitor as FleetMonitor
+from calibrant.fleet.monitors import FleetMonitors as FleetMonitors
+from calibrant.fleet.monitors import KeyOff as KeyOff

@@ -21,11 +21,11 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,8 @@ DTYPES = ("<f8", "<f4", "<i8", "<i4", "<u8", "<u4", "|u1", "|b1")
 MOST_PARTS = 2**20
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+#: All bytes of a file.
+Whole = mmap.mmap | bytes | memoryview
 
 
 class Entry(NamedTuple):
@@ -76,6 +78,13 @@ def save(
     ...     load(f"{folder}/fleet")
     ({'seed': 7}, [{'a': array([0., 1., 2.])}, {}])
     """
+    with replacing(path, durable=True) as file:
+        for piece in pieces(settings, parts):
+            file.write(piece)
+
+
+def pieces(settings: Mapping[str, Any], parts: Sequence[Arrays]) -> Iterator[bytes | memoryview]:
+    """Return what a file holds, from its first byte to its last."""
     arrays = [
         (part, name, _plain(name, array))
         for part, named in enumerate(parts)
@@ -97,18 +106,29 @@ def save(
     first = _aligned(FIXED.size + len(header) + DIGEST)
     length = first + start
     head = FIXED.pack(MAGIC, VERSION, len(header), length) + header
-    with replacing(path, durable=True) as file:
-        file.write(head + blake2b(head, digest_size=DIGEST).digest())
-        for entry, (_, _, array) in zip(entries, arrays, strict=True):
-            _fill(file, first + entry.start)
-            file.write(_bytes_of(array))
-        _fill(file, length)
+    yield head + blake2b(head, digest_size=DIGEST).digest()
+    place = len(head) + DIGEST
+    for entry, (_, _, array) in zip(entries, arrays, strict=True):
+        yield bytes(first + entry.start - place)
+        yield _bytes_of(array)
+        place = first + entry.start + entry.nbytes
+    yield bytes(length - place)
 
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
     """Return settings and arrays, as copies, after every checksum was verified."""
     settings, parts = open_mapped(path, verify=True)
     return settings, [{name: array.copy() for name, array in part.items()} for part in parts]
+
+
+def load_bytes(
+    blob: bytes | bytearray | memoryview,
+) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
+    """Return settings and arrays, which stand on the bytes, after every checksum was verified."""
+    try:
+        return _parse(memoryview(blob).toreadonly(), verify=True)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise InputError(str(error), source="the saved fleet") from None
 
 
 def open_mapped(
@@ -133,9 +153,7 @@ def open_mapped(
         raise InputError(str(error), source=source) from None
 
 
-def _parse(
-    whole: mmap.mmap | bytes, verify: bool
-) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
+def _parse(whole: Whole, verify: bool) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
     if whole[: len(MAGIC)] != MAGIC:
         raise ValueError("is not a saved fleet: the signature is missing")
     if len(whole) < FIXED.size:
@@ -156,7 +174,7 @@ def _parse(
         raise ValueError(f"has {length} bytes and a header of {header_length}: it makes no sense")
     if blake2b(whole[:end], digest_size=DIGEST).digest() != whole[end : end + DIGEST]:
         raise ValueError("was altered: the header's checksum does not match")
-    header = json.loads(whole[FIXED.size : end])
+    header = json.loads(bytes(whole[FIXED.size : end]))
     count = check_integer("parts", header["parts"], 0, MOST_PARTS)
     parts: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(count)]
     first = _aligned(end + DIGEST)
@@ -169,7 +187,7 @@ def _parse(
     return dict(header["settings"]), parts
 
 
-def _mapped(whole: mmap.mmap | bytes, entry: Entry, first: int) -> npt.NDArray[Any]:
+def _mapped(whole: Whole, entry: Entry, first: int) -> npt.NDArray[Any]:
     """Return an array of the file, which must lie within it."""
     if entry.dtype not in DTYPES:
         raise ValueError(f"array {entry.name!r} has dtype {entry.dtype!r}")
@@ -202,8 +220,3 @@ def _digest(array: npt.NDArray[Any]) -> str:
 
 def _aligned(place: int) -> int:
     return -(-place // ALIGNED) * ALIGNED
-
-
-def _fill(file: BinaryIO, place: int) -> None:
-    """Write zeros up to a place."""
-    file.write(bytes(place - file.tell()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,9 +24,13 @@ from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.recalibrate import KINDS, as_known
 from calibrant._times import Time
 from calibrant.fleet.kept import Kept
+from calibrant.fleet.monitors import FleetMonitors
 from calibrant.fleet.part import Part
 from calibrant.fleet.rows import Batch, listed_names
+from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, part_settings
 from calibrant.forecasters.answers import in_words, listed_ids
+from calibrant.monitor.monitor import Monitor
+from calibrant.monitor.settings import settings_of
 
 #: One key a row, all integers or all strings.
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
@@ -58,6 +62,10 @@ class Fleet(Kept):
     capacity : int, default 100_000
         How many predictions with an id may wait for their outcomes, in each part; also how many
         finished ids are remembered.
+    monitor : bool, dict or Monitor, default False
+        Whether to watch the raw scores and the expected predictions, and each key: `monitors`. A
+        dict has arguments of `Monitor` (every, tolerance, alpha); of a Monitor, only its arguments
+        are taken. It takes 48 bytes a key.
 
     Examples
     --------
@@ -98,15 +106,25 @@ class Fleet(Kept):
     kind: str
     parts: int
     capacity: int
+    monitor: bool | Mapping[str, Any]
 
     def __init__(
-        self, seed: int = 0, kind: str = "probability", *, parts: int = 1, capacity: int = 100_000
+        self,
+        seed: int = 0,
+        kind: str = "probability",
+        *,
+        parts: int = 1,
+        capacity: int = 100_000,
+        monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
         check_seed(seed)
         check_choice("kind", kind, KINDS)
         check_integer("capacity", capacity, 1)
         numbers = range(check_integer("parts", parts, 1, MOST_PARTS))
-        self._parts = {number: Part(kind, seed, capacity) for number in numbers}
+        settings = settings_of(monitor, WATCHED_WITH)
+        self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
+        watch = None if settings is None else part_settings(settings, parts)
+        self._parts = {number: Part(kind, seed, capacity, watch) for number in numbers}
         self._lock = forkable_lock()
         self._is_open = False  # for reading only?
 
@@ -161,6 +179,7 @@ class Fleet(Kept):
         check_same_length("ids", len(names), "outcomes", len(known))
         answers = np.empty(len(names), dtype=np.uint8)
         with self._lock:
+            self._let_monitors_see()
             learning = []
             for part, rows in self._rows_of(names):
                 own, y = [names[row] for row in rows], known[rows]
@@ -262,6 +281,7 @@ class Fleet(Kept):
             )
         predictions, answers = np.empty(len(known)), np.empty(len(known), dtype=np.uint8)
         with self._lock:
+            self._let_monitors_see()
             for each in batch.dealt():
                 own = names if isinstance(each.at, slice) else [names[row] for row in each.at]
                 predictions[each.at], answers[each.at] = self._parts[each.part].play(
@@ -270,11 +290,18 @@ class Fleet(Kept):
         return predictions, np.array(ANSWERS)[answers]
 
     def _run(self, batch: Batch, outcomes: Floats) -> Floats:
+        self._let_monitors_see()
         predictions = np.empty(len(batch))
         for each in batch.dealt():
             part = self._parts[each.part]
             predictions[each.at] = part.run(each.rows, outcomes[each.at])
         return predictions
+
+    def _let_monitors_see(self) -> None:
+        """Let monitors see what was learned, if it is much: before a call, so none stops midway."""
+        for part in self._parts.values():
+            if part.watch is not None:
+                part.watch.catch_up(MOST_UNSEEN)
 
     @contextmanager
     def _whole_or_not_at_all(self) -> Iterator[None]:
@@ -288,6 +315,12 @@ class Fleet(Kept):
             raise
 
     # -- looking --------------------------------------------------------------------------------
+
+    @property
+    def monitors(self) -> FleetMonitors | None:
+        """What watches scores, predictions and keys, with ``monitor=True``; else None."""
+        is_watched = self._given["monitor"] not in (False, None)
+        return FleetMonitors(self._parts, self._lock) if is_watched else None
 
     def expected(
         self, keys: Keys, scores: npt.ArrayLike | None = None, parents: Keys | None = None

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Id, check_integer
+from calibrant._checks import Id, check_choice, check_integer
 from calibrant._spans import as_span
 from calibrant._times import Time, time_of
 from calibrant.arguments import Arguments
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.part import Part
+from calibrant.fleet.ranking import RANKINGS, ranked
 
 if TYPE_CHECKING:
     from _thread import RLock
@@ -66,6 +67,12 @@ class Held(Arguments):
         """Return how many keys were predicted so far and not forgotten."""
         return sum(len(part.index) for part in self._parts.values())
 
+    @property
+    def key_kind(self) -> str | None:
+        """What the keys are: "int" or "str"; None while there are none."""
+        kinds = (part.index.kind for part in self._parts.values())
+        return next((kind for kind in kinds if kind is not None), None)
+
     def keys(self) -> npt.NDArray[Any]:
         """Return all keys, part by part, in the order in which they came."""
         found = [part.index.keys() for part in self._parts.values() if len(part.index)]
@@ -84,6 +91,32 @@ class Held(Arguments):
             raise KeyError(key)
         part, slot = found
         return part.known(slot)
+
+    def ranked(
+        self, by: str = "trouble", count: int = 100, start: int = 0
+    ) -> list[tuple[Id, KnownKey]]:
+        """Return the keys with the most of something and what is known of them, the first first.
+
+        Parameters
+        ----------
+        by : {"trouble", "outcomes", "predictions"}
+            Trouble is how clearly a key differs from the whole: its offset, up or down, in standard
+            deviations of the offset; 0 before its first outcome.
+        count, start : int
+            How many, after the first `start`. Equals stand in the order in which they came.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet(seed=7)
+        >>> _ = fleet.run(["quiet", "busy", "busy", "busy"] * 10, None, [0, 1, 1, 1] * 10)
+        >>> [key for key, _ in fleet.ranked("outcomes")]
+        ['busy', 'quiet']
+        """
+        check_choice("by", by, tuple(RANKINGS))
+        end = check_integer("start", start, 0) + check_integer("count", count, 0)
+        with self._lock:
+            return ranked(list(self._parts.values()), by, start, end)
 
     def _find(self, key: object) -> tuple[Part, int] | None:
         """Return the part and the slot of a key; with parents, any part may hold it."""

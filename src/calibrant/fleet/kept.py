@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -63,11 +61,7 @@ class Kept(Held):
         True
         """
         with self._lock:
-            file.save(
-                path,
-                {"arguments": self._given, "parts": list(self._parts)},
-                [arrays_of(part) for part in self._parts.values()],
-            )
+            file.save(path, *self._written())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -98,16 +92,31 @@ class Kept(Held):
 
     def to_bytes(self) -> bytes:
         """Return the whole fleet as bytes: what `save` writes."""
-        with TemporaryDirectory() as folder:
-            self.save(Path(folder) / "fleet")
-            return (Path(folder) / "fleet").read_bytes()
+        with self._lock:
+            return b"".join(file.pieces(*self._written()))
+
+    def frozen(self) -> Callable[[], bytes]:
+        """Return a function that gives `to_bytes` as of now, whenever and wherever it is called.
+
+        What it keeps is a copy, so this fleet may go on meanwhile, in another thread too.
+        """
+        with self._lock:
+            settings, parts = self._written()
+            # The index hands out the arrays that it goes on writing to; all else is a copy.
+            copies = [
+                {name: each.copy() if "_index_" in name else each for name, each in part.items()}
+                for part in parts
+            ]
+        return lambda: b"".join(file.pieces(settings, copies))
+
+    def _written(self) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
+        settings = {"arguments": self._given, "parts": list(self._parts)}
+        return settings, [arrays_of(part) for part in self._parts.values()]
 
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
         """Return what `to_bytes` saved; it continues exactly as that one would."""
-        with TemporaryDirectory() as folder:
-            (Path(folder) / "fleet").write_bytes(blob)
-            return cls.load(Path(folder) / "fleet")
+        return cls._read("the saved fleet", *file.load_bytes(blob), copy=True)
 
     def split(self, count: int) -> list[Self]:
         """Return so many fleets, each with some of the parts; `merge` puts them together again.

@@ -22,6 +22,8 @@ class KnownKey:
     weight : float
         How much of what is said of it comes from its own outcomes: 0 for none, towards 1 as they
         speak.
+    curve : float
+        How much a curve of its own is heard, which it has once it has 256 outcomes; 0 before.
 
     Examples
     --------
@@ -38,3 +40,11 @@ class KnownKey:
     offset: float
     deviation: float
     weight: float
+    curve: float
+
+    @property
+    def trouble(self) -> float:
+        """How clearly the key differs from the others: its offset, up or down, in deviations."""
+        if self.outcomes == 0 or self.deviation == 0.0:
+            return 0.0
+        return abs(self.offset) / self.deviation

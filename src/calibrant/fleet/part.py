@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from calibrant._kernels.key_batch import KeyBatch
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.waiting import Waiting
 from calibrant.fleet.known import KnownKey
+from calibrant.fleet.watch import PartWatch
 
 Integers = npt.NDArray[np.int64]
 
@@ -43,22 +44,27 @@ class Before(NamedTuple):
     state: Copy
     keys: int
     parents: int
+    sides: dict[str, Any]
 
 
 class Part:
     """The keys with certain hashes: nothing in it depends on any other part."""
 
-    __slots__ = ("index", "kernel", "parent_index", "waiting")
+    __slots__ = ("index", "kernel", "parent_index", "waiting", "watch")
 
-    def __init__(self, kind: str, seed: int, capacity: int) -> None:
-        self.kernel = PartKernel(kind, seed)
+    def __init__(
+        self, kind: str, seed: int, capacity: int, watch: Mapping[str, Any] | None = None
+    ) -> None:
+        self.watch = None if watch is None else PartWatch(watch)
+        self.kernel = PartKernel(kind, seed, None if self.watch is None else self.watch.keys)
         self.index, self.parent_index = KeyIndex(), KeyIndex()
         self.waiting: Waiting[FleetRound] = Waiting(capacity)
 
     @property
     def nbytes(self) -> int:
         """Bytes that keys and all that they share take."""
-        return self.kernel.nbytes + self.index.nbytes + self.parent_index.nbytes
+        watched = 0 if self.watch is None else self.watch.keys.nbytes
+        return self.kernel.nbytes + self.index.nbytes + self.parent_index.nbytes + watched
 
     # -- rows -----------------------------------------------------------------------------------
 
@@ -146,6 +152,8 @@ class Part:
             kept(self.index, self.kernel.keys, gone[0]),
             kept(self.parent_index, self.kernel.parents, gone[1]),
         ]
+        if self.watch is not None:
+            self.watch.keys.keep(np.flatnonzero(moved[0] >= 0))
         for opened in self.waiting.named.values():
             opened.move(*moved)
 
@@ -153,11 +161,16 @@ class Part:
 
     def copy(self) -> Before:
         """Return where the part is now, for `go_back`."""
-        return Before(self.kernel.copy(), len(self.index), len(self.parent_index))
+        sides = {} if self.watch is None else self.watch.save_sides()
+        return Before(self.kernel.copy(), len(self.index), len(self.parent_index), sides)
 
     def go_back(self, before: Before) -> None:
         """Return to what `copy` gave; no key may have been forgotten since."""
         self.kernel.go_back(before.state)
+        if self.watch is not None:
+            assert self.kernel.watched is not None
+            self.watch.keys = self.kernel.watched
+            self.watch.sides.load(before.sides)
         self.index.truncate(before.keys)
         self.parent_index.truncate(before.parents)
 

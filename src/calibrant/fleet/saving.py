@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from calibrant._kernels.fleet import PartKernel
 from calibrant._kernels.fleet_level import KEY, SCALING
+from calibrant._kernels.fleet_owned import MANY_OUTCOMES, OWN
 from calibrant._kernels.fleet_rounds import BUCKETS, OPENED, load_rounds, save_rounds
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.saved import floats
@@ -27,7 +28,8 @@ Arrays = dict[str, npt.NDArray[Any]]
 def arrays_of(part: Part) -> Arrays:
     """Return everything of a part as arrays by name.
 
-    The row of a key in ``key_rows`` is its slot: it stays where it is until keys are evicted.
+    The row of a key in ``key_rows`` is its slot: it stays where it is until keys are evicted. What
+    keys with many outcomes have of their own stands in ``key_own``, with the slot of the key.
     """
     arrays: Arrays = part.kernel.arrays()
     for name, level in part.kernel.levels().items():
@@ -35,12 +37,15 @@ def arrays_of(part: Part) -> Arrays:
         arrays[f"{name}_rows"] = level.keys().view(np.uint8).reshape(-1, KEY.itemsize)
         arrays[f"{name}_weights"], arrays[f"{name}_used"] = weights, used
         arrays[f"{name}_scaling"] = scaling
+        arrays[f"{name}_own"] = level.owned.saved().view(np.uint8).reshape(-1, OWN.itemsize)
     for name, index in (("key", part.index), ("parent", part.parent_index)):
         arrays |= {f"{name}_index_{each}": array for each, array in index.arrays().items()}
     waiting, named, finished = part.waiting, part.waiting.named, part.waiting.finished
     ids = {"named": list(named), "finished": list(finished), "gone": list(waiting.gone)}
     times = [waiting.times.get(name, np.nan) for name in named]
     rounds = save_rounds(list(named.values()))
+    if part.watch is not None:
+        arrays |= part.watch.arrays()
     return arrays | {
         "ids": np.frombuffer(json.dumps(ids, separators=(",", ":")).encode(), dtype=np.uint8),
         "waiting_rounds": rounds.view(np.uint8).reshape(-1, OPENED.itemsize),
@@ -60,6 +65,8 @@ def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = T
         part.kernel.load(arrays)
         load_levels(part, arrays, copy)
         load_waiting(part, arrays)
+        if part.watch is not None:
+            part.watch.load(arrays, len(part.index), part.kernel.learned, copy)
     except (KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ValueError(f"the saved fleet makes no sense: {error!r}") from None
 
@@ -77,13 +84,16 @@ def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) 
         if rows.dtype != np.uint8 or rows.shape != (sizes[name], KEY.itemsize):
             raise ValueError(f"saved {name}_rows must be {KEY.itemsize} bytes of each key")
         keys = rows.reshape(-1).view(KEY)
+        own = own_of(arrays, name)
         if name in hashes:
             check_keys(keys, hashes[name], part.kernel)
+            check_own(own, keys)
         if weights.dtype != np.float32 or not ((weights >= 0) & (weights <= 1.001)).all():
             raise ValueError(f"saved {name}_weights must be in [0, 1]")
         used = floats(arrays, f"{name}_used", size=BUCKETS, low=0.0, high=1.0)
         scaling = floats(arrays, f"{name}_scaling", size=SCALING)
         level.load(keys, weights, used, scaling, copy or name == "root")
+        level.owned.load(own, copy)
 
 
 def index_of(arrays: Mapping[str, npt.NDArray[Any]], name: str, copy: bool) -> KeyIndex:
@@ -91,6 +101,27 @@ def index_of(arrays: Mapping[str, npt.NDArray[Any]], name: str, copy: bool) -> K
     prefix = f"{name}_index_"
     own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
     return KeyIndex.from_arrays(own, copy)
+
+
+def own_of(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.void]:
+    """Return what keys with many outcomes have of their own."""
+    rows = arrays[f"{name}_own"]
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != OWN.itemsize:
+        raise ValueError(f"saved {name}_own must be {OWN.itemsize} bytes of each key in it")
+    return rows.reshape(-1).view(OWN)
+
+
+def check_own(own: npt.NDArray[np.void], keys: npt.NDArray[np.void]) -> None:
+    """Refuse what keys cannot have of their own."""
+    slots, knots = own["slot"], own["knots"]
+    if not ((slots >= 0) & (slots < len(keys))).all() or len(np.unique(slots)) < len(slots):
+        raise ValueError("saved slots of keys with something of their own must be of keys, once")
+    if not (keys["learned"][slots] >= MANY_OUTCOMES).all():
+        raise ValueError(f"a saved key with a curve must have {MANY_OUTCOMES} outcomes or more")
+    if not ((own["weight"] >= 0) & (own["weight"] <= 1)).all():
+        raise ValueError("saved weight of a curve must be in [0, 1]")
+    if not (np.isfinite(knots["f"]) & np.isfinite(knots["A"]) & (knots["A"] > 0)).all():
+        raise ValueError("saved curve of a key must be finite, with positive precisions")
 
 
 def check_keys(
@@ -155,6 +186,9 @@ def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:
             raise ValueError(f"saved {name} of a prediction must be below {above}")
     inside = [opened[name] for name in ("s", "m", "z")]
     root, parent, key = (opened["views"][:, level] for level in range(3))
+    watched = [opened[name] for name in ("raw", "expected")]
+    if not all(((values >= 0) & (values <= 1)).all() for values in watched):
+        raise ValueError("what is saved of a prediction for monitors must be in [0, 1]")
     views = [root, parent[opened["parent"] >= 0], key[opened["slot"] >= 0]]
     inside += [view[name].reshape(-1) for view in views for name in ("p", "q")]
     inside.append(opened["said"][opened["is_learned"] != 0].reshape(-1))

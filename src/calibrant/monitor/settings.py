@@ -13,7 +13,7 @@ from calibrant.monitor.monitor import Monitor
 ALLOWED = ("every", "tolerance", "alpha", "block")
 
 
-def settings_of(monitor: object) -> dict[str, Any] | None:
+def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str, Any] | None:
     """Return the arguments of the monitor that is asked for, None if none is.
 
     True stands for those that `Monitor()` has; others are given as a dict, or as a Monitor that has
@@ -29,15 +29,18 @@ def settings_of(monitor: object) -> dict[str, Any] | None:
                 f"monitor must have order='arrival', got {monitor.order!r}: it sees outcomes in "
                 "the order in which they are learned"
             )
-        return {name: monitor._given[name] for name in ALLOWED}
+        for name in set(ALLOWED) - set(allowed):
+            if monitor._given[name] is not None:
+                raise ValueError(f"monitor may have {', '.join(allowed)}, got {name!r}")
+        return {name: monitor._given[name] for name in allowed}
     if not isinstance(monitor, Mapping):
         raise ValueError(
             "monitor must be True, a dict of a Monitor's arguments, or a Monitor that has them, "
             f"got {describe(monitor)}"
         )
     for name in monitor:
-        if name not in ALLOWED:
-            raise ValueError(f"monitor may have {', '.join(ALLOWED)}, got {name!r}")
+        if name not in allowed:
+            raise ValueError(f"monitor may have {', '.join(allowed)}, got {name!r}")
     settings = dict(monitor)
     Monitor(**settings)  # or it says what is wrong
     return settings

@@ -28,7 +28,7 @@ from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
 from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page
-from calibrant.report.recalibration_panels import PANELS
+from calibrant.report.recalibration_panels import LATE_ALARMS, PANELS
 from calibrant.report.style import show_number
 from calibrant.report.timeline import Timeline, Times
 from calibrant.report.verdict import Verdict
@@ -161,6 +161,7 @@ def recalibration(
     return RecalibrationReport(
         title, verdict, measures, [*verdict.sentences, *others], made, predictions, happened,
         timeline, said, kind, recalibrator, means[known], groups,
+        waits is not None and float(np.median(waits)) >= 1,
     )  # fmt: skip
 
 
@@ -196,6 +197,8 @@ class RecalibrationReport:
         In these rounds, the mean of what might have been predicted.
     groups : list or None
         The group of each of these rounds.
+    is_late : bool
+        Whether others were predicted before the usual outcome was known.
 
     Examples
     --------
@@ -220,6 +223,13 @@ class RecalibrationReport:
     recalibrator: HasMap | None
     expected: Floats
     groups: list[Id] | None
+    is_late: bool
+
+    @property
+    def alarms_note(self) -> str | None:
+        """What alarms do not say, where outcomes came late and there were some; else None."""
+        rings = any(each.episodes for each in self.watched.values())
+        return LATE_ALARMS if self.is_late and rings else None
 
     @cached_property
     def watched(self) -> dict[str, WatchReport]:

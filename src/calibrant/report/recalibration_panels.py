@@ -52,6 +52,10 @@ ALARMS = (
     "what was said, it rings falsely at most once in 1,000,000 rounds. Rounds stand in the order "
     "of their predictions, and of drawn probabilities their mean is watched."
 )
+LATE_ALARMS = (
+    "Outcomes came late. An alarm says that probabilities were off what happened, also where the "
+    "news that would have changed them was not known in time."
+)
 EPISODES_ON_PAGE = 20
 GROUPS_ON_PAGE = 40
 #: So many weights are shown, if they are not next to nothing.
@@ -154,7 +158,8 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
 
 def episodes_panel(report: RecalibrationReport, page: Page) -> None:
     """The alarms of a monitor, before and after."""
-    page.section("Alarms", f"{ALARMS} {HOW_TO_READ}")
+    notes = [ALARMS, report.alarms_note, HOW_TO_READ]
+    page.section("Alarms", " ".join(note for note in notes if note))
     rows = []
     for name, watched in report.watched.items():
         watched.draw_evidence(page, f"{name.capitalize()}: {watched.sentence}")

@@ -48,9 +48,10 @@ class _Talks:
         by: str | None = None,
         at: Moment | None = None,
         due: Moment | None = None,
+        key: str | int | None = None,
     ) -> Any:
         """Predict one row; it is stored when this returns. Return a `Prediction`."""
-        columns = one_row(score=score, id=id, by=by, at=at, due=due)
+        columns = one_row(score=score, id=id, by=by, at=at, due=due, key=key)
         return self._do(talking.first(talking.predict_many(stream, columns, self.patience)))
 
     def predict_many(
@@ -61,12 +62,13 @@ class _Talks:
         by: Iterable[str | None] | None = None,
         at: Iterable[Moment | None] | None = None,
         due: Iterable[Moment | None] | None = None,
+        keys: Iterable[str | int] | None = None,
     ) -> Any:
         """Predict rows, up to 10,000 in a request. Return a list of `Prediction`.
 
         The rows of one request came together and have no order.
         """
-        columns = {"score": scores, "id": ids, "by": by, "at": at, "due": due}
+        columns = {"score": scores, "id": ids, "by": by, "at": at, "due": due, "key": keys}
         return self._do(talking.predict_many(stream, columns, self.patience))
 
     def update(

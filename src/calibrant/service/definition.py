@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from calibrant import Monitor, Recalibrator
+from calibrant import Fleet, Monitor, Recalibrator
 from calibrant._spans import as_span
 from calibrant.service.limits import MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
@@ -40,7 +40,8 @@ class Definition:
         Rows without ``at`` get the server's time; or every row must have its own, and time passes
         only with them.
     keyed : bool
-        A recalibration of its own for each ``key``.
+        Rows have a ``key``, and a `Fleet` learns what each key has of its own. There are no
+        groups then, and no deadlines.
 
     Examples
     --------
@@ -74,8 +75,11 @@ class Definition:
             name: int(value) if type(value) is float and value.is_integer() else value
             for name, value in given.items()
         }
-        if given.get("keyed", False) is not False:
-            raise bad_value("streams by key are not built yet", "keyed", "false")
+        if not isinstance(given.get("keyed", False), bool):
+            raise bad_value(f"got {given['keyed']!r:.60}", "keyed", "true or false")
+        for name in ("silence", "after", "hold"):
+            if given.get("keyed") and given.get(name) is not None:
+                raise bad_value("a keyed stream has no deadlines", name, "null, or keyed false")
         if given.get("clock", "server") not in CLOCKS:
             raise bad_value("it is one of two words", "clock", '"server" or "told"')
         try:
@@ -97,7 +101,7 @@ class Definition:
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise bad_value(f"got {value!r:.60}", name, f"an integer in [{low}, {high}]")
-        self.recalibrator()
+        self.fleet() if self.keyed else self.recalibrator()
         self.monitor()
 
     def as_json(self) -> dict[str, Any]:
@@ -133,6 +137,10 @@ class Definition:
             after=self.after,
             hold=self.hold,
         )
+
+    def fleet(self) -> Fleet:
+        """Return a fresh fleet, of a keyed stream."""
+        return Fleet(self.seed, self.kind, capacity=self.capacity + MOST_ROWS)
 
     def monitor(self) -> Monitor:
         """Return a fresh monitor."""

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant import Episode, Monitor, Recalibrator
+from calibrant import Episode, Monitor
 from calibrant._checks import Floats
 from calibrant.measures import Scorecard
 from calibrant.service.definition import Definition
 from calibrant.service.history import History
+from calibrant.service.learners import ByKey, Key, fresh_learner, saved_learner
 from calibrant.service.ledger import Ledger, Settled, make_entry
+from calibrant.service.problems import bad_value
 from calibrant.service.tallies import Tallies
 
 #: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
@@ -60,7 +62,7 @@ class Engine:
 
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
-        self.recalibrator = definition.recalibrator()
+        self.learner = fresh_learner(definition)
         self.monitor = definition.monitor()
         self.raw_monitor: Monitor | None = None
         self.card, self.smooth_card = Scorecard(), Scorecard()
@@ -71,13 +73,19 @@ class Engine:
         self._settled: list[Settled] = []
         self._waiting: list[int] = []
 
-    def refusal(self, by: Sequence[str | None] | None) -> str | None:
-        """Say why rows of these groups cannot be predicted; None if they can."""
+    def check(self, by: Sequence[str | None] | None, keys: Sequence[Key] | None) -> None:
+        """Refuse rows of these groups or with these keys if they cannot be predicted."""
+        if isinstance(self.learner, ByKey):
+            assert keys is not None
+            self.learner.check(keys)
+            return
         named = self.tallies.groups
         new = {name for name in by or () if name is not None and name not in named}
-        if len(named) + len(new) <= self.definition.groups:
-            return None
-        return f"{sorted(new)[0]!r} would be one group more than the stream allows"
+        if len(named) + len(new) > self.definition.groups:
+            raise bad_value(
+                f"{sorted(new)[0]!r} would be one group more than the stream allows",
+                "by", f"{self.definition.groups} groups",
+            )  # fmt: skip
 
     # -- the two kinds of batches ---------------------------------------------------------------
 
@@ -88,54 +96,36 @@ class Engine:
         by: list[str | None] | None = None,
         at: Sequence[float] = (),
         due: Sequence[float | None] | None = None,
+        keys: Sequence[Key] | None = None,
     ) -> Predicted:
         """Predict rows that came together; the ids are new, and the rows wait for outcomes.
 
         `due` is given where rows have deadlines of their own.
         """
-        first, timed = self.recalibrator.rounds, self.definition.is_timed
+        first, timed = self.learner.rounds, self.definition.is_timed
         ends = self._own_deadlines(at, due)
         if timed:
             self._pass_to(min(at))
         dues = self.ledger.dues(first, at, ends)
-        expected, smooth, said = self._say(ids, scores, by, at, ends)
+        expected, smooth, said = self.learner.say(ids, scores, by, keys, at, ends)
         raw = as_probabilities(scores, self.definition.kind)
-        groups = [None] * len(ids) if by is None else by
+        nothing = [None] * len(ids)
         numbers = range(first, first + len(ids))
-        columns = zip(numbers, at, dues, raw, said, smooth, expected, groups, strict=True)
+        columns = zip(
+            numbers, at, dues, raw, said, smooth, expected, by or nothing, keys or nothing,
+            strict=True,
+        )  # fmt: skip
         self.ledger.open(ids, list(map(make_entry, columns)))
         self.tallies.predicted(scores, by, max(at))
         if timed:
             self._pass_to(max(at))
         elif self.ledger.has_deadlines:
-            self._settle(self.ledger.advance(float(self.recalibrator.rounds)))
+            self._settle(self.ledger.advance(float(self.learner.rounds)))
         kept_from = self.ledger.overflow()
         if kept_from is not None:
-            self.recalibrator.expire(older_than=self.recalibrator.rounds - kept_from)
-        deadlines: list[Any] = dues if self.ledger.has_deadlines else [None] * len(ids)
+            self.learner.give_up(kept_from)
+        deadlines: list[Any] = dues if self.ledger.has_deadlines else nothing
         return Predicted(deadlines, said, smooth)
-
-    def _say(
-        self,
-        ids: list[str],
-        scores: list[float],
-        by: list[str | None] | None,
-        at: Sequence[float],
-        due: list[float] | None,
-    ) -> tuple[list[float], list[float], list[float]]:
-        """Return what is expected, the smooth word, and what is said of each row."""
-        recalibrator, timed = self.recalibrator, self.definition.is_timed
-        if len(ids) == 1:  # three times as fast as a batch of one
-            score, group = scores[0], None if by is None else by[0]
-            looked = recalibrator.expected(score, group), recalibrator.smooth(score, group)
-            said = recalibrator.predict(
-                score, ids[0], group, at[0] if timed else None, None if due is None else due[0]
-            )
-            return [looked[0]], [looked[1]], [said]
-        table = np.array(scores)
-        looked_at = recalibrator.expected(table, by), recalibrator.smooth(table, by)
-        many = recalibrator.predict_many(table, ids, by, list(at) if timed else None, due)
-        return looked_at[0].tolist(), looked_at[1].tolist(), many.tolist()
 
     def _own_deadlines(
         self, at: Sequence[float], due: Sequence[float | None] | None
@@ -151,14 +141,11 @@ class Engine:
 
     def learn(self, ids: list[str], outcomes: list[float], at: Sequence[float]) -> None:
         """Learn outcomes that came together; each id waits, has none yet, and is not late."""
-        recalibrator, entries, timed = self.recalibrator, self.ledger.entries, None
+        entries, timed = self.ledger.entries, None
         if self.definition.is_timed:
             timed = min(at)
             self._pass_to(timed)
-        if len(ids) == 1:
-            recalibrator.update(outcomes[0], ids[0], timed)
-        elif (recalibrator.update_many(outcomes, ids, timed) != "applied").any():
-            raise AssertionError("the recalibrator and the ledger disagree on what waits")
+        self.learner.learn(ids, outcomes, timed)
         made = [entries[id_].at for id_ in ids]
         self.tallies.heard([came - start for came, start in zip(at, made, strict=True)], max(at))
         self._settle(self.ledger.hear(ids, outcomes, at))
@@ -166,9 +153,9 @@ class Engine:
             self._pass_to(max(at))
 
     def _pass_to(self, now: float) -> None:
-        """Let time pass in the recalibrator and in the ledger."""
+        """Let time pass in the learner and in the ledger."""
         if now > self.ledger.now:
-            self.recalibrator.advance(now)
+            self.learner.pass_to(now)
             self._settle(self.ledger.advance(now))
 
     # -- measuring what is settled --------------------------------------------------------------
@@ -192,7 +179,7 @@ class Engine:
 
     def _measure(self, rows: list[Settled], waiting: list[int]) -> list[Happening]:
         entries, happened, at = zip(*rows, strict=True)
-        _, made, _, raw, said, smooth, expected, by = zip(*entries, strict=True)
+        _, made, _, raw, said, smooth, expected, by, _ = zip(*entries, strict=True)
         columns: dict[str, Floats] = {
             "raw": np.array(raw), "said": np.array(said), "smooth": np.array(smooth),
             "happened": np.array(happened), "at": np.array(at),
@@ -221,37 +208,46 @@ class Engine:
 
     def to_bytes(self) -> bytes:
         """Return the whole state: the length of each part in a line of JSON, then the parts."""
+        return self.frozen()()
+
+    def frozen(self) -> Callable[[], bytes]:
+        """Return a function that gives `to_bytes` as of now, in any thread."""
         self.measure()
+        learned = self.learner.frozen()
         parts = {
-            "recalibrator": self.recalibrator, "monitor": self.monitor,
-            "raw_monitor": self.raw_monitor, "card": self.card, "smooth_card": self.smooth_card,
-            "raw_card": self.raw_card, "ledger": self.ledger, "tallies": self.tallies,
-            "history": self.history,
+            "monitor": self.monitor, "raw_monitor": self.raw_monitor, "card": self.card,
+            "smooth_card": self.smooth_card, "raw_card": self.raw_card, "ledger": self.ledger,
+            "tallies": self.tallies, "history": self.history,
         }  # fmt: skip
         blobs = {name: part.to_bytes() for name, part in parts.items() if part is not None}
-        lengths = json.dumps({name: len(blob) for name, blob in blobs.items()})
-        return b"\n".join([lengths.encode(), b"".join(blobs.values())])
+
+        def joined() -> bytes:
+            whole = {self.learner.name: learned()} | blobs
+            lengths = json.dumps({name: len(blob) for name, blob in whole.items()})
+            return b"".join([lengths.encode(), b"\n", *whole.values()])
+
+        return joined
 
     @classmethod
     def from_bytes(cls, blob: bytes, definition: Definition) -> Engine:
         """Return what `to_bytes` saved, or raise ValueError."""
-        head, _, body = blob.partition(b"\n")
-        parts, start = {}, 0
-        for name, length in json.loads(head).items():
+        end = blob.find(b"\n")
+        parts, start, body = {}, end + 1, memoryview(blob)
+        for name, length in json.loads(blob[:end]).items():
             parts[name] = body[start : start + length]
             start += length
         engine = cls(definition)
         try:
-            engine.recalibrator = Recalibrator.from_bytes(parts["recalibrator"])
+            engine.learner = saved_learner(parts, definition)
             engine.monitor = Monitor.from_bytes(parts["monitor"])
             engine.card = Scorecard.from_bytes(parts["card"])
             engine.smooth_card = Scorecard.from_bytes(parts["smooth_card"])
             if engine.raw_monitor is not None:
                 engine.raw_monitor = Monitor.from_bytes(parts["raw_monitor"])
                 engine.raw_card = Scorecard.from_bytes(parts["raw_card"])
-            engine.ledger = Ledger.from_bytes(parts["ledger"], definition)
-            engine.tallies = Tallies.from_bytes(parts["tallies"])
-            engine.history = History.from_bytes(parts["history"])
+            engine.ledger = Ledger.from_bytes(bytes(parts["ledger"]), definition)
+            engine.tallies = Tallies.from_bytes(bytes(parts["tallies"]))
+            engine.history = History.from_bytes(bytes(parts["history"]))
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"the snapshot makes no sense: {error}") from None
         return engine

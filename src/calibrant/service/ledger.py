@@ -22,7 +22,8 @@ class Entry(NamedTuple):
     """A prediction that waits.
 
     `number` counts the predictions before it, `expected` is the mean that it was drawn from, and
-    `raw` is its score as a probability, NaN for a margin.
+    `raw` is its score as a probability, NaN for a margin. `by` is its group, `key` its key: no row
+    has both.
     """
 
     number: int
@@ -33,6 +34,7 @@ class Entry(NamedTuple):
     smooth: float
     expected: float
     by: str | None
+    key: int | str | None
 
 
 class Settled(NamedTuple):
@@ -159,6 +161,8 @@ class Ledger:
             "clock": np.array([self.now]),
             "expired": self.expired,
         }
+        if self._definition.keyed:
+            state["key"] = [entry.key for entry in entries]
         for name in ("at", "due", "raw", "said", "smooth", "expected"):
             state[name] = np.array([getattr(entry, name) for entry in entries], dtype=np.float64)
         return pack(Saved("Ledger", {}, len(entries), state))
@@ -172,7 +176,8 @@ class Ledger:
             state[name].tolist()
             for name in ("number", "at", "due", "raw", "said", "smooth", "expected")
         ]
-        rows = zip(*columns, state["by"], strict=True)
+        keys = state["key"] if definition.keyed else [None] * len(state["ids"])
+        rows = zip(*columns, state["by"], keys, strict=True)
         ledger.entries = {id_: Entry(*row) for id_, row in zip(state["ids"], rows, strict=True)}
         noted = zip(state["outcomes"].tolist(), state["times"].tolist(), strict=True)
         ledger.noted = dict(zip(state["noted"], noted, strict=True))

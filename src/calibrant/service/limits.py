@@ -9,6 +9,8 @@ MOST_BYTES = 8 * 2**20
 LONGEST_LINE = 4096
 #: Rows that may wait to be worked on; more are asked to come again.
 MOST_QUEUED = 200_000
+#: Keys that can be paged through.
+MOST_KEYS = 2**32
 #: Streams of one service.
 MOST_STREAMS = 10_000
 #: A stream's name: it stands in addresses, files and labels of metrics.

@@ -10,11 +10,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from calibrant.service.clock import SteadyClock
 from calibrant.service.definition import Definition
+from calibrant.service.keeping import Keeper
 from calibrant.service.limits import MOST_QUEUED, MOST_STREAMS
 from calibrant.service.problems import Problem
 from calibrant.service.rows import Outcomes, Predictions
@@ -23,19 +24,30 @@ from calibrant.service.stream import Answer, Stream
 
 #: Rows of one group, about.
 MOST_IN_GROUP = 20_000
-#: A snapshot is taken after so many rows, or after so many seconds if there are any.
-SNAPSHOT_ROWS, SNAPSHOT_SECONDS = 200_000, 300.0
 
 T = TypeVar("T")
 
 
+class Promise(Protocol):
+    """What is answered once, from the owner's thread: a `Future`, or the like."""
+
+    def done(self) -> bool:
+        """Whether it has been answered."""
+
+    def set_result(self, result: Any) -> None:
+        """Answer."""
+
+    def set_exception(self, exception: BaseException) -> None:
+        """Say why there is no answer."""
+
+
 @dataclass(slots=True)
 class Job:
-    """Rows to work on; the future gets the answers once they are committed."""
+    """Rows to work on; they are answered once they are committed."""
 
     stream: str
     rows: Predictions | Outcomes
-    future: Future[Any] = field(default_factory=Future)
+    promise: Promise
 
 
 @dataclass(slots=True)
@@ -43,7 +55,7 @@ class Look:
     """Something to be asked between two groups."""
 
     ask: Callable[[], Any]
-    future: Future[Any] = field(default_factory=Future)
+    promise: Promise
 
 
 class Owner:
@@ -70,6 +82,7 @@ class Owner:
     ) -> None:
         self.store, self.clock, self.tell, self.failed = store, clock, tell, failed
         self.streams: dict[str, Stream] = {}
+        self.keeper = Keeper(store, failed)
         #: Streams whose state could not be had from the store, and why.
         self.closed: dict[str, str] = {}
         #: Why nothing can be written at the moment, if so.
@@ -100,9 +113,9 @@ class Owner:
         """Whether the thread works."""
         return self._thread.is_alive() and not self._ends
 
-    def submit(self, stream: str, rows: Predictions | Outcomes) -> Future[Any]:
+    def submit(self, stream: str, rows: Predictions | Outcomes, promise: Promise) -> None:
         """Let rows be worked on."""
-        job = Job(stream, rows)
+        job = Job(stream, rows, promise)
         with self._wake:
             if self._ends:
                 raise Problem(503, "the service is stopping")
@@ -111,17 +124,21 @@ class Owner:
             self._queued += len(rows.ids)
             self._queue.append(job)
             self._wake.notify()
-        return job.future
 
     def ask(self, question: Callable[[], T]) -> Future[T]:
         """Let a question be answered between two groups."""
-        look = Look(question)
+        future: Future[T] = Future()
+        self.look(question, future)
+        return future
+
+    def look(self, question: Callable[[], T], promise: Promise) -> None:
+        """Let a question be answered between two groups."""
+        look = Look(question, promise)
         with self._wake:
             if self._ends:
                 raise Problem(503, "the service is stopping")
             self._queue.append(look)
             self._wake.notify()
-        return look.future
 
     # -- in the owner's thread ------------------------------------------------------------------
 
@@ -160,16 +177,18 @@ class Owner:
         while True:
             with self._wake:
                 while not self._queue and not self._ends:
-                    if not self._wake.wait(timeout=1.0):
+                    if not self._wake.wait(timeout=self.keeper.patience):
                         break
                 items, ends = self._take(), self._ends and not self._queue
             try:
                 self._answer_all(items)
-                self._keep_snapshots(ends)
+                found = (each for name, each in self.streams.items() if name not in self.closed)
+                self.keeper.step(found, self.clock.now(), is_last=ends)
             except Exception as error:  # whatever it is, the next requests are to be answered
                 self.failed(f"{type(error).__name__}: {error}")
                 refuse(items)
             if ends and not self._queue:
+                self.keeper.close()
                 return
 
     def _take(self) -> list[Job | Look]:
@@ -190,7 +209,7 @@ class Owner:
             self._answer_jobs(jobs)
         for item in items:
             if isinstance(item, Look):
-                settle(item.future, item.ask)
+                settle(item.promise, item.ask)
 
     def _answer_jobs(self, jobs: list[Job]) -> None:
         """Compute, commit, answer. If it cannot be committed, it never was."""
@@ -209,7 +228,7 @@ class Owner:
                         self._look_again(stream, job.rows, known[job.stream])
                         answers.append((job, stream.learn(job.rows, known[job.stream], group)))
                 except Problem as problem:  # refused before anything changed
-                    job.future.set_exception(problem)
+                    job.promise.set_exception(problem)
             now = self.clock.now()
             for stream in touched.values():
                 group.events += stream.happenings(now)
@@ -220,7 +239,7 @@ class Owner:
         self.trouble = None
         self.groups += 1
         for job, answer in answers:
-            job.future.set_result(answer)
+            job.promise.set_result(answer)
         changed = [name for name, stream in touched.items()]
         self.tell(events, changed)
 
@@ -263,37 +282,20 @@ class Owner:
             else "nothing was stored: the service failed; its log says how"
         )  # fmt: skip
         for job in jobs:
-            if not job.future.done():
-                job.future.set_exception(Problem(status, detail))
-
-    def _keep_snapshots(self, is_last: bool) -> None:
-        """Take a snapshot of each stream that is due for one."""
-        now = self.clock.now()
-        for stream in self.streams.values():
-            if stream.name in self.closed:
-                continue
-            rows = stream.sequence - stream.kept
-            is_due = rows >= SNAPSHOT_ROWS or now - stream.kept_at >= SNAPSHOT_SECONDS or is_last
-            if rows and is_due:
-                try:
-                    self.store.write(Group(snapshots=[stream.snapshot(now)]))
-                except StoreError as error:
-                    self.failed(f"no snapshot of stream {stream.name}: {error}")
-                else:
-                    stream.kept = stream.sequence
-                stream.kept_at = now
+            if not job.promise.done():
+                job.promise.set_exception(Problem(status, detail))
 
 
 def refuse(items: list[Job | Look]) -> None:
     """Tell those who still wait that it failed."""
     for item in items:
-        if not item.future.done():
-            item.future.set_exception(Problem(500, "the service failed; its log says how"))
+        if not item.promise.done():
+            item.promise.set_exception(Problem(500, "the service failed; its log says how"))
 
 
-def settle(future: Future[Any], ask: Callable[[], Any]) -> None:
+def settle(promise: Promise, ask: Callable[[], Any]) -> None:
     """Answer a question, or hand on why there is no answer."""
     try:
-        future.set_result(ask())
+        promise.set_result(ask())
     except Exception as error:
-        future.set_exception(error)
+        promise.set_exception(error)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from pydantic_core import from_json
 
 from calibrant.service.definition import Definition
 from calibrant.service.limits import AHEAD, EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
 
 PREDICTION = frozenset(("id", "score", "by", "key", "at", "due"))
+PREDICTION_NEEDS = frozenset(("id", "score"))
 OUTCOME = frozenset(("id", "outcome", "at"))
+OUTCOME_NEEDS = frozenset(("id", "outcome"))
 TEXT = f"text of 1 to {LONGEST_ID} characters, or an integer of up to 2**53"
+KEY = f"an integer of 64 bits, or text of 1 to {LONGEST_ID} characters"
 TIME = 'seconds since 1970, or text such as "2026-07-01T12:00:00Z"'
 SCORES = {
     "probability": "a number in [0, 1]",
@@ -33,6 +38,7 @@ class Predictions:
     by: list[str | None] | None
     at: list[float]
     due: list[float | None] | None
+    keys: list[int] | list[str] | None = None
 
 
 @dataclass(slots=True)
@@ -49,6 +55,20 @@ class Outcomes:
 
 def parse(body: bytes) -> Any:
     """Return what a body of JSON holds; what JSON does not know is refused."""
+    try:
+        found = from_json(body, allow_inf_nan=False, cache_strings="keys")
+    except ValueError:
+        return parse_with_care(body)
+    rows = found if isinstance(found, list) else [found]
+    # The fast parser takes a field that is named twice. There is none if all are objects with as
+    # many fields as the body has colons.
+    if set(map(type, rows)) == {dict} and sum(map(len, rows)) == body.count(b":"):
+        return found
+    return parse_with_care(body)
+
+
+def parse_with_care(body: bytes) -> Any:
+    """Return what a body holds, or say what is wrong with it; four times as slow."""
     try:
         return json.loads(body, parse_constant=refuse_constant, object_pairs_hook=unique)
     except UnicodeDecodeError:
@@ -91,9 +111,8 @@ def as_rows(parsed: object) -> tuple[list[dict[str, Any]], bool]:
 
 def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Predictions:
     """Return rows to predict as columns, or raise a `Problem` that names field and row."""
-    seen = check_fields(rows, PREDICTION, ("id", "score"))
-    if "key" in seen:
-        raise bad_value("this stream is not keyed", "key", "no key")
+    seen = check_fields(rows, PREDICTION, PREDICTION_NEEDS)
+    keys = keys_of(rows, seen, definition)
     ids = texts(rows, "id")
     scores = numbers(rows, "score", SCORES[definition.kind], definition.kind == "probability")
     by = optional(rows, "by", text_of) if "by" in seen else None
@@ -108,21 +127,61 @@ def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: floa
         )  # fmt: skip
     if definition.is_timed:
         check_deadlines(definition, at, due)
-    return Predictions(ids, scores, by, at, due)
+    return Predictions(ids, scores, by, at, due, keys)
+
+
+def keys_of(
+    rows: list[dict[str, Any]], seen: set[str], definition: Definition
+) -> list[int] | list[str] | None:
+    """Return the keys of rows, all integers or all text; None if the stream has none."""
+    if not definition.keyed:
+        if "key" in seen:
+            raise bad_value("this stream is not keyed", "key", "no key")
+        return None
+    if "by" in seen and any(row.get("by") is not None for row in rows):
+        raise bad_value("a keyed stream has keys in place of groups", "by", "no by")
+    keys = [key_of(row.get("key"), number) for number, row in enumerate(rows)]
+    kind = type(keys[0])
+    for number, key in enumerate(keys):
+        if type(key) is not kind:
+            raise bad_value(
+                "keys are all integers or all text, and those before are "
+                + ("integers" if kind is int else "text"), "key", KEY, number,
+            )  # fmt: skip
+    return keys
+
+
+def key_of(value: object, number: int) -> Any:
+    """Return a key: an integer of 64 bits, 5.0 too, or text."""
+    if type(value) is float and abs(value) < 2**53 and value.is_integer():
+        value = int(value)
+    if type(value) is int:
+        if -(2**63) <= value < 2**63:
+            return value
+        raise bad_value("got " + shown(value), "key", KEY, number)
+    if value is None:
+        raise bad_value("it is missing, and this stream is keyed", "key", KEY, number)
+    if type(value) is not str:
+        raise bad_value("got " + shown(value), "key", KEY, number)
+    return text_of(value, "key", number)
 
 
 def outcomes_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Outcomes:
     """Return outcomes as columns, or raise a `Problem` that names field and row."""
-    seen = check_fields(rows, OUTCOME, ("id", "outcome"))
+    seen = check_fields(rows, OUTCOME, OUTCOME_NEEDS)
     ids = texts(rows, "id")
     outcomes = numbers(rows, "outcome", "a number in [0, 1], true or false", True, (bool,))
     return Outcomes(ids, outcomes, times(rows, "at", seen, definition, now))
 
 
 def check_fields(
-    rows: list[dict[str, Any]], allowed: frozenset[str], needed: Iterable[str]
+    rows: list[dict[str, Any]], allowed: frozenset[str], needed: frozenset[str]
 ) -> set[str]:
     """Return the fields that any row has; refuse rows that lack one or have an unknown one."""
+    if set(map(type, rows)) == {dict}:
+        shapes = set(map(frozenset, rows))
+        if all(allowed >= shape >= needed for shape in shapes):
+            return set().union(*shapes)
     seen: set[str] = set()
     for number, row in enumerate(rows):
         if type(row) is not dict:
@@ -133,7 +192,7 @@ def check_fields(
                 "there is no such field", field[:100], ", ".join(sorted(allowed)), number
             )
         seen.update(row)
-    for name in needed:
+    for name in sorted(needed):
         for number, row in enumerate(rows):
             if name not in row:
                 raise bad_value("it is missing", name, "one in every row", number)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from itertools import repeat
 from typing import Any, TypeVar
@@ -17,26 +18,30 @@ from typing import Any, TypeVar
 from calibrant.monitor import Episode
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine, Happening
-from calibrant.service.problems import bad_value
+from calibrant.service.garbage import no_search_for_garbage
+from calibrant.service.learners import Key, key_as_text, keys_of_text
 from calibrant.service.rows import Outcomes, Predictions
 from calibrant.service.store.interface import (
     EventRow,
     Group,
     Known,
+    LoggedOutcomes,
+    LoggedPredictions,
     OutcomeRow,
     PredictionRow,
-    SnapshotRow,
     Store,
     StoreError,
     StreamRow,
 )
-from calibrant.service.store.merging import make_outcome, make_prediction
 
 #: Settled rows that a replay measures at once.
 PORTION = 4096
 
 T = TypeVar("T")
 
+# As `_make` does, without a call of Python for each row.
+make_prediction = partial(tuple.__new__, PredictionRow)
+make_outcome = partial(tuple.__new__, OutcomeRow)
 
 #: What became of a prediction: what is stored, and one of three words.
 Answer = tuple[PredictionRow, str]
@@ -51,8 +56,8 @@ class Stream:
         self.engine = Engine(self.definition)
         #: The sequence of the last row, and of the last snapshot.
         self.sequence = self.kept = 0
-        #: When it was last time for a snapshot.
-        self.kept_at = now
+        #: When it was last time for a snapshot, and how large that was.
+        self.kept_at, self.kept_bytes = now, 0
         #: Whether it was told that many wait, and that outcomes fell silent.
         self.is_busy = self.is_silent = False
 
@@ -75,10 +80,10 @@ class Stream:
         if fresh:
             self._predict_fresh(request, fresh, known, group)
         answers = []
-        for row, (id_, score) in enumerate(zip(request.ids, request.scores, strict=True)):
-            found = stored[id_]
-            is_new = fresh.get(id_) == row
-            word = "applied" if is_new else "repeated" if found.score == score else "conflict"
+        for row, id_ in enumerate(request.ids):
+            found, word = stored[id_], "applied"
+            if fresh.get(id_) != row:
+                word = "repeated" if is_same(found, request, row) else "conflict"
             answers.append((found, word))
         return answers
 
@@ -91,15 +96,15 @@ class Stream:
         ids, rows = list(fresh), list(fresh.values())
         scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
         by, due = picked(request.by, rows), picked(request.due, rows)
-        refusal = self.engine.refusal(by)
-        if refusal is not None:
-            raise bad_value(refusal, "by", f"{self.definition.groups} groups")
-        said = self.engine.predict(ids, scores, by, at, due)
+        keys = None if request.keys is None else [request.keys[row] for row in rows]
+        self.engine.check(by, keys)
+        said = self.engine.predict(ids, scores, by, at, due, keys)
         first, nothing = self.sequence + 1, [None] * len(rows)
         self.sequence += len(rows)
         logged = zip(
             repeat(self.number), range(first, first + len(rows)), repeat(first), ids, scores,
-            by or nothing, nothing, at, due or nothing, *said, strict=False,
+            by or nothing, nothing if keys is None else map(key_as_text, keys), at,
+            due or nothing, *said, strict=False,
         )  # fmt: skip
         new = list(map(make_prediction, logged))
         group.predictions += new
@@ -191,11 +196,6 @@ class Stream:
 
     # -- snapshots and replay -------------------------------------------------------------------
 
-    def snapshot(self, at: float) -> SnapshotRow:
-        """Return the state as it is stored."""
-        blob = self.engine.to_bytes()
-        return SnapshotRow(self.number, self.sequence, at, blob, checksum_of(blob))
-
     def restore(self, store: Store) -> Iterator[int]:
         """Take the state from the newest snapshot that is whole, and replay the log after it.
 
@@ -210,42 +210,58 @@ class Stream:
                 self.engine = Engine.from_bytes(snapshot.blob, self.definition)
             except ValueError:
                 continue
-            self.sequence = snapshot.sequence
+            self.sequence, self.kept_bytes = snapshot.sequence, len(snapshot.blob)
             break
         self.kept = self.sequence
-        for batch in store.log(self.number, self.sequence):
-            self.replay(batch)
-            self.engine.measure(PORTION)
-            yield self.sequence
+        with no_search_for_garbage():
+            for batch in store.log(self.number, self.sequence):
+                self.replay(batch)
+                self.engine.measure(PORTION)
+                yield self.sequence
         self.engine.measure()
         # What was told is stored with the rows that it was about, or neither is.
         self.is_busy = store.last_event_of(self.name, "pending") == "pending.high"
         self.is_silent = self.engine.tallies.silent_since is not None
 
-    def replay(self, batch: list[PredictionRow] | list[OutcomeRow]) -> None:
+    def replay(self, batch: LoggedPredictions | LoggedOutcomes) -> None:
         """Do again what the log says."""
-        if batch[0].sequence != self.sequence + 1 or batch[-1].sequence != self.sequence + len(
-            batch
-        ):
+        first, last = batch.sequence[0], batch.sequence[-1]
+        if first != self.sequence + 1 or last != self.sequence + len(batch.sequence):
             raise StoreError(
                 f"stream {self.name}: rows after {self.sequence} are missing from the log"
             )
-        if isinstance(batch[0], PredictionRow):
+        if isinstance(batch, LoggedPredictions):
             self._predict_again(batch)
         else:
-            _, _, _, ids, outcomes, at = zip(*batch, strict=True)
-            self.engine.learn(list(ids), list(outcomes), at)
-        self.sequence = batch[-1].sequence
+            self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
+        self.sequence = last
 
-    def _predict_again(self, batch: list[PredictionRow]) -> None:
-        _, _, _, ids, scores, by, _, at, due, _, probabilities, smooth = zip(*batch, strict=True)
-        said = self.engine.predict(list(ids), list(scores), told(by), at, told(due))
-        if tuple(said.probability) != probabilities or tuple(said.smooth) != smooth:
+    def _predict_again(self, batch: LoggedPredictions) -> None:
+        by, due, keys = told(batch.by), told(batch.due), self._logged_keys(batch)
+        said = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
+        if tuple(said.probability) != batch.probability or tuple(said.smooth) != batch.smooth:
             raise StoreError(
-                f"stream {self.name}: a replay of rows {batch[0].sequence} to {batch[-1].sequence} "
-                "does not give what was answered; was the log changed, or written by another "
-                "version of calibrant?"
+                f"stream {self.name}: a replay of rows {batch.sequence[0]} to "
+                f"{batch.sequence[-1]} does not give what was answered; was the log changed, or "
+                "written by another version of calibrant?"
             )
+
+    def _logged_keys(self, batch: LoggedPredictions) -> list[Key] | None:
+        if not self.definition.keyed:
+            return None
+        keys = [key for key in batch.key if key is not None]
+        if len(keys) < len(batch.key):
+            raise StoreError(
+                f"stream {self.name}: a row of {batch.sequence[0]} to {batch.sequence[-1]} has no "
+                "key in the log"
+            )
+        return keys_of_text(keys)
+
+
+def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:
+    """Whether a row asks for what is stored under its id."""
+    key = None if request.keys is None else key_as_text(request.keys[row])
+    return found.score == request.scores[row] and found.key == key
 
 
 def contested_ids(request: Outcomes) -> set[str]:

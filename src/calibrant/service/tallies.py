@@ -6,6 +6,8 @@ import json
 from bisect import bisect
 from typing import Any
 
+import numpy as np
+
 from calibrant.service.gaps import Gaps
 from calibrant.service.ledger import Settled
 
@@ -13,6 +15,8 @@ from calibrant.service.ledger import Settled
 #: years.
 FACTOR, SHORTEST = 2.0**0.25, 1e-3
 EDGES = [SHORTEST * FACTOR**step for step in range(160)]
+#: So many rows are counted faster in arrays.
+MANY = 16
 #: The fields of a group: predictions, settled, sums of said, happened, and said * (1 - said).
 GROUP = 5
 
@@ -52,9 +56,16 @@ class Tallies:
         self.outcomes += len(delays)
         self.gaps.heard(at, self.last_outcome)
         self.last_outcome = at
-        for delay in delays:
-            self.delay_bins[bisect(EDGES, delay)] += 1
-            self.delay_total += round(delay * 1000.0) if delay > 0.0 else 0
+        if len(delays) < MANY:
+            for delay in delays:
+                self.delay_bins[bisect(EDGES, delay)] += 1
+                self.delay_total += round(delay * 1000.0) if delay > 0.0 else 0
+            return
+        column = np.array(delays)
+        bins, counts = np.unique(np.searchsorted(EDGES, column, side="right"), return_counts=True)
+        for bin_, count in zip(bins.tolist(), counts.tolist(), strict=True):
+            self.delay_bins[bin_] += count
+        self.delay_total += int(np.rint(np.maximum(column, 0.0) * 1000.0).astype(np.int64).sum())
 
     def measured(self, rows: list[Settled]) -> None:
         """Count what was settled, of each group by itself too."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from calibrant import Monitor
+from calibrant.fleet import KnownKey
 from calibrant.measures import Scorecard
 from calibrant.service.engine import Engine, as_probabilities
+from calibrant.service.learners import ByKey
+from calibrant.service.problems import Problem
 from calibrant.service.stream import Stream, episode_json, in_words
 
 #: Settled rows before anything is said about calibration.
@@ -46,6 +50,7 @@ def summary(stream: Stream) -> dict[str, Any]:
             "calibrated": engine.monitor.evidence,
         },
         "groups": len(tallies.groups),
+        "keys": len(engine.learner.fleet) if isinstance(engine.learner, ByKey) else None,
     }
 
 
@@ -114,20 +119,20 @@ def reliability(stream: Stream, bins: int, level: float) -> dict[str, Any]:
     }
 
 
-def score_map(stream: Stream, points: int, by: str | None) -> dict[str, Any]:
-    """Return the map from score to probability as it is now."""
+def score_map(stream: Stream, points: int, by: str | None, key: str | None) -> dict[str, Any]:
+    """Return the map from score to probability as it is now, of a group or a key if named."""
     engine, kind = stream.engine, stream.definition.kind
     low, high = (0.0, 1.0) if kind == "probability" else engine.tallies.range or (-3.0, 3.0)
     scores = np.linspace(low, high, points)
-    groups = None if by is None else [by] * points
-    recalibrator = engine.recalibrator
+    expected, smooth = engine.learner.seen(scores, by, key)
     return {
         "kind": kind,
         "by": by,
+        "key": key,
         "score": scores.tolist(),
         "raw": None if kind == "margin" else as_probabilities(scores.tolist(), kind),
-        "probability": recalibrator.expected(scores, groups).tolist(),
-        "smooth": recalibrator.smooth(scores, groups).tolist(),
+        "probability": expected.tolist(),
+        "smooth": smooth.tolist(),
     }
 
 
@@ -146,7 +151,8 @@ def pending(stream: Stream, limit: int) -> dict[str, Any]:
     rows = [
         {
             "id": id_, "at": entry.at, "due": number(entry.due), "probability": entry.said,
-            "raw": number(entry.raw), "by": entry.by, "outcome": ledger.noted.get(id_, (None,))[0],
+            "raw": number(entry.raw), "by": entry.by, "key": entry.key,
+            "outcome": ledger.noted.get(id_, (None,))[0],
         }
         for id_, entry in islice(ledger.entries.items(), limit)
     ]  # fmt: skip
@@ -184,6 +190,38 @@ def groups(stream: Stream, limit: int) -> dict[str, Any]:
     return {"count": len(found), "groups": found[:limit]}
 
 
+def keys(stream: Stream, by: str, limit: int, start: int) -> dict[str, Any]:
+    """Return keys, those with the most of something first."""
+    fleet = by_key(stream).fleet
+    found = fleet.ranked(by, limit, start)
+    return {
+        "count": len(fleet),
+        "sort": by,
+        "start": start,
+        "keys": [key_json(*each) for each in found],
+    }
+
+
+def one_key(stream: Stream, name: str) -> dict[str, Any]:
+    """Return what is known of a key."""
+    learner = by_key(stream)
+    key = learner.key_of(name)
+    return key_json(key, learner.fleet[key])
+
+
+def by_key(stream: Stream) -> ByKey:
+    """Return what learns in a keyed stream."""
+    learner = stream.engine.learner
+    if not isinstance(learner, ByKey):
+        raise Problem(404, f"stream {stream.name!r} is not keyed")
+    return learner
+
+
+def key_json(key: int | str, known: KnownKey) -> dict[str, Any]:
+    """Return what is known of a key as JSON has it."""
+    return {"key": key, **asdict(known), "trouble": known.trouble}
+
+
 def history(stream: Stream, points: int) -> dict[str, Any]:
     """Return what was said and what happened through time."""
     buckets = stream.engine.history
@@ -200,7 +238,7 @@ def history(stream: Stream, points: int) -> dict[str, Any]:
 
 def experts(stream: Stream) -> dict[str, Any]:
     """Return what predictions rest on now, in words, the heaviest first."""
-    weights = stream.engine.recalibrator.weights()
+    weights = stream.engine.learner.experts()
     return {"experts": [{"name": each.words, "weight": each.weight} for each in weights]}
 
 

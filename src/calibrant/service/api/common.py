@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from functools import partial
+from typing import Annotated, TypeVar, cast
 
 from fastapi import Path, Request
 
+from calibrant.service.api.mailbox import promised
 from calibrant.service.limits import NAME
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.service import Service
@@ -45,6 +46,6 @@ def checked_name(name: str) -> str:
 async def looked(service: Service, question: Callable[[], T]) -> T:
     """Ask something in the owner's thread."""
     try:
-        return await asyncio.wrap_future(service.owner.ask(question))
+        return cast(T, await promised(partial(service.owner.look, question)))
     except StoreError as error:
         raise Problem(503, str(error)) from None

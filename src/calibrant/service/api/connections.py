@@ -1,14 +1,53 @@
-"""Connections that do not wait forever for a request to begin."""
+"""Connections that do not wait forever for a request to begin, and answer in one segment."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: Seconds within which the head of a request arrives, from its first byte or from the connection.
 PATIENCE = 10.0
+#: Bytes that are gathered at the most.
+MOST_GATHERED = 65_536
+
+
+class Gathering:
+    """A transport that sends what is written in one turn of the loop all at once.
+
+    The head and the body of an answer are written one after the other. In two segments they would
+    cost both sides twice as much.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Send something, soon."""
+        if not self._pieces:
+            self._loop.call_soon(self._flush)
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size > MOST_GATHERED:
+            self._flush()
+
+    def close(self) -> None:
+        """Send what was gathered, and close."""
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._pieces:
+            self._transport.write(b"".join(self._pieces))
+            self._pieces, self._size = [], 0
+
+    def __getattr__(self, name: str) -> Any:
+        """Do everything else as the transport does."""
+        return getattr(self._transport, name)
 
 
 class Connection(H11Protocol):
@@ -21,7 +60,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
-        super().connection_made(transport)
+        super().connection_made(Gathering(transport, self.loop))  # type: ignore[arg-type]
         self._wait()
 
     def data_received(self, data: bytes) -> None:

@@ -65,8 +65,10 @@ def section(method: str, path: str, operation: dict[str, Any]) -> str:
         lines.append(f"<table>{''.join(rows)}</table>")
     content = operation.get("requestBody", {}).get("content", {})
     for kind, body in content.items():
-        example = json.dumps(body.get("example"), indent=2)
-        lines.append(f"<p>{escape(kind)}:</p><pre>{escape(example)}</pre>")
+        lines.append(f"<p>{escape(kind)}:</p>")
+        for name, example in body["examples"].items():
+            shown = json.dumps(example["value"], indent=2)
+            lines.append(f"<p>{escape(name)}</p><pre>{escape(shown)}</pre>")
         schema = json.dumps(body["schema"], indent=2)
         lines.append(f"<details><summary>Schema</summary><pre>{escape(schema)}</pre></details>")
     return "".join(lines) + "</section>"

@@ -14,6 +14,13 @@ ID = {
     ]
 }
 NAMED = {"oneOf": [*ID["oneOf"], {"type": "null"}]}
+KEY = {
+    "oneOf": [
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_ID, "pattern": r"^[^\u0000]+$"},
+        {"type": "integer", "format": "int64", "minimum": -(2**63), "maximum": 2**63 - 1},
+    ],
+    "description": "In a keyed stream, and only there: integers, or text, never both.",
+}
 TIME = {
     "oneOf": [
         {"type": "number", "minimum": EARLIEST, "maximum": LATEST},
@@ -39,6 +46,8 @@ SETTINGS: dict[str, Any] = {
     "clock": {"enum": ["server", "told"], "default": "server"},
     "keyed": {"enum": [False], "default": False},
 }
+#: In a keyed stream `by` names nothing.
+KEYED = {"keyed": {"enum": [True], "description": "Every prediction has a key."}}
 
 
 def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
@@ -62,6 +71,7 @@ DEFINITION: dict[str, Any] = {
             after=SPAN,
         ),
         stream_of("outcomes are learned at one age", ["hold"], hold=SPAN),
+        stream_of("every key has something of its own", ["keyed"], **KEYED),
     ]
 }
 PREDICTION: dict[str, Any] = {
@@ -72,6 +82,7 @@ PREDICTION: dict[str, Any] = {
         "id": ID,
         "score": {"type": "number", "description": "In [0, 1] for probabilities."},
         "by": NAMED,
+        "key": KEY,
         "at": TIME,
         "due": TIME,
     },
@@ -111,12 +122,15 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def body(schema: dict[str, Any], example: Any, *, required: bool = True) -> dict[str, Any]:
+def body(
+    schema: dict[str, Any], examples: dict[str, Any], *, required: bool = True
+) -> dict[str, Any]:
     """Return what FastAPI is told of a body that it does not read itself."""
+    named = {name: {"value": value} for name, value in examples.items()}
     return {
         "requestBody": {
             "required": required,
-            "content": {"application/json": {"schema": schema, "example": example}},
+            "content": {"application/json": {"schema": schema, "examples": named}},
         }
     }
 
@@ -127,9 +141,19 @@ def one_or_many(row: dict[str, Any]) -> dict[str, Any]:
     return {"oneOf": [row, many]}
 
 
-PUT_STREAM = body(DEFINITION, {"kind": "probability", "silence": 0, "after": "30d"}, required=False)
+PUT_STREAM = body(
+    DEFINITION,
+    {
+        "no news is an outcome": {"kind": "probability", "silence": 0, "after": "30d"},
+        "a million keys": {"keyed": True},
+    },
+    required=False,
+)
 POST_PREDICTIONS = body(
     one_or_many(PREDICTION),
-    [{"id": "order 17", "score": 0.83, "by": "web"}, {"id": "order 18", "score": 0.12}],
+    {
+        "rows": [{"id": "order 17", "score": 0.83, "by": "web"}, {"id": "order 18", "score": 0.12}],
+        "a row of a keyed stream": {"id": "order 19", "score": 0.5, "key": "shop 4"},
+    },
 )
-POST_OUTCOMES = body(one_or_many(OUTCOME), {"id": "order 17", "outcome": 1})
+POST_OUTCOMES = body(one_or_many(OUTCOME), {"a row": {"id": "order 17", "outcome": 1}})

@@ -11,6 +11,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from calibrant.service.api.common import Name, service_of
 from calibrant.service.engine import as_probabilities
+from calibrant.service.learners import keys_of_text
 from calibrant.service.problems import Problem
 
 router = APIRouter(prefix="/v1/streams")
@@ -24,6 +25,7 @@ TYPES = {
     "smooth": "double", "outcome": "double", "outcome_at": "double", "outcome_sequence": "int64",
     "raw": "double",
 }  # fmt: skip
+KEY = list(TYPES).index("key")
 
 
 @router.get("/{name}/export", responses={200: {"content": {PARQUET: {}}}})
@@ -54,11 +56,19 @@ def parquet(portions: Iterator[list[tuple[Any, ...]]], kind: str) -> Iterator[by
     with pq.ParquetWriter(sink, schema) as writer:
         for rows in portions:
             columns = [list(column) for column in zip(*rows, strict=True)]
+            columns[KEY] = shown_keys(columns[KEY])
             raw = as_probabilities(columns[2], kind)
             columns.append([None if math.isnan(each) else each for each in raw])
             writer.write_table(pa.table(columns, schema=schema))
             yield sink.take()
     yield sink.take()
+
+
+def shown_keys(keys: list[str | None]) -> list[str | None]:
+    """Return keys as text: what is logged is JSON."""
+    if all(key is None for key in keys):
+        return keys
+    return [str(key) for key in keys_of_text([key or "null" for key in keys])]
 
 
 class Pieces:

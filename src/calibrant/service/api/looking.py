@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
+from calibrant.fleet.ranking import RANKINGS
 from calibrant.service import views
 from calibrant.service.api.common import Name, access_of, looked, service_of
 from calibrant.service.api.writing import as_json
-from calibrant.service.limits import LONGEST_ID
+from calibrant.service.limits import LONGEST_ID, MOST_KEYS
 from calibrant.service.stream import Stream
 
 router = APIRouter(prefix="/v1/streams")
 
+Named = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID)]
 Limit = Annotated[int, Query(ge=0, le=10_000, description="How many, at the most.")]
 
 
@@ -65,10 +67,11 @@ async def get_map(
     name: Name,
     request: Request,
     points: Annotated[int, Query(ge=2, le=2001)] = 101,
-    by: Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID)] = None,
+    by: Named = None,
+    key: Named = None,
 ) -> Response:
-    """The map from score to probability as it is now, of a group if `by` names one."""
-    return await seen(request, name, lambda stream: views.score_map(stream, points, by))
+    """The map from score to probability as it is now, of a group or of a key if it is named."""
+    return await seen(request, name, lambda stream: views.score_map(stream, points, by, key))
 
 
 @router.get("/{name}/episodes")
@@ -87,6 +90,26 @@ async def get_pending(name: Name, request: Request, limit: Limit = 100) -> Respo
 async def get_groups(name: Name, request: Request, limit: Limit = 100) -> Response:
     """The groups, the most troubled first."""
     return await seen(request, name, lambda stream: views.groups(stream, limit))
+
+
+@router.get("/{name}/keys")
+async def get_keys(
+    name: Name,
+    request: Request,
+    sort: Annotated[str, Query(pattern=f"^({'|'.join(RANKINGS)})$")] = "trouble",
+    limit: Annotated[int, Query(ge=0, le=1000, description="How many, at the most.")] = 100,
+    start: Annotated[int, Query(ge=0, le=MOST_KEYS, description="After so many.")] = 0,
+) -> Response:
+    """Keys of a keyed stream: those clearly off first, or those with the most outcomes."""
+    return await seen(request, name, lambda stream: views.keys(stream, sort, limit, start))
+
+
+@router.get("/{name}/keys/{key:path}")
+async def get_key(
+    name: Name, request: Request, key: Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
+) -> Response:
+    """What is known of a key: its outcomes, its offset and how uncertain that is."""
+    return await seen(request, name, lambda stream: views.one_key(stream, key))
 
 
 @router.get("/{name}/history")

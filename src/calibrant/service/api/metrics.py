@@ -24,6 +24,7 @@ BY_STREAM = {
     "expired": (True, "Predictions given up because too many waited"),
     "waiting": (False, "Predictions that wait for an outcome or a deadline"),
     "capacity": (False, "Predictions that may wait"),
+    "keys": (False, "Keys that a keyed stream knows"),
     "last_prediction_at": (False, "Time of the last prediction, in seconds since 1970"),
     "last_outcome_at": (False, "Time of the last outcome, in seconds since 1970"),
 }

@@ -15,6 +15,7 @@ from calibrant.service.api import uvicorn
 from calibrant.service.api.app import create_app
 from calibrant.service.api.connections import Connection
 from calibrant.service.api.gate import App
+from calibrant.service.garbage import search_seldom
 from calibrant.service.logs import set_up
 from calibrant.service.service import Service
 from calibrant.service.settings import Settings
@@ -37,6 +38,7 @@ def serve(
     What is to be done `beside` is called with the address, in a thread that ends with the process.
     """
     log = set_up(settings.log_level)
+    search_seldom()
     if is_shared(settings.store):
         serve_shared(settings, say, log, beside)
         return
@@ -117,7 +119,8 @@ def check_host(service: Service, host: str) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or say why not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
+    # Named as TCP, or asyncio leaves Nagle's algorithm on: each answer would wait 40 ms for an ACK.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))

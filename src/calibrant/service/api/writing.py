@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
 from calibrant.service import views
 from calibrant.service.api import examples
 from calibrant.service.api.body import NDJSON, batches_of_lines, content_type, whole
 from calibrant.service.api.common import Name, checked_name, looked, service_of
+from calibrant.service.api.mailbox import promised
 from calibrant.service.definition import Definition
 from calibrant.service.engine import as_probabilities
 from calibrant.service.problems import Problem
@@ -100,7 +101,7 @@ async def answer(
 
 async def worked_on(service: Service, name: str, columns: Predictions | Outcomes) -> Any:
     """Return the answers once the rows are committed."""
-    return await asyncio.wrap_future(service.owner.submit(name, columns))
+    return await promised(partial(service.owner.submit, name, columns))
 
 
 class AnsweredLines(StreamingResponse):
@@ -130,12 +131,12 @@ async def answered_lines(
             rows, _ = as_rows(parse(b"[" + b",".join(lines) + b"]"))
             columns = read(rows, definition, service.clock.now())
             shown = show(columns, await worked_on(service, name, columns), definition)
-            yield b"".join(json.dumps(row).encode() + b"\n" for row in shown)
+            yield b"".join(to_json(row) + b"\n" for row in shown)
             first += len(lines)
     except Problem as problem:
         if first == 0:
             raise
-        yield json.dumps(problem.as_json() | {"rows_done": first}).encode() + b"\n"
+        yield to_json(problem.as_json() | {"rows_done": first}) + b"\n"
 
 
 async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -177,4 +178,4 @@ def shown_outcomes(rows: Outcomes, words: list[str], _: Definition) -> list[dict
 
 def as_json(value: Any, status: int = 200) -> Response:
     """Return an answer; nothing of it needs to be looked through once more."""
-    return Response(json.dumps(value), status, media_type="application/json")
+    return Response(to_json(value), status, media_type="application/json")

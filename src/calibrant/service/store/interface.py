@@ -59,6 +59,29 @@ class OutcomeRow(NamedTuple):
     at: float
 
 
+class LoggedPredictions(NamedTuple):
+    """The predictions of one request as a replay reads them: a column for each field."""
+
+    sequence: tuple[int, ...]
+    id: tuple[str, ...]
+    score: tuple[float, ...]
+    by: tuple[str | None, ...]
+    key: tuple[str | None, ...]
+    at: tuple[float, ...]
+    due: tuple[float | None, ...]
+    probability: tuple[float, ...]
+    smooth: tuple[float, ...]
+
+
+class LoggedOutcomes(NamedTuple):
+    """The outcomes of one request as a replay reads them: a column for each field."""
+
+    sequence: tuple[int, ...]
+    id: tuple[str, ...]
+    outcome: tuple[float, ...]
+    at: tuple[float, ...]
+
+
 class SnapshotRow(NamedTuple):
     """The state of a stream after the row `sequence`."""
 
@@ -67,6 +90,15 @@ class SnapshotRow(NamedTuple):
     at: float
     blob: bytes
     checksum: str
+
+
+class PieceRow(NamedTuple):
+    """A piece of a large snapshot; the last one stands in the snapshot itself."""
+
+    stream: int
+    sequence: int
+    number: int
+    blob: bytes
 
 
 class EventRow(NamedTuple):
@@ -107,9 +139,11 @@ class Group:
     outcomes: list[OutcomeRow] = field(default_factory=list)
     events: list[EventRow] = field(default_factory=list)
     snapshots: list[SnapshotRow] = field(default_factory=list)
+    pieces: list[PieceRow] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.predictions or self.outcomes or self.events or self.snapshots)
+        written = self.predictions or self.outcomes or self.events or self.snapshots or self.pieces
+        return bool(written)
 
 
 class Known(NamedTuple):
@@ -142,7 +176,7 @@ class Store(Protocol):
 
     def log(
         self, stream: int, after: int, until: int | None = None
-    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+    ) -> Iterator[LoggedPredictions | LoggedOutcomes]:
         """Return the batches with a `sequence` above `after`, in the order of the log."""
 
     def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -155,8 +189,11 @@ class Store(Protocol):
     def last_sequence(self, stream: int) -> int:
         """Return the sequence of the last row, 0 if there is none."""
 
-    def snapshots(self, stream: int) -> list[SnapshotRow]:
-        """Return the snapshots, the newest first."""
+    def snapshots(self, stream: int) -> Iterator[SnapshotRow]:
+        """Return the snapshots, whole, the newest first."""
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
 
     def events(self, after: int, stream: str | None, limit: int) -> list[EventRow]:
         """Return stored events above a number, the oldest first; of one stream, or of all."""

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from itertools import groupby
-from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
-from calibrant.service.store.interface import OutcomeRow, PredictionRow
+import numpy as np
 
-Batch = list[PredictionRow] | list[OutcomeRow]
-Row = tuple[Any, ...]
+from calibrant.service.store.interface import LoggedOutcomes, LoggedPredictions
 
-# As `_make` does, without a call of Python for each row.
-make_prediction: Callable[[Row], PredictionRow] = partial(tuple.__new__, PredictionRow)
-make_outcome: Callable[[Row], OutcomeRow] = partial(tuple.__new__, OutcomeRow)
-#: The field that rows of one request share; it stands at the same place in both tables.
-batch_of = itemgetter(PredictionRow._fields.index("batch"))
+#: Rows of a table, some thousands at a time. The first field is the batch.
+Portions = Iterable[list[tuple[Any, ...]]]
+T = TypeVar("T")
 
 
-def merged(predictions: Iterable[Row], outcomes: Iterable[Row]) -> Iterator[Batch]:
+def merged(
+    predictions: Portions, outcomes: Portions
+) -> Iterator[LoggedPredictions | LoggedOutcomes]:
     """Return the batches of both in the order in which they were written."""
-    one, other = groupby(predictions, batch_of), groupby(outcomes, batch_of)
+    one = batches(predictions, LoggedPredictions._make)
+    other = batches(outcomes, LoggedOutcomes._make)
     first, second = next(one, None), next(other, None)
     while first is not None or second is not None:
         if second is None or (first is not None and first[0] < second[0]):
             assert first is not None
-            yield list(map(make_prediction, first[1]))
+            yield first[1]
             first = next(one, None)
         else:
-            yield list(map(make_outcome, second[1]))
+            yield second[1]
             second = next(other, None)
+
+
+def batches(portions: Portions, make: Callable[[Iterable[Any]], T]) -> Iterator[tuple[int, T]]:
+    """Return each batch with its number, in columns; a portion may end within a batch."""
+    rows: list[tuple[Any, ...]] = []
+    for portion in portions:
+        rows += portion
+        numbers, *columns = zip(*rows, strict=True)
+        start = 0
+        for end in (np.flatnonzero(np.diff(numbers)) + 1).tolist():
+            yield numbers[start], make([column[start:end] for column in columns])
+            start = end
+        rows = rows[start:]
+    if rows:
+        numbers, *columns = zip(*rows, strict=True)
+        yield numbers[0], make(columns)

@@ -25,8 +25,8 @@ from calibrant.service.store.interface import (
     DeliveryRow,
     EventRow,
     Group,
-    OutcomeRow,
-    PredictionRow,
+    LoggedOutcomes,
+    LoggedPredictions,
     StoreError,
     StoreTakenError,
     StreamRow,
@@ -187,10 +187,20 @@ class PostgresStore(ReadableStore):
             for event in group.events:
                 number = one_number(writer, sql.ADD_EVENT, event[1:])
                 events.append(event._replace(number=number))
+            for piece in group.pieces:
+                writer.execute(spoken(sql.ADD_PIECE), piece)
             for snapshot in group.snapshots:
                 writer.execute(spoken(sql.ADD_SNAPSHOT), snapshot)
                 writer.execute(spoken(sql.DROP_SNAPSHOTS), (snapshot.stream, snapshot.stream))
         return events
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
+        with self._transaction() as writer:
+            loose = writer.execute(spoken(sql.LOOSE_PIECE), (stream, stream)).fetchone()
+            if loose is not None:
+                writer.execute(spoken(sql.DROP_PIECE), (stream, *loose))
+        return loose is not None
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -203,14 +213,14 @@ class PostgresStore(ReadableStore):
 
     def log(
         self, stream: int, after: int, until: int | None = None
-    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+    ) -> Iterator[LoggedPredictions | LoggedOutcomes]:
         """Return the batches with a `sequence` above `after`, in the order of the log."""
         span = (stream, after, NO_END if until is None else until)
         with self._saying("read"), closing(self._connect()) as reader:
             reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")  # one view of both
             yield from merged(
-                fetched(reader, "predictions", sql.LOGGED_PREDICTIONS, span),
-                fetched(reader, "outcomes", sql.LOGGED_OUTCOMES, span),
+                portions(reader, "predictions", sql.LOGGED_PREDICTIONS, span),
+                portions(reader, "outcomes", sql.LOGGED_OUTCOMES, span),
             )
 
     def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -287,10 +297,11 @@ def copy_rows(writer: Connection, name: str, columns: str, rows: Sequence[tuple[
             copy.write_row(row)
 
 
-def fetched(
+def portions(
     reader: Connection, name: str, statement: str, values: Sequence[Any]
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[list[tuple[Any, ...]]]:
     """Return the rows of a statement, many at a time."""
     with reader.cursor(name) as cursor:
-        cursor.itersize = FETCHED
-        yield from cursor.execute(spoken(statement), values)
+        cursor.execute(spoken(statement), values)
+        while rows := cursor.fetchmany(FETCHED):
+            yield rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -58,9 +58,13 @@ class ReadableStore(ABC):
         both = (self._rows(each, stream) for each in (sql.LAST_PREDICTION, sql.LAST_OUTCOME))
         return max(rows[0][0] or 0 for rows in both)
 
-    def snapshots(self, stream: int) -> list[SnapshotRow]:
-        """Return the snapshots, the newest first."""
-        return [SnapshotRow(*row) for row in self._rows(sql.SNAPSHOTS, stream)]
+    def snapshots(self, stream: int) -> Iterator[SnapshotRow]:
+        """Return the snapshots, whole, the newest first."""
+        for (sequence,) in self._rows(sql.SNAPSHOTS, stream):
+            pieces = [piece for (piece,) in self._rows(sql.PIECES, stream, sequence)]
+            for found in self._rows(sql.ONE_SNAPSHOT, stream, sequence):
+                row = SnapshotRow(*found)
+                yield row._replace(blob=b"".join([*pieces, row.blob])) if pieces else row
 
     def events(self, after: int, stream: str | None, limit: int) -> list[EventRow]:
         """Return stored events above a number, the oldest first; of one stream, or of all."""

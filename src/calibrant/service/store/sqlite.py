@@ -6,7 +6,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,8 +15,8 @@ from calibrant.service.store.interface import (
     DeliveryRow,
     EventRow,
     Group,
-    OutcomeRow,
-    PredictionRow,
+    LoggedOutcomes,
+    LoggedPredictions,
     StoreError,
     StreamRow,
     TokenRow,
@@ -162,10 +161,20 @@ class SqliteStore(ReadableStore):
             for event in group.events:
                 number = writer.execute(sql.ADD_EVENT, event[1:]).fetchone()[0]
                 events.append(event._replace(number=number))
+            if group.pieces:
+                writer.executemany(sql.ADD_PIECE, group.pieces)
             for snapshot in group.snapshots:
                 writer.execute(sql.ADD_SNAPSHOT, snapshot)
                 writer.execute(sql.DROP_SNAPSHOTS, (snapshot.stream, snapshot.stream))
         return events
+
+    def drop_piece(self, stream: int) -> bool:
+        """Delete a piece that belongs to no snapshot; return whether there was one."""
+        with self._transaction() as writer:
+            loose = writer.execute(sql.LOOSE_PIECE, (stream, stream)).fetchone()
+            if loose is not None:
+                writer.execute(sql.DROP_PIECE, (stream, *loose))
+        return loose is not None
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -184,14 +193,14 @@ class SqliteStore(ReadableStore):
 
     def log(
         self, stream: int, after: int, until: int | None = None
-    ) -> Iterator[list[PredictionRow] | list[OutcomeRow]]:
+    ) -> Iterator[LoggedPredictions | LoggedOutcomes]:
         """Return the batches with a `sequence` above `after`, in the order of the log."""
         with self._saying("read"), closing(self._connect(mode="ro")) as reader:
             reader.execute("BEGIN")  # one view of both tables
             span = (stream, after, NO_END if until is None else until)
             yield from merged(
-                fetched(reader.execute(sql.LOGGED_PREDICTIONS, span)),
-                fetched(reader.execute(sql.LOGGED_OUTCOMES, span)),
+                portions(reader.execute(sql.LOGGED_PREDICTIONS, span)),
+                portions(reader.execute(sql.LOGGED_OUTCOMES, span)),
             )
 
     def export(self, stream: int, portion: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -243,6 +252,6 @@ class SqliteStore(ReadableStore):
             source.backup(target)  # at once: a reader does not stop the writer
 
 
-def fetched(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+def portions(cursor: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
     """Return the rows of a cursor, many at a time."""
-    return chain.from_iterable(iter(lambda: cursor.fetchmany(FETCHED), []))
+    return iter(lambda: cursor.fetchmany(FETCHED), [])

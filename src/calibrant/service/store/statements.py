@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from calibrant.service.store.interface import OutcomeRow, PredictionRow, SnapshotRow
+from calibrant.service.store.interface import (
+    LoggedOutcomes,
+    LoggedPredictions,
+    OutcomeRow,
+    PredictionRow,
+    SnapshotRow,
+)
 
 #: The layout of the tables. A store of another layout is refused.
 LAYOUT = "1"
@@ -53,6 +59,9 @@ TABLES = (
     """CREATE TABLE IF NOT EXISTS snapshots (
         stream {integer} NOT NULL, sequence {integer} NOT NULL, at {real} NOT NULL,
         blob {blob} NOT NULL, checksum TEXT NOT NULL, PRIMARY KEY (stream, sequence))""",
+    """CREATE TABLE IF NOT EXISTS snapshot_pieces (
+        stream {integer} NOT NULL, sequence {integer} NOT NULL, number {integer} NOT NULL,
+        blob {blob} NOT NULL, PRIMARY KEY (stream, sequence, number))""",
     """CREATE TABLE IF NOT EXISTS events (
         number {counted}, stream TEXT NOT NULL, at {real} NOT NULL, kind TEXT NOT NULL,
         body TEXT NOT NULL)""",
@@ -82,19 +91,30 @@ ADD_PREDICTION = (
     f"INSERT INTO predictions ({PREDICTION}) VALUES ({values(len(PredictionRow._fields))})"
 )
 ADD_OUTCOME = f"INSERT INTO outcomes ({OUTCOME}) VALUES ({values(len(OutcomeRow._fields))})"
-ADD_SNAPSHOT = f"INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})"
+# Where a damaged one stands, the same again is whole.
+ADD_SNAPSHOT = f"""INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})
+    ON CONFLICT (stream, sequence) DO UPDATE
+    SET blob = excluded.blob, checksum = excluded.checksum"""
 # The newest and the one before are kept.
 DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence NOT IN (
     SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC LIMIT 2)"""
-SNAPSHOTS = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
+SNAPSHOTS = "SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
+ONE_SNAPSHOT = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? AND sequence = ?"
+ADD_PIECE = """INSERT INTO snapshot_pieces (stream, sequence, number, blob) VALUES (?, ?, ?, ?)
+    ON CONFLICT (stream, sequence, number) DO UPDATE SET blob = excluded.blob"""
+PIECES = """SELECT blob FROM snapshot_pieces WHERE stream = ? AND sequence = ? ORDER BY number"""
+LOOSE_PIECE = """SELECT sequence, number FROM snapshot_pieces WHERE stream = ? AND sequence NOT IN (
+    SELECT sequence FROM snapshots WHERE stream = ?) LIMIT 1"""
+DROP_PIECE = "DELETE FROM snapshot_pieces WHERE stream = ? AND sequence = ? AND number = ?"
 # The ids asked for are a table of their own: for a list, SQLite would read the whole stream.
 KNOWN = f"""WITH asked (id) AS (VALUES %s)
     SELECT {", ".join("p." + each.strip() for each in PREDICTION.split(","))}, o.outcome
     FROM asked JOIN predictions p ON p.stream = ? AND p.id = asked.id
     LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id"""
-LOGGED_PREDICTIONS = f"""SELECT {PREDICTION} FROM predictions
+LOGGED_PREDICTIONS = f"""SELECT batch, {", ".join(map('"{}"'.format, LoggedPredictions._fields))}
+    FROM predictions
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
-LOGGED_OUTCOMES = f"""SELECT {OUTCOME} FROM outcomes
+LOGGED_OUTCOMES = f"""SELECT batch, {", ".join(LoggedOutcomes._fields)} FROM outcomes
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
 EXPORT = """SELECT p.sequence, p.id, p.score, p."by", p.key, p.at, p.due, p.deadline,
     p.probability, p.smooth, o.outcome, o.at, o.sequence

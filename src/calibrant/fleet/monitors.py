@@ -1,0 +1,224 @@
+"""What the monitors of a fleet found: episodes, and which keys are off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from calibrant._checks import Id, check_integer, check_real
+from calibrant.fleet.watch import SIDES, PartWatch
+from calibrant.monitor.episodes import Episode
+from calibrant.monitor.monitor import Monitor
+
+if TYPE_CHECKING:
+    from _thread import RLock
+
+    from calibrant.fleet.part import Part
+
+
+@dataclass(frozen=True, slots=True)
+class KeyOff:
+    """A key whose predictions are off.
+
+    Attributes
+    ----------
+    key : int or str
+        The key.
+    evidence : float
+        How far the evidence is on its way to what names a key, as `Monitor.evidence`: from 1 on
+        the key is named.
+    bias : float
+        Mean of outcome minus prediction, since the evidence last changed its direction.
+    outcomes : int
+        How many outcomes that mean is of.
+
+    Examples
+    --------
+    >>> from calibrant.fleet import KeyOff
+    >>> print(KeyOff("shop 7", 1.2, -0.21, 180))
+    predictions for key 'shop 7' are too high by 0.21 (its last 180 outcomes)
+    """
+
+    key: Id
+    evidence: float
+    bias: float
+    outcomes: int
+
+    @property
+    def direction(self) -> str:
+        """What is wrong with the predictions: "too low" or "too high"."""
+        return "too low" if self.bias > 0 else "too high"
+
+    def __str__(self) -> str:
+        return (
+            f"predictions for key {self.key!r} are {self.direction} by {abs(self.bias):.2g} "
+            f"(its last {self.outcomes:,} outcomes)"
+        )
+
+
+class Watched(NamedTuple):
+    """A part of a fleet, and its monitors."""
+
+    part: Part
+    watch: PartWatch
+
+
+class FleetMonitor:
+    """A monitor of all predictions of a fleet, and of each key.
+
+    ``Fleet(monitor=True).monitors`` has one of the raw scores and one of the calibrated
+    predictions. While the null of `Monitor` holds, the chance that within n outcomes an alarm rings
+    or any key is named is at most n / `every`, however many keys there are; keys whose predictions
+    are calibrated are named no more often when others are off. docs/monitor.md has the proof.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import Fleet
+    >>> random = np.random.default_rng(0)
+    >>> shops, scores = random.integers(0, 100, 50_000), random.uniform(0.1, 0.7, 50_000)
+    >>> outcomes = random.random(50_000) < scores + 0.2 * (shops == 42)
+    >>> fleet = Fleet(monitor=True)
+    >>> _ = fleet.run(shops, scores, outcomes)
+    >>> for each in fleet.monitors.raw.keys_off():
+    ...     print(each)
+    predictions for key 42 are too low by 0.19 (its last 495 outcomes)
+    >>> fleet.monitors.calibrated.keys_off()
+    []
+    """
+
+    __slots__ = ("_lock", "_parts", "_side")
+
+    def __init__(self, parts: Mapping[int, Watched], lock: RLock, side: int) -> None:
+        self._parts, self._lock, self._side = parts, lock, side
+
+    @property
+    def rounds(self) -> int:
+        """Outcomes watched so far."""
+        return sum(monitor.rounds for monitor in self.of_parts().values())
+
+    def of_parts(self) -> dict[int, Monitor]:
+        """Return the monitor of the ranges of predictions of each part, which knows no keys."""
+        with self._lock:
+            for _, watch in self._parts.values():
+                watch.catch_up()
+            return {
+                number: getattr(watch.sides, SIDES[self._side])
+                for number, (_, watch) in self._parts.items()
+            }
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The episodes in ranges of predictions, part by part; rounds are outcomes of the part."""
+        return [each for monitor in self.of_parts().values() for each in monitor.episodes]
+
+    @property
+    def evidence(self) -> float:
+        """How far the evidence is on its way to an alarm or to naming a key; 1 when it is there."""
+        with self._lock:
+            ways = [monitor.evidence for monitor in self.of_parts().values()]
+            for _, watch in self._parts.values():
+                found = watch.evidence(self._side)
+                if len(found):
+                    ways.append(way_to(float(found.max()), watch.threshold))
+        return min(max(ways, default=0.0), 1.0)
+
+    @property
+    def state(self) -> str:
+        """Whether an episode lasts or a key is off ("miscalibrated") or not ("calibrated")."""
+        return "miscalibrated" if self.evidence >= 1.0 else "calibrated"
+
+    def keys_off(self, most: int | None = None, *, least: float = 1.0) -> list[KeyOff]:
+        """Return the keys that are off now, those with the most evidence first.
+
+        Parameters
+        ----------
+        most : int, optional
+            At most so many.
+        least : float, default 1.0
+            Keys with this evidence or more, in (0, 1]. Below 1 keys are suspects: the guarantee is
+            of 1.
+
+        Evidence counts up to 1,000 times what names a key. Among keys with as much, those with the
+        larger bias come first.
+        """
+        limit = None if most is None else check_integer("most", most, 0)
+        check_real("least", least, 1e-6, 1.0)
+        found = []
+        with self._lock:
+            for part, watch in self._parts.values():
+                evidence, cells = watch.evidence(self._side), watch.keys.cells_of_keys()
+                enough = watch.threshold**least * (1.0 - 1e-12)
+                for slot in np.flatnonzero(evidence >= enough).tolist():
+                    cell = cells[slot, self._side]
+                    found.append(
+                        KeyOff(
+                            part.index.key(slot),
+                            way_to(float(evidence[slot]), watch.threshold),
+                            float(cell["S"]) / int(cell["n"]),
+                            int(cell["n"]),
+                        )
+                    )
+        found.sort(key=lambda each: (-each.evidence, -abs(each.bias), str(each.key)))
+        return found[:limit]
+
+    def __repr__(self) -> str:
+        off = len(self.keys_off())
+        return f"<{self.rounds:,} rounds: {self.state}, {off:,} keys off>"
+
+
+def way_to(evidence: float, threshold: float) -> float:
+    """Return how far evidence is on its way to the threshold, from 0 on, in its logarithm."""
+    return max(math.log(max(evidence, 1e-300)) / math.log(threshold), 0.0)
+
+
+class FleetMonitors:
+    """The monitors of a fleet, of raw scores and of calibrated predictions side by side.
+
+    Both see each outcome once, when it is learned, with the score and the expected prediction of
+    the time of prediction.
+
+    Attributes
+    ----------
+    raw : FleetMonitor
+        Of the scores.
+    calibrated : FleetMonitor
+        Of the expected predictions.
+
+    Examples
+    --------
+    >>> from calibrant import Fleet
+    >>> fleet = Fleet(monitor={"every": 10_000, "tolerance": 0.05})
+    >>> _ = fleet.run(["a", "b"] * 300, [0.5] * 600, [1, 0] * 300)
+    >>> [each.key for each in fleet.monitors.raw.keys_off()]
+    ['a', 'b']
+    >>> fleet.monitors.gain_evidence > 100
+    True
+    """
+
+    __slots__ = ("_lock", "_parts", "calibrated", "raw")
+
+    def __init__(self, parts: Mapping[int, Part], lock: RLock) -> None:
+        self._parts = {
+            number: Watched(part, part.watch)
+            for number, part in parts.items()
+            if part.watch is not None
+        }
+        self._lock = lock
+        self.raw, self.calibrated = (
+            FleetMonitor(self._parts, lock, side) for side in range(len(SIDES))
+        )
+
+    @property
+    def gain_evidence(self) -> float:
+        """What the predictions won against the scores, as `SideBySide.gain_evidence`."""
+        self.raw.of_parts()
+        with self._lock:
+            return math.fsum(watch.sides.gain_evidence for _, watch in self._parts.values())
+
+    def __repr__(self) -> str:
+        return f"<raw scores: {self.raw!r}, calibrated predictions: {self.calibrated!r}>"

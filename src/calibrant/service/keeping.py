@@ -1,0 +1,121 @@
+"""Snapshots: when they are due, and how a large one is written while requests are answered.
+
+A large state is copied at once, made bytes in a thread of its own, and written piece by piece, each
+in a transaction between two groups. It counts once its last piece is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from hashlib import sha256
+
+from calibrant.service.store.interface import Group, PieceRow, SnapshotRow, Store, StoreError
+from calibrant.service.stream import Stream
+
+#: A snapshot is taken after so many rows, or after so many seconds if there are any; of a state
+#: that is `LARGE` times n, after n times as many.
+SNAPSHOT_ROWS, SNAPSHOT_SECONDS, LARGE = 200_000, 300.0, 2**25
+#: Bytes that are written between two groups.
+PIECE = 2**22
+#: Seconds to wait for requests: while there is nothing to do, and while a state is made bytes.
+IDLE, MAKING = 1.0, 0.02
+
+
+class Keeper:
+    """Who takes the snapshots of all streams, one after the other, in the owner's thread.
+
+    Parameters
+    ----------
+    store : Store
+        Where they are kept.
+    failed : callable
+        Is given what went wrong with the store, for the log.
+    """
+
+    def __init__(self, store: Store, failed: Callable[[str], None]) -> None:
+        self.store, self.failed = store, failed
+        self._maker = ThreadPoolExecutor(1, "calibrant-snapshot")
+        #: The snapshot that is being taken, of a stream.
+        self._taken: tuple[Stream, Iterator[int]] | None = None
+        self._made: Future[bytes] | None = None
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which the owner may wait for requests before the next step."""
+        if self._taken is None:
+            return IDLE
+        return MAKING if self._made is not None and not self._made.done() else 0.0
+
+    def step(self, streams: Iterable[Stream], now: float, *, is_last: bool) -> None:
+        """Take snapshots of streams that are due: about a piece of them, or all if it `is_last`."""
+        written = 0
+        due = (each for each in streams if is_due(each, now, is_last))
+        while is_last or written < PIECE:
+            if self._taken is None:
+                stream = next(due, None)
+                if stream is None:
+                    return
+                self._taken = stream, self._take(stream, now)
+            written += self._go_on(now)
+            if self._made is not None and not self._made.done():
+                if not is_last:
+                    return
+                wait([self._made])
+
+    def _go_on(self, now: float) -> int:
+        """Do the next step of the snapshot that is being taken; return the bytes written."""
+        assert self._taken is not None
+        stream, taking = self._taken
+        try:
+            return next(taking)
+        except StopIteration:
+            pass
+        except StoreError as error:
+            self.failed(f"no snapshot of stream {stream.name}: {error}")
+        self._taken = self._made = None
+        stream.kept_at = now
+        return 0
+
+    def _take(self, stream: Stream, now: float) -> Iterator[int]:
+        """Take a snapshot step by step; yields the bytes that each has written."""
+        yield from self._sweep(stream)
+        sequence, frozen = stream.sequence, stream.engine.frozen()
+        if stream.engine.learner.nbytes < LARGE:
+            blob = frozen()
+        else:
+            self._made = self._maker.submit(frozen)
+            while not self._made.done():
+                yield 0
+            blob, self._made = self._made.result(), None
+        start, checksum = 0, sha256()
+        while start + PIECE < len(blob):
+            piece = PieceRow(stream.number, sequence, start // PIECE, blob[start : start + PIECE])
+            self.store.write(Group(pieces=[piece]))
+            checksum.update(piece.blob)
+            start += PIECE
+            yield PIECE
+        checksum.update(blob[start:])
+        last = SnapshotRow(stream.number, sequence, now, blob[start:], checksum.hexdigest())
+        self.store.write(Group(snapshots=[last]))
+        stream.kept, stream.kept_bytes = sequence, len(blob)
+        yield len(last.blob)
+        yield from self._sweep(stream)
+
+    def _sweep(self, stream: Stream) -> Iterator[int]:
+        """Delete the pieces of snapshots that were replaced, or never finished."""
+        while self.store.drop_piece(stream.number):
+            yield PIECE
+
+    def close(self) -> None:
+        """End the thread that makes bytes."""
+        self._maker.shutdown()
+
+
+def is_due(stream: Stream, now: float, is_last: bool) -> bool:
+    """Whether it is time for a snapshot of a stream."""
+    rows, times = stream.sequence - stream.kept, max(1.0, stream.kept_bytes / LARGE)
+    if not rows:
+        return False
+    seconds = now - stream.kept_at
+    return is_last or rows >= times * SNAPSHOT_ROWS or seconds >= times * SNAPSHOT_SECONDS

@@ -1,0 +1,251 @@
+"""A fleet that is watched: the same outcomes reach its monitors, whichever way they come."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from calibrant import Fleet, Monitor
+from calibrant._kernels.key_batch import checked_keys, parts_of
+from calibrant.fleet import fleet as module
+from calibrant.fleet.part import Part
+from calibrant.monitor import SideBySide
+from fleet.worlds import keyed
+from naive.key_evidence import NaiveKeys
+
+SETTINGS = {"every": 1000, "tolerance": 0.01}
+
+
+def stream(rounds, keys, seed, off=()):
+    """Return keys, scores and outcomes; the scores of some keys are off by so much each."""
+    random = np.random.default_rng(seed)
+    key, score = random.integers(0, keys, rounds), random.uniform(0.25, 0.75, rounds)
+    bias = np.zeros(keys)
+    for each, by in dict(off).items():
+        bias[each] = by
+    return key, score, (random.random(rounds) < score + bias[key]).astype(float)
+
+
+def found(fleet):
+    """Return all that monitors know."""
+    both = fleet.monitors
+    return [
+        (side.keys_off(least=0.01), side.episodes, side.evidence, side.state, side.rounds)
+        for side in (both.raw, both.calibrated)
+    ] + [both.gain_evidence]
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(parts):
+    keys, scores, outcomes = stream(800, 9, seed=2, off={4: 0.2})
+    fleet = Fleet(1, parts=parts, monitor=SETTINGS)
+    random = np.random.default_rng(0)
+    due = np.arange(800) + random.integers(0, 60, 800)
+    due[::7] = 10_000  # these never come
+    twins = {key: [NaiveKeys(**SETTINGS), NaiveKeys(**SETTINGS)] for key in range(9)}
+    seen = {number: [] for number in range(parts)}
+    means = np.empty(800)
+    for row in range(800):
+        means[row] = fleet.expected([keys[row]], [scores[row]])[0]
+        fleet.predict([keys[row]], [scores[row]], ids=[row])
+        for done in np.flatnonzero(due == row).tolist():
+            assert fleet.update([done], [outcomes[done]]).tolist() == ["applied"]
+            for twin, said in zip(twins[keys[done]], (scores, means), strict=True):
+                twin.update("all", said[done], outcomes[done])
+            number = int(parts_of(checked_keys(keys[done : done + 1]).hashes(), parts)[0])
+            seen[number].append(done)
+    for side, monitor in enumerate((fleet.monitors.raw, fleet.monitors.calibrated)):
+        listed = monitor.keys_off(least=1e-6)
+        shown = {each.key: each for each in listed}
+        for key, both in twins.items():
+            total, n = both[side].sums["all"]
+            evidence = both[side].evidence("all")
+            assert (key in shown) == (evidence > 1.0001)
+            if key in shown:
+                assert shown[key].evidence == pytest.approx(np.log(evidence) / np.log(1000))
+                assert (shown[key].bias, shown[key].outcomes) == (pytest.approx(total / n), n)
+        assert [each.evidence for each in listed] == sorted(e.evidence for e in listed)[::-1]
+    gains = 0.0
+    for number, rows in seen.items():
+        wanted = SideBySide(SETTINGS, 0)
+        for row in rows:
+            wanted.update(scores[row], means[row], outcomes[row], None)
+        for side in ("raw", "calibrated"):
+            own = getattr(fleet.monitors, side).of_parts()[number]
+            assert own.to_bytes() == getattr(wanted, side).to_bytes()
+        gains += wanted.gain_evidence
+    assert fleet.monitors.gain_evidence == pytest.approx(gains)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_run_is_predict_and_update_and_pieces_do_not_show(parts):
+    keys, scores, outcomes = stream(1500, 60, seed=5, off={3: 0.25, 8: -0.2})
+    fleets = [Fleet(7, parts=parts, monitor=SETTINGS) for _ in range(4)]
+    fleets[0].run(keys, scores, outcomes)
+    for first in range(0, 1500, 130):
+        rows = slice(first, first + 130)
+        fleets[1].run(keys[rows], scores[rows], outcomes[rows])
+        fleets[1].monitors.raw.episodes  # noqa: B018 - who looks changes nothing
+        fleets[2].play(keys[rows], scores[rows], outcomes[rows], [None] * len(keys[rows]))
+    for row in range(1500):
+        fleets[3].predict([keys[row]], [scores[row]], ids=[row])
+        fleets[3].update([row], [outcomes[row]])
+    for each in fleets[1:]:
+        assert found(each) == found(fleets[0])
+        for number in range(parts):
+            one, other = fleets[0].part_arrays(number), each.part_arrays(number)
+            for name in one:
+                if name.startswith("watch_"):
+                    assert one[name].tobytes() == other[name].tobytes()
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("monitor", [True, SETTINGS, {"alpha": 0.01}, Monitor(50_000)])
+def test_what_is_saved_split_or_pickled_goes_on(tmp_path, parts, monitor):
+    keys, scores, outcomes = stream(3000, 50, seed=parts, off={7: 0.2})
+    fleet = Fleet(7, parts=parts, monitor=monitor)
+    half = slice(0, 1500), slice(1500, None)
+    fleet.run(keys[half[0]], scores[half[0]], outcomes[half[0]])
+    fleet.predict(keys[:9], scores[:9], ids=range(9))
+    fleet.save(tmp_path / "fleet")
+    assert found(Fleet.open(tmp_path / "fleet")) == found(fleet)
+    again = [Fleet.load(tmp_path / "fleet"), Fleet.from_bytes(fleet.to_bytes())]
+    again += [pickle.loads(pickle.dumps(fleet)), Fleet.merge(fleet.split(parts))]
+    for each in (fleet, *again):
+        each.run(keys[half[1]], scores[half[1]], outcomes[half[1]])
+        each.update(range(9), outcomes[:9])
+        assert found(each) == found(fleet)
+        assert each.to_bytes() == fleet.to_bytes()
+    assert found(fleet)[0][-1] == 3009
+
+
+def test_watching_changes_no_prediction():
+    rows = keyed(4000, 80, seed=1)
+    assert (Fleet(3, "logit", monitor=True).run(*rows) == Fleet(3, "logit").run(*rows)).all()
+    assert Fleet(3, "logit").monitors is None
+
+
+def test_keys_that_are_off_are_named_with_their_bias_the_largest_first():
+    first = 0
+    for seed in range(10):
+        keys, scores, outcomes = stream(100_000, 300, seed, off={17: 0.2, 204: -0.1})
+        fleet = Fleet(parts=1 + seed % 2, monitor=True)
+        fleet.run(keys, scores, outcomes)
+        named = fleet.monitors.raw.keys_off()
+        assert {each.key for each in named} <= {17, 204}
+        first += bool(named) and named[0].key == 17
+        if named and named[0].key == 17:
+            # Four standard deviations of a mean of its outcomes, and what the start adds.
+            assert named[0].bias == pytest.approx(0.2, abs=0.1)
+            assert named[0].direction == "too low"
+            assert fleet.monitors.raw.state == "miscalibrated"
+            assert fleet.monitors.raw.keys_off(most=1) == named[:1]
+            assert fleet.monitors.raw.keys_off(most=0) == []
+        assert fleet.monitors.calibrated.keys_off() == []
+        assert fleet.monitors.calibrated.state == "calibrated"
+    assert first >= 9
+
+
+def test_a_key_that_is_forgotten_is_off_no_more():
+    keys, scores, outcomes = stream(4000, 10, seed=1, off={4: 0.25, 6: 0.25})
+    fleet = Fleet(monitor=SETTINGS)
+    fleet.run(keys, scores, outcomes)
+    others = keys != 4
+    fleet.predict([4], [0.5], ids=["late"])
+    fleet.run(keys[others], scores[others], outcomes[others])
+    assert {each.key for each in fleet.monitors.raw.keys_off()} == {4, 6}
+    six = next(each for each in fleet.monitors.raw.keys_off() if each.key == 6)
+    fleet.evict(idle=3000)
+    assert fleet.monitors.raw.keys_off() == [six]
+    fleet.update(["late"], [1])
+    assert fleet.monitors.raw.rounds == fleet.learned
+    assert fleet.monitors.raw.keys_off() == [six]
+
+
+def test_an_interrupted_run_was_not_watched(monkeypatch):
+    keys, scores, outcomes = stream(2000, 50, seed=3, off={3: 0.2})
+    fleet = Fleet(parts=2, monitor=SETTINGS)
+    fleet.run(keys[:500], scores[:500], outcomes[:500])
+    before, calls, run = found(fleet), [], Part.run
+
+    def interrupted(*given):
+        calls.append(given)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return run(*given)
+
+    monkeypatch.setattr(module, "CHUNK", 128)
+    monkeypatch.setattr(Part, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fleet.run(keys, scores, outcomes)
+    assert found(fleet) == before
+    monkeypatch.undo()
+    again = Fleet(parts=2, monitor=SETTINGS)
+    again.run(keys[:500], scores[:500], outcomes[:500])
+    for each in (fleet, again):
+        each.run(keys, scores, outcomes)
+    assert found(fleet) == found(again)
+
+
+def test_monitors_that_are_stopped_lose_no_outcome(monkeypatch):
+    keys, scores, outcomes = stream(2000, 50, seed=3)
+    fleet = Fleet(monitor=SETTINGS)
+    fleet.run(keys, scores, outcomes)
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(SideBySide, "run", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fleet.monitors.raw.episodes  # noqa: B018 - looking is what is stopped
+    monkeypatch.undo()
+    again = Fleet(monitor=SETTINGS)
+    again.run(keys, scores, outcomes)
+    assert found(fleet) == found(again)
+
+
+@pytest.mark.parametrize(
+    ("monitor", "words"),
+    [
+        ({"block": 3}, "every, tolerance, alpha, got 'block'"),
+        (Monitor(block=3), "every, tolerance, alpha, got 'block'"),
+        (Monitor(order="prediction"), "order='arrival'"),
+        ({"every": 3}, "every"),
+        (7, "monitor must be True"),
+    ],
+)
+def test_monitors_that_a_fleet_cannot_have(monitor, words):
+    with pytest.raises(ValueError, match=words):
+        Fleet(monitor=monitor)
+
+
+@pytest.mark.parametrize("given", [{"most": -1}, {"least": 0}, {"least": 2}, {"least": np.nan}])
+def test_keys_off_refuses_nonsense(given):
+    with pytest.raises(ValueError, match=next(iter(given))):
+        Fleet(monitor=True).monitors.raw.keys_off(**given)
+
+
+def test_saved_evidence_that_makes_no_sense_is_refused():
+    fleet = Fleet(monitor=True)
+    fleet.run(*stream(500, 20, seed=1))
+    arrays = fleet.part_arrays(0)
+    settings = {"monitor": True}
+    assert found(Fleet.from_parts(settings, {0: arrays})) == found(fleet)
+    for name in ("watch_keys", "watch_gain", "watch_raw", "watch_calibrated"):
+        rest = {other: array for other, array in arrays.items() if other != name}
+        with pytest.raises(ValueError, match="saved"):
+            Fleet.from_parts(settings, {0: rest})
+    other = Fleet(monitor={"every": 1000})
+    other.run(*stream(500, 20, seed=1))
+    more = np.vstack([arrays["watch_keys"]] * 2)
+    for name, value in [
+        ("watch_keys", np.full_like(arrays["watch_keys"], 255)),
+        ("watch_keys", arrays["watch_keys"][:, :24]),
+        ("watch_keys", more),
+        ("watch_gain", np.array([np.nan])),
+        ("watch_raw", other.part_arrays(0)["watch_raw"]),
+        ("watch_calibrated", arrays["watch_calibrated"][:-1]),
+        ("watch_calibrated", Fleet(monitor=True).part_arrays(0)["watch_calibrated"]),
+    ]:
+        with pytest.raises(ValueError, match=r".+"):
+            Fleet.from_parts(settings, {0: arrays | {name: value}})
