@@ -1,7 +1,7 @@
 """Pictures of the live pages for docs/service.md: light, dark, and on a phone.
 
-``python -m benchmarks screenshots`` plays the bundled flights to a service, as ``make serve`` does
-but without waiting for anything, and writes what Chromium shows into docs/figures/.
+``python -m benchmarks screenshots`` plays flights to a service as ``make serve`` begins, and writes
+what Chromium shows into docs/figures/.
 """
 
 import io
@@ -18,8 +18,6 @@ from calibrant.service import replay
 from report.browser import program
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
-#: How long the flights are played.
-DAYS = 60
 WIDE, PHONE = {"width": 1100, "height": 800}, {"width": 390, "height": 800}
 #: Name, colours, window, and the part of the page at whose end the picture ends.
 PICTURES = (
@@ -30,7 +28,7 @@ PICTURES = (
 
 
 def play(url, progress):
-    """Play the flights of some weeks, hour by hour."""
+    """Play the weeks with which ``make serve`` begins, hour by hour."""
     times, predictions, outcomes = replay.flights()
     predicted = known = 0
     with httpx.Client(base_url=url, timeout=60) as http:
@@ -39,13 +37,11 @@ def play(url, progress):
             http.request(method, path, json=body).raise_for_status()
 
         send("PUT", f"/v1/streams/{replay.STREAM}", {"clock": "told"})
-        for day in range(DAYS):
-            progress(f"screenshots: day {day} of {DAYS}")
-            for hour in range(24):
-                now = times[0] + day * 86_400 + hour * 3600
-                heard = times + replay.LATE
-                known = replay.play(send, "outcomes", outcomes, heard, known, now)
-                predicted = replay.play(send, "predictions", predictions, times, predicted, now)
+        for hour in range(int(replay.HEAD_START / replay.STEP) + 1):
+            progress(f"screenshots: hour {hour}")
+            now = times[0] + hour * replay.STEP
+            known = replay.play(send, "outcomes", outcomes, times + replay.LATE, known, now)
+            predicted = replay.play(send, "predictions", predictions, times, predicted, now)
 
 
 def write(progress):
