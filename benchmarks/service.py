@@ -54,7 +54,7 @@ class Server:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
-    def stop(self):
+    def close(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.communicate()
 
@@ -155,7 +155,7 @@ def tables(progress):
         for load in LOADS:
             progress(f"service: {load}")
             rows.append(loaded(server, load))
-        server.stop()
+        server.close()
         head = ("load", "connections", "rows a second", "rows a second of the server's processor",
                 "median", "99 %", "load of the machine")  # fmt: skip
         yield table(LOAD, head, rows)

@@ -1,5 +1,6 @@
 """Several processes on one PostgreSQL database: each stream has one owner, any process answers."""
 
+import asyncio
 import contextlib
 import json
 import time
@@ -10,8 +11,12 @@ import pytest
 
 from benchmarks import kills
 from benchmarks.kills_server import Server
+from calibrant.service.api.terms import Terms
 from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sharing import chosen
+from calibrant.service.webhooks.policy import Webhooks
+from calibrant.service.webhooks.secrets import key_of
+from service.receiver import SECRET, Receiver
 
 
 class Site:
@@ -235,6 +240,54 @@ def test_another_process_takes_over_within_five_seconds(databases, tmp_path):
         (last,) = (each for each in (one, other) if each is not stopped)
         assert until(lambda: is_answered(last)) < 5.0
         assert last.stop() < 5.0
+
+
+class Quiet:
+    """A log that keeps nothing."""
+
+    def __getattr__(self, _):
+        return lambda *_, **__: None
+
+
+def test_alarms_ring_from_the_owner_and_then_from_the_next(databases):
+    address, receiver = databases(), Receiver()
+    hooks = Webhooks((receiver.url,), (key_of(SECRET),))
+    both = [Terms(address, f"http://here:{n}", lambda _: None, Quiet(), hooks) for n in range(2)]
+
+    def owner():
+        services = [(each, each.service) for each in both]
+        return next((a for a, b in services if b is not None and "s" in b.owner.streams), None)
+
+    def send(at, method, path, body):
+        async def ask(app):
+            transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                return await http.request(method, f"/v1/streams/s{path}", json=body)
+
+        app = None if at is None else at.app
+        return app is not None and asyncio.run(ask(app)).is_success
+
+    try:
+        for each in both:
+            each.start()
+        until(lambda: send(both[0], "PUT", "", {"capacity": 10_000}))
+        rows = [{"id": str(k), "score": 0.5} for k in range(8500)]
+        until(lambda: send(owner(), "POST", "/predictions", rows))
+        assert receiver.until(1)[0]["kind"] == "pending.high"
+        home = chosen("s", [each.url for each in both])
+        first = next(each for each in both if each.url == home)
+        until(lambda: owner() is first)
+        first.stop()
+        known = [{"id": str(k), "outcome": k % 2} for k in range(8500)]
+        until(lambda: send(owner(), "POST", "/outcomes", known))
+        until(lambda: b"pending.low" in receiver.messages[-1].body)
+    finally:
+        for each in both:
+            each.stop()
+        receiver.close()
+    # An alarm whose arrival could not be stored any more comes twice, by one id.
+    assert len({each.id for each in receiver.messages}) == 2
+    assert all(each.is_signed() for each in receiver.messages)
 
 
 @pytest.mark.usefixtures("databases")
