@@ -1,8 +1,11 @@
 """Several processes on one PostgreSQL database: each stream has one owner, any process answers."""
 
+import asyncio
 import contextlib
 import json
 import time
+from hashlib import sha256
+from types import SimpleNamespace
 
 import httpx
 import psycopg
@@ -10,8 +13,13 @@ import pytest
 
 from benchmarks import kills
 from benchmarks.kills_server import Server
+from calibrant.service.clock import SteadyClock
+from calibrant.service.store.interface import DeliveryRow
 from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sharing import chosen
+from calibrant.service.store.sqlite import SqliteStore
+from calibrant.service.webhooks.courier import Receiver
+from calibrant.service.webhooks.policy import Webhooks
 
 
 class Site:
@@ -243,3 +251,25 @@ def test_nothing_that_was_answered_is_lost_by_kills_of_three_processes():
     assert result.verdict.wrong == []
     assert result.verdict.counts["states equal to a replay"] == 3
     assert result.verdict.counts["outcomes applied"] > 0
+
+
+def test_a_webhook_goes_on_where_the_owner_before_left_it(path):
+    """It reads that when the stream is taken: not at its start, when another still rang."""
+    url, name = "http://there:1/hook", sha256(b"http://there:1/hook").hexdigest()
+    store, owner = SqliteStore(path), SimpleNamespace(streams={})
+    store.open()
+    try:
+        store.keep_delivery(DeliveryRow(name, "s", 7, "{}"))
+        receiver = Receiver(url, Webhooks((url,)), store, owner, SteadyClock(), None)
+        receiver.load()
+        assert receiver._own_lines() == []
+        store.keep_delivery(DeliveryRow(name, "s", 9, "{}"))
+        owner.streams["s"] = object()
+        receiver.adopt("s")
+        asyncio.run(receiver._bring_new(None, "s"))
+        ((stream, line),) = receiver._own_lines()
+        assert (stream, line.position) == ("s", 9)
+        owner.streams.clear()
+        assert receiver._own_lines() == []
+    finally:
+        store.close()
