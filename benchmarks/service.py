@@ -29,7 +29,12 @@ RESTART = "A restart"
 IN_DOCS = {"docs/service.md": (LOAD, RESTART)}
 SECONDS = 10.0
 #: Rows of a request, and connections.
-LOADS = {"batches of 1,000": (1000, 4), "batches of 100": (100, 16), "single rows": (1, 64)}
+LOADS = {
+    "batches of 1,000": (1000, 4),
+    "batches of 100": (100, 16),
+    "single rows": (1, 64),
+    "single rows, one after the other": (1, 1),
+}
 #: Rows that a replay is measured on, at least: short logs are replayed again and again.
 REPLAYED = 400_000
 
