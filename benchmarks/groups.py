@@ -114,7 +114,8 @@ def speed(progress):
         ).stdout  # fmt: skip
         a_group, ratio, own = map(float, printed.split())
         size = f"{groups:,} groups, {count:,} rows"
-        rows.append([size, f"{a_group:,.0f}", f"{ratio:.1f}", f"{own:,.0f}"])
+        taken = f"{a_group:,.0f}" if groups > 10_000 else "-"  # else too little beside the rows
+        rows.append([size, taken, f"{ratio:.1f}", f"{own:,.0f}"])
     yield table(
         "Memory and time of `run` by group",
         [

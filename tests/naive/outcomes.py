@@ -175,7 +175,7 @@ class NaiveOutcomes:
         )
         predictions = [row.prediction for row, _ in learning]
         outcomes = np.array([outcome for _, outcome in learning])
-        if self.groups.members:
+        if self.groups.names:
             self.groups.finish_many(self.kernel, predictions, outcomes)
         else:
             self.kernel._finish_many(predictions, outcomes)
