@@ -2,7 +2,7 @@
 
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures, and
 ``tune`` measures the constants of the tuned certificates again, ``search`` looks for stronger
-opponents; with ``--help`` each shows its options.
+opponents, ``many_rows`` plays 10^8 rows through a fleet; with ``--help`` each shows its options.
 """
 
 import re
@@ -22,6 +22,7 @@ from benchmarks import (  # noqa: E402
     compare,
     decisions,
     delay,
+    endurance,
     error,
     events,
     figures,
@@ -32,6 +33,7 @@ from benchmarks import (  # noqa: E402
     ids,
     kills,
     machine,
+    many_rows,
     monitor,
     multiclass,
     paper,
@@ -74,8 +76,11 @@ PARTS = {
     "certificates": certificates,
     "monitor": monitor,
     "kills": kills,
+    "endurance": endurance,
 }
-LONG = {"certificates", "fleet", "kills", "monitor"}
+#: What has options of its own.
+COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows}
+LONG = {"certificates", "endurance", "fleet", "kills", "monitor"}
 
 
 def quote(page, name, texts, titles):
@@ -90,8 +95,8 @@ def quote(page, name, texts, titles):
 
 
 def main(names):
-    if names[:1] in (["tune"], ["search"]):
-        {"tune": tune, "search": search}[names[0]].main(names[1:])
+    if names[:1] and names[0] in COMMANDS:
+        COMMANDS[names[0]].main(names[1:])
         return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:

@@ -375,10 +375,12 @@ class Fleet(Settling):
         for part in self._parts.values():
             part.check(batch.keys, batch.parents)
         if len(self._parts) < self.parts:
-            for row, number in enumerate(batch.part_numbers().tolist()):
-                if number not in self._parts:
-                    raise ValueError(
-                        f"the key at position {row} belongs to part {number} of {self.parts}, "
-                        "which this fleet does not hold"
-                    )
+            numbers = batch.part_numbers()
+            is_elsewhere = ~np.isin(numbers, list(self._parts))
+            if is_elsewhere.any():
+                row = int(is_elsewhere.argmax())
+                raise ValueError(
+                    f"the key at position {row} belongs to part {numbers[row]} of {self.parts}, "
+                    "which this fleet does not hold"
+                )
         return batch
