@@ -16,6 +16,7 @@ from calibrant._kernels.fleet_state import PartState
 from calibrant._kernels.key_batch import KeyBatch
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.waiting import Waiting
+from calibrant.fleet.deadlines import PartDeadlines
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.watch import PartWatch
 
@@ -51,15 +52,23 @@ class Before(NamedTuple):
 class Part:
     """The keys with certain hashes: nothing in it depends on any other part."""
 
-    __slots__ = ("index", "kernel", "parent_index", "waiting", "watch")
+    __slots__ = ("deadlines", "index", "kernel", "parent_index", "waiting", "watch")
 
     def __init__(
-        self, kind: str, seed: int, capacity: int, watch: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        seed: int,
+        capacity: int,
+        watch: Mapping[str, Any] | None = None,
+        deadlines: PartDeadlines | None = None,
     ) -> None:
         self.watch = None if watch is None else PartWatch(watch)
         self.kernel = PartKernel(kind, seed, None if self.watch is None else self.watch.keys)
         self.index, self.parent_index = KeyIndex(), KeyIndex()
         self.waiting: Waiting[FleetRound] = Waiting(capacity)
+        self.deadlines = deadlines
+        if deadlines is not None:
+            self.waiting.on_expiry = deadlines.drop
 
     @property
     def nbytes(self) -> int:
