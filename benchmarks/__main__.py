@@ -22,6 +22,7 @@ from benchmarks import (  # noqa: E402
     compare,
     decisions,
     delay,
+    endurance,
     error,
     events,
     figures,
@@ -75,10 +76,11 @@ PARTS = {
     "certificates": certificates,
     "monitor": monitor,
     "kills": kills,
+    "endurance": endurance,
 }
 #: What has options of its own.
 COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows}
-LONG = {"certificates", "fleet", "kills", "monitor"}
+LONG = {"certificates", "endurance", "fleet", "kills", "monitor"}
 
 
 def quote(page, name, texts, titles):
