@@ -7,6 +7,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
+from pyspark.errors import StreamingQueryException
 
 from calibrant import Fleet
 from calibrant._kernels.key_batch import checked_keys
@@ -54,10 +55,24 @@ def run(spark, source, tmp_path, name, **arguments):
         .writeStream.foreachBatch(to_folder(out))
         .option("checkpointLocation", checkpoint)
         .trigger(availableNow=True)
-        .start()
     )
-    query.awaitTermination()
+    to_the_end(query)
     return in_pandas(spark.read.parquet(out)), checkpoint
+
+
+def to_the_end(query, starts=10):
+    """Play a query to its end.
+
+    Spark gives a Python worker ten seconds to start, which can be too few on a busy machine. The
+    query then fails, and goes on from its checkpoint when it is started again.
+    """
+    for left in reversed(range(starts)):
+        try:
+            query.start().awaitTermination()
+            return
+        except StreamingQueryException as error:
+            if left == 0 or "failed to connect back" not in str(error):
+                raise
 
 
 def test_the_hash_is_sparks(spark):

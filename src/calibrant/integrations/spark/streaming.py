@@ -116,7 +116,7 @@ def recalibrate(
         state = state_of(session, start, settings) if isinstance(start, Fleet) else start
         initial = state.withColumn(SHARD, sql.col("part") % shards).groupBy(SHARD)
     seconds = None if wait is None else as_span(wait, "wait").length
-    rows = stream if wait is None else stream.withWatermark(time, late)
+    rows = stream if wait is None else columns.with_watermark(stream, late)
     answered = columns.answered(stream)
     answers = (
         columns.prepared(rows, parts, shards)
