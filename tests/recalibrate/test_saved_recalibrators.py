@@ -2,7 +2,7 @@
 
 The safe stage has another threshold and other weights than in 0.1. So where a bias is close to
 what chance explains, another point of the grid may be predicted; all else is the same bit for bit.
-Groups, and so classes by their top label, also begin to learn from one another.
+Groups, and so classes by their top label, begin to learn from one another, very little at first.
 """
 
 import base64
@@ -34,7 +34,7 @@ def test_a_saved_recalibrator_goes_on_as_it_did(path):
         if not np.array_equal(again, result):
             assert method == "predict", (number, method, arguments)
             moved.append(np.abs(np.subtract(again, result)).max())
-    assert len(moved) <= (20 if "top-label" in path.name else 3)
+    assert len(moved) <= 3
     assert max(moved, default=0.0) < 0.1
     assert recalibrator.rounds == 551
     assert recalibrator.pending == 4

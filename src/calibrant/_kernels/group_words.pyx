@@ -26,7 +26,7 @@ from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport sharp_least
 
 #: Prior weight of the word of the whole. Groups are expected to differ, as the keys of a fleet are.
-WORD = 4.0 / 15.0
+WORD = 0.15
 # Lateness is counted in predictions of all groups, up to here.
 cdef double MOST_LATE = 1000.0
 cdef double TINIEST = sharp_least(1 << 62)

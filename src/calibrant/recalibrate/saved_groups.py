@@ -14,7 +14,6 @@ import numpy as np
 from calibrant._checks import Floats, Id
 from calibrant._kernels.fleet_level import KEY, SCALING
 from calibrant._kernels.fleet_rounds import BUCKETS
-from calibrant._kernels.fleet_rule import OFFSET_EXPERTS, SLOPE_EXPERTS
 from calibrant._kernels.group_words import SAID, WORD, GroupWords, load_words
 from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel
@@ -34,8 +33,8 @@ LARGEST = 1e12
 SMALLEST = 1e-3
 #: How far rounding may have moved a sum of weights, or a precision, relative to itself.
 ROUNDED = 0.01
-#: p (1 - p) of a usual prediction p.
-USUAL = 0.15
+#: The first weight of the word of the whole in groups that calibrant 0.1 saved.
+USED_TO = 0.98
 #: The most that lateness counts for.
 MOST_LATE = 1000.0
 
@@ -77,9 +76,7 @@ def load(groups: Groups, state: dict[str, Any]) -> None:
     own = load_own(groups.seed, owners, state)
     words, shared = GroupWords(WORD), last_stage(groups.seed - 1)
     if is_old:
-        keys = keys_like_the_whole(list(own.values()))
-        words.load(keys, *words.shared())
-        words.set_counts(*(int(keys[name].sum(dtype=np.int64)) for name in ("made", "learned")))
+        begin_like_the_whole(words, list(own.values()))
     else:
         load_words_of(words, names, state)
         load_kernels("shared_", state, [shared])
@@ -107,24 +104,18 @@ def load_own(seed: int, owners: list[int], state: Mapping[str, Any]) -> dict[int
     return own
 
 
-def keys_like_the_whole(own: Sequence[OwnStages]) -> Any:
-    """Return groups whose own outcomes have added nothing to the word of the whole so far.
-
-    That is what their stages were used to. They are as sure of it as so many outcomes of the usual
-    kind would make them; what forgets, as far as it goes.
-    """
-    words = GroupWords(WORD)
+def begin_like_the_whole(words: GroupWords, own: Sequence[OwnStages]) -> None:
+    """Let groups begin whose stages are used to the word of the whole, and trust it for now."""
     words.begin_groups(len(own))
     keys = words.keys()
     keys["made"] = [each.last.rounds for each in own]
     keys["learned"] = [each.last.learned for each in own]
-    for expert, (_, forget) in enumerate(OFFSET_EXPERTS):
-        most = 1.0 / forget if forget else np.inf
-        keys["precision"][:, expert] += USUAL * np.minimum(keys["learned"], most)
-    for expert in range(len(SLOPE_EXPERTS)):
-        keys["slope"][:, 5 * expert + 2] += USUAL * keys["learned"]
-        keys["slope"][:, 5 * expert + 4] += USUAL * keys["learned"]
-    return keys
+    heard, used, scaling = words.shared()
+    of_buckets = heard.reshape(BUCKETS, -1)
+    of_buckets[:, 1:] *= (1.0 - USED_TO) / (1.0 - WORD)
+    of_buckets[:, 0] = USED_TO
+    words.load(keys, heard, used, scaling)
+    words.set_counts(*(int(keys[name].sum(dtype=np.int64)) for name in ("made", "learned")))
 
 
 def load_words_of(words: GroupWords, names: list[Id], state: Mapping[str, Any]) -> None:
