@@ -2,8 +2,8 @@
 
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
 ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
-certificates again, ``search`` looks for stronger opponents; with ``--help`` each of the last two
-shows its options.
+certificates again, ``search`` looks for stronger opponents, ``many_rows`` plays 10^8 rows through a
+fleet; with ``--help`` each of the last three shows its options.
 """
 
 import re
@@ -23,6 +23,7 @@ from benchmarks import (  # noqa: E402
     compare,
     decisions,
     delay,
+    endurance,
     error,
     events,
     figures,
@@ -33,6 +34,7 @@ from benchmarks import (  # noqa: E402
     ids,
     kills,
     machine,
+    many_rows,
     monitor,
     multiclass,
     pages,
@@ -77,10 +79,13 @@ PARTS = {
     "certificates": certificates,
     "monitor": monitor,
     "kills": kills,
+    "endurance": endurance,
     "pages": pages,
 }
 PICTURES = {"figures": figures, "screenshots": screenshots}
-LONG = {"certificates", "fleet", "kills", "monitor", "pages"}
+#: What has options of its own.
+COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows}
+LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "pages"}
 
 
 def quote(page, name, texts, titles):
@@ -95,8 +100,8 @@ def quote(page, name, texts, titles):
 
 
 def main(names):
-    if names[:1] in (["tune"], ["search"]):
-        {"tune": tune, "search": search}[names[0]].main(names[1:])
+    if names[:1] and names[0] in COMMANDS:
+        COMMANDS[names[0]].main(names[1:])
         return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:

@@ -30,10 +30,15 @@ IN_README = ()
 REQUESTS = 20_000
 #: Requests between two looks at the state.
 STRETCH = 200
-SETTINGS = {"plain": {}, "timed": {"silence": 0, "after": "30d"}, "told": {"clock": "told"}}
+SETTINGS = {
+    "plain": {},
+    "timed": {"silence": 0, "after": "30d"},
+    "told": {"clock": "told"},
+    "keyed": {"keyed": True},
+}
 PATHS = [f"/v1/streams/{name}/{kind}" for name in SETTINGS for kind in ("predictions", "outcomes")]
 VIEWS = ("", "/scorecard", "/reliability", "/map", "/episodes", "/pending", "/groups", "/history",
-         "/events", "/export")  # fmt: skip
+         "/keys", "/keys/4", "/keys/%00", "/events", "/export")  # fmt: skip
 #: Values that no field of a row takes.
 BAD = [
     None, True, [], {}, [[]], "", "NaN", "\0", "\ud800", "x" * 201, "x" * 50_000, -1, 1.0000001,
@@ -45,7 +50,8 @@ TRICKS = [
     "%E2%80%AEplain", "%D0%B0", "plain%0d%0aset-cookie:%20a", "x" * 101, "x" * 9000, "-", "_a", "",
     "plain%00", "%70lain%2F", "💥", "plain#", "*",
 ]  # fmt: skip
-QUERIES = ["limit", "points", "bins", "level", "by", "after", "format", "unknown"]
+QUERIES = ["limit", "points", "bins", "level", "by", "key", "sort", "start", "after", "format",
+           "unknown"]  # fmt: skip
 QUERY_VALUES = ["-1", "nan", "1e9", "9" * 40, "", "%00", "a", "0x10", "inf", "1" * 5000, "٣", "[]"]
 
 
@@ -80,7 +86,9 @@ class Sender:
     def row(self, path):
         """Return a good row for a path, of an id that nobody has."""
         row = {"id": f"hostile {self.random.getrandbits(60)}", "at": 1.7e9}
-        return row | ({"score": 0.5} if path.endswith("predictions") else {"outcome": 1})
+        if path.endswith("outcomes"):
+            return row | {"outcome": 1}
+        return row | {"score": 0.5} | ({"key": "shop 4"} if "/keyed/" in path else {})
 
     def posted(self, body, path=None, **headers):
         if not isinstance(body, bytes):
@@ -105,7 +113,7 @@ class Sender:
         path = self.random.choice(PATHS)
         rows = [self.row(path) for _ in range(self.random.randrange(1, 20))]
         field = "score" if path.endswith("predictions") else "outcome"
-        name = self.random.choice(("id", field))
+        name = self.random.choice(("id", field, *({"key"} & rows[0].keys())))
         bad = [each for each in BAD if not is_fine(name, each)]
         self.random.choice(rows)[name] = self.random.choice(bad)
         return self.posted(rows, path)
@@ -255,7 +263,8 @@ def is_fine(name, value):
     if name == "outcome" and value is True:
         return True
     is_text = isinstance(value, str) and value not in ("", "\0", "\ud800") and len(value) <= 200
-    return name == "id" and (is_text or (type(value) is int and abs(value) <= 2**53))
+    is_integer = type(value) is int and abs(value) <= 2**53
+    return (name in ("id", "key") and is_text) or (name == "id" and is_integer)
 
 
 class Watched:
@@ -287,6 +296,8 @@ class Watched:
     def fill(self, name, settings):
         """Make a stream with rows, some of them waiting."""
         rows = [{"id": str(n), "score": n / 300, "at": 1.6e9 + n} for n in range(300)]
+        for row in rows if settings.get("keyed") else ():
+            row["key"] = f"shop {row['id'][-1]}"
         known = [{"id": str(n), "outcome": n % 2, "at": 1.6e9 + 400} for n in range(200)]
         url = f"http://127.0.0.1:{self.address[1]}/v1/streams/{name}"
         httpx.put(url, json=settings).raise_for_status()

@@ -11,9 +11,11 @@ from collections import namedtuple
 
 import httpx
 
-#: The streams: outcomes that may come at any time, and silence that is an answer after a while.
+#: The streams: outcomes that may come at any time, also by key, and silence that is an answer after
+#: a while.
 STREAMS = {
     "plain": {"seed": 1},
+    "keyed": {"seed": 3, "keyed": True},
     "silent": {"seed": 2, "silence": 0, "after": "1h", "clock": "told"},
 }
 #: How much faster the told clock runs: the deadlines of an hour pass in six seconds.
@@ -36,7 +38,8 @@ class World:
         self.waiting = []  # answered, without an outcome so far
         self.done = []  # with one
         self.answers = 0
-        self.latest = (self.began, self.began)  # when the last answered request was sent, answered
+        # Of each stream: when the last answered request was sent, and when it was answered.
+        self.latest = dict.fromkeys(STREAMS, (self.began, self.began))
 
     def now(self):
         return 1e9 + FASTER * (time.monotonic() - self.began)
@@ -71,7 +74,8 @@ class Client(threading.Thread):
             rows = self.send(stream, kind, body)
             if rows is not None:
                 self.keep(stream, kind, body, rows, known)
-                self.world.latest = max(self.world.latest, (sent_at, time.monotonic()))
+                now = time.monotonic()
+                self.world.latest[stream] = max(self.world.latest[stream], (sent_at, now))
                 return
             if self.chance.random() < 0.02:
                 return
@@ -110,6 +114,8 @@ class Client(threading.Thread):
             row = {"id": id_, "score": score}
             if stream == "plain" and self.chance.random() < 0.3:
                 row["by"] = self.chance.choice("abc")
+            if stream == "keyed":
+                row["key"] = key_of(id_)
             body.append(row)
         return self.with_times(stream, body)
 
@@ -168,6 +174,11 @@ class Client(threading.Thread):
                     world.answered[stream, row["id"]] = sent["score"]
                     world.waiting.append((stream, row["id"]))
             world.answers += len(rows)
+
+
+def key_of(id_):
+    """Return the key of an id, the same each time."""
+    return f"key {random.Random(id_).randrange(500)}"
 
 
 def outcome_of(id_):

@@ -15,10 +15,10 @@ from calibrant.cli import main
 from calibrant.service import keeping
 from calibrant.service.engine import Engine
 from calibrant.service.store.sqlite import SqliteStore
-from calibrant.service.stream import Stream, checksum_of
 
-#: A snapshot after so few rows, that many kills come between two of them.
-SNAPSHOT_ROWS = 3000
+#: A snapshot after so few rows, that many kills come between two of them, and the fleet's in so
+#: many pieces, that some come between these.
+SNAPSHOT_ROWS, PIECE, LARGE = 3000, 2**14, 2**16
 #: Seconds between two commits of the store that commits now and then.
 NOW_AND_THEN = 0.1
 
@@ -42,16 +42,14 @@ def commits_now_and_then():
 
 def snapshots_are_off():
     """Let a snapshot hold a state that differs in one number."""
-    sound = Stream.snapshot
+    sound = Engine.frozen
 
-    def snapshot(self, at):
-        taken = sound(self, at)
-        other = Engine.from_bytes(taken.blob, self.definition)
+    def frozen(self):
+        other = Engine.from_bytes(sound(self)(), self.definition)
         other.ledger.expired += 1
-        blob = other.to_bytes()
-        return taken._replace(blob=blob, checksum=checksum_of(blob))
+        return sound(other)
 
-    Stream.snapshot = snapshot
+    Engine.frozen = frozen
 
 
 #: What the harness must find, by name.
@@ -63,7 +61,7 @@ def run(arguments, said, fault=None):
     with Path(said).open("a") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
-    keeping.SNAPSHOT_ROWS = SNAPSHOT_ROWS
+    keeping.SNAPSHOT_ROWS, keeping.PIECE, keeping.LARGE = SNAPSHOT_ROWS, PIECE, LARGE
     if fault is not None:
         FAULTS[fault]()
     sys.argv = ["calibrant", "serve", "--log-level", "warning", *arguments]

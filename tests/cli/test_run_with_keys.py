@@ -1,19 +1,26 @@
 """``calibrant run FILE --score --key``: a fleet, chunk by chunk."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from calibrant import Fleet
+from calibrant.fleet.frames import recalibrate_frame
 from calibrant.tables import chunks, read
 
 SIZE = 3000
 
 
-@pytest.fixture
-def rows(monkeypatch):
+@pytest.fixture(autouse=True)
+def short_chunks(monkeypatch):
     monkeypatch.setattr(chunks, "BLOCK", 5000)
     monkeypatch.setattr(chunks, "ROWS", 700)
+
+
+@pytest.fixture
+def rows():
     rng = np.random.default_rng(4)
     score = rng.random(SIZE).round(4)
     return pd.DataFrame(
@@ -66,8 +73,11 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--by", "shop"], "--by does not go with --key"),
-        (["--silence", "0"], "--silence does not go with --key"),
+        (["--by", "shop"], "--by does not go with --key: a key is a group of its own"),
+        (["--silence", "0"], "--silence does not go with --key: a fleet learns outcomes when"),
+        (["--id", "shop"], "--id does not go with --key: rows of a FILE need none"),
+        (["--smooth", "x", "--out", "x.csv"], "--smooth does not go with --key: Fleet.smooth"),
+        (["--report", "x.pdf"], "must end in .html"),
         (["--key", "absent"], "there is no column 'absent'"),
         (["--out", "x.json"], "CSV or Parquet"),
         (["--column", "score", "--out", "x.csv"], "has a column 'score' already"),
@@ -80,6 +90,94 @@ def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, ca
     )
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.split())
+
+
+@pytest.fixture
+def with_a_key_off():
+    """Rows of 12 keys, one of which is off by 0.25; outcomes become known up to 2 hours later."""
+    rng = np.random.default_rng(5)
+    shop, score = rng.integers(0, 12, SIZE), rng.uniform(0.2, 0.7, SIZE).round(3)
+    at = pd.Timestamp("2026-03-01") + pd.to_timedelta(np.arange(SIZE), unit="min")
+    return pd.DataFrame(
+        {
+            "shop": [f"[{each}]" for each in shop],
+            "score": score,
+            "sold": (rng.random(SIZE) < score + 0.25 * (shop == 3)).astype(int),
+            "at": at.astype(str),
+            "known": (at + pd.to_timedelta(rng.integers(1, 120, SIZE), unit="min")).astype(str),
+        }
+    )
+
+
+OPTIONS = ("--score", "score", "--outcome", "sold", "--key", "shop")
+LATE = ("--time", "at", "--available", "known")
+
+
+def test_keys_that_are_off_are_listed(with_a_key_off, tmp_path, calibrant):
+    done = calibrant("run", written(with_a_key_off, tmp_path / "a.csv"), *OPTIONS)
+    said = " ".join(done.stdout.split())
+    assert "raw: 1 of 12 keys is off by more than 0.02" in said
+    assert "is at most 0.00024." in said  # 0.08 times 3,000 outcomes / 1,000,000
+    assert "calibrated: None of 12 keys is off" in said
+    assert "[3] +0.2" in said
+
+
+def test_keys_that_are_off_in_json_and_when_outcomes_come_late(with_a_key_off, tmp_path, calibrant):
+    source = written(with_a_key_off, tmp_path / "a.csv")
+    done = calibrant("run", source, *OPTIONS, *LATE, "--json", "--out", tmp_path / "out.csv")
+    found = json.loads(done.stdout)
+    fleet = Fleet(monitor=True)
+    result = recalibrate_frame(
+        with_a_key_off, key="shop", score="score", outcome="sold", time="at", available="known",
+        fleet=fleet,
+    )  # fmt: skip
+    said = read(tmp_path / "out.csv").take("prediction", "calibrated").values
+    assert said.tolist() == result["calibrated"].tolist()
+    assert (found["rows"], found["keys"], found["outcomes"]) == (SIZE, 12, SIZE)
+    assert found["arrived_late"] > 0
+    for name in ("raw", "calibrated"):
+        wanted, own = getattr(fleet.monitors, name), found[name]
+        assert [each["key"] for each in own["keys_off"]] == [e.key for e in wanted.keys_off()]
+        assert own["keys_off_count"] == len(own["keys_off"])
+        assert (own["state"], own["evidence"]) == (wanted.state, wanted.evidence)
+    assert found["raw"]["keys_off"][0]["key"] == "[3]"
+    assert found["raw"]["keys_off"][0]["direction"] == "too low"
+    brier = np.mean((result["calibrated"] - with_a_key_off["sold"]) ** 2)
+    assert found["calibrated"]["brier"] == pytest.approx(brier)
+
+
+def test_the_page_of_a_run_with_keys(with_a_key_off, tmp_path, calibrant):
+    page = tmp_path / "page.html"
+    source = written(with_a_key_off, tmp_path / "a.csv")
+    done = calibrant("run", source, *OPTIONS, "--report", page)
+    assert "the report, in a browser" in done.stdout
+    text = page.read_text()
+    assert "1 of 12 keys is off by more than 0.02" in text
+    assert '<th scope="row">[3]</th>' in text
+    assert text.count("<svg") == 2
+    assert "--key shop" in text
+    no_outcomes = written(with_a_key_off.assign(sold=np.nan), tmp_path / "b.csv")
+    before = page.read_bytes()
+    done = calibrant("run", no_outcomes, *OPTIONS, "--report", page, "--out", tmp_path / "out.csv")
+    assert "no outcome is known" in done.stderr
+    assert page.read_bytes() == before
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_what_goes_on_is_watched_on_and_margins_have_no_raw(with_a_key_off, tmp_path, calibrant):
+    state = tmp_path / "state"
+    for number in range(2):
+        half = with_a_key_off.iloc[1500 * number : 1500 * (number + 1)]
+        source = written(half, tmp_path / f"{number}.csv")
+        done = calibrant("run", source, *OPTIONS, "--state", state, "--json")
+    whole = calibrant("run", written(with_a_key_off, tmp_path / "a.csv"), *OPTIONS, "--json")
+    one, other = json.loads(done.stdout), json.loads(whole.stdout)
+    assert one["raw"]["keys_off"] == other["raw"]["keys_off"]
+    done = calibrant("run", source, *OPTIONS, "--kind", "margin", "--json")
+    assert "raw" not in json.loads(done.stdout)
+    Fleet().save(state)
+    done = calibrant("run", source, *OPTIONS, "--state", state)
+    assert "not watched: the fleet of --state was made without a monitor" in done.stdout
 
 
 def test_keys_need_a_file(calibrant):

@@ -17,12 +17,14 @@ from calibrant import Fleet
 KEYS = st.lists(st.integers(0, 12), min_size=1, max_size=8)
 SCORES = st.floats(0, 1, width=32)
 OUTCOMES = st.sampled_from([0.0, 1.0, 0.25])
+#: Monitors that have something to say after a few rounds.
+WATCHED = {"every": 100, "tolerance": 0.0}
 
 
 class Fleets(RuleBasedStateMachine):
     @initialize(parts=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
     def start(self, parts, seed):
-        self.alone, self.moved = Fleet(seed, parts=parts), Fleet(seed, parts=parts)
+        self.alone, self.moved = (Fleet(seed, parts=parts, monitor=WATCHED) for _ in range(2))
         self.waiting, self.finished, self.gone, self.next = {}, {}, set(), 0
 
     def both(self, call):
@@ -85,6 +87,12 @@ class Fleets(RuleBasedStateMachine):
             raise AssertionError("an outcome of 2 was learned")
 
     @rule()
+    def look(self):
+        self.both(lambda fleet: [fleet.monitors.gain_evidence, fleet.monitors.raw.evidence])
+        assert self.alone.monitors.raw.episodes == self.moved.monitors.raw.episodes
+        assert self.alone.monitors.calibrated.rounds == self.alone.learned
+
+    @rule()
     def write_and_read(self):
         with tempfile.TemporaryDirectory() as folder:
             self.moved.save(Path(folder) / "fleet")
@@ -100,6 +108,9 @@ class Fleets(RuleBasedStateMachine):
     def hold_the_same(self):
         if hasattr(self, "alone"):
             self.both(lambda fleet: fleet.keys())
+            one, other = self.alone.monitors, self.moved.monitors
+            assert one.raw.keys_off(least=0.01) == other.raw.keys_off(least=0.01)
+            assert one.calibrated.keys_off(least=0.01) == other.calibrated.keys_off(least=0.01)
             assert self.alone.pending == self.moved.pending == len(self.waiting)
             assert self.alone.expired == self.moved.expired == len(self.gone)
 

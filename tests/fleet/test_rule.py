@@ -13,7 +13,7 @@ def test_a_level_is_its_twin(seed, late):
     random = np.random.default_rng(seed)
     rounds, spread = 1500, [0.0, 0.5, 3.0][seed % 3]
     offsets = random.normal(0, spread, 64)
-    word = [0.98, 4 / 15][seed % 2]
+    word = [0.98, 0.15][seed % 2]
     kernel, pool, keys = RuleKernel(word), Pool(word), [Key() for _ in range(64)]
     # Few keys get most rounds, so that some come far in evidence and others stay new.
     drawn = np.minimum(random.geometric(0.05, rounds) - 1, 63)

@@ -20,8 +20,8 @@ OFFSETS = [
     (0.1, 0), (0.3, 0), (1, 0), (3, 0), (0.3, 0.01), (1, 0.01), (1, 0.03), (1, 0.1)
 ]  # fmt: skip
 SLOPES = [(0.2, 0.5), (0.5, 0.5)]
-OTHERS = [w / 11 for w in [2.0] * 4 + [0.5] * 4 + [0.5] * 2 + [0.0]]
-ROOT_WORD, WORD = 0.98, 4 / 15
+OTHERS = [w / 11.4 for w in [2.0, 3.0, 3.0, 2.0] + [0.2] * 4 + [0.3] * 2 + [0.0]]
+ROOT_WORD, WORD = 0.98, 0.15
 MANY, TRIED, TRUSTED = 256, 0.02, 0.5
 
 
@@ -53,9 +53,13 @@ class Offset:
     def __init__(self, sd, forget):
         self.c, self.precision = single(0), single(1 / sd**2)
         self.keep, self.back = single(1 - forget), single(forget / sd**2)
+        self.wider = single(math.sqrt(1 + math.pi / 8 * sd**2) if sd <= 1 else 1)
 
     def logit(self, u, _v):
-        return u + self.c
+        timid = (self.precision + single(math.pi / 32)) / (
+            self.precision + single(3 * math.pi / 32)
+        )
+        return (u * self.wider + self.c) * timid
 
     def learn(self, _v, h, r):
         self.precision = (self.keep * self.precision + self.back) + h
@@ -193,7 +197,7 @@ class Pool:
             expert.learn(now.v, h, r)
         if key.curve is not None:
             key.curve.learn(now.v, *curved[-1])
-        self.scale(now.x, *(float(each) for each in curved[3]))
+        self.scale(now.x, now.mean * (1 - now.mean), now.mean - y)
         key.outcomes += 1
 
     def promote(self, key):

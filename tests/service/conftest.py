@@ -1,6 +1,8 @@
 """A service in this process, listening on a free port, and a client that talks to it."""
 
 import contextlib
+import itertools
+import os
 import threading
 
 import httpx
@@ -78,3 +80,31 @@ def start(path):
 @pytest.fixture
 def running(start):
     return start()
+
+
+#: Set where PostgreSQL must be there, so that nothing is skipped unnoticed.
+POSTGRES_REQUIRED = "CALIBRANT_REQUIRE_POSTGRES"
+
+
+@pytest.fixture(scope="module")
+def databases():
+    """Return a function that makes an empty PostgreSQL database and returns its address."""
+    import psycopg  # noqa: PLC0415 - an extra of its own
+
+    from benchmarks import kills_postgres  # noqa: PLC0415
+
+    if kills_postgres.programs() is None:
+        message = "no PostgreSQL: neither /usr/lib/postgresql nor initdb on the path"
+        if os.environ.get(POSTGRES_REQUIRED):
+            pytest.fail(message)
+        pytest.skip(message)
+    numbers = itertools.count()
+    with kills_postgres.database() as address:
+
+        def make():
+            name = f"test{next(numbers)}"
+            with psycopg.connect(address, autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE {name}")
+            return address.replace("/postgres?", f"/{name}?")
+
+        yield make

@@ -71,13 +71,12 @@ def test_rows_go_on_between_two_pieces(path):
         rows = predictions_of(rows_between(first, first + 10), stream.definition, 0.0)
         stream.predict(rows, Known({}, {}), group)
         store.write(group)
-        keeper.step([stream], 0.0, is_last=False)
+        keeper.step([stream], 0.0)
         begun = begun or stream.sequence
         steps += 1
     assert stream.kept == begun == 10
     assert stream.sequence == 10 * steps > 50
-    keeper.step([stream], 0.0, is_last=True)
-    keeper.close()
+    keeper.finish([stream], 0.0)
     assert stream.kept == stream.sequence
     store.close()
     assert check_store(SqliteStore(path), lambda _: None) == []
@@ -144,4 +143,18 @@ def test_a_store_that_fails_meanwhile_costs_the_snapshot_only(start):
     play(one, 800, 1000)
     state = one.state()
     one.stop()
+    assert start().state() == state
+
+
+def test_an_end_does_not_wait_for_a_snapshot(start, path, monkeypatch):
+    one = start()
+    one.stream(keyed=True)
+    play(one, 0, 500)
+    state = one.state()
+    monkeypatch.setattr(keeping, "LAST", -1.0)
+    monkeypatch.setattr(keeping, "SNAPSHOT_ROWS", 10**9)
+    one.predict(rows_between(500, 510))
+    state = one.state()
+    one.stop()
+    assert max(count(path, "snapshots"), default=0) < 1010
     assert start().state() == state

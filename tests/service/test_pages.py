@@ -136,6 +136,27 @@ def test_pictures_have_a_point_for_each_number_of_the_api(running, browser):
         assert points == [len(buckets["end"])] * series
 
 
+def test_the_page_of_a_keyed_stream_shows_its_keys(running, browser):
+    running.stream(keyed=True)
+    for start in range(0, 400, 50):
+        predictions, known = rows(start, start + 50)
+        running.predict([{"key": row.pop("by"), **row} for row in predictions])
+        running.learn(known)
+    watched = Watched(browser, f"{running.url}/streams/s", viewport={"width": 390, "height": 800})
+    watched.until(running.http.get("/v1/streams/s").json()["sequence"])
+    keys = running.http.get("/v1/streams/s/keys").json()["keys"]
+    shown = watched.cells("keys-table")
+    assert [row[:2] for row in shown] == [[each["key"], str(each["outcomes"])] for each in keys]
+    assert len(shown) == 3
+    assert "3 keys" in watched.page.inner_text("#keys-words")
+    assert "keys" in watched.page.locator("#numbers dt").all_inner_texts()
+    assert watched.page.locator("#groups-table").count() == 0
+    found = Axe().run(watched.page).response["violations"]
+    assert not [each["id"] for each in found if each["impact"] in ("serious", "critical")]
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not watched.wrong
+
+
 def test_an_alarm_is_seen_and_said(running, browser):
     running.stream(tolerance=0.0, every=1000)
     feed(running, 0, 200)

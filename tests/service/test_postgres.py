@@ -1,21 +1,12 @@
-"""The PostgreSQL store, and several processes on one database: one owns the streams."""
+"""The PostgreSQL store: what it keeps, and who may open it."""
 
-import asyncio
-import contextlib
-import itertools
 import math
-import os
 import random
 import struct
-import time
 
-import httpx
 import psycopg
 import pytest
 
-from benchmarks import kills, kills_postgres
-from benchmarks.kills_server import Server
-from calibrant.service.api.terms import Terms
 from calibrant.service.checking import check_store
 from calibrant.service.service import Service
 from calibrant.service.store.interface import (
@@ -30,37 +21,11 @@ from calibrant.service.store.interface import (
 )
 from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sqlite import SqliteStore
-from calibrant.service.webhooks.policy import Webhooks
-from calibrant.service.webhooks.secrets import key_of
-from service.receiver import SECRET, Receiver, wait_until
-
-#: Set where PostgreSQL must be there, so that none of this is skipped unnoticed.
-REQUIRED = "CALIBRANT_REQUIRE_POSTGRES"
-NUMBERS = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    if kills_postgres.programs() is None:
-        message = "no PostgreSQL: neither /usr/lib/postgresql nor initdb on the path"
-        if os.environ.get(REQUIRED):
-            pytest.fail(message)
-        pytest.skip(message)
-    with kills_postgres.database() as address:
-        yield address
 
 
 @pytest.fixture
-def address(postgres):
-    return fresh_database(postgres)
-
-
-def fresh_database(postgres):
-    """Return the address of an empty database."""
-    name = f"test{next(NUMBERS)}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return postgres.replace("/postgres?", f"/{name}?")
+def address(databases):
+    return databases()
 
 
 @pytest.fixture
@@ -69,52 +34,6 @@ def store(address):
     one.open()
     yield one
     one.close()
-
-
-@contextlib.contextmanager
-def three_processes(address, folder):
-    """Start three processes on one database, the first of which owns the streams."""
-    servers = [Server(address, kills.free_port(), folder) for _ in range(3)]
-    try:
-        servers[0].start()
-        kills.make_streams(servers)
-        for each in servers[1:]:
-            each.start()
-        for each in servers[1:]:
-            until(lambda each=each: get(each, "/v1/streams").is_success)
-        yield servers
-    finally:
-        for each in servers:
-            if each.is_alive:
-                each.kill()
-
-
-@pytest.fixture(scope="module")
-def servers(postgres, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("servers")
-    with three_processes(fresh_database(postgres), folder) as servers:
-        yield servers
-
-
-def until(is_so, seconds=30.0):
-    """Wait until something is so; return how long that took."""
-    began = time.monotonic()
-    while True:
-        try:
-            if is_so():
-                return time.monotonic() - began
-        except httpx.HTTPError:
-            pass
-        assert time.monotonic() - began < seconds
-        time.sleep(0.02)
-
-
-def get(server, path, **options):
-    return httpx.get(server.url + path, timeout=20, **options)
-
-
-def post(server, kind, rows):
-    return httpx.post(f"{server.url}/v1/streams/plain/{kind}", json=rows, timeout=20)
 
 
 def prediction(sequence, id_, value=0.5):
@@ -187,11 +106,15 @@ def test_streams_tokens_and_events_are_those_of_sqlite(store, path):
 
 def test_one_process_at_a_time_owns_a_database(store, address):
     other = PostgresStore(address)
-    with pytest.raises(StoreTakenError, match="another calibrant serve owns the streams"):
-        Service(other).start()
+    for begin in (Service(other).start, other.open_shared):
+        with pytest.raises(StoreTakenError, match="in use by another calibrant serve"):
+            begin()
     other.open(alone=False)  # as calibrant token does
     store.close()
-    other.open()  # now it is its turn
+    other.open_shared()
+    with pytest.raises(StoreTakenError, match="in use by another calibrant serve"):
+        store.open()
+    store.open_shared()
     other.close()
 
 
@@ -244,128 +167,3 @@ def test_a_service_answers_as_it_does_on_sqlite(start, store, address, path):
         assert check_store(each, lambda _: None) == []
         each.close()
     assert states[0] == states[1]
-
-
-# -- several processes ------------------------------------------------------------------------
-
-
-def test_any_process_answers_as_the_owner_does(servers):
-    first = [post(each, "predictions", {"id": "a", "score": 0.3}).json() for each in servers]
-    assert [row.pop("answer") for row in first] == ["applied", "repeated", "repeated"]
-    assert first[0] == first[1] == first[2]
-    assert post(servers[1], "outcomes", {"id": "a", "outcome": 1}).json()["answer"] == "applied"
-    assert post(servers[2], "outcomes", {"id": "a", "outcome": 0}).json()["answer"] == "conflict"
-    refused = post(servers[2], "predictions", {"id": "a"})
-    assert (refused.status_code, refused.json()["field"]) == (422, "score")
-    assert get(servers[1], "/v1/streams/plain/map?points=3").json() == get(
-        servers[0], "/v1/streams/plain/map?points=3"
-    ).json()  # fmt: skip
-
-
-def test_lines_and_events_pass_through(servers):
-    lines = "".join(f'{{"id": "r{n}", "score": 0.5}}\n' for n in range(20_001))
-    answer = httpx.post(
-        f"{servers[1].url}/v1/streams/plain/predictions",
-        content=(lines[at : at + 50_000].encode() for at in range(0, len(lines), 50_000)),
-        headers={"content-type": "application/x-ndjson"}, timeout=60,
-    )  # fmt: skip
-    assert answer.text.count("\n") == 20_001
-    with httpx.stream("GET", servers[1].url + "/v1/events?after=0", timeout=20) as events:
-        assert events.headers["content-type"].startswith("text/event-stream")
-        assert next(events.iter_text())
-
-
-def test_what_was_handed_on_is_not_handed_on_again(servers):
-    refused = get(servers[1], "/v1/streams", headers={"x-calibrant-handed-on": "1"})
-    assert refused.status_code == 503
-    assert refused.headers["retry-after"] == "1"
-    assert get(servers[0], "/v1/streams", headers={"x-calibrant-handed-on": "1"}).is_success
-
-
-def test_a_page_of_another_site_is_turned_away_by_any(servers):
-    for each in servers:
-        assert get(each, "/v1/streams", headers={"host": "evil.example"}).status_code == 403
-
-
-def test_another_process_takes_over_within_five_seconds(address, tmp_path):
-    """After a kill, after the loss of all connections to the database, and after a stop."""
-    row = {"id": "a", "score": 0.3}
-    with three_processes(address, tmp_path) as (first, second, third):
-        said = post(first, "predictions", row).json() | {"answer": "repeated"}
-
-        def is_answered(server):
-            answer = post(server, "predictions", row)
-            if answer.is_success:
-                assert answer.json() == said
-            else:
-                assert answer.status_code == 503
-                assert answer.headers["retry-after"] == "1"
-            return answer.is_success
-
-        first.kill()
-        assert get(second, "/healthz").is_success
-        assert until(lambda: is_answered(second)) < 5.0
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        assert until(lambda: post(third, "predictions", {"id": "b", "score": 0.3}).is_success) < 5.0
-        second.stop()
-        assert until(lambda: is_answered(third)) < 5.0
-        assert third.stop() < 5.0
-
-
-class Quiet:
-    """A log that keeps nothing."""
-
-    def __getattr__(self, _):
-        return lambda *_, **__: None
-
-
-def test_only_the_owner_rings_and_the_next_one_goes_on(address):
-    """Two processes with the same webhook: each alarm comes from whichever owns the streams."""
-    receiver = Receiver()
-    hooks = Webhooks((receiver.url,), (key_of(SECRET),))
-    both = [Terms(address, f"http://here:{n}", lambda _: None, Quiet(), hooks) for n in range(2)]
-
-    def send(method, path, body):
-        async def ask(app):
-            transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-                return await http.request(method, f"/v1/streams/s{path}", json=body)
-
-        apps = [each.app for each in both if each.app is not None]
-        return bool(apps) and asyncio.run(ask(apps[0])).is_success
-
-    try:
-        for each in both:
-            each.start()
-        until(lambda: send("PUT", "", {"capacity": 10_000}))
-        rows = [{"id": str(k), "score": 0.5} for k in range(8500)]
-        until(lambda: send("POST", "/predictions", rows))
-        assert receiver.until(1)[0]["kind"] == "pending.high"
-        with psycopg.connect(address, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        known = [{"id": str(k), "outcome": k % 2} for k in range(8500)]
-        until(lambda: send("POST", "/outcomes", known))
-        wait_until(lambda: b"pending.low" in receiver.messages[-1].body)
-        wait_until(lambda: sum(each.app is not None for each in both) == 1)
-    finally:
-        for each in both:
-            each.stop()
-        receiver.close()
-    # An alarm whose arrival could not be stored any more comes twice, by one id.
-    assert len({each.id for each in receiver.messages}) == 2
-    assert all(each.is_signed() for each in receiver.messages)
-
-
-@pytest.mark.usefixtures("postgres")
-def test_nothing_that_was_answered_is_lost_by_kills_of_three_processes():
-    result = kills.siege_postgresql(3)
-    assert result.verdict.wrong == []
-    assert result.verdict.counts["states equal to a replay"] == 2
-    assert result.verdict.counts["outcomes applied"] > 0

@@ -1,16 +1,19 @@
-"""The relay's own failures are problems too; what needs several processes is in test_postgres."""
+"""The relay's own failures are problems too; what needs several processes is in test_sharing."""
 
 import asyncio
 import contextlib
 import socket
 import threading
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
 from calibrant.service.api.relay import Relay
-from calibrant.service.store.interface import StoreError
+from calibrant.service.share import View
+
+PATH = "/v1/streams/s"
 
 
 class Log:
@@ -24,12 +27,16 @@ class Log:
 
 
 def relay_to(owner, log):
-    terms = SimpleNamespace(app=None, url="http://here:1", log=log)
-    return Relay(terms, SimpleNamespace(owner=owner))
+    """Return a relay of a process that owns nothing; `owner` is the address of the stream's."""
+    service = SimpleNamespace(owner=SimpleNamespace(streams={}))
+    view = View(["http://here:1"], {"s": owner}, at=0.0, since=0.0)
+    return Relay(
+        SimpleNamespace(app=None, service=service, view=view, url="http://here:1", log=log)
+    )
 
 
-def relayed(owner, path="/v1/streams", **request):
-    """Send a request to a relay; `owner` returns the owner's address."""
+def relayed(owner, path=PATH, **request):
+    """Send a request to a relay."""
     log = Log()
     relay = relay_to(owner, log)
 
@@ -67,31 +74,34 @@ def answering(said):
         thread.join(10)
 
 
-def fails_with(error):
-    def owner():
-        raise error
-
-    return owner
-
-
-def test_no_owner_and_no_database():
-    assert "no process owns" in is_problem(relayed(lambda: None)[0], 503)
-    answer, said = relayed(fails_with(StoreError("10.0.0.5 refused")))
-    assert "10.0.0.5" not in is_problem(answer, 503)
+@pytest.mark.parametrize(("owner", "path"), [
+    (None, PATH), ("http://here:1", PATH), ("http://here:1", "/v1/streams/made-a-moment-ago"),
+])  # fmt: skip
+def test_a_stream_that_nobody_owns_for_the_moment(owner, path):
+    answer, _ = relayed(owner, path)
+    assert "changing hands" in is_problem(answer, 503)
     assert answer.headers["retry-after"] == "1"
-    assert said[0][0] == "no owner"
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/streams"])
+def test_no_database(path, monkeypatch):
+    monkeypatch.setitem(relay_to.__globals__, "View", lambda *_, **__: None)
+    answer, _ = relayed(None, path)
+    assert "no connection to the database" in is_problem(answer, 503)
+    assert answer.headers["retry-after"] == "1"
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), TimeoutError("late"), KeyError("x")])
-def test_whatever_fails_here_is_a_502(error):
-    answer, said = relayed(fails_with(error))
+def test_whatever_fails_here_is_a_502(error, monkeypatch):
+    monkeypatch.setattr("calibrant.service.api.relay.address_at", Mock(side_effect=error))
+    answer, said = relayed("http://there:1")
     assert "broken" not in is_problem(answer, 502)
     assert said == [("not handed on", {"detail": f"{type(error).__name__}: {error}"})]
 
 
 @pytest.mark.parametrize("address", ["nonsense", "http://[::1", "ftp://somewhere"])
 def test_an_address_that_is_none(address):
-    answer, _ = relayed(lambda: address)
+    answer, _ = relayed(address)
     assert answer.status_code in (502, 503)
     is_problem(answer, answer.status_code)
 
@@ -99,7 +109,7 @@ def test_an_address_that_is_none(address):
 @pytest.mark.parametrize("said", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-le"])
 def test_an_owner_that_does_not_answer(said):
     with answering(said) as url:
-        answer, _ = relayed(lambda: url, method="POST", json={"a": 1})
+        answer, _ = relayed(url, method="POST", json={"a": 1})
     assert "send it again" in is_problem(answer, 503)
 
 
@@ -115,9 +125,9 @@ def test_an_answer_that_breaks_off_is_not_ended():
     async def send(message):
         sent.append(message)
 
-    scope = {"type": "http", "method": "GET", "path": "/v1/streams", "headers": []}
+    scope = {"type": "http", "method": "GET", "path": PATH, "headers": []}
     with answering(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n[1, 2") as url:
-        relay = relay_to(lambda: url, log)
+        relay = relay_to(url, log)
         asyncio.run(relay(scope, receive, send))
     assert [each["type"] for each in sent] == ["http.response.start", "http.response.body"]
     assert sent[1] == {"type": "http.response.body", "body": b"[1, 2", "more_body": True}

@@ -61,7 +61,7 @@ cdef double MOST_LATE = 1000.0
 # Prior weight of the word itself in each level. What all keys have in common the whole knows
 # already, unless it moves fast; keys are expected to differ.
 cdef double ROOT_WORD = 0.98
-cdef double WORD = 4.0 / 15.0
+cdef double WORD = 0.15
 
 
 # What the levels know of a row; NULL for a level that has no key.

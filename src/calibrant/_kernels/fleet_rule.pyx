@@ -4,14 +4,19 @@ The word, as a logit x, comes from the whole (or from the key's parent); the log
 itself is v. The experts of a key say
 
 - the word itself, sigmoid(x);
-- an offset, sigmoid(u + c), for priors of c with standard deviation 0.1, 0.3, 1 and 3, and for
-  memories that forget;
+- an offset, sigmoid(k (g u + c)), for priors of c with standard deviation 0.1, 0.3, 1 and 3, and
+  for memories that forget;
 - an offset and a slope, sigmoid(u + s v + c). Its slope is that of the score: if scores mean the
   opposite for every other key, the word of the whole says nothing, but the score does.
 
-u = a x + b is a scaling that all keys share. A word that is right on average over keys that differ
-is too timid for each of them; once a key's offset is known, u is the better start. (a, b) takes a
-Newton step a round from what the offset of standard deviation 1 says.
+A word that is right on average over keys whose offsets have standard deviation sd is too timid for
+each of them, by a factor near 1 / g, g = sqrt(1 + pi sd^2 / 8). As long as an offset is uncertain, of
+variance 1 / A, what it says must be timid: k = (A + pi / 32) / (A + 3 pi / 32), near to
+1 / sqrt(1 + pi / (8 A)). Of a new key nothing is known, g k is 1, and it says the word. (sd = 3 is for
+a few keys that are far off, of which the word hardly knows: there g = 1.)
+
+u = a x + b is a scaling that all keys share, near x, for spreads in between and of other shapes: it
+takes a Newton step a round from what the mixture says.
 
 Offsets take Newton steps on the log loss with their prior, one a round: with p the prediction and
 lam = 1 - forgetting, A = lam A + (1 - lam) / sd^2 + p (1 - p), and c moves by
@@ -36,7 +41,8 @@ All of it is in single precision, operation by operation, with an exponential of
 everywhere, to the last bit, and four experts at a time.
 """
 
-from libc.math cimport exp, log
+from libc.math cimport M_PI as pi
+from libc.math cimport exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -66,7 +72,6 @@ cdef uint32_t MOST = 0xFFFFFFFF     # outcomes that are counted
 cdef double STIFF = 300.0           # precision of the scaling at the start
 cdef double FADE = 1e-5             # how fast the scaling forgets
 cdef int WIDEST = 3                 # the offset that says whether a key differs
-cdef int USUAL = 2                  # the offset that the scaling learns from
 cdef int CURVE = EXPERTS - 1        # the last expert; the one before is what it starts from
 cdef double TRIED = 0.02            # weight of a key's own curve when it begins, at least
 cdef double TRUSTED = 0.5           # and at most
@@ -79,11 +84,15 @@ OFFSET_EXPERTS = [
 SLOPE_EXPERTS = [(0.2, 0.5), (0.5, 0.5)]
 # Prior weights beside that of the word: most for offsets that stay; what moves must show that it helps.
 WEIGHTS = [
-    weight / 11.0 for weight in [0.0] + [2.0] * 4 + [0.5] * (OFFSETS - 4) + [0.5] * SLOPES + [0.0]
+    weight / 11.4
+    for weight in [0.0] + [2.0, 3.0, 3.0, 2.0] + [0.2] * (OFFSETS - 4) + [0.3] * SLOPES + [0.0]
 ]
 
 cdef float[OFFSETS] PRECISIONS      # 1 / sd^2
 PRECISIONS[:] = [1 / sd**2 for sd, _ in OFFSET_EXPERTS]
+cdef float[OFFSETS] WIDER           # sqrt(1 + pi sd^2 / 8), where sd is not more than 1
+WIDER[:] = [sqrt(1.0 + pi / 8 * sd**2) if sd <= 1 else 1.0 for sd, _ in OFFSET_EXPERTS]
+cdef float ONE_PART = pi / 32, THREE_PARTS = 3 * pi / 32
 cdef float[OFFSETS] KEEPS           # lam
 KEEPS[:] = [1 - forget for _, forget in OFFSET_EXPERTS]
 cdef float[OFFSETS] RETURNS         # (1 - lam) / sd^2
@@ -190,13 +199,14 @@ cdef double key_view(
     """Ask the experts of a key about a word and a score, as logits; return the mixture's mean."""
     cdef float[EXPERTS] t, odds, ones, zeros
     cdef const float *w
-    cdef float u = <float>(pool.a * x + pool.b)
+    cdef float u = <float>(pool.a * x + pool.b), timid
     cdef double one, zero
     cdef int i
     views.x, views.v, views.bucket = x, <float>v, bucket_of(key)
     t[0] = <float>x
     for i in range(OFFSETS):
-        t[1 + i] = u + key.c[i]
+        timid = (key.A[i] + ONE_PART) / (key.A[i] + THREE_PARTS)
+        t[1 + i] = (u * WIDER[i] + key.c[i]) * timid
     for i in range(SLOPES):
         t[1 + OFFSETS + i] = (u + key.slope[5 * i] * views.v) + key.slope[5 * i + 1]
     t[CURVE] = t[CURVE - 1]
@@ -260,7 +270,7 @@ cdef inline double weighed(double w, double l, double other, double share) noexc
 
 
 cdef inline void scale(Pool *pool, double x, double h, double r) noexcept nogil:
-    """Let the shared scaling take a Newton step; r is the error, h its curvature."""
+    """Let the shared scaling take a Newton step; r is the mixture's error, h its curvature."""
     cdef double *A = pool.A
     cdef double l, d, b
     A[0] = (1.0 - FADE) * A[0] + FADE * STIFF + h * x * x
@@ -316,7 +326,7 @@ cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const View
         step_slope(&key.slope[5 * i], now.v, h[at], r[at], OFFSET_PRECISIONS[i])
     if own != NULL:
         curve_learn(&own.curve, now.v, h[CURVE], r[CURVE])
-    scale(pool, now.x, h[1 + USUAL], r[1 + USUAL])
+    scale(pool, now.x, now.mean * (1.0 - now.mean), now.mean - y)
     if key.learned < MOST:
         key.learned += 1
 

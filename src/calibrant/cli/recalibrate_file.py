@@ -95,13 +95,18 @@ def recalibrate_file(job: Job) -> None:
         show(job, table.source, rows, result)
 
 
-def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
-    """Return how the run was made, and the command that does it again."""
+def command_of(job: Job) -> str:
+    """Return the command that does a run again."""
     words = ["calibrant", "run", job.source]
     for field in fields(job)[1:]:
         value = getattr(job, field.name)
         if value != field.default:
             words += [f"--{field.name}"] if value is True else [f"--{field.name}", str(value)]
+    return shlex.join(words)
+
+
+def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
+    """Return how the run was made, and the command that does it again."""
     columns = {
         "score": job.score, "outcome": rows.outcome_column, "id": job.id,
         "time": job.time, "available": job.available, "due": job.due, "by": job.by,
@@ -115,7 +120,7 @@ def how_made(job: Job, source: str, rows: Scored, never: int) -> dict[str, str]:
         until = f"column {job.due!r} says" if job.after is None else f"{job.after} have passed"
         known += f"; {job.silence} if none is known when {until}"
     return {
-        "command": shlex.join(words),
+        "command": command_of(job),
         "file": f"{source}, {len(rows.scores):,} rows",
         "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
         "scores are": job.kind,

@@ -2,43 +2,69 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import typer
+from rich.text import Text
 
 from calibrant import Fleet
 from calibrant._checks import Floats
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
+from calibrant.cli.episodes import as_object
+from calibrant.cli.recalibrate_file import command_of
+from calibrant.fleet import FleetMonitor
 from calibrant.fleet.log import Log
+from calibrant.report.keyed_page import KEY_HEAD, Column, key_rows, keyed_page, keys_sentence
 from calibrant.report.recalibration_page import as_probabilities
+from calibrant.report.style import styled
 from calibrant.streams.bundled import CATALOGUE
-from calibrant.tables import InputError, Scored, Table
+from calibrant.tables import InputError, Scored, Table, replacing
 from calibrant.tables.chunks import Chunk, Write, chunks, writing
 
-#: Options of a recalibrator that a fleet has no use for yet.
-STRAY = ("id", "by", "due", "silence", "after", "hold", "smooth", "report")
-#: How close to 0 and 1 a log loss looks.
-EDGE = 1e-15
+#: Options of a recalibrator that a fleet has no use for, and what to do instead.
+STRAY = {
+    "by": "a key is a group of its own: take one of the two",
+    "id": "rows of a FILE need none; outcomes by id are for Fleet.play in Python",
+    "smooth": "Fleet.smooth in Python gives that probability",
+    "silence": "a fleet learns outcomes when they become known (--available)",
+    "after": "a fleet learns outcomes when they become known (--available)",
+    "due": "a fleet learns outcomes when they become known (--available)",
+    "hold": "a fleet learns outcomes when they become known (--available)",
+}
+#: Keys that are listed in the terminal, and in JSON.
+MOST_LISTED, MOST_IN_JSON = 10, 1000
 
 
 def recalibrate_keyed(job: Job) -> None:
     """Recalibrate a file that need not fit into memory, each key with an offset of its own."""
     assert job.key is not None
-    for name in STRAY:
+    for name, instead in STRAY.items():
         if getattr(job, name) is not None:
-            raise ValueError(f"--{name} does not go with --key")
+            raise ValueError(f"--{name} does not go with --key: {instead}")
     if job.source == "-" or job.source in CATALOGUE:
         raise ValueError("--key needs a FILE: CSV or Parquet")
-    console.check_outputs(job.source, job.out)
+    console.check_outputs(job.source, job.out, job.report)
+    if job.report is not None:
+        with styled():
+            pass  # or learn now, not after the work, that matplotlib is missing
     fleet = begun(job)
     log = Log(
         fleet, key=job.key, score=job.score, outcome=job.outcome,
         time=job.time, available=job.available, positive=job.positive,
     )  # fmt: skip
     kept = Measured(fleet.kind)
-    with writer(job) as write, console.progress() as progress:
+    with (
+        # The report is opened first: if it cannot be written, nothing else is.
+        nullcontext() if job.report is None else replacing(job.report) as report,
+        writer(job) as write,
+        console.progress() as progress,
+    ):
         task = progress.add_task(f"recalibrating {job.source}", total=1.0)
         for chunk in chunks(job.source, delimiter=job.delimiter):
             try:
@@ -52,20 +78,29 @@ def recalibrate_keyed(job: Job) -> None:
                 write(with_predictions(job, chunk, said))
             kept.add(said, rows)
             progress.update(task, completed=chunk.share)
-        after = log.finish()
-    if kept.known == 0:
-        raise InputError(
-            "no outcome is known: every value is missing", source=job.source, column=log.outcome
-        )
+        kept.late = log.finish()
+        if kept.known == 0:
+            raise InputError(
+                "no outcome is known: every value is missing", source=job.source, column=log.outcome
+            )
+        found = monitors_of(fleet)
+        if report is not None:
+            title = f"{Path(job.source).name}: keys before and after recalibration"
+            made = {"command": command_of(job), "file": f"{job.source}, {kept.rows:,} rows"}
+            page = keyed_page(title, kept.columns, found, len(fleet), made)
+            report.write(page.html().encode())
     if job.state is not None:
         fleet.save(job.state)
-    show(job, fleet, kept, after)
+    if job.json:
+        typer.echo(json.dumps(in_json(fleet, kept, found)))
+    else:
+        show(job, fleet, kept, found)
 
 
 def begun(job: Job) -> Fleet:
     """Return the fleet saved at `--state`, if there is one, otherwise a fresh one."""
     if job.state is None or not job.state.exists():
-        return Fleet(job.seed, job.kind)
+        return Fleet(job.seed, job.kind, monitor=True)
     fleet = Fleet.load(job.state)
     if job.kind not in ("probability", fleet.kind):
         raise ValueError(
@@ -76,6 +111,14 @@ def begun(job: Job) -> Fleet:
         f"{fleet.learned:,} outcomes"
     )
     return fleet
+
+
+def monitors_of(fleet: Fleet) -> dict[str, FleetMonitor]:
+    """Return the monitors of a fleet by name; margins are no probabilities, so have none raw."""
+    if fleet.monitors is None:
+        return {}
+    both = {"raw": fleet.monitors.raw, "calibrated": fleet.monitors.calibrated}
+    return {name: each for name, each in both.items() if name != "raw" or fleet.kind != "margin"}
 
 
 def writer(job: Job) -> AbstractContextManager[Write | None]:
@@ -91,13 +134,14 @@ def with_predictions(job: Job, chunk: Chunk, said: Floats) -> Table:
 
 @dataclass
 class Measured:
-    """Losses of raw and of calibrated probabilities, as sums: no row is kept."""
+    """What was said and what happened, raw and calibrated, as sums: no row is kept."""
 
     kind: str
     rows: int = 0
     known: int = 0
+    late: int = 0  # outcomes that arrived only after the last prediction
     happened: float = 0.0
-    sums: dict[str, Floats] = field(default_factory=dict)
+    columns: dict[str, Column] = field(default_factory=dict)
 
     def add(self, said: Floats, rows: Scored) -> None:
         """Count the rows of a chunk."""
@@ -109,42 +153,83 @@ class Measured:
         raw = as_probabilities(rows.scores, self.kind)
         for name, values in (("raw", raw), ("calibrated", said)):
             if values is not None:
-                before = self.sums.get(name, np.zeros(3))
-                self.sums[name] = before + losses(values[has], outcomes)
-
-    def mean(self, name: str) -> list[str]:
-        """Return the mean losses of one column, as they are shown."""
-        return [f"{value:.5f}" for value in self.sums[name] / max(self.known, 1)]
+                self.columns.setdefault(name, Column()).add(values[has], outcomes)
 
 
-def losses(said: Floats, outcomes: Floats) -> Floats:
-    """Return the sums of Brier scores, of log losses and of what was said."""
-    p = np.clip(said, EDGE, 1 - EDGE)
-    logs = -(outcomes * np.log(p) + (1 - outcomes) * np.log1p(-p))
-    return np.array([((said - outcomes) ** 2).sum(), logs.sum(), said.sum()])
+def in_json(fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> dict[str, Any]:
+    """Return the measures, and what the monitors found, as JSON has it."""
+    columns: dict[str, dict[str, Any]] = {
+        name: dict(column.means()) for name, column in kept.columns.items()
+    }
+    for name, each in found.items():
+        off = each.keys_off()
+        columns[name] |= {
+            "state": each.state,
+            "evidence": each.evidence,
+            "episodes": [as_object(episode) for episode in each.episodes],
+            "keys_off_count": len(off),
+            "keys_off": [
+                {**asdict(key), "direction": key.direction, "text": str(key)}
+                for key in off[:MOST_IN_JSON]
+            ],
+        }
+    return {
+        "rows": kept.rows, "keys": len(fleet), "outcomes": kept.known,
+        "mean_outcome": kept.happened / kept.known, "arrived_late": kept.late,
+        "expired": fleet.expired, **columns,
+    }  # fmt: skip
 
 
-def show(job: Job, fleet: Fleet, kept: Measured, after: int) -> None:
-    """Print what was read, the losses before and after, and where the results are."""
+def show(job: Job, fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> None:
+    """Print what was read, before and after, keys that are off, and where the results are."""
     console.say(
         f"{job.source}: {kept.rows:,} rows, {len(fleet):,} keys in {job.key!r}, scores "
         f"{job.score!r} (mean outcome {kept.happened / kept.known:.4f})"
     )
     if kept.known < kept.rows:
         console.say(f"rows without an outcome: {kept.rows - kept.known:,}")
-    if after:
-        console.say(f"outcomes that arrived only after the last prediction: {after:,}")
+    if kept.late:
+        console.say(f"outcomes that arrived only after the last prediction: {kept.late:,}")
     if fleet.expired:
         console.say(f"predictions given up because too many waited: {fleet.expired:,}")
-    head = ["", *kept.sums]
-    columns = [kept.mean(name) for name in kept.sums]
     names = ("Brier score", "log loss", "mean of what was said")
-    rows = [[name, *values] for name, *values in zip(names, *columns, strict=True)]
-    console.out.print("", console.table("Before and after (losses: lower is better)", head, rows))
+    columns = [column.means().values() for column in kept.columns.values()]
+    rows = [
+        [name, *(f"{value:.5f}" for value in values)]
+        for name, *values in zip(names, *columns, strict=True)
+    ]
+    console.out.print(
+        "", console.table("Before and after (losses: lower is better)", ["", *kept.columns], rows)
+    )
+    show_keys(fleet, found)
     console.say(f"\nthe fleet takes {fleet.nbytes / 1e6:,.1f} MB")
     if job.out is None and job.state is None:
         console.say("To keep the rows: --out FILE.parquet; to go on later: --state FILE")
+    if job.report is not None:
+        console.say(f"{job.report}: the report, in a browser")
     if job.out is not None:
         console.say(f"{job.out}: every row, with its probability in column {job.column!r}")
     if job.state is not None:
         console.say(f"{job.state}: the fleet, for the next run")
+
+
+def show_keys(fleet: Fleet, found: dict[str, FleetMonitor]) -> None:
+    """Print which keys are off, and the episodes of all together."""
+    console.out.print("\n[bold]Keys that are off[/]")
+    if not found:
+        console.say("not watched: the fleet of --state was made without a monitor")
+    for name, each in found.items():
+        console.say(f"{name}: {keys_sentence(each, len(fleet))}", fold=True)
+    for name, each in found.items():
+        off = each.keys_off()
+        if off:
+            more = f", the first {MOST_LISTED} of {len(off):,}" if len(off) > MOST_LISTED else ""
+            # As `Text`, because brackets in a key are no markup.
+            rows = [[Text(cell) for cell in row] for row in key_rows(off[:MOST_LISTED])]
+            console.out.print("\n", console.table(f"Off in {name}{more}", KEY_HEAD, rows))
+    episodes = {name: each.episodes for name, each in found.items()}
+    if any(episodes.values()):
+        console.out.print("\n[bold]Alarms of all keys together[/]")
+    for name, some in episodes.items():
+        for episode in some[-3:]:
+            console.say(f"{name}: {episode}", fold=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -61,6 +62,19 @@ def serve(
         Path | None,
         typer.Option(metavar="FILE", help="Copy the store, in use or not, and end."),
     ] = None,
+    adopt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Make a stream of what calibrant run --state saved, and end.",
+        ),
+    ] = None,
+    give_up_waiting: Annotated[
+        bool,
+        typer.Option(
+            "--give-up-waiting", help="With --adopt: let predictions go that wait for outcomes."
+        ),
+    ] = False,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Play the bundled flights to it, 1,000 times as fast as real."),
@@ -84,6 +98,8 @@ def serve(
         settings, sources = Settings.read(flags, file=config)
         if backup is not None:
             copy(settings.store, backup)
+        elif adopt is not None:
+            take_over(settings.store, adopt, give_up_waiting)
         elif check:
             wrong = verify(settings.store)
         else:
@@ -117,6 +133,18 @@ def copy(address: str, target: Path) -> None:
 
     existing_store(address).backup(str(target))
     console.note(f"wrote {target}")
+
+
+def take_over(address: str, named: str, give_up: bool) -> None:
+    """Make a stream of a saved state, in a store that is not in use."""
+    from calibrant.service.adopting import adopt  # noqa: PLC0415
+    from calibrant.service.store import open_store  # noqa: PLC0415
+
+    name, is_named, file = named.partition("=")
+    if not is_named or not file:
+        raise ValueError(f"--adopt takes NAME=FILE, got {named!r}")
+    said = adopt(open_store(address), name, Path(file), time.time(), give_up=give_up)
+    console.say(said, fold=True)
 
 
 def verify(address: str) -> list[str]:

@@ -198,12 +198,18 @@ class Fleet(Kept):
         if len(parts) == 1:
             yield parts[0], np.arange(len(names))
             return
-        owner = np.zeros(len(names), dtype=np.int64)
-        for row, name in enumerate(names):
-            for number, part in enumerate(parts):
-                if name in part.waiting.known or name in part.waiting.gone:
-                    owner[row] = number
-                    break
+        owners, left = dict.fromkeys(names, 0), set(names)
+        for number, part in enumerate(parts):
+            # Sets look for the fewer in the more: the ids in those of the part, or the reverse.
+            here = left & part.waiting.known.keys()
+            if part.waiting.gone:
+                here |= left & part.waiting.gone.keys()
+            if here:
+                owners |= dict.fromkeys(here, number)
+                left -= here
+            if not left:
+                break
+        owner = np.array([owners[name] for name in names], dtype=np.int64)
         for number in np.unique(owner).tolist():
             yield parts[number], np.flatnonzero(owner == number)
 
@@ -363,12 +369,14 @@ class Fleet(Kept):
         for part in self._parts.values():
             part.check(batch.keys, batch.parents)
         if len(self._parts) < self.parts:
-            for row, number in enumerate(batch.part_numbers().tolist()):
-                if number not in self._parts:
-                    raise ValueError(
-                        f"the key at position {row} belongs to part {number} of {self.parts}, "
-                        "which this fleet does not hold"
-                    )
+            numbers = batch.part_numbers()
+            is_elsewhere = ~np.isin(numbers, list(self._parts))
+            if is_elsewhere.any():
+                row = int(is_elsewhere.argmax())
+                raise ValueError(
+                    f"the key at position {row} belongs to part {numbers[row]} of {self.parts}, "
+                    "which this fleet does not hold"
+                )
         return batch
 
 

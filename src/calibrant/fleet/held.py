@@ -176,6 +176,19 @@ class Held(Arguments):
                 name for part in parts for name in part.waiting.expire(part.kernel.rounds - age)
             ]
 
+    def forget_ids(self) -> int:
+        """Forget all ids: what waits is given up, and every id may be used anew.
+
+        For a fleet that goes on where ids are given by somebody else. Returns how many waited.
+        """
+        self._check_open()
+        with self._lock:
+            waited = 0
+            for part in self._parts.values():
+                waited += len(part.waiting.expire(part.kernel.rounds))
+                part.waiting.load({}, {}, [], {})
+            return waited
+
     def _check_open(self) -> None:
         if self._is_open:
             raise ValueError("this fleet was opened for reading only; Fleet.load reads it to go on")

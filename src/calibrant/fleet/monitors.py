@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from calibrant._checks import Id, check_integer, check_real
+from calibrant._kernels.key_evidence import WEIGHT
 from calibrant.fleet.watch import SIDES, PartWatch
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.monitor import Monitor
@@ -100,6 +101,20 @@ class FleetMonitor:
     def rounds(self) -> int:
         """Outcomes watched so far."""
         return sum(monitor.rounds for monitor in self.of_parts().values())
+
+    @property
+    def tolerance(self) -> float:
+        """How far off is near enough."""
+        return next(iter(self.of_parts().values())).tolerance
+
+    @property
+    def chance_of_a_false_name(self) -> float:
+        """A bound on the chance that a calibrated key was ever named so far."""
+        monitors = self.of_parts().values()
+        bounds = (
+            each.rounds / each.every if each.alpha is None else each.alpha for each in monitors
+        )
+        return min(WEIGHT * sum(bounds), 1.0)
 
     def of_parts(self) -> dict[int, Monitor]:
         """Return the monitor of the ranges of predictions of each part, which knows no keys."""

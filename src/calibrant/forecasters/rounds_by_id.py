@@ -119,3 +119,23 @@ class RoundsById(Generic[P]):
                 return self._waiting.expire_before(time_of(before, "before"))
             age = check_integer("older_than", older_than, 0)
             return self._waiting.expire(self.rounds - age)
+
+    def forget_ids(self) -> int:
+        """Forget all ids: what waits is given up, and every id may be used anew.
+
+        For a state that goes on where ids are given by somebody else. Returns how many waited.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> recalibrator = Recalibrator()
+        >>> _ = recalibrator.predict_many([0.2, 0.7], ids=["a", "b"])
+        >>> recalibrator.update(1, id="a")
+        >>> recalibrator.forget_ids(), recalibrator.pending
+        (1, 0)
+        >>> _ = recalibrator.predict(0.2, id="a")
+        """
+        with self._waiting.lock:
+            waited = len(self._waiting.expire(self.rounds))
+            self._waiting.load({}, {}, [], {})
+            return waited

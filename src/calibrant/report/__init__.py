@@ -7,11 +7,11 @@ outcomes it makes a `RecalibrationReport`, with a `Verdict`, the measures before
 `causes` (why), then `recalibration_page` (the call) and `recalibration_panels` (its page, one
 function a panel). `watching` is the same for a monitor: episodes, evidence through time and what
 was off inside of them. `forecasting` is the same for forecasts of events: what they drew on, what
-was said and what happened. `timeline` says when rounds were; `page` writes any page as one HTML
-file;
-`style` says how numbers and figures look; `figures` holds the drawings, each of which computes
-plain numbers first. The other modules make the page of a sweep (``calibrant report``):
-`results` and `claims` read it, `findings` says what it shows, `comparison` puts it together.
+was said and what happened, and `keyed_page` is the page of a run with keys. `timeline` says when
+rounds were; `page` writes any page as one HTML file; `style` says how numbers and figures look;
+`figures` holds the drawings, each of which computes plain numbers first. The other modules make the
+page of a sweep (``calibrant report``): `results` and `claims` read it, `findings` says what it
+shows, `comparison` puts it together.
 """
 
 from calibrant.report.before_after import BeforeAfter as BeforeAfter

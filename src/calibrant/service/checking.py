@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from calibrant.service.engine import Engine
 from calibrant.service.store.interface import Store, StoreError, StreamRow
 from calibrant.service.stream import Stream, checksum_of
 
@@ -41,6 +42,11 @@ def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> li
         else:
             snapshots[snapshot.sequence] = snapshot.blob
     stream = Stream(row, 0.0)
+    if stream.adopted is not None:
+        origin = snapshots.pop(0, None)
+        if origin is None:
+            return [*wrong, f"stream {row.name}: the state that it was made of is missing"]
+        stream.engine = Engine.from_bytes(origin, stream.definition)
     end, told = store.last_sequence(row.number), 0
     for batch in store.log(row.number, 0):
         stream.replay(batch)

@@ -6,6 +6,7 @@ in a transaction between two groups. It counts once its last piece is there.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from hashlib import sha256
@@ -18,6 +19,8 @@ from calibrant.service.stream import Stream
 SNAPSHOT_ROWS, SNAPSHOT_SECONDS, LARGE = 200_000, 300.0, 2**25
 #: Bytes that are written between two groups.
 PIECE = 2**22
+#: Seconds that the last snapshots may take.
+LAST = 3.0
 #: Seconds to wait for requests: while there is nothing to do, and while a state is made bytes.
 IDLE, MAKING = 1.0, 0.02
 
@@ -47,21 +50,40 @@ class Keeper:
             return IDLE
         return MAKING if self._made is not None and not self._made.done() else 0.0
 
-    def step(self, streams: Iterable[Stream], now: float, *, is_last: bool) -> None:
-        """Take snapshots of streams that are due: about a piece of them, or all if it `is_last`."""
+    def step(self, streams: Iterable[Stream], now: float) -> None:
+        """Take snapshots of streams that are due: about a piece of them."""
         written = 0
-        due = (each for each in streams if is_due(each, now, is_last))
-        while is_last or written < PIECE:
-            if self._taken is None:
-                stream = next(due, None)
-                if stream is None:
-                    return
-                self._taken = stream, self._take(stream, now)
+        due = (each for each in streams if is_due(each, now))
+        while written < PIECE and self._is_taking(due, now):
             written += self._go_on(now)
             if self._made is not None and not self._made.done():
-                if not is_last:
-                    return
-                wait([self._made])
+                return
+
+    def finish(self, streams: Iterable[Stream], now: float) -> None:
+        """Take the last snapshots of streams that are let go, as far as there is time.
+
+        Without one, the next owner has more of the log to replay, and ends in the same state.
+        """
+        end = time.monotonic() + LAST
+        left = (each for each in streams if each.sequence > each.kept)
+        while self._is_taking(left, now):
+            if time.monotonic() > end:
+                self.failed("there was no time for all snapshots: the next start replays more")
+                self._taken = self._made = None  # its pieces go with the next snapshot
+                return
+            self._go_on(now)
+            if self._made is not None:
+                wait([self._made], timeout=max(end - time.monotonic(), 0.0))
+
+    def close(self) -> None:
+        """Give up the thread that makes bytes."""
+        self._maker.shutdown(wait=False, cancel_futures=True)
+
+    def _is_taking(self, due: Iterator[Stream], now: float) -> bool:
+        """Whether a snapshot is being taken: one that was begun, or of the next stream."""
+        if self._taken is None and (stream := next(due, None)) is not None:
+            self._taken = stream, self._take(stream, now)
+        return self._taken is not None
 
     def _go_on(self, now: float) -> int:
         """Do the next step of the snapshot that is being taken; return the bytes written."""
@@ -107,15 +129,10 @@ class Keeper:
         while self.store.drop_piece(stream.number):
             yield PIECE
 
-    def close(self) -> None:
-        """End the thread that makes bytes."""
-        self._maker.shutdown()
 
-
-def is_due(stream: Stream, now: float, is_last: bool) -> bool:
+def is_due(stream: Stream, now: float) -> bool:
     """Whether it is time for a snapshot of a stream."""
     rows, times = stream.sequence - stream.kept, max(1.0, stream.kept_bytes / LARGE)
-    if not rows:
-        return False
     seconds = now - stream.kept_at
-    return is_last or rows >= times * SNAPSHOT_ROWS or seconds >= times * SNAPSHOT_SECONDS
+    is_time = rows >= times * SNAPSHOT_ROWS or seconds >= times * SNAPSHOT_SECONDS
+    return rows > 0 and is_time

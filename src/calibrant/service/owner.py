@@ -85,6 +85,8 @@ class Owner:
         self.keeper = Keeper(store, failed)
         #: Streams whose state could not be had from the store, and why.
         self.closed: dict[str, str] = {}
+        #: Streams that another process owns by now.
+        self.moved: set[str] = set()
         #: Why nothing can be written at the moment, if so.
         self.trouble: str | None = None
         #: Groups committed so far.
@@ -147,6 +149,8 @@ class Owner:
         found = self.streams.get(name)
         if name in self.closed:
             raise Problem(503, f"stream {name!r} is closed: {self.closed[name]}")
+        if found is None and name in self.moved:
+            raise Problem(503, f"stream {name!r} is changing hands; come again in a second")
         if found is None:
             raise Problem(404, f"there is no stream {name!r}; PUT /v1/streams/{name} makes one")
         return found
@@ -173,6 +177,20 @@ class Owner:
         self.tell(self.store.write(Group(events=[event])), [name])
         return stream, True
 
+    def adopt(self, stream: Stream) -> None:
+        """Own a stream more, which has been brought to where its log ends."""
+        self.streams[stream.name] = stream
+        self.moved.discard(stream.name)
+
+    def let_go(self, name: str) -> Stream | None:
+        """Own a stream no longer; return it, if it was owned."""
+        stream = self.streams.pop(name, None)
+        if stream is not None:
+            self.moved.add(name)
+            if self.closed.pop(name, None) is None:
+                self.keeper.finish([stream], self.clock.now())
+        return stream
+
     def _work(self) -> None:
         while True:
             with self._wake:
@@ -183,7 +201,8 @@ class Owner:
             try:
                 self._answer_all(items)
                 found = (each for name, each in self.streams.items() if name not in self.closed)
-                self.keeper.step(found, self.clock.now(), is_last=ends)
+                keep = self.keeper.finish if ends else self.keeper.step
+                keep(found, self.clock.now())
             except Exception as error:  # whatever it is, the next requests are to be answered
                 self.failed(f"{type(error).__name__}: {error}")
                 refuse(items)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from calibrant.service import views
 from calibrant.service.clock import SteadyClock
 from calibrant.service.listeners import Listeners
 from calibrant.service.owner import Owner
@@ -45,8 +46,13 @@ class Service:
         self.clock = SteadyClock()
         self.tokens = Tokens(store, self.clock.now)
         self.listeners = Listeners()
-        self.owner = Owner(store, self.clock, self._tell, self._failed)
+        self.owner = Owner(store, self.clock, self._tell, self.failed)
         self.courier = Courier(webhooks, store, self.owner, self.clock, log)
+        #: Where several processes share a store: how the streams of others go, by name, and which
+        #: of the own ones have changed.
+        self.is_shared = False
+        self.others: dict[str, dict[str, Any]] = {}
+        self.changed: set[str] = set()
 
     def start(self) -> None:
         """Open the store, bring every stream to where its log ends, and begin to work."""
@@ -54,7 +60,7 @@ class Service:
         try:
             for row in self.store.streams():
                 stream = Stream(row, self.clock.now())
-                self._restore(stream)
+                self.restore(stream)
                 self.owner.streams[row.name] = stream
             self.courier.start()
         except BaseException:
@@ -62,7 +68,14 @@ class Service:
             raise
         self.owner.start()
 
-    def _restore(self, stream: Stream) -> None:
+    def start_shared(self) -> None:
+        """Begin to work as one of several processes, without any stream so far."""
+        self.is_shared = True
+        self.courier.start()
+        self.owner.start()
+
+    def restore(self, stream: Stream) -> None:
+        """Bring a stream to where its log ends."""
         end, told = self.store.last_sequence(stream.number), 0
         for reached in stream.restore(self.store):
             if reached - told >= STEP:
@@ -86,16 +99,31 @@ class Service:
         if self.log is not None:
             self.log.exception("request failed", method=method, path=path)
 
-    def _failed(self, what: str) -> None:
+    def failed(self, what: str) -> None:
+        """Log what went wrong with the store."""
         if self.log is not None:
             self.log.error("store failed", detail=what)
 
     def _tell(self, events: list[EventRow], changed: list[str]) -> None:
         """Hand on what was committed; called in the owner's thread."""
-        for event in events:
-            self.listeners.publish(event)
+        if self.is_shared:
+            self.changed.update(changed)
+        else:
+            for event in events:
+                self.listeners.publish(event)
         self.listeners.mark(changed)
         self.courier.wake(event.stream for event in events)
+
+    # -- in the owner's thread ------------------------------------------------------------------
+
+    def summaries(self, names: Iterable[str] | None = None) -> list[dict[str, Any]]:
+        """Return how streams go, all or some; those of other processes as these last said."""
+        own, others = self.owner.streams, self.others
+        known = own.keys() | others.keys()
+        return [
+            views.summary(own[name]) if name in own else others[name]
+            for name in sorted(known if names is None else known & set(names))
+        ]
 
 
 def event_json(event: EventRow) -> dict[str, Any]:

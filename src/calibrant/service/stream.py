@@ -52,7 +52,10 @@ class Stream:
 
     def __init__(self, row: StreamRow, now: float) -> None:
         self.number, self.name, self.created = row.number, row.name, row.created
-        self.definition = Definition.from_json(json.loads(row.settings))
+        settings = json.loads(row.settings)
+        #: What is known of the state that it was made of, if it was.
+        self.adopted: dict[str, Any] | None = settings.pop("adopted", None)
+        self.definition = Definition.from_json(settings)
         self.engine = Engine(self.definition)
         #: The sequence of the last row, and of the last snapshot.
         self.sequence = self.kept = 0
@@ -212,6 +215,12 @@ class Stream:
                 continue
             self.sequence, self.kept_bytes = snapshot.sequence, len(snapshot.blob)
             break
+        else:
+            if self.adopted is not None:
+                raise StoreError(
+                    f"stream {self.name}: the state that it was made of is missing or damaged, and "
+                    "the log goes on from there"
+                )
         self.kept = self.sequence
         with no_search_for_garbage():
             for batch in store.log(self.number, self.sequence):

@@ -51,6 +51,10 @@ class Tallies:
             if name is not None:
                 self.groups.setdefault(name, [0.0] * GROUP)[0] += 1
 
+    def know(self, group: str) -> None:
+        """Take over the name of a group that was there before the first row."""
+        self.groups[group] = [0.0] * GROUP
+
     def heard(self, delays: list[float], at: float) -> None:
         """Count outcomes that came, each so many seconds after its prediction."""
         self.outcomes += len(delays)

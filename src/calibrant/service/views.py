@@ -56,7 +56,10 @@ def summary(stream: Stream) -> dict[str, Any]:
 
 def detail(stream: Stream) -> dict[str, Any]:
     """Return the line of a stream, with its settings."""
-    return summary(stream) | {"settings": stream.definition.as_json()}
+    return summary(stream) | {
+        "settings": stream.definition.as_json(),
+        "adopted": stream.adopted,
+    }
 
 
 def verdict(engine: Engine) -> dict[str, Any]:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyspark.sql.types import DoubleType, LongType, StringType, StructType
 
 from calibrant import Fleet
 from calibrant._kernels.key_batch import checked_keys, parts_of
 from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
+from calibrant.integrations.spark.packing import PACKED, pack, unpack
 
 SETTINGS = {"seed": 3, "kind": "probability", "parts": 8, "capacity": 1000}
+ANSWERED = StructType()
+for name in ("part", "holds", "key", "id", "time"):
+    ANSWERED.add(name, LongType())
+ANSWERED.add("score", DoubleType()).add("prediction", DoubleType()).add("reason", StringType())
 ALL = KEY | ID | SCORE | OUTCOME | TIME
 
 
@@ -46,6 +53,18 @@ def prepared(rows: pd.DataFrame, parts: int) -> pd.DataFrame:
         time=rows["time"].astype("int64"),
         sequence=0,
     )
+
+
+def played_by(tester, shard, rows: pd.DataFrame) -> pd.DataFrame:
+    """The answers of a tester's processor to rows, packed in two values as Spark's batches are."""
+    halves = [rows.iloc[: len(rows) // 2], rows.iloc[len(rows) // 2 :]]
+    values = [
+        pack(pa.RecordBatch.from_pandas(half.drop(columns="shard", errors="ignore")))
+        for half in halves
+        if len(half)
+    ]
+    answers = tester.testInPandas(shard, pd.DataFrame({PACKED: values}))
+    return unpack(answers[PACKED])
 
 
 def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:

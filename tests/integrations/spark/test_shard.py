@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from calibrant import Fleet
 from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
+from calibrant.integrations.spark.packing import PACKED, pack_shards, unpack, unpack_answers
 from calibrant.integrations.spark.pages import PAGE, Page, changes, from_pages, to_pages
 from calibrant.integrations.spark.processor import STATE, ShardProcessor
 from calibrant.integrations.spark.rows import play
 from calibrant.integrations.spark.shard import Shard
-from integrations.spark.made import ALL, SETTINGS, prepared, said_locally, same_fleets, stream
+from integrations.spark.made import (
+    ALL,
+    ANSWERED,
+    SETTINGS,
+    played_by,
+    prepared,
+    said_locally,
+    same_fleets,
+    stream,
+)
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +40,12 @@ def local(rows):
 def played(rows, shards, cuts):
     """Predictions by id, and the fleet, of a processor that gets the rows in batches."""
     rows = prepared(rows, SETTINGS["parts"])
-    tester = TwsTester(ShardProcessor(SETTINGS))
+    tester = TwsTester(ShardProcessor(SETTINGS, ANSWERED))
     answers = []
     for batch in np.split(np.arange(len(rows)), cuts):
         shuffled = rows.iloc[batch].sample(frac=1.0, random_state=len(batch))
         for shard, own in shuffled.groupby(shuffled["part"] % shards):
-            answers.append(tester.testInPandas(int(shard), own))
+            answers.append(played_by(tester, int(shard), own))
     pages = {}
     for shard in range(shards):
         held = tester.peekMapState(STATE, shard)
@@ -83,6 +94,18 @@ def test_only_pages_that_changed_are_written():
     assert len(after) > 20
     assert removed == []
     assert changes(after, {}) == ({}, list(after))
+
+
+def test_rows_are_packed_by_shard_and_keep_their_order():
+    shards = np.array([3, 1, 3, 0, 1], dtype=np.int32)
+    rows = pa.record_batch({"shard": shards, "key": [10, 11, 12, 13, 14], "id": list("abcde")})
+    (packed,) = pack_shards([rows])
+    assert packed.column("shard").to_pylist() == [0, 1, 3]
+    values = [value.as_py() for value in packed.column(PACKED)]
+    assert [unpack([value])["key"].tolist() for value in values] == [[13], [11, 14], [10, 12]]
+    assert unpack(values)["id"].tolist() == ["d", "b", "e", "a", "c"]
+    answers = list(unpack_answers([packed]))
+    assert [batch.column("key").to_pylist() for batch in answers] == [[13], [11, 14], [10, 12]]
 
 
 def refused_row(**changed):
@@ -146,7 +169,7 @@ def test_the_processor_takes_over_the_pages_of_a_history(rows, local):
     cut = 800
     history, rest = rows.iloc[:cut], rows.iloc[cut:]
     _, fleet = said_locally(history, SETTINGS)
-    processor = ShardProcessor(SETTINGS)
+    processor = ShardProcessor(SETTINGS, ANSWERED)
     tester = TwsTester(processor)
     answers = []
     for part, own in prepared(rest, 8).groupby("part"):
@@ -156,7 +179,7 @@ def test_the_processor_takes_over_the_pages_of_a_history(rows, local):
         )
         tester.handle.setGroupingKey(part)
         processor.handleInitialState(part, start, None)
-        answers.append(tester.testInPandas(part, own))
+        answers.append(played_by(tester, part, own))
     said = pd.concat(answers).set_index("id")["prediction"].sort_index()
     assert (said == local[0].loc[said.index]).all()
     assert len(said) == rest["score"].notna().sum()
@@ -168,9 +191,9 @@ def waiting_row(id_, seconds, holds):
 
 def patient_tester():
     return TwsTester(
-        ShardProcessor(SETTINGS, wait=100.0),
+        ShardProcessor(SETTINGS, ANSWERED, wait=100.0),
         timeMode="EventTime",
-        eventTimeExtractor=lambda row: row["time"] // 1000,
+        eventTimeExtractor=lambda row: 2**40,  # noqa: ARG005 - no value of packed rows is late
     )
 
 
@@ -186,7 +209,7 @@ def test_an_outcome_later_than_the_wait_is_refused_whatever_the_batches(batches)
         ]
     )
     tester = patient_tester()
-    answers = pd.concat([tester.testInPandas(0, rows.iloc[own]) for own in batches])
+    answers = pd.concat([played_by(tester, 0, rows.iloc[own]) for own in batches])
     told = answers[answers["reason"].notna()]
     assert told["id"].tolist() == [1]
     assert told["reason"].str.contains("given up").all()
@@ -195,7 +218,7 @@ def test_an_outcome_later_than_the_wait_is_refused_whatever_the_batches(batches)
 def test_a_timer_gives_up_predictions_without_outcome():
     made = KEY | ID | SCORE | TIME
     tester = patient_tester()
-    tester.testInPandas(0, pd.DataFrame([waiting_row(i, 100 + 10 * i, made) for i in range(3)]))
+    played_by(tester, 0, pd.DataFrame([waiting_row(i, 100 + 10 * i, made) for i in range(3)]))
 
     def pending():
         pages = {Page(*k): v for k, (v,) in tester.peekMapState(STATE, 0).items()}

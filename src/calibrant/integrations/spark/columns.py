@@ -23,6 +23,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from calibrant.integrations.spark.packing import SHARD
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -81,7 +83,7 @@ class Columns:
         part = sql.shiftrightunsigned(sql.xxhash64(key), 32) % parts
         time = sql.unix_micros(sql.col(_quoted(self.time)).cast(TimestampType()))
         return frame.select(
-            (part % shards).cast("int").alias("shard"),
+            (part % shards).cast("int").alias(SHARD),
             part.cast("int").alias("part"),
             holds.cast("int").alias("holds"),
             key.alias("key"),

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
     StatefulProcessor,
@@ -16,6 +18,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
+from calibrant.integrations.spark.packing import PACKED, pack, unpack
 from calibrant.integrations.spark.pages import Page, changes
 from calibrant.integrations.spark.shard import Shard
 
@@ -33,11 +36,14 @@ CONTENT = StructType([StructField("content", BinaryType())])
 class ShardProcessor(StatefulProcessor):
     """Read a shard's pages, play the rows of a batch, write the pages that changed.
 
-    With `wait`, in seconds, a timer of the shard's event time gives up predictions without outcome.
+    Rows come packed, and `answered` says the columns in which their answers are packed. With `wait`,
+    in seconds, a timer of the shard's event time gives up predictions without outcome.
     """
 
-    def __init__(self, settings: Mapping[str, Any], wait: float | None = None) -> None:
-        self.settings, self.wait = dict(settings), wait
+    def __init__(
+        self, settings: Mapping[str, Any], answered: StructType, wait: float | None = None
+    ) -> None:
+        self.settings, self.answered, self.wait = dict(settings), answered, wait
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name the state."""
@@ -52,8 +58,10 @@ class ShardProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Return the answers to the rows of one batch."""
         with self._shard() as shard:
-            answers = shard.play(pd.concat(rows, ignore_index=True))
-        yield answers
+            answers = shard.play(unpack(value for frame in rows for value in frame[PACKED]))
+        schema = to_arrow_schema(self.answered)
+        packed = pack(pa.RecordBatch.from_pandas(answers, schema, preserve_index=False))
+        yield pd.DataFrame({PACKED: [packed]})
 
     def handleExpiredTimer(  # noqa: N802 - Spark's name
         self,

@@ -77,7 +77,7 @@ def play(fleet: Fleet, rows: pd.DataFrame, wait: float | None = None) -> pd.Data
 
 def is_free(reasons: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
     """Return which rows there is no reason to refuse."""
-    return np.array([reason is None for reason in reasons], dtype=bool)
+    return np.asarray(pd.isna(reasons))
 
 
 def too_late(fleet: Fleet, rows: pd.DataFrame, wait: float) -> npt.NDArray[np.bool_]:
@@ -100,12 +100,19 @@ def _played(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]:
     """Return the predictions of rows, NaN for outcomes, and why some were refused."""
     holds = rows["holds"].to_numpy()
+    keys, times = rows["key"].to_numpy(), rows["time"].to_numpy() / 1e6
+    scores, outcomes = rows["score"].to_numpy(), rows["outcome"].to_numpy()
+    is_whole = (holds & (SCORE | OUTCOME)) == (SCORE | OUTCOME)
+    if is_whole.all():
+        said = fleet.run(keys, scores, outcomes, at=times)
+        return said, np.full(len(rows), None, dtype=object)
+    waits = ((holds & ID) != 0) & ~is_whole
     predictions, answers = fleet.play(
-        rows["key"].to_numpy(),
-        np.where(holds & SCORE, rows["score"].to_numpy(), np.nan),
-        np.where(holds & OUTCOME, rows["outcome"].to_numpy(), np.nan),
-        [name if has else None for name, has in zip(rows["id"].tolist(), holds & ID, strict=True)],
-        at=rows["time"].to_numpy() / 1e6,
+        keys,
+        np.where(holds & SCORE, scores, np.nan),
+        np.where(holds & OUTCOME, outcomes, np.nan),
+        [name if has else None for name, has in zip(rows["id"].tolist(), waits, strict=True)],
+        at=times,
     )
     reasons = np.full(len(rows), None, dtype=object)
     for answer, reason in REASONS.items():

@@ -14,6 +14,7 @@ from calibrant._checks import check_integer
 from calibrant._spans import as_span
 from calibrant.fleet.fleet import Fleet
 from calibrant.integrations.spark.columns import Columns
+from calibrant.integrations.spark.packing import PACKED, SHARD, pack_shards, unpack_answers
 from calibrant.integrations.spark.processor import ShardProcessor
 from calibrant.integrations.spark.shard import Shard, plain_text
 from calibrant.integrations.spark.state import PAGES, state_of
@@ -111,19 +112,22 @@ def recalibrate(
     initial = None
     if start is not None:
         state = state_of(session, start, settings) if isinstance(start, Fleet) else start
-        initial = state.withColumn("shard", sql.col("part") % shards).groupBy("shard")
+        initial = state.withColumn(SHARD, sql.col("part") % shards).groupBy(SHARD)
     seconds = None if wait is None else as_span(wait, "wait").length
     rows = stream if wait is None else stream.withWatermark(time, late)
+    answered = columns.answered(stream)
     answers = (
         columns.prepared(rows, parts, shards)
-        .groupBy("shard")
+        .mapInArrow(pack_shards, f"{SHARD} int, {PACKED} binary")
+        .groupBy(SHARD)
         .transformWithStateInPandas(
-            ShardProcessor(settings, seconds),
-            columns.answered(stream),
+            ShardProcessor(settings, answered, seconds),
+            f"{PACKED} binary",
             "append",
             "None" if wait is None else "EventTime",
             initial,
         )
+        .mapInArrow(unpack_answers, answered)
     )
     return columns.named(answers, stream)
 
@@ -167,7 +171,7 @@ def recalibrate_batch(
     both = StructType([*answered.fields, *(f for f in PAGES.fields if f.name != "part")])
     played = (
         columns.prepared(frame, parts, shards)
-        .groupBy("shard")
+        .groupBy(SHARD)
         .applyInPandas(player(settings, both, wait), both)
         .persist()
     )

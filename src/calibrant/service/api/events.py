@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from calibrant.service import views
 from calibrant.service.api.common import Name, access_of, looked, service_of
 from calibrant.service.api.writing import as_json
 from calibrant.service.listeners import Listener
@@ -121,15 +120,10 @@ async def lines_for(
 
 async def summaries(service: Service, names: list[str]) -> list[bytes]:
     """Return how streams go, one event each."""
-
-    def ask() -> list[dict[str, Any]]:
-        streams = service.owner.streams
-        return [views.summary(streams[name]) for name in sorted(names) if name in streams]
-
     if not names:
         return []
     try:
-        found = await looked(service, ask)
+        found = await looked(service, lambda: service.summaries(names))
     except Problem:  # it stops
         return []
     return [f"event: progress\ndata: {json.dumps(each)}\n\n".encode() for each in found]

@@ -33,8 +33,7 @@ async def get_streams(request: Request) -> Response:
     service, access = service_of(request), access_of(request)
 
     def ask() -> list[dict[str, Any]]:
-        streams = sorted(service.owner.streams.items())
-        return [views.summary(stream) for name, stream in streams if access.sees(name)]
+        return [each for each in service.summaries() if access.sees(each["name"])]
 
     return as_json({"streams": await looked(service, ask)})
 

@@ -10,7 +10,6 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from calibrant.service import views
 from calibrant.service.api.common import looked, service_of
 from calibrant.service.service import Service
 
@@ -34,12 +33,8 @@ BY_STREAM = {
 async def get_metrics(request: Request) -> Response:
     """Metrics in the text format of Prometheus."""
     service = service_of(request)
-
-    def ask() -> list[dict[str, Any]]:
-        return [views.summary(stream) for _, stream in sorted(service.owner.streams.items())]
-
     registry = CollectorRegistry()
-    registry.register(Collected(service, await looked(service, ask)))
+    registry.register(Collected(service, await looked(service, service.summaries)))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 

@@ -37,8 +37,9 @@ async def get_stream(name: str, request: Request) -> HTMLResponse:
     """Return the page of a stream."""
     service = service_of(request)
     checked_name(name)
-    await looked(service, lambda: service.owner.stream(name))  # a problem if there is none
-    return page("stream.html", name=name)
+    # A problem if there is none.
+    definition = await looked(service, lambda: service.owner.stream(name).definition)
+    return page("stream.html", name=name, keyed=definition.keyed)
 
 
 @router.get("/static/{name}")
@@ -51,7 +52,7 @@ async def get_file(name: str) -> Response:
     return Response(content, media_type=kind, headers=KEPT)
 
 
-def page(template: str, **values: str) -> HTMLResponse:
+def page(template: str, **values: str | bool) -> HTMLResponse:
     """Return a page; all values are escaped."""
     text = templates().get_template(template).render(version=__version__, **values)
     return HTMLResponse(text)

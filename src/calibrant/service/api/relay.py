@@ -1,56 +1,81 @@
-"""The relay: a process that does not own the streams hands requests on to the one that does.
+"""The relay: a process that does not own a stream hands its requests on to the one that does.
 
-While no process owns them, a request is asked to come again.
+While no process owns it, a request is asked to come again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 
-from calibrant.service.api.gate import FREE, App, Receive, Scope, Send, refuse
+from calibrant.service.api.gate import FREE, Receive, Scope, Send, refuse, stream_of
 from calibrant.service.api.health import healthz
 from calibrant.service.api.terms import Terms
 from calibrant.service.problems import Problem
-from calibrant.service.store.interface import StoreError
-from calibrant.service.store.postgres import PostgresStore
+from calibrant.service.store.sharing import chosen
 
 #: Headers of one connection, which are not handed on.
 OF_CONNECTION = (b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 #: Marks a request that was handed on: it is not handed on again.
 HANDED_ON = b"x-calibrant-handed-on"
-#: Seconds for which the owner's address is believed, and within which a client takes an answer.
-FRESH, PATIENCE = 0.25, 30.0
+#: Seconds within which a client takes an answer.
+PATIENCE = 30.0
 #: Seconds: to reach the owner, and to hear from it; it greets those who follow events more often.
 WAITS = httpx.Timeout(20.0, connect=2.0, read=60.0)
 CONNECTIONS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
 
 
 class Relay:
-    """The app of one of several processes: its own while it owns the streams, or the owner's."""
+    """The app of one of several processes: its own for its streams, the owner's for others."""
 
-    def __init__(self, terms: Terms, store: PostgresStore) -> None:
-        self.terms, self.store = terms, store
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
         self._http = httpx.AsyncClient(timeout=WAITS, limits=CONNECTIONS, trust_env=False)
-        self._owner: str | None = None
-        self._read_at = -FRESH
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
-        own: App | None = self.terms.app
-        if own is not None:
-            await own(scope, receive, send)
-        elif scope["type"] == "http" and scope["path"] == FREE:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == FREE:
             await (await healthz())(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._hand_on_or_refuse(scope, receive, send)
+            return
+        try:
+            app, elsewhere = self.terms.app, self._elsewhere(scope)
+        except Problem as problem:
+            await refuse(problem, send)
+            return
+        if elsewhere is not None:
+            await self._hand_on_or_refuse(scope, receive, send, elsewhere)
+        elif app is not None:
+            await app(scope, receive, send)
 
-    async def _hand_on_or_refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _elsewhere(self, scope: Scope) -> str | None:
+        """Return where a request is to be answered; None if it is here."""
+        service, view, stream = self.terms.service, self.terms.view, stream_of(scope["path"])
+        if service is None or view is None:
+            raise Problem(503, "this process has no connection to the database; come again")
+        if stream is None or stream in service.owner.streams:
+            return None
+        if stream in view.owners:
+            url = view.owners[stream]
+        elif not view.is_shared_by_all:  # another may have made it a moment ago
+            url = None
+        else:
+            url = chosen(stream, view.processes)
+            if url == self.terms.url:
+                return None
+        is_handed_on = any(name == HANDED_ON for name, _ in scope["headers"])
+        if url is None or url == self.terms.url or is_handed_on:
+            raise Problem(503, f"stream {stream!r} is changing hands; come again in a second")
+        return url
+
+    async def _hand_on_or_refuse(
+        self, scope: Scope, receive: Receive, send: Send, url: str
+    ) -> None:
         """Hand a request on; whatever goes wrong is a problem, unless an answer has begun."""
         is_begun = False
 
@@ -60,7 +85,7 @@ class Relay:
             await sent(send, message)
 
         try:
-            await self._hand_on(scope, receive, noting)
+            await self._hand_on(scope, receive, noting, url)
         except Left:
             pass
         except Exception as error:
@@ -73,16 +98,14 @@ class Relay:
         self.terms.log.error("not handed on", detail=f"{type(error).__name__}: {error}")
         return Problem(502, "the request could not be handed on; the service's log says why")
 
-    async def _hand_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _hand_on(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name not in OF_CONNECTION]
-        if any(name == HANDED_ON for name, _ in headers):
-            raise Problem(503, "the streams are changing hands; come again in a second")
         given = {name for name, _ in scope["headers"]}
         has_body = bool(given & {b"content-length", b"transfer-encoding"})
         incoming = Incoming(receive)
         request = self._http.build_request(
             scope["method"],
-            await self._owners_url(scope),
+            address_at(url, scope),
             headers=[*headers, (HANDED_ON, b"1")],
             content=incoming.pieces() if has_body else None,
         )
@@ -107,10 +130,9 @@ class Relay:
         try:
             answer = await self._http.send(request, stream=True)
         except httpx.HTTPError:
-            self._read_at = -FRESH  # it may be another one now
             raise Problem(
                 503,
-                "the process that owns the streams did not answer; send it again in a second: "
+                "the process that owns the stream did not answer; send it again in a second: "
                 "what was stored is answered as it was, and nothing is stored twice",
             ) from None
         try:
@@ -122,21 +144,6 @@ class Relay:
             await send({"type": "http.response.body", "body": b""})
         finally:
             await answer.aclose()
-
-    async def _owners_url(self, scope: Scope) -> httpx.URL:
-        """Return the address of a request at the owner."""
-        if time.monotonic() - self._read_at >= FRESH:
-            try:
-                self._owner = await asyncio.to_thread(self.store.owner)
-            except StoreError as error:  # whoever asks may have no token: it is told no address
-                self.terms.log.error("no owner", detail=str(error))
-                raise Problem(503, "the database does not answer; come again") from None
-            self._read_at = time.monotonic()
-        if self._owner is None or self._owner == self.terms.url:
-            raise Problem(503, "no process owns the streams at the moment; come again in a second")
-        path = scope.get("raw_path") or scope["path"].encode()
-        query = scope.get("query_string", b"")
-        return httpx.URL(self._owner).copy_with(raw_path=path + (b"?" + query if query else b""))
 
 
 class Left(Exception):  # noqa: N818 - no error: it may
@@ -171,6 +178,13 @@ class Incoming:
         await self._ended.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+
+def address_at(url: str, scope: Scope) -> httpx.URL:
+    """Return the address of a request at another process."""
+    path = scope.get("raw_path") or scope["path"].encode()
+    query = scope.get("query_string", b"")
+    return httpx.URL(url).copy_with(raw_path=path + (b"?" + query if query else b""))
 
 
 async def sent(send: Send, message: dict[str, Any]) -> None:

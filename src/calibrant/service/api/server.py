@@ -69,7 +69,10 @@ def serve_shared(
 
     store = PostgresStore(settings.store)
     store.open(alone=False)
-    check_host(Service(store), settings.host)
+    try:
+        check_host(Service(store), settings.host)
+    finally:
+        store.close()
     listening = listen(settings.host, settings.port)
     url = url_for_others(settings.host, listening)
     terms = Terms(settings.store, url, say, log, settings.alerts())
@@ -77,11 +80,10 @@ def serve_shared(
     try:
         begin(url_of(settings.host, listening), say, beside)
         with listening:
-            server = server_around(Relay(terms, store))
+            server = server_around(Relay(terms))
             asyncio.run(run(server, terms.send_listeners_away, listening, log))
     finally:
         terms.stop()
-        store.close()
         log.info("stopped")
 
 

@@ -165,8 +165,15 @@ class Store(Protocol):
     def streams(self) -> list[StreamRow]:
         """Return all streams, the oldest first."""
 
-    def add_stream(self, name: str, settings: str, created: float) -> StreamRow:
-        """Keep a new stream."""
+    def add_stream(
+        self,
+        name: str,
+        settings: str,
+        created: float,
+        origin: Sequence[bytes] = (),
+        checksum: str = "",
+    ) -> StreamRow:
+        """Keep a new stream; one that is adopted with the state it begins with, in pieces."""
 
     def known(self, stream: int, ids: Sequence[str]) -> Known:
         """Return what is kept of these ids."""

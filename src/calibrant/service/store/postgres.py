@@ -1,7 +1,7 @@
-"""A store in a PostgreSQL database, which several processes share: one of them owns the streams.
+"""A store in a PostgreSQL database, which several processes share: each stream has one owner.
 
-The owner's advisory lock lives on the connection that writes. Whoever can commit has the lock, and
-a process that has lost its connection can write nothing until it has the lock anew.
+The owner's advisory locks live on the connection that writes. Whoever can commit has its locks, and
+a process that has lost its connection can write nothing until it has them anew.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ except ImportError as error:
 
 from calibrant import __version__
 from calibrant.service.settings import without_password
+from calibrant.service.store import sharing
 from calibrant.service.store import statements as sql
 from calibrant.service.store.interface import (
     DeliveryRow,
@@ -35,8 +36,6 @@ from calibrant.service.store.interface import (
 from calibrant.service.store.merging import merged
 from calibrant.service.store.reading import ReadableStore
 
-#: The advisory locks, of this database: of the owner, and of whoever makes the tables.
-OWNERS, MAKERS = 0x63616C6962, 0x63616C6963
 #: Rows fetched at once.
 FETCHED = 5000
 #: Above any sequence.
@@ -62,7 +61,7 @@ def spoken(statement: str) -> LiteralString:
 
 
 class PostgresStore(ReadableStore):
-    """The store of several processes. One thread of one of them writes; any thread reads."""
+    """The store of several processes. One thread of each writes; any thread reads."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -76,34 +75,30 @@ class PostgresStore(ReadableStore):
     # -- open and close -------------------------------------------------------------------------
 
     def open(self, *, alone: bool = True) -> None:
-        """Connect for writing; `alone` raises StoreTakenError if another process owns the streams.
+        """Connect for writing; `alone` raises StoreTakenError if any other process serves it."""
+        self._open("SELECT pg_try_advisory_lock(%s)" if alone else None)
 
-        It may be called again then, until it is this one's turn.
-        """
+    def open_shared(self) -> None:
+        """Connect for writing as one of several processes, of which none may be alone."""
+        self._open("SELECT pg_try_advisory_lock_shared(%s)")
+
+    def _open(self, lock: LiteralString | None) -> None:
         try:
             with self._saying("opened"):
-                self._open(alone)
-        except StoreTakenError:
-            raise
+                if self._writer is not None:
+                    self._writer.close()
+                self._writer = writer = self._connect()
+                writer.execute("SET synchronous_commit = on")
+                everybody = (sharing.EVERYBODY,)
+                if lock is not None and not sharing.one(writer.execute(lock, everybody).fetchone()):
+                    raise StoreTakenError(f"{self} is in use by another calibrant serve")
+                self._make_tables(writer)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, alone: bool) -> None:
-        if self._writer is None or self._writer.closed:
-            self._writer = self._connect()
-            self._writer.execute("SET synchronous_commit = on")
-        if alone and not self._has_lock():
-            raise StoreTakenError(f"{self}: another calibrant serve owns the streams")
-        self._make_tables(self._writer)
-
-    def _has_lock(self) -> bool:
-        assert self._writer is not None
-        found = self._writer.execute("SELECT pg_try_advisory_lock(%s)", (OWNERS,)).fetchone()
-        return bool(found and found[0])
-
     def close(self) -> None:
-        """Let the database go, and the lock with it."""
+        """Let the database go, and the locks with it."""
         if self._writer is not None:
             with suppress(psycopg.Error):  # at once; the database would notice a little later
                 self._writer.execute("SELECT pg_advisory_unlock_all()")
@@ -127,10 +122,12 @@ class PostgresStore(ReadableStore):
 
     def _make_tables(self, writer: Connection) -> None:
         with writer.transaction():
-            writer.execute("SELECT pg_advisory_xact_lock(%s)", (MAKERS,))
+            writer.execute("SELECT pg_advisory_xact_lock(%s)", (sharing.MAKERS,))
             writer.execute("SET LOCAL client_min_messages = warning")
             for table in sql.TABLES:
                 writer.execute(spoken(table))
+            for table in sharing.TABLES:
+                writer.execute(table)
             found = writer.execute(spoken(sql.LAYOUT_OF)).fetchone()
             if found is None:
                 writer.execute(spoken(sql.SET_LAYOUT), (sql.LAYOUT,))
@@ -172,10 +169,22 @@ class PostgresStore(ReadableStore):
 
     # -- streams and their rows -----------------------------------------------------------------
 
-    def add_stream(self, name: str, settings: str, created: float) -> StreamRow:
-        """Keep a new stream."""
+    def add_stream(
+        self,
+        name: str,
+        settings: str,
+        created: float,
+        origin: Sequence[bytes] = (),
+        checksum: str = "",
+    ) -> StreamRow:
+        """Keep a new stream; one that is adopted with the state it begins with, in pieces."""
         with self._transaction() as writer:
             number = one_number(writer, sql.ADD_STREAM, (name, settings, created))
+            writer.execute(sharing.LOCK, (sharing.STREAMS, number))  # before any other sees it
+            for piece, blob in enumerate(origin[:-1]):
+                writer.execute(spoken(sql.ADD_PIECE), (number, 0, piece, blob))
+            for blob in origin[-1:]:
+                writer.execute(spoken(sql.ADD_SNAPSHOT), (number, 0, created, blob, checksum))
         return StreamRow(number, name, settings, created)
 
     def write(self, group: Group) -> list[EventRow]:
@@ -184,6 +193,8 @@ class PostgresStore(ReadableStore):
         with self._transaction() as writer:
             copy_rows(writer, "predictions", sql.PREDICTION, group.predictions)
             copy_rows(writer, "outcomes", sql.OUTCOME, group.outcomes)
+            if group.events:
+                writer.execute("SELECT pg_advisory_xact_lock(%s)", (sharing.TELLERS,))
             for event in group.events:
                 number = one_number(writer, sql.ADD_EVENT, event[1:])
                 events.append(event._replace(number=number))
@@ -232,17 +243,44 @@ class PostgresStore(ReadableStore):
                 while portion_of := rows.fetchmany(portion):
                     yield portion_of
 
-    # -- the owner's address --------------------------------------------------------------------
+    # -- sharing the streams --------------------------------------------------------------------
 
-    def say_owner(self, address: str) -> None:
-        """Let the other processes know where the owner of the streams is."""
+    def join(self, url: str) -> None:
+        """Let the other processes know that this one is there, and where."""
         with self._transaction() as writer:
-            writer.execute(spoken(sql.SAY_OWNER), (address,))
+            writer.execute(sharing.FORGET)
+            number = sharing.one(writer.execute(sharing.JOIN, (url,)).fetchone())
+            writer.execute(sharing.LOCK, (sharing.PROCESSES, number))
 
-    def owner(self) -> str | None:
-        """Return where the owner of the streams is, or was."""
-        found = self._rows(sql.OWNER)
-        return found[0][0] if found else None
+    def processes(self) -> list[str]:
+        """Return where the processes are that serve this database."""
+        return [row[0] for row in self._rows(sharing.HERE)]
+
+    def held(self) -> list[sharing.Held]:
+        """Return all streams and where their owners are."""
+        return [sharing.Held(*row) for row in self._rows(sharing.HELD)]
+
+    def take(self, stream: int) -> bool:
+        """Try to become the owner of a stream, and return whether that is so."""
+        return self._lock(sharing.TRY, stream)
+
+    def release(self, stream: int) -> None:
+        """Be a stream's owner no longer."""
+        self._lock(sharing.UNLOCK, stream)
+
+    def _lock(self, statement: LiteralString, stream: int) -> bool:
+        with self._transaction() as writer:
+            return bool(
+                sharing.one(writer.execute(statement, (sharing.STREAMS, stream)).fetchone())
+            )
+
+    def post(self, summaries: dict[str, str]) -> None:
+        """Let the other processes know how streams go."""
+        self._read(lambda reader: reader.cursor().executemany(sharing.POST, [*summaries.items()]))
+
+    def posted(self, after: int) -> list[tuple[str, int, str]]:
+        """Return what was posted since a change: stream, the number of the change, summary."""
+        return [(name, change, body) for name, change, body in self._rows(sharing.POSTED, after)]
 
     # -- webhooks -------------------------------------------------------------------------------
 

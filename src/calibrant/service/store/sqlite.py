@@ -144,10 +144,21 @@ class SqliteStore(ReadableStore):
 
     # -- streams and their rows -----------------------------------------------------------------
 
-    def add_stream(self, name: str, settings: str, created: float) -> StreamRow:
-        """Keep a new stream."""
+    def add_stream(
+        self,
+        name: str,
+        settings: str,
+        created: float,
+        origin: Sequence[bytes] = (),
+        checksum: str = "",
+    ) -> StreamRow:
+        """Keep a new stream; one that is adopted with the state it begins with, in pieces."""
         with self._transaction() as writer:
             number = writer.execute(sql.ADD_STREAM, (name, settings, created)).fetchone()[0]
+            for piece, blob in enumerate(origin[:-1]):
+                writer.execute(sql.ADD_PIECE, (number, 0, piece, blob))
+            for blob in origin[-1:]:
+                writer.execute(sql.ADD_SNAPSHOT, (number, 0, created, blob, checksum))
         return StreamRow(number, name, settings, created)
 
     def write(self, group: Group) -> list[EventRow]:

@@ -95,8 +95,8 @@ ADD_OUTCOME = f"INSERT INTO outcomes ({OUTCOME}) VALUES ({values(len(OutcomeRow.
 ADD_SNAPSHOT = f"""INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})
     ON CONFLICT (stream, sequence) DO UPDATE
     SET blob = excluded.blob, checksum = excluded.checksum"""
-# The newest and the one before are kept.
-DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence NOT IN (
+# The newest and the one before are kept, and what a stream was made of.
+DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence > 0 AND sequence NOT IN (
     SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC LIMIT 2)"""
 SNAPSHOTS = "SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
 ONE_SNAPSHOT = f"SELECT {SNAPSHOT} FROM snapshots WHERE stream = ? AND sequence = ?"
@@ -144,10 +144,6 @@ LAYOUT_OF = "SELECT value FROM meta WHERE name = 'layout'"
 SET_OPENED = """INSERT INTO meta (name, value) VALUES ('opened', ?)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
 SET_LAYOUT = "INSERT INTO meta (name, value) VALUES ('layout', ?)"
-# PostgreSQL only: where the process is that owns the streams.
-SAY_OWNER = """INSERT INTO meta (name, value) VALUES ('owner', ?)
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value"""
-OWNER = "SELECT value FROM meta WHERE name = 'owner'"
 ORPHANS = """SELECT COUNT(*) FROM outcomes o LEFT JOIN predictions p
     ON p.stream = o.stream AND p.id = o.id WHERE p.id IS NULL"""
 

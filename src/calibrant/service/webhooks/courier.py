@@ -1,7 +1,7 @@
 """The courier: a thread that brings alarms to their receivers, one after the other to each.
 
 What was received is stored after it was: a service that is killed in between sends it again, with
-the same id. The courier belongs to the owner of the streams, so only one process has one.
+the same id. Where several processes share the streams, each has a courier for those that it owns.
 """
 
 from __future__ import annotations
@@ -71,6 +71,12 @@ class Courier:
             for receiver in self.receivers:
                 self._loop.call_soon_threadsafe(receiver.wake, names)
 
+    def adopt(self, stream: str) -> None:
+        """Go on with a stream where another process left it; from any thread."""
+        if self._loop is not None and not self._loop.is_closed():
+            for receiver in self.receivers:
+                self._loop.call_soon_threadsafe(receiver.adopt, stream)
+
     def _run(self) -> None:
         try:
             asyncio.run(self._deliver())
@@ -105,6 +111,8 @@ class Receiver:
         self._lines: dict[str, Line] = {}
         self._start = 0
         self._changed: set[str] = set()
+        #: Streams that this process owns since a moment ago: what is stored of them counts.
+        self._unread: set[str] = set()
         self._wake = asyncio.Event()
 
     def load(self) -> None:
@@ -116,6 +124,11 @@ class Receiver:
         self._start = rows.pop(START).position
         self._lines = {name: Line(row.position, row.alarms) for name, row in rows.items()}
         self._changed = set(self.owner.streams)
+
+    def adopt(self, name: str) -> None:
+        """Read where a stream was left, and look at its events; in the courier's loop."""
+        self._unread.add(name)
+        self.wake({name})
 
     def wake(self, names: set[str]) -> None:
         """Look at the events of some streams; in the courier's loop."""
@@ -144,9 +157,13 @@ class Receiver:
 
     async def _bring_new(self, http: httpx.AsyncClient, name: str) -> None:
         """Bring the events of a stream that are not done."""
+        if name in self._unread:
+            self._read(name)
         line = self._lines.get(name) or Line(self._start)
         while events := self.store.events(line.position, name, MANY):
             for event in events:
+                if name not in self.owner.streams:
+                    return  # another process goes on with it
                 alarm = line.take(event, self.policy)
                 if alarm is not None:
                     await self._bring(http, event, alarm.held_back)
@@ -155,9 +172,22 @@ class Receiver:
                     self._lines[name] = line
                     await self._keep(name, line)
 
+    def _read(self, name: str) -> None:
+        """Read where a stream was left by the process that owned it before."""
+        self._lines.pop(name, None)
+        for row in self.store.deliveries(self._name):
+            if row.stream == name:
+                self._lines[name] = Line(row.position, row.alarms)
+        self._unread.discard(name)
+
+    def _own_lines(self) -> list[tuple[str, Line]]:
+        """Return the lines of the streams that this process owns."""
+        own = self.owner.streams
+        return [each for each in self._lines.items() if each[0] in own]
+
     async def _bring_held(self, http: httpx.AsyncClient) -> None:
         """Bring what was held back, has not ended, and is due now."""
-        for name, line in list(self._lines.items()):
+        for name, line in self._own_lines():
             for alarm in line.due():
                 if alarm.held is None or alarm.quiet_until > self.clock.now():
                     continue
@@ -169,13 +199,18 @@ class Receiver:
 
     def _until_next(self) -> float | None:
         """Return the seconds until something that was held back is due."""
-        due = [alarm.quiet_until for line in self._lines.values() for alarm in line.due()]
+        due = [alarm.quiet_until for _, line in self._own_lines() for alarm in line.due()]
         return max(0.0, min(due) - self.clock.now()) if due else None
 
     async def _keep(self, name: str, line: Line) -> None:
         """Store what is done; the owner's thread alone writes."""
         row = DeliveryRow(self._name, name, line.position, line.as_text())
-        await asyncio.wrap_future(self.owner.ask(lambda: self.store.keep_delivery(row)))
+
+        def keep() -> None:
+            if name in self.owner.streams:  # otherwise another process keeps it
+                self.store.keep_delivery(row)
+
+        await asyncio.wrap_future(self.owner.ask(keep))
 
     async def _bring(self, http: httpx.AsyncClient, event: EventRow, held_back: int) -> None:
         """Send an event until it is received, or is too old."""

@@ -18,6 +18,7 @@ function showSummary(stream) {
     predictions: showNumber(stream.predictions),
     "outcomes known": showNumber(stream.settled),
     waiting: showNumber(stream.waiting),
+    ...(stream.keys === null ? {} : { keys: showNumber(stream.keys) }),
     "said in the mean": showShare(stream.mean_said),
     happened: showShare(stream.mean_happened),
     "off by, raw": showShare(stream.error.raw),
@@ -109,6 +110,17 @@ function showGroups({ count, groups }) {
   showTable(find("groups-table"), head, rows);
 }
 
+function showKeys({ count, keys }) {
+  find("keys-words").textContent = count
+    ? `${showNumber(count)} keys; those that differ most clearly from all together come first. The offset is in log odds; the weight is how much a key's own outcomes count.`
+    : "No prediction has come yet.";
+  const head = ["key", "outcomes", "offset", "uncertain by", "deviations", "weight"];
+  const rows = keys.map((each) => [
+    String(each.key), each.outcomes, each.offset, each.deviation, each.trouble, each.weight,
+  ]);
+  showTable(find("keys-table"), head, rows);
+}
+
 function showExperts({ experts }) {
   find("experts-list").replaceChildren(...experts.slice(0, 6).map(({ name, weight }) => {
     const bar = element("meter", "");
@@ -126,9 +138,14 @@ function showScorecard({ raw, calibrated, smooth }) {
   ]));
 }
 
+// What a stream consists of: keys, or groups and experts.
+const [parts, showParts] = "keyed" in main.dataset
+  ? [["/keys?limit=50"], [showKeys]]
+  : [["/groups?limit=50", "/experts"], [showGroups, showExperts]];
+
 const showAll = oneAtATime(async () => {
-  const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/groups?limit=50", "/experts", "/scorecard"];
-  const [stream, reliability, map, history, episodes, pending, groups, experts, scorecard] =
+  const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/scorecard", ...parts];
+  const [stream, reliability, map, history, episodes, pending, scorecard, ...own] =
     await Promise.all(names.map((name) => ask(base + name)));
   showSummary(stream);
   showReliability(reliability);
@@ -136,9 +153,8 @@ const showAll = oneAtATime(async () => {
   showHistory(history, episodes);
   showEpisodes(episodes);
   showPending(pending, stream);
-  showGroups(groups);
-  showExperts(experts);
   showScorecard(scorecard);
+  own.forEach((each, position) => showParts[position](each));
   main.dataset.sequence = stream.sequence; // every panel is drawn
 });
 
