@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from calibrant.service.store.interface import DeliveryRow
+from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.webhooks import courier
 from calibrant.service.webhooks.message import headers_of
 from calibrant.service.webhooks.policy import Policy, Webhooks
@@ -257,6 +259,17 @@ def test_a_new_receiver_hears_what_happens_from_now_on(start, ringing, receiver)
     fill(running, MANY)
     # The end of an alarm that it was not told of is not told either.
     assert [each["kind"] for each in receiver.until(1)] == ["pending.high"]
+
+
+def test_where_a_webhook_began_is_said_once(path):
+    """Two processes that name a new address at the same time agree on what it is to hear."""
+    store = SqliteStore(path)
+    store.open()
+    for stream, position in (("", 5), ("s", 6), ("", 9), ("s", 10)):
+        store.keep_delivery(DeliveryRow("w", stream, position, "{}"))
+    assert {row.stream: row.position for row in store.deliveries("w")} == {"": 5, "s": 10}
+    assert store.deliveries("other") == []
+    store.close()
 
 
 @pytest.mark.usefixtures("at_once")
