@@ -367,9 +367,9 @@ def test_a_group_that_no_one_saw_starts_from_the_whole():
     recalibrator.run(scores, outcomes, by=by)
     for score in (0.1, 0.5, 0.9):
         mean = recalibrator._look(score)[1]
-        # It has no outcomes, so its word is that of the whole but for the scaling.
-        assert abs(recalibrator.smooth(score, by="new") - mean) <= 0.02
-        # The five others had stages of their own after five rounds, and left a coarse grid.
+        # It has no outcomes, so its word is that of the whole but for the scaling. The five others
+        # had stages of their own after five rounds: the shared one and its grid are coarse.
+        assert abs(recalibrator.smooth(score, by="new") - mean) <= 0.05
         assert abs(recalibrator.expected(score, by="new") - mean) <= 0.1
 
 
