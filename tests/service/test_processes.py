@@ -60,7 +60,8 @@ def serve(path):
     yield begin
     for each in processes:
         each.process.kill()
-        each.process.communicate()
+        each.process.wait()
+        each.process.stderr.close()
 
 
 def client(url, number, counter, seen):
@@ -137,6 +138,13 @@ def test_a_stop_is_graceful_and_quick(serve, path):
     with sqlite3.connect(path) as store:
         assert store.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (1,)
     store.close()
+
+
+def test_a_stop_needs_nobody_who_reads_the_log(serve):
+    service = serve()
+    service.process.stderr.close()
+    service.process.terminate()
+    service.process.wait(timeout=30)
 
 
 def test_a_second_server_is_refused_and_a_backup_taken_while_one_runs(serve, path, tmp_path):

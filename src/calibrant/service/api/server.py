@@ -161,9 +161,9 @@ async def run(
     """Run a server in this loop until a signal asks it to end."""
 
     def end() -> None:
-        log.info("stopping")
         close()  # those who follow events would hold it up
         server.should_exit = True
+        log.info("stopping")  # last: nobody may read the log any more
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
