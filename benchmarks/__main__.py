@@ -1,8 +1,9 @@
 """Run the benchmarks and rewrite the tables: ``python -m benchmarks [PART ...]``.
 
-Without a name, all parts but those that take an hour. ``figures`` draws the README's figures, and
-``tune`` measures the constants of the tuned certificates again, ``search`` looks for stronger
-opponents, ``many_rows`` plays 10^8 rows through a fleet; with ``--help`` each shows its options.
+Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
+``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
+certificates again, ``search`` looks for stronger opponents, ``many_rows`` plays 10^8 rows through a
+fleet; with ``--help`` each of the last three shows its options.
 """
 
 import re
@@ -31,15 +32,18 @@ from benchmarks import (  # noqa: E402
     groups,
     hostile_requests,
     ids,
+    keys_off,
     kills,
     machine,
     many_rows,
     monitor,
     multiclass,
+    pages,
     paper,
     rare,
     recalibrate,
     scored,
+    screenshots,
     search,
     service,
     silence,
@@ -61,6 +65,7 @@ PARTS = {
     "ids": ids,
     "groups": groups,
     "fleet": fleet,
+    "keys_off": keys_off,
     "multiclass": multiclass,
     "compare": compare,
     "sweep": sweep,
@@ -77,10 +82,12 @@ PARTS = {
     "monitor": monitor,
     "kills": kills,
     "endurance": endurance,
+    "pages": pages,
 }
+PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
 COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows}
-LONG = {"certificates", "endurance", "fleet", "kills", "monitor"}
+LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "pages"}
 
 
 def quote(page, name, texts, titles):
@@ -100,9 +107,9 @@ def main(names):
         return
     console = Console(stderr=True)
     for name in names or ["figures", *(part for part in PARTS if part not in LONG)]:
-        if name == "figures":
+        if name in PICTURES:
             with console.status(name) as status:
-                for path in figures.write(status.update):
+                for path in PICTURES[name].write(status.update):
                     console.print(f"wrote docs/figures/{path.name}")
             continue
         with console.status(name) as status:

@@ -13,12 +13,19 @@ from benchmarks.peers import RiverPair
 from benchmarks.tables import table
 from calibrant import Fleet, Recalibrator
 from calibrant.streams import load
-from fleet.worlds import OTHERS, SPREADS, bayes, log_loss, world
+from fleet.worlds import OTHERS, SPREADS, bayes, bent, log_loss, world
 
 TITLE = "Fleets"
 IN_README = ()
 KEYS = 1000
-SEEDS = {30: range(5), 1000: range(2)}
+SEEDS = {30: range(5), 1000: range(5)}
+#: Keys and outcomes of each, of worlds in which each key has a curve of its own.
+BENT = ((100, 500), (100, 1500), (20, 5000))
+#: By which keys and, with a second name, parents the flights are played.
+FLIGHT_KEYS = (
+    ("none",), ("carrier",), ("route",), ("aircraft",),
+    ("route", "origin"), ("aircraft", "carrier"),
+)  # fmt: skip
 #: Keys, rows, and whether all keys are asked for as often (or the k-th most 1/k as often).
 SIZES = [
     (10**3, 10**6, True),
@@ -39,20 +46,41 @@ def losses(progress):
             for seed in seeds:
                 keys, scores, outcomes, chances = world(name, KEYS, each, seed)
                 best = bayes(keys, scores, outcomes, SPREADS[name]) if name in SPREADS else chances
-                said = (
-                    Recalibrator("logit", seed=seed).run(scores, outcomes),
-                    Recalibrator("logit", seed=seed).run(scores, outcomes, by=keys),
-                    Fleet(seed, "logit").run(keys, scores, outcomes),
-                )
-                known = log_loss(best, outcomes)
-                above.append([known, *(log_loss(p, outcomes) - known for p in said)])
+                above.append(all_losses(seed, keys, scores, outcomes, best))
             known, *others = np.mean(above, axis=0)
-            rows.append([name, f"{known:.4f}", *(f"{value:+.4f}" for value in others)])
+            rows.append([name, f"{known:.4f}", *(f"{value:+.5f}" for value in others)])
         yield table(
             f"Log loss above what is best, 1,000 keys of {each:,} outcomes, {len(seeds)} seeds",
             ["keys", "best", "one for all", "groups", "fleet"],
             rows,
         )
+
+
+def all_losses(seed, keys, scores, outcomes, best):
+    """Return the log loss of the best, and what one for all, groups and a fleet have above it."""
+    said = (
+        Recalibrator("logit", seed=seed).run(scores, outcomes),
+        Recalibrator("logit", seed=seed).run(scores, outcomes, by=keys),
+        Fleet(seed, "logit").run(keys, scores, outcomes),
+    )
+    known = log_loss(best, outcomes)
+    return [known, *(log_loss(p, outcomes) - known for p in said)]
+
+
+def curves(progress):
+    """Yield the same of keys whose chances are each a curve of its own over the score."""
+    rows = []
+    for keys, each in BENT:
+        progress(f"fleet: {keys} keys with curves, {each} outcomes each")
+        worlds = [(seed, bent(keys, each, seed)) for seed in range(5)]
+        known, *others = np.mean([all_losses(seed, *world) for seed, world in worlds], axis=0)
+        losses = [f"{known:.4f}", *(f"{value:+.4f}" for value in others)]
+        rows.append([f"{keys} keys of {each:,} outcomes", *losses])
+    yield table(
+        "Log loss above the true chances, each key with a curve of its own, 5 seeds",
+        ["keys", "best", "one for all", "groups", "fleet"],
+        rows,
+    )
 
 
 def late_flights(progress):
@@ -65,9 +93,10 @@ def late_flights(progress):
     count = len(scores)
     order = np.lexsort((np.tile(np.arange(count), 2), np.repeat([1, 0], count), [*made, *known]))
     numbers, is_outcome = order % count, order >= count
+    of_rows = {**flights.columns, "origin": np.array([r[:3] for r in flights.columns["route"]])}
     rows = []
-    for name in ("none", "carrier", "route"):
-        keys = flights.columns.get(name)
+    for name, *parent in FLIGHT_KEYS:
+        keys = of_rows.get(name)
         progress(f"fleet: flights by {name}")
         columns = [
             np.where(is_outcome, np.nan, scores[numbers]),
@@ -75,10 +104,14 @@ def late_flights(progress):
             numbers,
         ]
         own = np.zeros(count, dtype=np.int64) if keys is None else np.asarray(keys)
-        said, _ = Fleet(capacity=count).play(own[numbers], *columns)
+        parents = of_rows[parent[0]][numbers] if parent else None
+        said, _ = Fleet(capacity=count).play(own[numbers], *columns, parents=parents)
         fleet = np.empty(count)
         fleet[numbers[~is_outcome]] = said[~is_outcome]
-        others = Recalibrator(capacity=count)
+        if parent:
+            rows.append([f"{name} in {parent[0]}", len(np.unique(own)), "", brier(fleet, outcomes)])
+            continue
+        others = Recalibrator(capacity=count, max_groups=count)
         groups = np.empty(count)
         for row, late in zip(numbers.tolist(), is_outcome.tolist(), strict=True):
             if late:
@@ -86,13 +119,18 @@ def late_flights(progress):
             else:
                 by = None if keys is None else str(own[row])
                 groups[row] = others.predict(scores[row], id=row, by=by)
-        briers = (f"{np.mean((p - outcomes) ** 2):.4f}" for p in (groups, fleet))
+        briers = (brier(said, outcomes) for said in (groups, fleet))
         rows.append([name, len(np.unique(own)), *briers])
     yield table(
         "Brier score of the flights, outcomes when they were known",
         ["keys", "how many", "recalibrator (by group)", "fleet"],
         rows,
     )
+
+
+def brier(predictions, outcomes):
+    """Return the Brier score, as it is shown."""
+    return f"{np.mean((predictions - outcomes) ** 2):.4f}"
 
 
 def rows_of(random, keys, is_even, count):
@@ -168,5 +206,6 @@ def speed(progress):
 def tables(progress):
     """Yield the tables of this part."""
     yield from losses(progress)
+    yield from curves(progress)
     yield from late_flights(progress)
     yield from speed(progress)

@@ -30,12 +30,8 @@ IN_README = ()
 REQUESTS = 20_000
 #: Requests between two looks at the state.
 STRETCH = 200
-SETTINGS = {
-    "plain": {},
-    "timed": {"silence": 0, "after": "30d"},
-    "told": {"clock": "told"},
-    "keyed": {"keyed": True},
-}
+SETTINGS = {"plain": {}, "timed": {"silence": 0, "after": "30d"}, "told": {"clock": "told"},
+            "keyed": {"keyed": True}}  # fmt: skip
 PATHS = [f"/v1/streams/{name}/{kind}" for name in SETTINGS for kind in ("predictions", "outcomes")]
 VIEWS = ("", "/scorecard", "/reliability", "/map", "/episodes", "/pending", "/groups", "/history",
          "/keys", "/keys/4", "/keys/%00", "/events", "/export")  # fmt: skip
@@ -160,15 +156,8 @@ class Sender:
         return self.posted(body, content_type="application/x-ndjson")
 
     def make_other_content(self):
-        kind = self.random.choice(
-            (
-                "text/plain",
-                "",
-                "application/x-www-form-urlencoded",
-                "multipart/form-data",
-                "x" * 999,
-            )
-        )
+        kinds = ("text/plain", "", "application/x-www-form-urlencoded", "multipart/form-data")
+        kind = self.random.choice((*kinds, "x" * 999))
         path = self.random.choice(PATHS)
         return self.posted(self.row(path), path, content_type=kind)
 

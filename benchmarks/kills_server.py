@@ -19,6 +19,9 @@ from calibrant.service.store.sqlite import SqliteStore
 #: A snapshot after so few rows, that many kills come between two of them, and the fleet's in so
 #: many pieces, that some come between these.
 SNAPSHOT_ROWS, PIECE, LARGE = 3000, 2**14, 2**16
+#: Seconds for the last snapshots: they are compared, so there must be time, also if the machine is
+#: busy.
+LAST = 15.0
 #: Seconds between two commits of the store that commits now and then.
 NOW_AND_THEN = 0.1
 
@@ -62,6 +65,7 @@ def run(arguments, said, fault=None):
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
     keeping.SNAPSHOT_ROWS, keeping.PIECE, keeping.LARGE = SNAPSHOT_ROWS, PIECE, LARGE
+    keeping.LAST = LAST
     if fault is not None:
         FAULTS[fault]()
     sys.argv = ["calibrant", "serve", "--log-level", "warning", *arguments]

@@ -29,7 +29,12 @@ RESTART = "A restart"
 IN_DOCS = {"docs/service.md": (LOAD, RESTART)}
 SECONDS = 10.0
 #: Rows of a request, and connections.
-LOADS = {"batches of 1,000": (1000, 4), "batches of 100": (100, 16), "single rows": (1, 64)}
+LOADS = {
+    "batches of 1,000": (1000, 4),
+    "batches of 100": (100, 16),
+    "single rows": (1, 64),
+    "single rows, one after the other": (1, 1),
+}
 #: Rows that a replay is measured on, at least: short logs are replayed again and again.
 REPLAYED = 400_000
 
@@ -54,7 +59,7 @@ class Server:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
 
-    def stop(self):
+    def close(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.communicate()
 
@@ -155,7 +160,7 @@ def tables(progress):
         for load in LOADS:
             progress(f"service: {load}")
             rows.append(loaded(server, load))
-        server.stop()
+        server.close()
         head = ("load", "connections", "rows a second", "rows a second of the server's processor",
                 "median", "99 %", "load of the machine")  # fmt: skip
         yield table(LOAD, head, rows)

@@ -30,6 +30,18 @@ def test_figures_are_there_and_have_words(name):
         assert len(list(drawing.iter())) > 200
 
 
+def test_screenshots_are_small_and_have_words():
+    """Those of the service's pages; a browser took them, see benchmarks/screenshots.py."""
+    text = (ROOT / "docs" / "service.md").read_text()
+    found = re.findall(r"^```{image} (\S+\.png)\n(?::class: .*\n)?:alt: (.*)\n```", text, re.M)
+    assert len(found) == text.count(".png") == 3
+    for place, words in found:
+        picture = (ROOT / "docs" / place).read_bytes()
+        assert picture.startswith(b"\x89PNG")
+        assert 10_000 < len(picture) < 200_000
+        assert len(words) > 30
+
+
 def test_figures_have_a_background_of_their_own():
     """A dark page must not swallow their dark letters."""
     for path in (ROOT / "docs" / "figures").glob("*.svg"):

@@ -13,6 +13,8 @@ import pandas as pd
 
 TYPES = "key bigint, id bigint, score double, outcome double, time timestamp_ntz"
 BEGUN = "the query has begun"
+#: The fleet that the query's state holds in the end.
+STATE = "state.fleet"
 NAMES = {"key": "key", "score": "score", "outcome": "outcome", "time": "time", "id": "id"}
 
 
@@ -39,7 +41,9 @@ def write_files(folder: Path, *, files: int, rows: int, keys: int, late: float, 
         frame, left = frame[is_now], frame[~is_now]
         frame = frame.sort_values(["time", "outcome"], kind="stable")
         frame["time"] = pd.to_datetime(frame["time"], unit="us").astype("datetime64[us]")
-        frame.to_parquet(folder / f"{number:04}.parquet", index=False)
+        path = folder / f"{number:04}.parquet"
+        frame.to_parquet(path, index=False)
+        os.utime(path, (1e9 + number, 1e9 + number))  # Spark reads files by their time
 
 
 def session(folder: Path, cores: int):
@@ -82,7 +86,7 @@ def run(folder: Path, what: str, parts: int, cores: int) -> list[float]:
     """Play all files that are not played yet; return the seconds of each batch."""
     from pyspark.sql import functions as sql  # noqa: PLC0415
 
-    from calibrant.integrations.spark import recalibrate, to_folder  # noqa: PLC0415
+    from calibrant.integrations.spark import fleet_in, recalibrate, to_folder  # noqa: PLC0415
 
     spark = session(folder, cores)
     rows = spark.readStream.schema(TYPES).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
@@ -109,6 +113,8 @@ def run(folder: Path, what: str, parts: int, cores: int) -> list[float]:
     )
     print(BEGUN, flush=True)
     query.awaitTermination()
+    if what == "recalibrate":
+        fleet_in(spark, f"{folder}/{what}-checkpoint").save(folder / STATE)
     spark.stop()
     return seconds
 

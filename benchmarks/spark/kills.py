@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.spark.job import BEGUN, session, write_files
+from benchmarks.spark.job import BEGUN, STATE, write_files
 from calibrant import Fleet
 
 
@@ -91,13 +91,11 @@ def local_answers(folder: Path, parts: int) -> tuple[pd.Series, Fleet]:
     return pd.Series(said[has], index=rows["id"].to_numpy()[has]).sort_index(), fleet
 
 
-def check(folder: Path, parts: int, spark) -> str:
+def check(folder: Path, parts: int) -> str:
     """Compare sink and state with the local fleet; return what was compared, or raise."""
-    from calibrant.integrations.spark import fleet_in  # noqa: PLC0415 - after the environment
-
     said, local = local_answers(folder, parts)
-    answers = spark.read.parquet(f"{folder}/recalibrate").toArrow().to_pandas()
-    state = fleet_in(spark, f"{folder}/recalibrate-checkpoint")
+    answers = pd.read_parquet(folder / "recalibrate")
+    state = Fleet.load(folder / STATE)
     assert (answers["answer"] == "prediction").all(), answers["reason"].value_counts()
     assert len(answers) == len(said), f"{len(answers):,} answers to {len(said):,} rows"
     found = answers.set_index("id")["prediction"].sort_index()
@@ -127,7 +125,7 @@ def main() -> None:
             seed=given.seed,
         )  # fmt: skip
         inside = kill_at_random(folder, given.parts, given.kills, given.seed)
-        said = check(folder, given.parts, session(folder, 2))
+        said = check(folder, given.parts)
         print(f"{given.kills} kills, {inside} inside a batch: {said}")
 
 

@@ -1,6 +1,11 @@
-"""Rows a second of a fleet on Spark, beside the same query that only counts rows."""
+"""Rows a second of a fleet on Spark, beside the same query that only counts rows.
+
+What the query says, and its state, are then compared with a local fleet, bit for bit.
+"""
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -9,7 +14,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from benchmarks import machine
-from benchmarks.spark.job import write_files
+from benchmarks.spark.job import STATE, write_files
+from benchmarks.spark.kills import check
+from benchmarks.tables import table
+
+PAGE = Path(__file__).with_suffix(".md")
+COLUMNS = ["query", "rows/s on the wall", "µs of a core a row", "rows/s that 2 cores could do"]
 
 
 def seconds_of(folder: Path, what: str, parts: int, cores: int) -> list[tuple[float, float]]:
@@ -25,38 +35,53 @@ def seconds_of(folder: Path, what: str, parts: int, cores: int) -> list[tuple[fl
     return [(float(each[2]), float(each[4])) for each in words]
 
 
+def measure(folder: Path, what: str, parts: int, cores: int) -> list[str]:
+    """Return a line of the table; the first batch, in which Java compiles, does not count."""
+    files = sorted((folder / "in").glob("*.parquet"))
+    rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files[1:])
+    batches = seconds_of(folder, what, parts, cores)
+    wall = sum(seconds for _, seconds in batches[1:])
+    used = batches[-1][0] - batches[0][0]
+    return [
+        what if what == "count" else f"{what}, {parts} parts",
+        f"{rows / wall:,.0f}",
+        f"{1e6 * used / rows:.1f}",
+        f"{cores * rows / used:,.0f}",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=5, help="one a batch; the first is not timed")
+    parser.add_argument("--files", type=int, default=4, help="one a batch; the first is not timed")
     parser.add_argument("--rows", type=int, default=500_000, help="rows a file")
     parser.add_argument("--keys", type=int, default=200_000)
     parser.add_argument("--parts", type=int, nargs="+", default=[64])
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--late", type=float, default=0.0, help="share of rows that wait")
     given = parser.parse_args()
-    print(machine.describe())
+    lines, compared = [], []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_files(
             folder / "in", files=given.files, rows=given.rows, keys=given.keys, late=given.late,
             seed=0,
         )  # fmt: skip
-        files = sorted((folder / "in").glob("*.parquet"))
-        rows = sum(pq.ParquetFile(file).metadata.num_rows for file in files[1:])
         for parts in given.parts:
             for what in ("count", "recalibrate"):
-                batches = seconds_of(folder, what, parts, given.cores)
-                wall = sum(seconds for _, seconds in batches[1:])
-                used = batches[-1][0] - batches[0][0]
-                print(
-                    f"{what}, {parts} parts: {rows / wall:,.0f} rows/s "
-                    f"({', '.join(f'{seconds:.1f}' for _, seconds in batches)} s a batch); "
-                    f"{1e6 * used / rows:.1f} us of a core a row: {given.cores * rows / used:,.0f} "
-                    f"rows/s if {given.cores} cores did nothing else",
-                    flush=True,
-                )
+                lines.append(measure(folder, what, parts, given.cores))
+                print(*lines[-1], sep="; ", flush=True)
+                if what == "recalibrate":
+                    compared.append(f"{parts} parts: {check(folder, parts)}.")
+                    print(compared[-1], flush=True)
+                    (folder / STATE).unlink()
                 for left in (what, f"{what}-checkpoint"):
-                    subprocess.run(["rm", "-rf", str(folder / left)], check=True)
+                    shutil.rmtree(folder / left)
+    title = f"Batches of {given.rows:,} rows on {given.keys:,} keys, `local[{given.cores}]`"
+    PAGE.write_text(
+        f"# Spark\n\nMeasured on {machine.describe()}, by `python -m benchmarks.spark.throughput`; "
+        f"on average {os.getloadavg()[2]:.0f} processes wanted the cores.\n\n"
+        f"{table(title, COLUMNS, lines)}\n" + "\n".join(compared) + "\n"
+    )
 
 
 if __name__ == "__main__":

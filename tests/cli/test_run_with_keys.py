@@ -75,7 +75,7 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
     [
         (["--by", "shop"], "--by does not go with --key: a key is a group of its own"),
         (["--silence", "0"], "--silence does not go with --key: a fleet learns outcomes when"),
-        (["--id", "shop"], "--id does not go with --key: rows of a FILE need none"),
+        (["--id", "shop", "--time", "score", "--available", "score"], "id does not go with"),
         (["--smooth", "x", "--out", "x.csv"], "--smooth does not go with --key: Fleet.smooth"),
         (["--report", "x.pdf"], "must end in .html"),
         (["--key", "absent"], "there is no column 'absent'"),
@@ -178,6 +178,38 @@ def test_what_goes_on_is_watched_on_and_margins_have_no_raw(with_a_key_off, tmp_
     Fleet().save(state)
     done = calibrant("run", source, *OPTIONS, "--state", state)
     assert "not watched: the fleet of --state was made without a monitor" in done.stdout
+
+
+def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
+    rows = with_a_key_off.drop(columns=["at", "known"]).assign(order=range(1, SIZE + 1))
+    first = rows.iloc[:1000].copy()
+    first.loc[first.index[::3], "sold"] = np.nan  # not known yet
+    later = rows.iloc[:1000:3].assign(score=np.nan)
+    later = pd.concat([rows.iloc[1000:1005], later, later.iloc[:2]])
+    later = pd.concat([later, later.iloc[-1:].assign(order=10**6)])
+    state, wanted = tmp_path / "state", Fleet(monitor=True)
+    for number, part in enumerate((first, later)):
+        ids = part["order"].astype(str).tolist()
+        said, _ = wanted.play(part["shop"], part["score"], part["sold"], ids)
+        source, out = written(part, tmp_path / f"{number}.csv"), tmp_path / f"out{number}.csv"
+        done = calibrant(
+            "run", source, *OPTIONS, "--id", "order", "--state", state, "--out", out, "--json"
+        )
+        found = json.loads(done.stdout)
+        written_ = pd.read_csv(out)["calibrated"]
+        assert np.array_equal(written_, said, equal_nan=True)
+    assert found["answers"] == {"applied": 334, "repeated": 2, "unknown": 1}
+    assert (found["outcomes"], found["waiting"]) == (5, 0)
+    assert Fleet.load(state).to_bytes() == wanted.to_bytes()
+
+
+def test_rows_that_only_wait_and_rows_that_say_nothing(with_a_key_off, tmp_path, calibrant):
+    rows = with_a_key_off.drop(columns=["at", "known"]).assign(order=range(SIZE), sold=np.nan)
+    done = calibrant("run", written(rows, tmp_path / "a.csv"), *OPTIONS, "--id", "order")
+    assert "predictions that wait for their outcomes: 3,000" in done.stdout
+    rows.loc[7, "score"] = np.nan
+    done = calibrant("run", written(rows, tmp_path / "b.csv"), *OPTIONS, "--id", "order")
+    assert "line 9, column 'order': the row has neither a score nor an outcome" in done.stderr
 
 
 def test_keys_need_a_file(calibrant):

@@ -59,6 +59,11 @@ def assert_same_state(kernel, twin):
     for name, values in (("w", twin.weights), ("blend", twin.blend)):
         np.testing.assert_allclose(state[name], values, rtol=0, atol=1e-9)
     assert state["trust"] == pytest.approx(twin.trust, abs=1e-9)
+    np.testing.assert_allclose(state["repair_w"], twin.repair.weights, rtol=0, atol=1e-9)
+    for name in ("met", "mean"):
+        kept = [getattr(place, name) for each in twin.repair.maps for place in each.places]
+        saved = state[f"repair_{name}"]
+        np.testing.assert_allclose(saved, kept[: len(saved)], rtol=0, atol=1e-9)
     counters = twin.counters.values()
     assert sorted(state["slot_n"].tolist()) == sorted(each.count for each in counters)
     for name in ("slow", "fast"):
@@ -232,7 +237,9 @@ class TestSharpness:
         outcomes = alternating(20_000).outcomes
         assert brier(EventForecaster().run(outcomes), outcomes) <= 0.0003
 
-    @pytest.mark.parametrize("name", ["seattle_rain", "quakes6h", "nfl_elo"])
+    @pytest.mark.parametrize(
+        "name", ["seattle_rain", "quakes6h", "nfl_elo", "covid_rise", "nycflights"]
+    )
     def test_real_streams(self, name):
         outcomes = load(name).outcomes
         predictions = EventForecaster().run(outcomes)
@@ -258,11 +265,11 @@ class TestSharpness:
 class TestCalibration:
     @pytest.mark.parametrize(
         "adversary",
-        [lambda: Greedy("l1"), lambda: Greedy("l2"), Contrarian, Chaser, lambda: March(20_000)],
+        [lambda: Greedy("l1"), lambda: Greedy("l2"), Contrarian, Chaser, lambda: March(50_000)],
         ids=["greedy l1", "greedy l2", "contrarian", "chaser", "march"],
     )
     def test_hostile_outcomes(self, adversary):
-        game = play(EventForecaster(seed=3), adversary(), 20_000)
+        game = play(EventForecaster(seed=3), adversary(), 50_000)
         assert cal2(game.predictions, game.outcomes) <= 60
 
 

@@ -169,7 +169,7 @@ class TestIds:
         forecaster.run([1.0] * 20)
         before = dict(zip(*slots(forecaster), strict=True))
         forecaster.predict(id="late")
-        contexts = set(forecaster._save()[1]["waiting_rounds"][7:41].tolist()) - {0.0}
+        contexts = set(forecaster._save()[1]["waiting_rounds"][10:44].tolist()) - {0.0}
         forecaster.run([0.0] * 5)
         between = dict(zip(*slots(forecaster), strict=True))
         forecaster.update(0, id="late")
@@ -233,7 +233,7 @@ class TestIds:
             {"held": None},
             {"number": 30.0}, {"number": 35.0}, {"number": 99.0}, {"place": 1e9}, {"y": 2.0},
             {"m": 0.0}, {"z": 0.123}, {"e": -0.5}, {"e": 1.5}, {"key": 5.0}, {"key": 0.5},
-            {"said": 2.0}, {"said": -0.5},
+            {"said": 2.0}, {"said": -0.5}, {"repaired": 0.0}, {"repaired": 1.0},
         ],
     )  # fmt: skip
     def test_forged_rounds_are_refused(self, change):
@@ -244,7 +244,8 @@ class TestIds:
         forecaster.run([1, 0, 1, 1])
         rounds, state = forecaster._save()
         EventForecaster(ahead=3)._load(rounds, dict(state))
-        places = {"number": 0, "place": 1, "y": 2, "m": 3, "z": 5, "e": 6, "key": 8, "said": 60}
+        places = {"number": 0, "place": 1, "y": 2, "m": 3, "z": 5, "e": 6, "repaired": 7}
+        places |= {"key": 11, "said": 63}
         ((name, value),) = change.items()
         if name in places:
             state["waiting_rounds"][len(state["waiting_rounds"]) // 2 + places[name]] = value

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from naive.draws import Draws
+from naive.repair import NaiveRepair
 from naive.safe import NaiveSafe
 
 PERIODS = (7, 24, 48, 168, 365)
@@ -208,6 +209,8 @@ class Round:
     logits: list
     mean: float
     slow_mean: float
+    repairs: list
+    repaired: float
     wanted: float = math.nan
     drawn: object = None
 
@@ -218,7 +221,8 @@ class NaiveEventForecaster:
         self.opened = 0
         self.held = {}
         self.draws = Draws(seed)
-        self.grid = NaiveSafe()
+        self.grid = NaiveSafe(lenient=1.25)
+        self.repair = NaiveRepair()
         self.past = Past((*PERIODS, *periods), ahead)
         self.counters = defaultdict(Counter)
         self.means = [RecentMean(rate) for rate in (0.2, 0.05, 0.01, 0.003, 0.001)]
@@ -253,12 +257,13 @@ class NaiveEventForecaster:
         awake = [(w, p) for w, p in zip(self.weights, said, strict=False) if p is not None]
         mean = sum(w * p for w, p in awake) / sum(w for w, _ in awake)
         slow_mean = self.means[-1].mean
-        return Round(self.opened, time, place, contexts, said, logits, mean, slow_mean)
+        repairs = self.repair.say(mean)
+        return Round(self.opened, time, place, contexts, said, logits, mean, slow_mean, *repairs)
 
     def predict(self, time=None):
         """Return the next round with its prediction, `drawn.z`; each round is asked for once."""
         said = self.say(time)
-        said.wanted = self.trust * said.mean + (1 - self.trust) * said.slow_mean
+        said.wanted = self.trust * said.repaired + (1 - self.trust) * said.slow_mean
         said.drawn = self.draws.choose(*self.grid.place(said.wanted))
         return said
 
@@ -291,6 +296,7 @@ class NaiveEventForecaster:
         self.grid.learn(opened.wanted, opened.drawn, y)
         self.lag += 0.01 * (self.opened - opened.number - 1 - self.lag)
         self.judge(opened, y)
+        self.repair.learn(opened.repairs, y, self.likelihood)
         self.weigh(opened.said, y)
         rate = max(0.01 / math.sqrt(1 + 0.02 * self.learned), 0.001)
         for i, x in enumerate(opened.logits):
@@ -309,15 +315,15 @@ class NaiveEventForecaster:
         return (p**y * (1 - p) ** (1 - y)) ** (1 / (1 + self.lag / 2))
 
     def judge(self, opened, y):
-        mean, slow_mean = opened.mean, opened.slow_mean
-        way, moved = mean - slow_mean, opened.drawn.z - slow_mean
+        word, slow_mean = opened.repaired, opened.slow_mean
+        way, moved = word - slow_mean, opened.drawn.z - slow_mean
         small = moved**2 < 0.0025 * slow_mean * (1 - slow_mean)
         if (way == 0 or moved / way >= 1 / 8) and not (self.trust < 0.25 and small):
-            for_mixture, for_mean = (
+            for_word, for_mean = (
                 weight * self.likelihood(p, y)
-                for weight, p in ((self.trust, mean), (1 - self.trust, slow_mean))
+                for weight, p in ((self.trust, word), (1 - self.trust, slow_mean))
             )
-            self.trust = for_mixture / (for_mixture + for_mean)
+            self.trust = for_word / (for_word + for_mean)
         self.trust = (1 - 2e-5) * self.trust + 2e-5 * 0.7
 
     def weigh(self, said, y):

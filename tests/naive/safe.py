@@ -17,6 +17,7 @@ class Point:
     visits: int = 0
     bias: float = 0.0
     rounds_in_gap: float = 0.0  # of the gap to the right
+    lenient: float = 1.5
 
     @cached_property
     def z(self):
@@ -35,7 +36,7 @@ class Point:
     @property
     def excess(self):
         """By how much the bias is more than chance explains."""
-        return abs(self.bias) - math.sqrt((2 + 1.5 * math.log(self.noise)) * self.noise)
+        return abs(self.bias) - math.sqrt((2 + self.lenient * math.log(self.noise)) * self.noise)
 
     @property
     def slope(self):
@@ -58,8 +59,9 @@ class NaiveSafe:
 
     point = Point
 
-    def __init__(self):
-        self.points = [self.point(math.pi * i / 32) for i in range(33)]
+    def __init__(self, lenient=1.5):
+        self.lenient = lenient
+        self.points = [self.point(math.pi * i / 32, lenient=lenient) for i in range(33)]
 
     def gap(self, mean):
         return max(i for i, point in enumerate(self.points) if point.z <= mean)
@@ -118,7 +120,8 @@ class NaiveSafe:
         left.rounds_in_gap += rounds
         if left.rounds_in_gap * (right.theta - left.theta) ** 2 > self.patience():
             left.rounds_in_gap = 0.0
-            self.points.insert(at + 1, self.point((left.theta + right.theta) / 2))
+            middle = (left.theta + right.theta) / 2
+            self.points.insert(at + 1, self.point(middle, lenient=self.lenient))
 
 
 class PointBefore(Point):

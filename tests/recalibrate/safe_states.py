@@ -10,10 +10,11 @@ from naive.safe import NaiveSafe, Point
 
 ROUNDING = 1e-9
 OUTCOMES = (0.0, 0.25, 0.5, 1.0)
+LENIENT = 1.5  # unless a test says otherwise
 
 
 def k(x):
-    return 2 + 1.5 * np.log(x)
+    return 2 + LENIENT * np.log(x)
 
 
 def r(x):

@@ -221,3 +221,33 @@ def test_without_the_state_it_was_made_of_a_stream_does_not_start(start, path, t
         Service(SqliteStore(path)).start()
     found = check_store(SqliteStore(path), lambda _: None)
     assert "is missing" in found[-1]
+
+
+def test_a_fleet_in_pieces_goes_on_in_a_database(start, databases, tmp_path, monkeypatch):
+    """Adopted, played on, snapshots in pieces, a restart and the check: all on PostgreSQL."""
+    from calibrant.service import adopting, keeping  # noqa: PLC0415
+    from calibrant.service.store.postgres import PostgresStore  # noqa: PLC0415
+
+    for module in (adopting, keeping):
+        monkeypatch.setattr(module, "PIECE", 5000)
+    monkeypatch.setattr(keeping, "LARGE", 1)
+    monkeypatch.setattr(keeping, "SNAPSHOT_ROWS", 0)
+    address = databases()
+    scores, outcomes, names = rows_of(1)
+    learner = Fleet(seed=4)
+    learner.run(names, scores, outcomes)
+    learner.save(tmp_path / "state")
+    adopt(PostgresStore(address), "s", tmp_path / "state", 1e9)
+    running = start(PostgresStore(address))
+    with pytest.raises(StoreError, match="in use by another"):
+        adopt(PostgresStore(address), "t", tmp_path / "state", 1e9)
+    go_on(running, learner, keyed=True)
+    state = running.state()
+    running.stop()
+    store = PostgresStore(address)
+    sequences = [each.sequence for each in store.snapshots(1)]
+    assert len(sequences) == 3
+    assert sequences[-1] == 0
+    assert check_store(store, lambda _: None) == []
+    store.close()
+    assert start(PostgresStore(address)).state() == state

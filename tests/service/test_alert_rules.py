@@ -8,6 +8,8 @@ import subprocess
 
 import pytest
 
+#: Set where promtool must be there, so that the rules are not left untested unnoticed.
+REQUIRED = "CALIBRANT_REQUIRE_PROMTOOL"
 RULES = importlib.resources.files("calibrant.service") / "rules.yml"
 #: A stream whose last outcome came at 1,000 s, one that never had any, and one that is new at 20 h.
 CASES = """
@@ -27,6 +29,7 @@ tests:
       - {series: 'calibrant_waiting{stream="new"}', values: '_x120 1x80'}
       - {series: 'calibrant_capacity{stream="a"}', values: '100x200'}
       - {series: 'calibrant_store_failing', values: '0x20 1x200'}
+      - {series: 'calibrant_webhooks_failing', values: '0x20 1x3 0x20 1x200'}
     promql_expr_test:
       - {expr: 'count(ALERTS{alertname="CalibrantMiscalibrated"}) or vector(0)', eval_time: 50m,
          exp_samples: [{labels: '{}', value: 0}]}
@@ -42,6 +45,10 @@ tests:
          eval_time: 840m, exp_samples: [{labels: '{}', value: 1}]}
       - {expr: 'count(ALERTS{alertname="CalibrantStoreFailing",alertstate="firing"})',
          eval_time: 5h, exp_samples: [{labels: '{}', value: 1}]}
+      - {expr: 'count(ALERTS{alertname="CalibrantWebhookFailing",alertstate="firing"}) or
+           vector(0)', eval_time: 400m, exp_samples: [{labels: '{}', value: 0}]}
+      - {expr: 'count(ALERTS{alertname="CalibrantWebhookFailing",alertstate="firing"})',
+         eval_time: 12h, exp_samples: [{labels: '{}', value: 1}]}
 """
 
 
@@ -58,7 +65,10 @@ def test_every_metric_that_a_rule_names_is_there(running):
 def test_promtool_says_that_they_fire_when_due(tmp_path):
     tool = shutil.which(os.environ.get("PROMTOOL", "promtool"))
     if tool is None:
-        pytest.skip("promtool, of Debian's package prometheus, is not there")
+        reason = "promtool, of Debian's package prometheus, is not there"
+        if os.environ.get(REQUIRED):
+            pytest.fail(f"{reason}, and {REQUIRED} is set")
+        pytest.skip(reason)
     (tmp_path / "rules.yml").write_text(RULES.read_text())
     (tmp_path / "cases.yml").write_text(CASES)
     for command in (["check", "rules", "rules.yml"], ["test", "rules", "cases.yml"]):

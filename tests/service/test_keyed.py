@@ -204,3 +204,26 @@ def test_an_export_has_the_keys(running, names):
     content = running.http.get("/v1/streams/s/export").content
     table = parquet.read_table(io.BytesIO(content))
     assert table["key"].to_pylist() == [str(n % 3) for n in range(10)]
+
+
+def test_a_ranking_of_many_keys_is_kept_for_a_while(monkeypatch):
+    from calibrant.service import rankings  # noqa: PLC0415
+
+    monkeypatch.setattr(rankings, "MANY", 10)
+    fleet, time = Fleet(), [0.0]
+    kept = rankings.Rankings(fleet, lambda: time[0])
+    fleet.run(list(range(10)), None, [1] * 10)
+    assert len(kept.ranked("outcomes", 20, 0)) == 10
+    fleet.run(list(range(10, 20)), None, [1] * 10)
+    first = kept.ranked("outcomes", 20, 0)  # ten keys are few
+    assert len(first) == 20
+    fleet.run([7, 30], None, [1, 1])
+    assert kept.ranked("outcomes", 20, 0) is first
+    assert kept.ranked("outcomes", 5, 0)[0][0] == 7
+    time[0] = 1.9
+    assert kept.ranked("outcomes", 20, 0) is first
+    time[0] = 2.0
+    assert kept.ranked("outcomes", 20, 0)[0][0] == 7
+    for count in range(100):
+        kept.ranked("outcomes", count, 0)
+    assert len(kept._kept) == rankings.MOST

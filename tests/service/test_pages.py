@@ -177,6 +177,27 @@ def test_an_alarm_is_seen_and_said(running, browser):
     watched.page.wait_for_selector("li[data-stream=s] .verdict.worse")
 
 
+def test_outcomes_that_fall_silent_are_shown(running, browser):
+    running.stream(clock="told")
+    for k in range(12):
+        at = 1.7e9 + 60.0 * k
+        running.predict({"id": f"r{k}", "score": 0.5, "at": at})
+        running.learn({"id": f"r{k}", "outcome": k % 2, "at": at})
+    listed = Watched(browser, f"{running.url}/")
+    page = Watched(browser, f"{running.url}/streams/s")
+    page.until(24)
+    assert not page.page.locator("#silent").is_visible()
+    for hour in (1, 3):
+        running.predict({"id": f"late {hour}", "score": 0.5, "at": 1.7e9 + 3600.0 * hour})
+    page.until(26)
+    assert "Outcomes are silent" in page.page.inner_text("#silent")
+    assert "2023-11-14 23:13 UTC" in page.page.inner_text("#silent")  # the first that is not heard
+    listed.page.wait_for_selector("li[data-stream=s] .silent")
+    running.learn({"id": "late 1", "outcome": 1, "at": 1.7e9 + 4 * 3600.0})
+    page.until(27)
+    assert not page.page.locator("#silent").is_visible()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1100])
 def test_everybody_can_read_it(running, browser, scheme, width):

@@ -1,8 +1,11 @@
 """Several processes on one PostgreSQL database: each stream has one owner, any process answers."""
 
+import asyncio
 import contextlib
 import json
 import time
+from hashlib import sha256
+from types import SimpleNamespace
 
 import httpx
 import psycopg
@@ -10,8 +13,16 @@ import pytest
 
 from benchmarks import kills
 from benchmarks.kills_server import Server
+from calibrant.service.api.terms import Terms
+from calibrant.service.clock import SteadyClock
+from calibrant.service.store.interface import DeliveryRow
 from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sharing import chosen
+from calibrant.service.store.sqlite import SqliteStore
+from calibrant.service.webhooks.courier import Receiver
+from calibrant.service.webhooks.policy import Webhooks
+from calibrant.service.webhooks.secrets import key_of
+from service import receiver
 
 
 class Site:
@@ -237,9 +248,79 @@ def test_another_process_takes_over_within_five_seconds(databases, tmp_path):
         assert last.stop() < 5.0
 
 
+class Quiet:
+    """A log that keeps nothing."""
+
+    def __getattr__(self, _):
+        return lambda *_, **__: None
+
+
+def test_alarms_ring_from_the_owner_and_then_from_the_next(databases):
+    address, bell = databases(), receiver.Receiver()
+    hooks = Webhooks((bell.url,), (key_of(receiver.SECRET),))
+    both = [Terms(address, f"http://here:{n}", lambda _: None, Quiet(), hooks) for n in range(2)]
+
+    def owner():
+        services = [(each, each.service) for each in both]
+        return next((a for a, b in services if b is not None and "s" in b.owner.streams), None)
+
+    def send(at, method, path, body):
+        async def ask(app):
+            transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                return await http.request(method, f"/v1/streams/s{path}", json=body)
+
+        app = None if at is None else at.app
+        return app is not None and asyncio.run(ask(app)).is_success
+
+    try:
+        for each in both:
+            each.start()
+        until(lambda: send(both[0], "PUT", "", {"capacity": 10_000}))
+        rows = [{"id": str(k), "score": 0.5} for k in range(8500)]
+        until(lambda: send(owner(), "POST", "/predictions", rows))
+        assert bell.until(1)[0]["kind"] == "pending.high"
+        home = chosen("s", [each.url for each in both])
+        first = next(each for each in both if each.url == home)
+        until(lambda: owner() is first)
+        first.stop()
+        known = [{"id": str(k), "outcome": k % 2} for k in range(8500)]
+        until(lambda: send(owner(), "POST", "/outcomes", known))
+        until(lambda: b"pending.low" in bell.messages[-1].body)
+    finally:
+        for each in both:
+            each.stop()
+        bell.close()
+    # An alarm whose arrival could not be stored any more comes twice, by one id.
+    assert len({each.id for each in bell.messages}) == 2
+    assert all(each.is_signed() for each in bell.messages)
+
+
 @pytest.mark.usefixtures("databases")
 def test_nothing_that_was_answered_is_lost_by_kills_of_three_processes():
     result = kills.siege_postgresql(3)
     assert result.verdict.wrong == []
     assert result.verdict.counts["states equal to a replay"] == 3
     assert result.verdict.counts["outcomes applied"] > 0
+
+
+def test_a_webhook_goes_on_where_the_owner_before_left_it(path):
+    """It reads that when the stream is taken: not at its start, when another still rang."""
+    url, name = "http://there:1/hook", sha256(b"http://there:1/hook").hexdigest()
+    store, owner = SqliteStore(path), SimpleNamespace(streams={})
+    store.open()
+    try:
+        store.keep_delivery(DeliveryRow(name, "s", 7, "{}"))
+        receiver = Receiver(url, Webhooks((url,)), store, owner, SteadyClock(), None)
+        receiver.load()
+        assert receiver._own_lines() == []
+        store.keep_delivery(DeliveryRow(name, "s", 9, "{}"))
+        owner.streams["s"] = object()
+        receiver.adopt("s")
+        asyncio.run(receiver._bring_new(None, "s"))
+        ((stream, line),) = receiver._own_lines()
+        assert (stream, line.position) == ("s", 9)
+        owner.streams.clear()
+        assert receiver._own_lines() == []
+    finally:
+        store.close()

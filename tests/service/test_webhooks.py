@@ -1,18 +1,13 @@
 """Webhooks against a real receiver: signed, brought again, once a window, and none is lost."""
 
 import json
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
-import threading
 import time
 
-import httpx
 import pytest
 
-from calibrant.service.settings import Settings
+from calibrant.service.store.interface import DeliveryRow
+from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.webhooks import courier
 from calibrant.service.webhooks.message import headers_of
 from calibrant.service.webhooks.policy import Policy, Webhooks
@@ -266,6 +261,17 @@ def test_a_new_receiver_hears_what_happens_from_now_on(start, ringing, receiver)
     assert [each["kind"] for each in receiver.until(1)] == ["pending.high"]
 
 
+def test_where_a_webhook_began_is_said_once(path):
+    """Two processes that name a new address at the same time agree on what it is to hear."""
+    store = SqliteStore(path)
+    store.open()
+    for stream, position in (("", 5), ("s", 6), ("", 9), ("s", 10)):
+        store.keep_delivery(DeliveryRow("w", stream, position, "{}"))
+    assert {row.stream: row.position for row in store.deliveries("w")} == {"": 5, "s": 10}
+    assert store.deliveries("other") == []
+    store.close()
+
+
 @pytest.mark.usefixtures("at_once")
 def test_a_full_disk_does_not_stop_the_courier(ringing, receiver, monkeypatch):
     running = ringing()
@@ -283,128 +289,3 @@ def test_a_full_disk_does_not_stop_the_courier(ringing, receiver, monkeypatch):
     receiver.until(1)
     empty(running, 0)
     assert [each["kind"] for each in receiver.until(2)] == ["pending.high", "pending.low"]
-
-
-class Process:
-    """``calibrant serve`` with a webhook, on a free port; what it says is kept."""
-
-    def __init__(self, path, url, said):
-        environment = {**os.environ, "COLUMNS": "200", "CALIBRANT_WEBHOOK_SECRET": SECRET}
-        self.out = said.open("a")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "calibrant", "serve", "--store", str(path), "--port", "0",
-             "--webhook", url, "--log-level", "debug"],
-            stderr=self.out, stdout=self.out, env=environment,
-        )  # fmt: skip
-        begin = len(said.read_text())
-        wait_until(lambda: "\nhttp://" in said.read_text()[begin:], said.read_text)
-        lines = said.read_text()[begin:].splitlines()
-        self.url = next(line for line in lines if line.startswith("http://")).rstrip("/")
-
-    def end(self, number):
-        self.process.send_signal(number)
-        self.process.wait(timeout=30)
-        self.out.close()
-
-
-@pytest.fixture
-def serve(path, receiver, tmp_path):
-    """Return a function that starts a process, and the file that has what they said."""
-    processes, said = [], tmp_path / "said.txt"
-
-    def begin():
-        processes.append(Process(path, receiver.url, said))
-        return processes[-1]
-
-    yield begin, said
-    for each in processes:
-        each.end(signal.SIGKILL)
-
-
-def test_kills_lose_nothing_and_logs_show_no_secret(serve, receiver):
-    serve, said = serve
-    receiver.default = 503
-    first = serve()
-    for name in ("a", "b"):
-        base = f"{first.url}/v1/streams/{name}"
-        httpx.put(base, json={"capacity": CAPACITY}).raise_for_status()
-        rows = [{"id": str(k), "score": 0.5} for k in range(MANY)]
-        httpx.post(f"{base}/predictions", json=rows, timeout=30).raise_for_status()
-    wait_until(lambda: receiver.attempts)
-    first.end(signal.SIGKILL)
-    # It comes to nothing once more, this time while an answer is under way.
-    receiver.default, killed, taken = 200, threading.Event(), []
-
-    def take_and_wait(handler):
-        taken.append(receiver.attempts[-1].id)
-        killed.wait(30)
-        handler.connection.close()
-
-    receiver.answers.append(take_and_wait)
-    second = serve()
-    wait_until(lambda: taken)
-    second.end(signal.SIGKILL)
-    killed.set()
-    third = serve()
-    told = receiver.until(2)
-    assert sorted(each["stream"] for each in told) == ["a", "b"]
-    assert taken[0] in {each["id"] for each in told}  # a repetition, by its old name
-    third.end(signal.SIGTERM)
-    last = serve()
-    rows = [{"id": str(k), "outcome": k % 2} for k in range(MANY)]
-    httpx.post(f"{last.url}/v1/streams/a/outcomes", json=rows, timeout=30).raise_for_status()
-    wait_until(lambda: b"pending.low" in receiver.messages[-1].body)
-    last.end(signal.SIGTERM)
-    assert len({each.id for each in receiver.messages}) == 3
-    text = said.read_text()
-    assert "webhook failed" in text
-    assert "status 503" in text
-    assert SECRET not in text
-    assert SECRET.removeprefix("whsec_")[:12] not in text
-    assert IN_PATH not in text
-
-
-def test_settings_of_webhooks(tmp_path):
-    file = tmp_path / "calibrant.toml"
-    file.write_text(
-        f'webhooks = ["https://a.example/x", "http://10.0.0.7:9/y"]\nwebhook_secret = "{SECRET}"\n'
-        'webhook_alarms = ["raw"]\nwebhook_cooldown = "15min"\nwebhook_reset = "end"\n'
-    )
-    settings, sources = Settings.read({}, {}, file)
-    webhooks = settings.alerts()
-    assert webhooks.urls == ("https://a.example/x", "http://10.0.0.7:9/y")
-    assert webhooks.keys == (key_of(SECRET),)
-    assert webhooks.policy == Policy(("raw",), 900.0, "end")
-    shown = "\n".join(settings.lines(sources)) + repr(settings)
-    assert "https://a.example/..." in shown
-    assert SECRET not in shown
-    assert "/x" not in shown
-    environment = {"CALIBRANT_WEBHOOKS": "https://b.example/, https://c.example/"}
-    flags = {"webhooks": ["https://d.example/"]}
-    assert Settings.read({}, environment, file)[0].webhooks[1] == "https://c.example/"
-    assert Settings.read(flags, environment, file)[0].webhooks == ("https://d.example/",)
-    with pytest.raises(ValueError, match="need a secret"):
-        Settings.read(flags, {})
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "allowed"),
-    [
-        ("webhooks", "ftp://a.example/", "https://"),
-        ("webhooks", "https:///path", "https://"),
-        ("webhooks", "https://a.example/#part", "https://"),
-        ("webhooks", "https://a.example/a b", "https://"),
-        ("webhooks", ["https://a.example/"] * 11, "10 at the most"),
-        ("webhooks", 5, "a list of texts"),
-        ("webhook_secret", "hunter2", "whsec_"),
-        ("webhook_secret", "whsec_hunter2", "base64"),
-        ("webhook_alarms", "calibrated,loud", "calibrated, raw, outcomes, pending"),
-        ("webhook_cooldown", "soon", "12h"),
-        ("webhook_reset", "never", "window, end"),
-    ],
-)
-def test_bad_settings_are_refused_in_words(name, value, allowed):
-    with pytest.raises(ValueError, match=f"^{name} must be") as refused:
-        Settings.read({name: value}, {})
-    assert allowed in str(refused.value)
-    assert "hunter2" not in str(refused.value)

@@ -34,6 +34,8 @@ from calibrant._kernels.grid cimport grid_bytes, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.hidden cimport Hidden
 from calibrant._kernels.kernel cimport Kernel, array_of, as_outcome
+from calibrant._kernels.repair cimport repair_load, repair_save
+from calibrant._kernels.repair import REPAIR_PARTS
 from calibrant._kernels.safe cimport safe_counted, safe_weigh
 from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 from calibrant._kernels.slots cimport Slot, slots_load, slots_save
@@ -239,6 +241,7 @@ cdef class EventKernel(EventStages):
             "blend": array_of(s.v, self.sharp.experts),
             "recent": array_of(s.recent, RECENT),
             "hidden": array_of(<double *>s.hidden, HIDDEN * HIDDEN_SIZE),
+            **repair_save(&s.repair),
             **slots_save(&s.slots),
             **past_save(&s.past),
             **grid_save(&self.safe),
@@ -248,7 +251,7 @@ cdef class EventKernel(EventStages):
         cdef EventState *s = &self.sharp
         cdef Py_ssize_t count = s.experts, i
         names = {"held", "asked", "learned", "trust", "lag", "w", "blend", "recent", "hidden"}
-        check_names(state, {*names, *SLOT_PARTS, *PAST_PARTS, *GRID_PARTS})
+        check_names(state, {*names, *REPAIR_PARTS, *SLOT_PARTS, *PAST_PARTS, *GRID_PARTS})
         w = floats(state, "w", size=count, low=0.0, high=1.0)
         # A step of the blend is at most its rate times a logit.
         most = 0.01 * FARTHEST * (rounds + 10.0)
@@ -273,6 +276,7 @@ cdef class EventKernel(EventStages):
             raise MemoryError
         try:
             past_load(&loaded.past, state, rounds, learned)
+            repair_load(&loaded.repair, state, learned)
             slots_load(&loaded.slots, state, past_most(&loaded.past), learned)
             held = self._load_rounds(state, "held", rounds, loaded.past.opened)
             if held and held[0].number <= rounds - self.ahead:

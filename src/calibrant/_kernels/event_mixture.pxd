@@ -2,6 +2,7 @@ from libc.stdint cimport int64_t
 
 from calibrant._kernels.contexts cimport Asked, MOST_CONTEXTS, Past
 from calibrant._kernels.hidden cimport Hidden
+from calibrant._kernels.repair cimport Repair, Repaired
 from calibrant._kernels.slots cimport Slots
 
 cdef enum:
@@ -22,7 +23,8 @@ cdef struct EventState:
     double[MOST_EXPERTS] w                    # weight of each expert
     double[MOST_EXPERTS] w0                   # its prior
     double[MOST_EXPERTS] v                    # its weight in the blend
-    double trust                              # weight of the mixture's word against a slow mean
+    Repair repair                             # of the mixture's word
+    double trust                              # weight of the repaired word against a slow mean
     double lag                                # how many rounds late outcomes are learned, lately
 
 
@@ -34,6 +36,7 @@ cdef struct EventView:
     double[MOST_EXPERTS] p                    # ASLEEP for one that says nothing
     double[MOST_EXPERTS] x                    # log p - log(1 - p); 0 for one that says nothing
     double m                                  # the mixture's word
+    Repaired repaired                         # and what becomes of it
     double u                                  # what is asked for in the end
 
 

@@ -20,23 +20,26 @@ rounds the mixture's log loss, in the rounds in which expert i is awake, is at m
 Singer & Warmuth 1997; Herbster & Warmuth 1998), plus -log(1 - SHARE) a round; from the first round
 on, it is -log(w0_i) instead. No such bound holds for the blend itself, which is one of the experts.
 
+**Repair.** The mixture's word may be wrong in the same way again and again. So it goes on as what is
+made of it in the light of what happened when the like was said: the repaired word r (`repair.pyx`).
+
 **Trust.** An opponent who reacts to what is predicted can make the mixture right wherever it is not
-heard and wrong wherever it is. So what is asked for is u = trust m + (1 - trust) s, where s is the
+heard and wrong wherever it is. So what is asked for is u = trust r + (1 - trust) s, where s is the
 slowest of the recent means. The mixture is *heard* in a round that is played at least an eighth of
-the way from s to m; with little trust, the way played must besides be no small one. In the rounds in
+the way from s to r; with little trust, the way played must besides be no small one. In the rounds in
 which it is heard, both weights are multiplied by their likelihoods. Then trust moves by REGAIN
-towards its start. So in those rounds the log loss of u exceeds that of m by at most -log(TRUST), and
+towards its start. So in those rounds the log loss of u exceeds that of r by at most -log(TRUST), and
 -log(1 - REGAIN) a round.
 
 **Lateness.** Outcomes that are learned late repeat one another: whichever expert was wrong about one
 was wrong about the next, before either was known. So if the last hundred were learned `lag` rounds
-late on average, a likelihood is raised to the power 1 / (1 + lag / LAG), here and for trust. The
+late on average, a likelihood is raised to the power 1 / (1 + lag / LAG), for all weights. The
 bounds above are for lag 0.
 
 Logits are taken from a table of logarithms: the blend needs no more than three digits.
 """
 
-from libc.math cimport exp, log, log1p, sqrt
+from libc.math cimport exp, log, sqrt
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -51,6 +54,8 @@ from calibrant._kernels.contexts cimport (
     past_start,
 )
 from calibrant._kernels.hidden cimport hidden_learn, hidden_say, hidden_start
+from calibrant._kernels.likelihood cimport likelihood
+from calibrant._kernels.repair cimport repair_learn, repair_say, repair_start
 from calibrant._kernels.slots cimport (
     Slot,
     slots_count,
@@ -72,7 +77,7 @@ cdef double FIRST_V = 0.3 / ORDERS  # weight of an expert in the blend at the st
 cdef double FARTHEST = 11.5         # the blend's logit at the most
 cdef double ASLEEP = -1.0
 cdef double TRUST = 0.7             # at the start
-cdef double HEARD = 0.125           # part of the way from the slow mean to the mixture's word
+cdef double HEARD = 0.125           # part of the way from the slow mean to the repaired word
 cdef double DOUBT = 0.25            # with less trust, this must not be a small way:
 cdef double APART = 0.0025          # its square, in variances of an outcome
 cdef double REGAIN = 2e-5           # share of the trust that returns each round
@@ -119,6 +124,7 @@ cdef int event_start(
     if past_start(&s.past, ahead, given, period) < 0 or slots_start(&s.slots) < 0:
         return -1
     s.trust, s.lag = TRUST, <double>(ahead - 1)
+    repair_start(&s.repair)
     hidden_start(&s.hidden[0], 0.95, 0.95, 0.2, 0.8)
     hidden_start(&s.hidden[1], 0.99, 0.9, 0.05, 0.5)
     s.w0[0] = OF_BLEND / 16.0
@@ -184,15 +190,8 @@ cdef void event_view(const EventState *s, double time, EventView *view) noexcept
             awake += s.w[i]
             m += s.w[i] * view.p[i]
     view.m = m / awake
-    view.u = s.trust * view.m + (1.0 - s.trust) * view.p[RECENT]
-
-
-cdef inline double likelihood(double p, double y, double power) noexcept nogil:
-    if y == 1.0 and power == 1.0:
-        return p
-    if y == 0.0 and power == 1.0:
-        return 1.0 - p
-    return exp(power * (y * log(p) + (1.0 - y) * log1p(-p)))
+    repair_say(&s.repair, view.m, &view.repaired)
+    view.u = s.trust * view.repaired.word + (1.0 - s.trust) * view.p[RECENT]
 
 
 cdef void weigh(EventState *s, const EventView *view, double y, double power) noexcept nogil:
@@ -219,12 +218,12 @@ cdef int event_reserve(EventState *s, const EventView *view) noexcept nogil:
 cdef void judge(
     EventState *s, const EventView *view, double z, double y, double power
 ) noexcept nogil:
-    """Judge the mixture's word, if it was heard."""
-    cdef double slow = view.p[RECENT], way = view.m - slow, heard, other
+    """Judge the repaired word, if it was heard."""
+    cdef double word = view.repaired.word, slow = view.p[RECENT], way = word - slow, heard, other
     cdef double moved = z - slow
     cdef bint apart = moved * moved >= APART * slow * (1.0 - slow)
     if moved * way >= HEARD * way * way and (s.trust >= DOUBT or apart):
-        heard = s.trust * likelihood(view.m, y, power)
+        heard = s.trust * likelihood(word, y, power)
         other = (1.0 - s.trust) * likelihood(slow, y, power)
         s.trust = heard / (heard + other)
     s.trust = (1.0 - REGAIN) * s.trust + REGAIN * TRUST
@@ -239,6 +238,7 @@ cdef void event_learn(
     s.lag += LAG_FORGET * (late - s.lag)
     power = 1.0 / (1.0 + s.lag / LAG)
     judge(s, view, z, y, power)
+    repair_learn(&s.repair, view.m, &view.repaired, y, power)
     weigh(s, view, y, power)
     rate = FIRST_RATE / sqrt(1.0 + RATE_FALLS * s.learned)
     step = (rate if rate > LAST_RATE else LAST_RATE) * (y - view.p[0])

@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from calibrant._kernels.contexts cimport MOST_CONTEXTS
 from calibrant._kernels.event_mixture cimport EventView, MOST_EXPERTS
+from calibrant._kernels.repair cimport Repaired
 
 
 cdef struct EventBegun:
@@ -11,6 +12,7 @@ cdef struct EventBegun:
     int64_t place                 # its place in time
     double y                      # the outcome, once it is known
     double m                      # the mixture's word
+    Repaired repaired             # and what became of it
     double u                      # what was asked for
     double z                      # the prediction
     double e                      # the mean of what might have been predicted

@@ -13,11 +13,13 @@ import numpy as np
 
 from calibrant._kernels.contexts cimport KEY_BITS, MOST_CONTEXTS
 from calibrant._kernels.event_mixture cimport ALONE, EventView, MOST_EXPERTS, quick_logit
+from calibrant._kernels.repair cimport MAPS
 from calibrant._kernels.saved import floats
 from calibrant._kernels.slots import LEAST
 
 cdef enum:
-    FIRST_KEY = 7  # numbers of a saved round before its keys
+    REPAIRED = 7              # numbers of a saved round before its repaired word
+    FIRST_KEY = 8 + MAPS      # and before its keys
 
 
 @cython.final
@@ -51,6 +53,7 @@ cdef void event_keep(
     """Keep what learning a round takes."""
     begun.number, begun.place, begun.contexts = number, view.asked.place, view.asked.count
     begun.y, begun.m, begun.u, begun.z, begun.e = 0.0, view.m, view.u, z, e
+    begun.repaired = view.repaired
     memcpy(begun.key, view.asked.key, view.asked.count * sizeof(uint32_t))
     memcpy(begun.p, view.p, view.count * sizeof(double))
 
@@ -60,6 +63,7 @@ cdef void event_recall(const EventBegun *begun, EventView *view) noexcept nogil:
     cdef Py_ssize_t i
     view.asked.place, view.asked.count = begun.place, begun.contexts
     view.count, view.m, view.u = ALONE + 2 * begun.contexts, begun.m, begun.u
+    view.repaired = begun.repaired
     memcpy(view.asked.key, begun.key, begun.contexts * sizeof(uint32_t))
     memcpy(view.p, begun.p, view.count * sizeof(double))
     for i in range(begun.contexts):
@@ -93,6 +97,9 @@ def save_event_rounds(list rounds not None, Py_ssize_t contexts):
     for i, r in enumerate(rounds):
         to[i, 0], to[i, 1], to[i, 2] = r.begun.number, r.begun.place, r.begun.y
         to[i, 3], to[i, 4], to[i, 5], to[i, 6] = r.begun.m, r.begun.u, r.begun.z, r.begun.e
+        to[i, REPAIRED] = r.begun.repaired.word
+        for k in range(MAPS):
+            to[i, REPAIRED + 1 + k] = r.begun.repaired.says[k]
         for k in range(r.begun.contexts):
             to[i, FIRST_KEY + k] = r.begun.key[k]
         for k in range(ALONE + 2 * r.begun.contexts):
@@ -122,6 +129,9 @@ def load_event_rounds(state, name, Py_ssize_t contexts, rounds, opened, points):
         raise ValueError(f"saved {name} must have outcomes and predictions in [0, 1]")
     if not (np.isin(rows[:, 5], points[1:-1]).all() and (rows[:, 3:5] > 0.0).all()):
         raise ValueError(f"saved {name} must have predicted saved points, from means above 0")
+    repaired = rows[:, REPAIRED:FIRST_KEY]
+    if not ((repaired > 0.0) & (repaired < 1.0)).all():
+        raise ValueError(f"saved {name} must have repaired words inside (0, 1)")
     has = keys > 0.0
     if (np.diff(has.astype(np.int8), axis=1) > 0).any() or (keys % 1.0).any():
         raise ValueError(f"saved {name} must have whole keys, and none after the last context")
@@ -141,6 +151,9 @@ cdef EventRound made_round(const double[::1] row, Py_ssize_t count, Py_ssize_t c
     cdef Py_ssize_t k
     r.begun.number, r.begun.place, r.begun.y = <int64_t>row[0], <int64_t>row[1], row[2]
     r.begun.m, r.begun.u, r.begun.z, r.begun.e = row[3], row[4], row[5], row[6]
+    r.begun.repaired.word = row[REPAIRED]
+    for k in range(MAPS):
+        r.begun.repaired.says[k] = row[REPAIRED + 1 + k]
     r.begun.contexts = count
     for k in range(count):
         r.begun.key[k] = <uint32_t>row[FIRST_KEY + k]

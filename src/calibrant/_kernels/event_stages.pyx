@@ -25,13 +25,15 @@ from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel cimport Kernel
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start
 
+cdef double LENIENT = 1.25  # of the safe stage: repaired words are less often wrong than scores
+
 
 cdef class EventStages(Kernel):
     """The mixture and the grid of one event forecaster, and what is held."""
 
     def __cinit__(self, *args, **kwargs):
         self.time, self.ahead = NAN, 1
-        if event_start(&self.sharp, 1, 0, NULL) < 0 or safe_start(&self.safe) < 0:
+        if event_start(&self.sharp, 1, 0, NULL) < 0 or safe_start(&self.safe, LENIENT) < 0:
             raise MemoryError
 
     def __init__(self, seed, periods, int64_t ahead):

@@ -7,31 +7,24 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from calibrant._bytes import MOST_ROUNDS
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet_owned cimport own_of
 from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
 from calibrant._kernels.fleet_rule cimport MANY, Key, Own, Pool, key_learn, key_start, key_view
+from calibrant._kernels.fleet_state cimport PartState
 from calibrant._kernels.fleet_whole cimport (
-    SHARP, Whole, whole_learn, whole_learns, whole_passed, whole_start, whole_view, whole_word,
+    whole_learn, whole_learns, whole_passed, whole_view, whole_word,
 )
-from calibrant._kernels.fleet_whole import checked_mixture
-from calibrant._kernels.grid cimport (
-    Grid, grid_bytes, grid_copy, grid_find_near, grid_free, grid_load, grid_save,
-)
-from calibrant._kernels.grid import GRID_PARTS
-from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.grid cimport grid_find_near
 from calibrant._kernels.key_evidence cimport KeyEvidence
 from calibrant._kernels.safe cimport (
-    Place, safe_counted, safe_learn_near, safe_place, safe_place_in, safe_reserve, safe_start,
-    safe_weigh,
+    Place, safe_learn_near, safe_place, safe_place_in, safe_reserve,
 )
-from calibrant._kernels.saved import floats
 from calibrant._kernels.scoring cimport MARGIN, probability_of
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.mixing cimport within
-from calibrant._kernels.sharp cimport SharpState, View, sharp_least
+from calibrant._kernels.sharp cimport View, sharp_least
 from calibrant._kernels.waiting cimport Waiting
 
 cdef extern from *:
@@ -78,50 +71,17 @@ cdef inline double place_mean(Place place) noexcept nogil:
     return place.share * place.lo + (1.0 - place.share) * place.hi
 
 
-cdef class Copy:
-    """The state of a part at some time, to go back to."""
-
-    cdef Whole whole
-    cdef Grid safe
-    cdef double size
-    cdef int64_t learned
-    cdef Level root, keys, parents
-    cdef KeyEvidence watched
-
-    def __dealloc__(self):
-        grid_free(&self.safe)
-
-
-cdef Level copied(Level level):
-    cdef Level copy = Level(level.pool.prior[0])
-    copy.load(level.keys(), *level.shared())
-    copy.owned.load(level.owned.saved())
-    return copy
-
-
 @cython.final
-cdef class PartKernel:
-    """The whole, the keys and the grid of one part, and what a round does with them."""
+cdef class PartKernel(PartState):
+    """A part of a fleet, and what a round does with it."""
 
-    cdef Whole whole
-    cdef Grid safe
-    cdef readonly Level root        # one key that stands for all
-    cdef readonly Level parents
-    cdef readonly Level keys
-    cdef readonly KeyEvidence watched   # what monitors know of the keys; None if none watches
-    cdef int _kind
-    cdef double size                # mean absolute margin so far
     cdef uint64_t _key              # the seed, scrambled
-    cdef int64_t _learned
     cdef int32_t[NEAR] near         # the gap of the grid that means of a stretch were in before
     cdef View view                  # what the experts of the whole said last
     cdef int64_t view_age           # outcomes that the whole had learned before that
 
     def __cinit__(self, *args, **kwargs):
-        whole_start(&self.whole)
         self.view_age = -1
-        if safe_start(&self.safe) < 0:
-            raise MemoryError
 
     def __init__(self, kind, seed, KeyEvidence watched=None):
         self.watched = watched
@@ -130,28 +90,10 @@ cdef class PartKernel:
         self.root, self.parents, self.keys = Level(ROOT_WORD), Level(WORD), Level(WORD)
         self.root.add(np.zeros(1, dtype=np.uint64))
 
-    def __dealloc__(self):
-        grid_free(&self.safe)
-
-    @property
-    def rounds(self):
-        """Predictions made so far."""
-        return self.whole.rounds
-
-    @property
-    def learned(self):
-        """Outcomes learned so far."""
-        return self._learned
-
-    def levels(self):
-        """Return the levels by name."""
-        return {"root": self.root, "parent": self.parents, "key": self.keys}
-
-    @property
-    def nbytes(self):
-        """Bytes that keys and all that they share take."""
-        levels = sum(level.nbytes for level in self.levels().values())
-        return sizeof(Whole) + grid_bytes(&self.safe) + levels
+    def go_back(self, PartState before not None):
+        """Return to the state that `copy` gave, which must not be used again."""
+        PartState.go_back(self, before)
+        self.view_age = -1
 
     # -- the round ------------------------------------------------------------------------------
 
@@ -395,57 +337,3 @@ cdef class PartKernel:
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
         return means
-
-    # -- going back -----------------------------------------------------------------------------
-
-    def copy(self):
-        """Return the state, for `go_back`."""
-        cdef Copy copy = Copy.__new__(Copy)
-        if grid_copy(&copy.safe, &self.safe) < 0:
-            raise MemoryError
-        copy.whole, copy.size, copy.learned = self.whole, self.size, self._learned
-        copy.root, copy.parents = copied(self.root), copied(self.parents)
-        copy.keys = copied(self.keys)
-        copy.watched = None if self.watched is None else self.watched.copied()
-        return copy
-
-    def go_back(self, Copy before not None):
-        """Return to the state that `copy` gave, which must not be used again."""
-        self.safe, before.safe = before.safe, self.safe
-        self.whole, self.size, self._learned = before.whole, before.size, before.learned
-        self.root, self.parents, self.keys = before.root, before.parents, before.keys
-        self.watched = before.watched
-        self.view_age = -1
-
-    # -- saving ---------------------------------------------------------------------------------
-
-    def arrays(self):
-        """Return all but the keys and what they share, as arrays by name."""
-        counts = [self.whole.rounds, self.whole.learned, self._learned]
-        return {
-            "counts": np.array(counts, dtype=np.int64),
-            "numbers": np.array([self.whole.heard_least, self.size]),
-            "sharp": array_of(<double *>&self.whole.sharp, SHARP),
-            "heard": array_of(<double *>&self.whole.heard, SHARP),
-            **{f"grid_{name}": column for name, column in grid_save(&self.safe).items()},
-        }
-
-    def load(self, arrays):
-        """Take over what `arrays` returned, or raise ValueError; for a part that is new."""
-        rounds, within_whole, learned = (int(each) for each in arrays["counts"])
-        if not 0 <= within_whole <= learned <= rounds < MOST_ROUNDS:
-            raise ValueError("saved counts must not increase from predictions to outcomes")
-        least, size = floats(arrays, "numbers", size=2, low=0.0).tolist()
-        if self._kind != MARGIN and size:
-            raise ValueError("saved numbers hold the size of margins, which there are none")
-        cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
-        cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
-        columns = {name: arrays[f"grid_{name}"] for name in GRID_PARTS}
-        grid_load(&self.safe, columns, learned, safe_counted(learned, len(columns["z"])))
-        cdef Py_ssize_t i
-        for i in range(self.safe.count):
-            safe_weigh(&self.safe, i)
-        self.whole.rounds, self.whole.learned, self._learned = rounds, within_whole, learned
-        self.whole.heard_least, self.size = least, size
-        memcpy(&self.whole.sharp, &sharp[0], sizeof(SharpState))
-        memcpy(&self.whole.heard, &heard[0], sizeof(SharpState))

@@ -10,7 +10,7 @@ cdef struct Place:
     bint moved            # is it no neutral end of the mean's gap?
 
 
-cdef int safe_start(Grid *s) noexcept nogil
+cdef int safe_start(Grid *s, double lenient=*) noexcept nogil
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil
 cdef Place safe_place(const Grid *s, double m) noexcept nogil
 cdef Place safe_place_in(const Grid *s, double m, Py_ssize_t gap) noexcept nogil

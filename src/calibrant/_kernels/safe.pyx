@@ -1,9 +1,10 @@
 """Safe: a mean m is rounded to a zooming grid, and moved only off points known to be biased.
 
-Symbols as in Zoom: theta, z, v, n, S, g. With D = (n + 1) v + 1 and k = 2 + 1.5 log D, chance
+Symbols as in Zoom: theta, z, v, n, S, g. With D = (n + 1) v + 1 and k = 2 + l log D, chance
 explains a bias of sqrt(k D), and e = |S| - sqrt(k D) is the *excess*. A point is *neutral* while
 e <= 0. Otherwise it *under-predicts* (S < 0) or *over-predicts* (S > 0). The sentinel 0 counts as
-under-predicting, 1 as over-predicting, and neither is ever predicted.
+under-predicting, 1 as over-predicting, and neither is ever predicted. How lenient it is, l, is 1.5
+unless the owner starts with less: where the means are less often wrong, less patience will do.
 
 A round with mean m is played
 
@@ -51,7 +52,7 @@ from calibrant._kernels.grid cimport (
 
 cdef Py_ssize_t GAPS = 32   # at the start, of equal width in theta
 cdef double NEUTRAL = 2.0   # k where D is 1
-cdef double LENIENT = 1.5   # growth of k with log D
+cdef double LENIENT = 1.5   # growth of k with log D, at the most
 cdef double REPAY = 0.5     # weight of a point's bias against the squared distance
 cdef double CUT = 1 / 64.0  # a gap is cut once g width^2 > (CUT * number of gaps)^2
 
@@ -64,12 +65,13 @@ cdef inline double noise(const Grid *s, Py_ssize_t i) noexcept nogil:
 cdef void safe_weigh(Grid *s, Py_ssize_t i) noexcept nogil:
     """Compute e of point i: how much its bias exceeds what chance explains."""
     cdef double D = noise(s, i)
-    s.e[i] = fabs(s.S[i]) - sqrt((NEUTRAL + LENIENT * log(D)) * D)
+    s.e[i] = fabs(s.S[i]) - sqrt((NEUTRAL + s.lenient * log(D)) * D)
 
 
-cdef int safe_start(Grid *s) noexcept nogil:
+cdef int safe_start(Grid *s, double lenient=LENIENT) noexcept nogil:
     """Start with points at equal angles; -1 when there is no memory."""
     cdef Py_ssize_t i
+    s.lenient = lenient
     if grid_start(s, GAPS) < 0:
         return -1
     for i in range(s.count):
@@ -228,8 +230,8 @@ cdef class SafeKernel:
 
     cdef Grid grid
 
-    def __cinit__(self):
-        if safe_start(&self.grid) < 0:
+    def __cinit__(self, double lenient=LENIENT):
+        if safe_start(&self.grid, lenient) < 0:
             raise MemoryError
 
     def __dealloc__(self):

@@ -30,7 +30,6 @@ from calibrant.tables.chunks import Chunk, Write, chunks, writing
 #: Options of a recalibrator that a fleet has no use for, and what to do instead.
 STRAY = {
     "by": "a key is a group of its own: take one of the two",
-    "id": "rows of a FILE need none; outcomes by id are for Fleet.play in Python",
     "smooth": "Fleet.smooth in Python gives that probability",
     "silence": "a fleet learns outcomes when they become known (--available)",
     "after": "a fleet learns outcomes when they become known (--available)",
@@ -56,7 +55,7 @@ def recalibrate_keyed(job: Job) -> None:
     fleet = begun(job)
     log = Log(
         fleet, key=job.key, score=job.score, outcome=job.outcome,
-        time=job.time, available=job.available, positive=job.positive,
+        time=job.time, available=job.available, positive=job.positive, id=job.id,
     )  # fmt: skip
     kept = Measured(fleet.kind)
     with (
@@ -78,8 +77,8 @@ def recalibrate_keyed(job: Job) -> None:
                 write(with_predictions(job, chunk, said))
             kept.add(said, rows)
             progress.update(task, completed=chunk.share)
-        kept.late = log.finish()
-        if kept.known == 0:
+        kept.late, kept.answers = log.finish(), dict(log.answers)
+        if kept.known == 0 and (job.id is None or job.report is not None):
             raise InputError(
                 "no outcome is known: every value is missing", source=job.source, column=log.outcome
             )
@@ -141,12 +140,13 @@ class Measured:
     known: int = 0
     late: int = 0  # outcomes that arrived only after the last prediction
     happened: float = 0.0
+    answers: dict[str, int] = field(default_factory=dict)  # to outcomes by id
     columns: dict[str, Column] = field(default_factory=dict)
 
     def add(self, said: Floats, rows: Scored) -> None:
         """Count the rows of a chunk."""
         self.rows += len(said)
-        has = ~np.isnan(rows.outcomes)
+        has = ~np.isnan(rows.outcomes) & ~np.isnan(rows.scores)
         outcomes = rows.outcomes[has]
         self.known += len(outcomes)
         self.happened += float(outcomes.sum())
@@ -175,18 +175,25 @@ def in_json(fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> dic
         }
     return {
         "rows": kept.rows, "keys": len(fleet), "outcomes": kept.known,
-        "mean_outcome": kept.happened / kept.known, "arrived_late": kept.late,
-        "expired": fleet.expired, **columns,
+        "mean_outcome": kept.happened / kept.known if kept.known else None,
+        "arrived_late": kept.late, "expired": fleet.expired, "waiting": fleet.pending,
+        "answers": kept.answers, **columns,
     }  # fmt: skip
 
 
 def show(job: Job, fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> None:
     """Print what was read, before and after, keys that are off, and where the results are."""
+    mean = f" (mean outcome {kept.happened / kept.known:.4f})" if kept.known else ""
     console.say(
         f"{job.source}: {kept.rows:,} rows, {len(fleet):,} keys in {job.key!r}, scores "
-        f"{job.score!r} (mean outcome {kept.happened / kept.known:.4f})"
+        f"{job.score!r}{mean}"
     )
-    if kept.known < kept.rows:
+    if kept.answers:
+        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(kept.answers.items()))
+        console.say(f"outcomes by id: {counts}")
+    if job.id is not None:
+        console.say(f"predictions that wait for their outcomes: {fleet.pending:,}")
+    elif kept.known < kept.rows:
         console.say(f"rows without an outcome: {kept.rows - kept.known:,}")
     if kept.late:
         console.say(f"outcomes that arrived only after the last prediction: {kept.late:,}")
@@ -198,9 +205,9 @@ def show(job: Job, fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor])
         [name, *(f"{value:.5f}" for value in values)]
         for name, *values in zip(names, *columns, strict=True)
     ]
-    console.out.print(
-        "", console.table("Before and after (losses: lower is better)", ["", *kept.columns], rows)
-    )
+    if kept.known:
+        title = "Before and after (losses: lower is better)"
+        console.out.print("", console.table(title, ["", *kept.columns], rows))
     show_keys(fleet, found)
     console.say(f"\nthe fleet takes {fleet.nbytes / 1e6:,.1f} MB")
     if job.out is None and job.state is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,11 @@ from calibrant._kernels.fleet_rounds import order_of
 from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.recalibrate import KINDS, as_known
 from calibrant._times import Time
-from calibrant.fleet.kept import Kept
+from calibrant.fleet.deadlines import part_deadlines, plain_span
 from calibrant.fleet.monitors import FleetMonitors
 from calibrant.fleet.part import Part
-from calibrant.fleet.rows import Batch, listed_names
+from calibrant.fleet.rows import Batch, listed_names, sliceable, taken
+from calibrant.fleet.settling import Settling
 from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, part_settings
 from calibrant.forecasters.answers import in_words, listed_ids
 from calibrant.monitor.monitor import Monitor
@@ -41,7 +43,7 @@ MOST_PARTS = 2**16
 CHUNK = 2**20
 
 
-class Fleet(Kept):
+class Fleet(Settling):
     """Turn scores into probabilities that stay calibrated, for a million keys.
 
     All keys share what is learned of the scores, as in a `Recalibrator`. Each key, a customer, a
@@ -66,6 +68,9 @@ class Fleet(Kept):
         Whether to watch the raw scores and the expected predictions, and each key: `monitors`. A
         dict has arguments of `Monitor` (every, tolerance, alpha); of a Monitor, only its arguments
         are taken. It takes 48 bytes a key.
+    silence, after, hold : optional
+        As in `Recalibrator`: the outcome that no news until the deadline means, how long to wait
+        for news, or the age at which every outcome is learned. A fleet learns at deadlines only.
 
     Examples
     --------
@@ -107,6 +112,9 @@ class Fleet(Kept):
     parts: int
     capacity: int
     monitor: bool | Mapping[str, Any]
+    silence: int | None
+    after: float | str | None
+    hold: float | str | None
 
     def __init__(
         self,
@@ -116,6 +124,9 @@ class Fleet(Kept):
         parts: int = 1,
         capacity: int = 100_000,
         monitor: bool | Mapping[str, Any] | Monitor = False,
+        silence: int | None = None,
+        after: float | timedelta | str | None = None,
+        hold: float | timedelta | str | None = None,
     ) -> None:
         check_seed(seed)
         check_choice("kind", kind, KINDS)
@@ -124,7 +135,11 @@ class Fleet(Kept):
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         watch = None if settings is None else part_settings(settings, parts)
-        self._parts = {number: Part(kind, seed, capacity, watch) for number in numbers}
+        self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
+        self._parts = {
+            number: Part(kind, seed, capacity, watch, part_deadlines(silence, after, hold))
+            for number in numbers
+        }
         self._lock = forkable_lock()
         self._is_open = False  # for reading only?
 
@@ -137,6 +152,7 @@ class Fleet(Kept):
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
         at: Times | None = None,
         parents: Keys | None = None,
+        due: Times | None = None,
     ) -> Floats:
         """Return the probability of each row as things stand now.
 
@@ -144,6 +160,7 @@ class Fleet(Kept):
         id is used once in a part. `at` says when rows are predicted, one time for all or one a row,
         for `evict` and `expire`. `parents` names what each key belongs to: an aircraft's carrier.
         Its offsets count below those of the key. `run`, `expected` and `smooth` then get them too.
+        `due` gives deadlines, one for all or one a row, where there is `silence` or `hold`.
         """
         self._check_open()
         batch = self._batch(keys, scores, at, parents)
@@ -157,22 +174,28 @@ class Fleet(Kept):
             for (_, part), own in zip(dealt, named, strict=True):
                 if own is not None:
                     part.waiting.check_new_ids(own)
-            for (each, part), own in zip(dealt, named, strict=True):
+            until = self._until(dealt, at, due, len(batch), names is not None)
+            for (each, part), own, times_due in zip(dealt, named, until, strict=True):
                 predictions[each.at], opened = part.predict(each.rows, keep=own is not None)
                 if own is not None:
                     times = None if at is None else each.rows.times.tolist()
                     part.waiting.keep_many(own, opened, times)
+                    self._wait(part, own, opened, times_due)
         return predictions
 
     def update(
-        self, ids: Sequence[Id] | npt.NDArray[Any], outcomes: npt.ArrayLike
+        self,
+        ids: Sequence[Id] | npt.NDArray[Any],
+        outcomes: npt.ArrayLike,
+        at: Time | None = None,
     ) -> npt.NDArray[np.str_]:
         """Learn outcomes that came together, by id; return what became of each.
 
         The answers, one a row: "applied"; "repeated", if the id had this outcome before;
         "conflict", if it had or gets another one too; "unknown"; "expired". Only rows that are
         applied change anything, bad input is refused as a whole, and every order of the rows ends
-        in the same state.
+        in the same state. With deadlines, `at` says when the outcomes came, and "applied" ones are
+        learned at theirs.
         """
         self._check_open()
         names, known = listed_ids(ids), as_unit_series(outcomes, "outcomes")
@@ -180,6 +203,8 @@ class Fleet(Kept):
         answers = np.empty(len(names), dtype=np.uint8)
         with self._lock:
             self._let_monitors_see()
+            if at is not None or self._has_deadlines:
+                return self._hear(names, known, at)
             learning = []
             for part, rows in self._rows_of(names):
                 own, y = [names[row] for row in rows], known[rows]
@@ -191,27 +216,6 @@ class Fleet(Kept):
                 part.kernel.learn(opened, y[applied[order]])
                 part.waiting.finish_many(own, y, applied)
         return in_words(answers)
-
-    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64]]]:
-        """Return the parts that know some of the ids, each with its rows; the first gets others."""
-        parts = list(self._parts.values())
-        if len(parts) == 1:
-            yield parts[0], np.arange(len(names))
-            return
-        owners, left = dict.fromkeys(names, 0), set(names)
-        for number, part in enumerate(parts):
-            # Sets look for the fewer in the more: the ids in those of the part, or the reverse.
-            here = left & part.waiting.known.keys()
-            if part.waiting.gone:
-                here |= left & part.waiting.gone.keys()
-            if here:
-                owners |= dict.fromkeys(here, number)
-                left -= here
-            if not left:
-                break
-        owner = np.array([owners[name] for name in names], dtype=np.int64)
-        for number in np.unique(owner).tolist():
-            yield parts[number], np.flatnonzero(owner == number)
 
     def run(
         self,
@@ -228,6 +232,7 @@ class Fleet(Kept):
         interrupted with Ctrl-C, or with a bad row, it is as if `run` had not been called.
         """
         self._check_open()
+        self._check_at_once("run")
         known = as_known(outcomes)
         if len(known) <= CHUNK:
             with self._lock:
@@ -275,6 +280,7 @@ class Fleet(Kept):
         ['predicted', 'applied']
         """
         self._check_open()
+        self._check_at_once("play")
         known = as_known(outcomes)
         batch = self._batch(keys, scores, at, parents, len(known), missing=True)
         names = listed_names(ids)
@@ -378,16 +384,3 @@ class Fleet(Kept):
                     "which this fleet does not hold"
                 )
         return batch
-
-
-def taken(values: list[Any] | None, at: npt.NDArray[np.int64] | slice) -> list[Any] | None:
-    """Return some of the values of a list."""
-    if values is None or isinstance(at, slice):
-        return values
-    return [values[row] for row in at]
-
-
-def sliceable(column: Any) -> Any:
-    """Return a column whose slices are rows."""
-    is_list = column is None or isinstance(column, list | tuple | range)
-    return column if is_list else np.asarray(column)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, Id
 from calibrant.fleet.fleet import Fleet
+from calibrant.recalibrate.frames import ids_in
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
@@ -31,6 +33,9 @@ class Log:
 
     Rows are predicted in their order. An outcome is learned before the next row or, by the clocks
     of `time` and `available`, before the first row that is predicted later than it became known.
+
+    With `id`, a row without an outcome waits under its id, and one without a score brings the
+    outcome of its id; `answers` counts what became of the latter, and of ids used twice.
     """
 
     def __init__(
@@ -43,12 +48,18 @@ class Log:
         time: str | None = None,
         available: str | None = None,
         positive: str | None = None,
+        id: str | None = None,  # noqa: A002
     ) -> None:
-        self.fleet, self.key, self.outcome = fleet, key, outcome
+        if id is not None and available is not None:
+            raise ValueError(
+                "id does not go with available: outcomes come by their ids, or by the clock"
+            )
+        self.fleet, self.key, self.outcome, self.id = fleet, key, outcome, id
         self.take = partial(
             take_scored, score=score, kind=fleet.kind, time=time, available=available,
-            positive=positive,
+            positive=positive, id=id, missing=id is not None,
         )  # fmt: skip
+        self.answers: Counter[str] = Counter()
         self.late: Late | None = None
         self.time = -np.inf  # of the last row
         # What rows that wait are called: a fleet that goes on has used smaller numbers.
@@ -66,11 +77,22 @@ class Log:
                 raise rows.clock.cells.refusal(0, "the time is before that of the row above")
             self.time = float(times[-1])
         if rows.available is None or times is None:
-            said, _ = self.fleet.play(
-                keys, rows.scores, rows.outcomes, [None] * len(keys), at=times
-            )
+            names = self._names(table, rows)
+            said, answers = self.fleet.play(keys, rows.scores, rows.outcomes, names, at=times)
+            has_more = np.isnan(rows.scores) | (answers == "used")
+            self.answers.update(answers[has_more].tolist())
             return said, rows
         return self._play_late(keys, rows, times, rows.available.ticks), rows
+
+    def _names(self, table: Table, rows: Scored) -> list[Id | None]:
+        """Return the id of each row; refuse a row that has neither a score nor an outcome."""
+        if self.id is None:
+            return [None] * len(table)
+        empty = np.isnan(rows.scores) & np.isnan(rows.outcomes)
+        if empty.any():
+            cells = table.cells(self.id)
+            raise cells.refusal(int(empty.argmax()), "the row has neither a score nor an outcome")
+        return list(ids_in(table, self.id))
 
     def _play_late(self, keys: Keys, rows: Scored, times: Floats, available: Floats) -> Floats:
         """Predict the rows, and learn what becomes known before each of them."""

@@ -174,7 +174,7 @@ class FleetMonitor:
                         KeyOff(
                             part.index.key(slot),
                             way_to(float(evidence[slot]), watch.threshold),
-                            float(cell["S"]) / int(cell["n"]),
+                            float(cell["S"]) / max(int(cell["n"]), 1),
                             int(cell["n"]),
                         )
                     )

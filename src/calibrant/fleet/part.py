@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.fleet import ANSWERS, Copy, PartKernel
+from calibrant._kernels.fleet import ANSWERS, PartKernel
 from calibrant._kernels.fleet_level import Level
 from calibrant._kernels.fleet_rounds import FleetRound
+from calibrant._kernels.fleet_state import PartState
 from calibrant._kernels.key_batch import KeyBatch
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.waiting import Waiting
+from calibrant.fleet.deadlines import PartDeadlines
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.watch import PartWatch
 
@@ -41,7 +43,7 @@ class Rows(NamedTuple):
 class Before(NamedTuple):
     """Where a part can go back to."""
 
-    state: Copy
+    state: PartState
     keys: int
     parents: int
     sides: dict[str, Any]
@@ -50,15 +52,23 @@ class Before(NamedTuple):
 class Part:
     """The keys with certain hashes: nothing in it depends on any other part."""
 
-    __slots__ = ("index", "kernel", "parent_index", "waiting", "watch")
+    __slots__ = ("deadlines", "index", "kernel", "parent_index", "waiting", "watch")
 
     def __init__(
-        self, kind: str, seed: int, capacity: int, watch: Mapping[str, Any] | None = None
+        self,
+        kind: str,
+        seed: int,
+        capacity: int,
+        watch: Mapping[str, Any] | None = None,
+        deadlines: PartDeadlines | None = None,
     ) -> None:
         self.watch = None if watch is None else PartWatch(watch)
         self.kernel = PartKernel(kind, seed, None if self.watch is None else self.watch.keys)
         self.index, self.parent_index = KeyIndex(), KeyIndex()
         self.waiting: Waiting[FleetRound] = Waiting(capacity)
+        self.deadlines = deadlines
+        if deadlines is not None:
+            self.waiting.on_expiry = deadlines.drop
 
     @property
     def nbytes(self) -> int:

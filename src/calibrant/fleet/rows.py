@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,19 @@ def as_parents(parents: object, size: int) -> KeyBatch:
         raise ValueError(f"parents: {error}") from None
     check_same_length("keys", size, "parents", len(batch))
     return batch
+
+
+def taken(values: list[Any] | None, at: Integers | slice) -> list[Any] | None:
+    """Return some of the values of a list."""
+    if values is None or isinstance(at, slice):
+        return values
+    return [values[row] for row in at]
+
+
+def sliceable(column: Any) -> Any:
+    """Return a column whose slices are rows."""
+    is_list = column is None or isinstance(column, list | tuple | range)
+    return column if is_list else np.asarray(column)
 
 
 def listed_names(ids: object) -> list[Id | None]:

@@ -46,6 +46,9 @@ def arrays_of(part: Part) -> Arrays:
     rounds = save_rounds(list(named.values()))
     if part.watch is not None:
         arrays |= part.watch.arrays()
+    if part.deadlines is not None:
+        ids["due"], deadlines = part.deadlines.get_state()
+        arrays |= deadlines
     return arrays | {
         "ids": np.frombuffer(json.dumps(ids, separators=(",", ":")).encode(), dtype=np.uint8),
         "waiting_rounds": rounds.view(np.uint8).reshape(-1, OPENED.itemsize),
@@ -92,6 +95,8 @@ def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) 
             raise ValueError(f"saved {name}_weights must be in [0, 1]")
         used = floats(arrays, f"{name}_used", size=BUCKETS, low=0.0, high=1.0)
         scaling = floats(arrays, f"{name}_scaling", size=SCALING)
+        if not 0.0 <= scaling[-1] <= 1.0:
+            raise ValueError(f"saved {name}_scaling must end with a weight in [0, 1]")
         level.load(keys, weights, used, scaling, copy or name == "root")
         level.owned.load(own, copy)
 
@@ -169,6 +174,8 @@ def load_waiting(part: Part, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         },
     )
     part.waiting.expired = expired
+    if part.deadlines is not None:
+        part.deadlines.set_state(ids, arrays, part.waiting.named)
 
 
 def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:

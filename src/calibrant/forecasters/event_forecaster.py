@@ -25,10 +25,11 @@ MOST_AHEAD = 10_000
 class EventForecaster(Watched, EventKernel, RoundsById[EventRound]):
     """Predict from what followed the same past before.
 
-    Two stages. *Sharp* mixes many memories: the last outcomes, recent means, hidden states,
+    Three stages. *Sharp* mixes many memories: the last outcomes, recent means, hidden states,
     seasons, the calendar. The mixture's log loss exceeds that of the best of them by little,
-    whatever the outcomes; docs/events.md has the bound. *Safe*, which `Recalibrator` has too,
-    places its word on a grid of points and moves it only off points that are known to be biased.
+    whatever the outcomes; docs/events.md has the bound. *Repair* moves its word to what happened
+    when it said the like before. *Safe*, which `Recalibrator` has too, places the word on a grid
+    of points and moves it only off points that are known to be biased.
     That Cal2 stays small, for hostile outcomes too, is measured and not proved.
 
     Parameters

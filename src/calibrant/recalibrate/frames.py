@@ -115,7 +115,7 @@ def recalibrate_frame(
     check_new_columns(list(table.columns), column, smooth)
     # A name may be anything in a data frame, in a table it is text.
     parts = {"id": id, "time": time, "available": available, "due": due, "by": by}
-    named = {part: str(name) for part, name in parts.items() if name is not None}
+    named: dict[str, Any] = {part: str(name) for part, name in parts.items() if name is not None}
     if positive is not None:
         named["positive"] = positive_of(positive)
     rows = take_scored(

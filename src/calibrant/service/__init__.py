@@ -5,6 +5,9 @@ A request flows one way. `api` reads it and checks its rows, the `owner` thread 
 then is anybody answered. Log first, state second: the engine's state is always what a replay of
 the log gives, bit for bit.
 
+What is to be told is stored as an event with the rows that it is about. `listeners` hear of it at
+once, and `webhooks` are brought it until they have it.
+
 Read `engine`, then `stream`, `owner`, `store` and `api`. Nothing here is imported by
 ``import calibrant``.
 

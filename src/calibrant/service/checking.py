@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from calibrant.service.engine import Engine
+from calibrant.service.garbage import no_search_for_garbage
 from calibrant.service.store.interface import Store, StoreError, StreamRow
 from calibrant.service.stream import Stream, checksum_of
 
@@ -24,7 +25,8 @@ def check_store(store: Store, say: Callable[[str], None]) -> list[str]:
         return wrong
     for row in store.streams():
         try:
-            wrong += check_stream(store, row, say)
+            with no_search_for_garbage():
+                wrong += check_stream(store, row, say)
         except StoreError as error:
             wrong.append(str(error))
     return wrong

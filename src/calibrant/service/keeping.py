@@ -60,7 +60,18 @@ class Keeper:
                 return
 
     def finish(self, streams: Iterable[Stream], now: float) -> None:
-        """Take the last snapshots of streams that are let go, as far as there is time.
+        """Take the last snapshots before the end, as far as there is time."""
+        self._take_all(streams, now)
+        self._maker.shutdown(wait=False, cancel_futures=True)
+
+    def let_go(self, stream: Stream, now: float) -> None:
+        """Take the last snapshot of a stream that another process will own."""
+        self._take_all([stream], now)
+        if self._taken is not None and self._taken[0] is stream:
+            self._taken = self._made = None
+
+    def _take_all(self, streams: Iterable[Stream], now: float) -> None:
+        """Take snapshots of streams with new rows, as far as there is time.
 
         Without one, the next owner has more of the log to replay, and ends in the same state.
         """
@@ -69,15 +80,10 @@ class Keeper:
         while self._is_taking(left, now):
             if time.monotonic() > end:
                 self.failed("there was no time for all snapshots: the next start replays more")
-                self._taken = self._made = None  # its pieces go with the next snapshot
-                return
+                break
             self._go_on(now)
             if self._made is not None:
                 wait([self._made], timeout=max(end - time.monotonic(), 0.0))
-
-    def close(self) -> None:
-        """Give up the thread that makes bytes."""
-        self._maker.shutdown(wait=False, cancel_futures=True)
 
     def _is_taking(self, due: Iterator[Stream], now: float) -> bool:
         """Whether a snapshot is being taken: one that was begun, or of the next stream."""

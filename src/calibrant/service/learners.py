@@ -17,6 +17,7 @@ from calibrant._checks import Floats
 from calibrant.forecasters.memories import Memory
 from calibrant.service.definition import Definition
 from calibrant.service.problems import Problem, bad_value
+from calibrant.service.rankings import Rankings
 
 Key = int | str
 Said = tuple[list[float], list[float], list[float]]
@@ -101,7 +102,7 @@ class ByKey:
     name = "fleet"
 
     def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
+        self.fleet, self.rankings = fleet, Rankings(fleet)
 
     @property
     def rounds(self) -> int:

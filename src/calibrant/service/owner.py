@@ -188,7 +188,7 @@ class Owner:
         if stream is not None:
             self.moved.add(name)
             if self.closed.pop(name, None) is None:
-                self.keeper.finish([stream], self.clock.now())
+                self.keeper.let_go(stream, self.clock.now())
         return stream
 
     def _work(self) -> None:
@@ -207,7 +207,6 @@ class Owner:
                 self.failed(f"{type(error).__name__}: {error}")
                 refuse(items)
             if ends and not self._queue:
-                self.keeper.close()
                 return
 
     def _take(self) -> list[Job | Look]:

@@ -18,6 +18,9 @@ from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sharing import Held, chosen
 from calibrant.service.stream import Stream
 
+#: Seconds for which a process that came must stay before it is given streams that have an owner:
+#: one that dies again and again is given none.
+STAYS = 3.0
 #: Seconds for which streams are taken before the others are looked at again.
 LONGEST = 1.0
 #: Seconds between two words to the others about how streams go.
@@ -86,7 +89,7 @@ class Share:
         until = time.monotonic() + LONGEST
         for each in held:
             is_chosen = chosen(each.name, processes) == self.url
-            if each.url == self.url and not is_chosen:
+            if each.url == self.url and not is_chosen and began - self._since > STAYS:
                 self.service.owner.ask(partial(self._let_go, each.name)).result()
             elif each.url is None and is_chosen and time.monotonic() < until:
                 self._take(each)

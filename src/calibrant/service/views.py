@@ -195,10 +195,10 @@ def groups(stream: Stream, limit: int) -> dict[str, Any]:
 
 def keys(stream: Stream, by: str, limit: int, start: int) -> dict[str, Any]:
     """Return keys, those with the most of something first."""
-    fleet = by_key(stream).fleet
-    found = fleet.ranked(by, limit, start)
+    learner = by_key(stream)
+    found = learner.rankings.ranked(by, limit, start)
     return {
-        "count": len(fleet),
+        "count": len(learner.fleet),
         "sort": by,
         "start": start,
         "keys": [key_json(*each) for each in found],

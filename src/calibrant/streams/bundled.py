@@ -66,7 +66,7 @@ class RealStream:
     >>> streams.load("seattle_rain")
     RealStream(seattle_rain, 25548 rounds: rain at Seattle-Tacoma airport, daily 1948-2017)
     >>> list(streams.load("nycflights").columns)
-    ['landed', 'due', 'carrier', 'route']
+    ['landed', 'due', 'carrier', 'route', 'aircraft']
     """
 
     name: str

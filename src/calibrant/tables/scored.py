@@ -108,12 +108,14 @@ def take_scored(
     kind: str = "probability",
     positive: str | None = None,
     text: bool = True,
+    missing: bool = False,
 ) -> Scored:
     """Return what a recalibration takes from a table, or say which row cannot be used.
 
     The parameters are those of `calibrant.recalibrate.recalibrate_frame`; `positive` is the value
     of an outcome that counts as 1, where every other is 0; `text` says whether text may stand for
-    scores and outcomes, as it must in files.
+    scores and outcomes, as it must in files, and `missing` whether scores may be missing and an id
+    may come twice, as in a log.
 
     Examples
     --------
@@ -134,7 +136,7 @@ def take_scored(
         raise ValueError("available needs time: an outcome is late for predictions made before it")
     if due is not None and time is None:
         raise ValueError("due needs time: a deadline is later than its prediction")
-    scores = table.cells(score, text=text).numbers()
+    scores = table.cells(score, text=text).numbers(missing=missing)
     outside = (scores < 0.0) | (scores > 1.0)
     if kind == "probability" and outside.any():
         row = int(outside.argmax())
@@ -144,7 +146,7 @@ def take_scored(
             "kind 'logit' or 'margin'",
         )
     outcomes = table.cells(outcome, text=text).outcomes(positive=positive, missing=True)
-    if id is not None:
+    if id is not None and not missing:
         check_ids(table.cells(id))
     clock, known, end = (
         None if name is None else table.cells(name).clock() for name in (time, available, due)

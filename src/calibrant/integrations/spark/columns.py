@@ -94,6 +94,11 @@ class Columns:
             self._order().alias("sequence"),
         )
 
+    def with_watermark(self, frame: DataFrame, late: str) -> DataFrame:
+        """Return rows with Spark's watermark on their time, which must be one of a time zone."""
+        time = sql.col(_quoted(self.time)).cast(TimestampType())
+        return frame.withColumn(self.time, time).withWatermark(self.time, late)
+
     def _named(self, frame: DataFrame, name: str) -> Column:
         kind = self.kind_of(frame, name)
         empty = sql.lit("" if isinstance(kind, StringType) else 0).cast(kind)

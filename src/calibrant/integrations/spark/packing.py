@@ -1,8 +1,8 @@
 """Many rows as one value: a shard's rows on their way to Python, and its answers on the way back.
 
-Spark hands a stateful processor its rows one by one, a tuple each, which takes longer than all that
-is done with them. So the rows of a shard are packed before they are shuffled, thousands in one value
-of bytes, in Arrow's stream format; so are the answers until they are in Spark's columns again.
+Spark hands a stateful processor its rows one by one, a tuple each, which takes longer than all
+that is done with them. So the rows of a shard are packed before they are shuffled, thousands in one
+value of bytes, in Arrow's stream format; so are the answers, until they are columns of Spark again.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ CONTENT = StructType([StructField("content", BinaryType())])
 class ShardProcessor(StatefulProcessor):
     """Read a shard's pages, play the rows of a batch, write the pages that changed.
 
-    Rows come packed, and `answered` says the columns in which their answers are packed. With `wait`,
-    in seconds, a timer of the shard's event time gives up predictions without outcome.
+    Rows come packed, and `answered` names the columns that are packed as their answers. With
+    `wait`, in seconds, a timer of the shard's event time gives up predictions without outcome.
     """
 
     def __init__(

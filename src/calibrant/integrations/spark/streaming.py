@@ -29,6 +29,8 @@ CONFIGURATION = {
     PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # Predictions and refusals are written side by side; with one writer they would be sorted first.
+    "spark.sql.maxConcurrentOutputFileWriters": "2",
 }
 
 
@@ -114,7 +116,7 @@ def recalibrate(
         state = state_of(session, start, settings) if isinstance(start, Fleet) else start
         initial = state.withColumn(SHARD, sql.col("part") % shards).groupBy(SHARD)
     seconds = None if wait is None else as_span(wait, "wait").length
-    rows = stream if wait is None else stream.withWatermark(time, late)
+    rows = stream if wait is None else columns.with_watermark(stream, late)
     answered = columns.answered(stream)
     answers = (
         columns.prepared(rows, parts, shards)

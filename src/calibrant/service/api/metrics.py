@@ -76,6 +76,15 @@ class Collected:
             "By how much the system's clock is ahead of the service's, which does not jump",
             value=self.service.clock.jump(),
         )
+        receivers = self.service.courier.receivers
+        yield CounterMetricFamily(
+            "calibrant_webhook_messages", "Messages that webhooks have received",
+            value=sum(each.delivered for each in receivers),
+        )  # fmt: skip
+        yield GaugeMetricFamily(
+            "calibrant_webhooks_failing", "Webhooks whose last message was not received",
+            value=sum(each.trouble is not None for each in receivers),
+        )  # fmt: skip
         yield GaugeMetricFamily(
             "calibrant_listeners", "Who follow the events", value=len(self.service.listeners)
         )

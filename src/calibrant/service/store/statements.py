@@ -131,9 +131,10 @@ LAST_EVENT = "SELECT MAX(number) FROM events"
 LAST_EVENT_OF = """SELECT kind FROM events WHERE stream = ? AND kind LIKE ?
     ORDER BY number DESC LIMIT 1"""
 DELIVERIES = "SELECT webhook, stream, position, alarms FROM deliveries WHERE webhook = ?"
+# Where a webhook began, a row without a stream, is said once: by the first of several processes.
 KEEP_DELIVERY = """INSERT INTO deliveries (webhook, stream, position, alarms) VALUES (?, ?, ?, ?)
     ON CONFLICT (webhook, stream) DO UPDATE SET position = excluded.position,
-    alarms = excluded.alarms"""
+    alarms = excluded.alarms WHERE deliveries.stream <> ''"""
 ADD_TOKEN = f"INSERT INTO tokens ({TOKEN}) VALUES ({values(6)})"
 TOKENS = f"SELECT {TOKEN} FROM tokens ORDER BY created, name"
 END_TOKEN = """UPDATE tokens SET expires = ?

@@ -117,10 +117,9 @@ class Receiver:
 
     def load(self) -> None:
         """Read where this receiver was left; a new one hears what happens from now on."""
+        now = DeliveryRow(self._name, START, self.store.last_event(), "{}")
+        self.store.keep_delivery(now)  # which the store knows already, if it is not new
         rows = {row.stream: row for row in self.store.deliveries(self._name)}
-        if START not in rows:
-            rows[START] = DeliveryRow(self._name, START, self.store.last_event(), "{}")
-            self.store.keep_delivery(rows[START])
         self._start = rows.pop(START).position
         self._lines = {name: Line(row.position, row.alarms) for name, row in rows.items()}
         self._changed = set(self.owner.streams)

@@ -1,0 +1,86 @@
+"""Pictures of the live pages for docs/service.md: light, dark, and on a phone.
+
+``python -m benchmarks screenshots`` plays flights to a service as ``make serve`` begins, and writes
+what Chromium shows into docs/figures/.
+"""
+
+import io
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from benchmarks.service import Server
+from calibrant.service import replay
+from report.browser import program
+
+FOLDER = Path(__file__).parents[1] / "docs" / "figures"
+WIDE, PHONE = {"width": 1100, "height": 800}, {"width": 390, "height": 800}
+#: Name, colours, window, and the part of the page at whose end the picture ends.
+PICTURES = (
+    ("service-light", "light", WIDE, "figure:has(#means-picture)"),
+    ("service-dark", "dark", WIDE, "figure:has(#means-picture)"),
+    ("service-phone", "light", PHONE, "#reliability-picture"),
+)
+
+
+def play(url, progress):
+    """Play the weeks with which ``make serve`` begins, hour by hour."""
+    times, predictions, outcomes = replay.flights()
+    predicted = known = 0
+    with httpx.Client(base_url=url, timeout=60) as http:
+
+        def send(method, path, body):
+            http.request(method, path, json=body).raise_for_status()
+
+        send("PUT", f"/v1/streams/{replay.STREAM}", {"clock": "told"})
+        for hour in range(int(replay.HEAD_START / replay.STEP) + 1):
+            progress(f"screenshots: hour {hour}")
+            now = times[0] + hour * replay.STEP
+            known = replay.play(send, "outcomes", outcomes, times + replay.LATE, known, now)
+            predicted = replay.play(send, "predictions", predictions, times, predicted, now)
+
+
+def write(progress):
+    """Write the pictures; yield their paths."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(Server(f"{folder}/store.db")) as server,
+        sync_playwright() as playwright,
+    ):
+        play(server.url, progress)
+        browser = playwright.chromium.launch(
+            executable_path=program(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        for name, scheme, window, end in PICTURES:
+            progress(f"screenshots: {name}")
+            page = browser.new_page(
+                viewport=window, color_scheme=scheme, device_scale_factor=1.5,
+                reduced_motion="reduce",
+            )  # fmt: skip
+            page.goto(f"{server.url}/streams/{replay.STREAM}")
+            page.wait_for_selector("main[data-sequence]", timeout=60_000)
+            page.wait_for_selector("#status.live")
+            path = FOLDER / f"{name}.png"
+            path.write_bytes(small(page.screenshot(full_page=True, clip=down_to(page, end))))
+            page.close()
+            yield path
+        browser.close()
+
+
+def down_to(page, end):
+    """Return the part of a page from its top to the end of an element."""
+    box = page.locator(end).bounding_box()
+    height = box["y"] + box["height"] + 16
+    return {"x": 0, "y": 0, "width": page.viewport_size["width"], "height": height}
+
+
+def small(picture):
+    """Return a picture in 128 colours: a fifth of the bytes, and no eye sees it."""
+    out = io.BytesIO()
+    colours = Image.open(io.BytesIO(picture)).convert("RGB").quantize(128)
+    colours.save(out, "PNG", optimize=True)
+    return out.getvalue()
