@@ -87,6 +87,13 @@ def test_without_groups_nothing_changes():
     assert grouped.to_bytes() == plain.to_bytes()
 
 
+def test_saved_before_there_were_groups():
+    _, scores, outcomes = random_case(0, 60)
+    saved = Recalibrator.from_bytes(Recalibrator(seed=1).to_bytes())
+    expected = Recalibrator(seed=1).run(scores, outcomes, by=[0, 1, 2] * 20)
+    assert saved.run(scores, outcomes, by=[0, 1, 2] * 20).tolist() == expected.tolist()
+
+
 def test_the_whole_learns_from_groups_but_its_grid_does_not():
     _, scores, outcomes = random_case(0, 800)
     plain, grouped = Recalibrator(seed=1), Recalibrator(seed=1)

@@ -67,9 +67,10 @@ def load(groups: Groups, state: dict[str, Any]) -> None:
     names = ids_of(state, "groups")
     if len(names) > groups.most:
         raise ValueError(f"saved groups are more than max_groups={groups.most}")
-    is_old = "group_keys" not in state
+    is_new = not names  # nothing is saved of words and stages before there are groups
+    is_old = not is_new and "group_keys" not in state
     owners = list(range(len(names)))
-    if not is_old:
+    if not (is_new or is_old):
         owners = integers(state, "group_owners", low=0).tolist()
         if sorted({*owners}) != owners or (owners and owners[-1] >= len(names)):
             raise ValueError(f"saved group_owners must be increasing, and below {len(names)}")
@@ -77,7 +78,7 @@ def load(groups: Groups, state: dict[str, Any]) -> None:
     words, shared = GroupWords(WORD), last_stage(groups.seed - 1)
     if is_old:
         begin_like_the_whole(words, list(own.values()))
-    else:
+    elif not is_new:
         load_words_of(words, names, state)
         load_kernels("shared_", state, [shared])
         if not (words.learned >= shared.learned and words.rounds >= shared.rounds):
