@@ -199,6 +199,7 @@ def with_words(groups: Groups, pending: list[Pending], saved: Integers) -> list[
         raise ValueError(f"saved waiting_words must be {SAID.itemsize // 8} numbers of each")
     said = saved.view(SAID)
     views = said["views"]
+    sides = views["p"], views["q"]
     numbers = np.array([each.group for each in pending], dtype=np.int64)
     if (said["slot"] != numbers).any():
         raise ValueError("saved waiting_words must be of the groups of the predictions")
@@ -209,8 +210,9 @@ def with_words(groups: Groups, pending: list[Pending], saved: Integers) -> list[
     for name, most in (("number", words.rounds - 1), ("age", words.learned)):
         if not ((said[name] >= 0) & (said[name] <= most)).all():
             raise ValueError(f"saved {name} of waiting_words must be in [0, {most}]")
-    inside = [said["mean"], views["p"], views["q"]]
-    if not all(((each > 0) & (each < 1)).all() for each in inside):
+    # In single precision what an expert says may round to 1, and the mean of all of them does not.
+    inside = [said["mean"] < 1, *((each > 0) & (each <= 1) for each in (said["mean"], *sides))]
+    if not all(each.all() for each in inside):
         raise ValueError("saved waiting_words must be probabilities")
     finite = [np.abs(views[name]) <= LARGEST for name in ("x", "v")]
     finite.append((views["bucket"] >= 0) & (views["bucket"] < BUCKETS))
