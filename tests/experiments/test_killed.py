@@ -62,23 +62,27 @@ def undisturbed(tmp_path_factory):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_at_random_moments(undisturbed, tmp_path, workers):
     rng = random.Random(workers)
-    kept = 0
-    for _ in range(4):
+    kept = kills = 0
+    while kills < 4:
         process = start(tmp_path, workers)
         wait_for_tasks(process, tmp_path, kept + rng.randint(1, TASKS // 6))
         time.sleep(rng.uniform(0.0, 0.05))  # in the middle of whatever it does
         process.kill()
         process.communicate()
-        assert process.returncode == -signal.SIGKILL, "it had finished already"
+        if process.returncode == 0 and kills:
+            break  # on a busy machine the sweep may be done before it is killed once more
+        assert process.returncode == -signal.SIGKILL
+        kills += 1
         assert not (tmp_path / parquet.NAME).exists()
         assert count_kept(tmp_path) > kept
         kept = count_kept(tmp_path)
-    process = start(tmp_path, workers)
-    _, stderr = process.communicate()
-    assert process.returncode == 0, stderr
-    shown = re.search(r"([\d,]+) of 1,200 tasks", stderr)
-    # Where every task was kept, there is nothing to go on with, and nothing to say.
-    assert (int(shown[1].replace(",", "")) if shown else TASKS) == kept
+    if kills == 4:
+        process = start(tmp_path, workers)
+        _, stderr = process.communicate()
+        assert process.returncode == 0, stderr
+        shown = re.search(r"([\d,]+) of 1,200 tasks", stderr)
+        # Where every task was kept, there is nothing to go on with, and nothing to say.
+        assert (int(shown[1].replace(",", "")) if shown else TASKS) == kept
     assert (tmp_path / parquet.NAME).read_bytes() == undisturbed
     assert [path.name for path in tmp_path.iterdir()] == [parquet.NAME]
 
