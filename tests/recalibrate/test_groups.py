@@ -286,7 +286,7 @@ def test_a_saved_state_that_makes_no_sense_is_refused(changes):
         ("waiting_words", "age", 99), ("waiting_words", "slot", 2), ("waiting_words", "mean", 0),
         ("waiting_words", "mean", np.nan), ("waiting_words", "x", np.inf),
         ("waiting_words", "v", np.nan), ("waiting_words", "bucket", 24),
-        ("waiting_words", "bucket", -1), ("waiting_words", "p", 1), ("waiting_words", "q", np.nan),
+        ("waiting_words", "bucket", -1), ("waiting_words", "p", 2), ("waiting_words", "q", np.nan),
     ],
 )  # fmt: skip
 def test_what_is_saved_of_a_group_must_make_sense(part, field, value):

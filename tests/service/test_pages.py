@@ -158,7 +158,7 @@ def test_the_page_of_a_keyed_stream_shows_its_keys(running, browser):
 
 
 def test_an_alarm_is_seen_and_said(running, browser):
-    running.stream(tolerance=0.0, every=1000)
+    running.stream(tolerance=0.0, every=10_000)
     feed(running, 0, 200)
     watched = Watched(browser, f"{running.url}/")
     watched.page.wait_for_selector("li[data-stream=s] .verdict.better")

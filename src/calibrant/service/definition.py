@@ -14,7 +14,7 @@ from calibrant.service.limits import MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
 
 CLOCKS = ("server", "told")
-MOST_GROUPS, MOST_CAPACITY = 10_000, 5_000_000
+MOST_GROUPS, MOST_CAPACITY = 1_000_000, 5_000_000
 
 
 @dataclass(frozen=True)
