@@ -144,7 +144,7 @@ def test_a_stop_needs_nobody_who_reads_the_log(serve):
     service = serve()
     service.process.stderr.close()
     service.process.terminate()
-    service.process.wait(timeout=30)
+    assert service.process.wait(timeout=30) == 0
 
 
 def test_a_second_server_is_refused_and_a_backup_taken_while_one_runs(serve, path, tmp_path):

@@ -11,7 +11,9 @@ from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet_owned cimport own_of
 from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
-from calibrant._kernels.fleet_rule cimport MANY, Key, Own, Pool, key_learn, key_start, key_view
+from calibrant._kernels.fleet_rule cimport (
+    MANY, MOST_LATE, WORD, Key, Own, Pool, key_learn, key_start, key_view,
+)
 from calibrant._kernels.fleet_state cimport PartState
 from calibrant._kernels.fleet_whole cimport (
     whole_learn, whole_learns, whole_passed, whole_view, whole_word,
@@ -21,7 +23,7 @@ from calibrant._kernels.key_evidence cimport KeyEvidence
 from calibrant._kernels.safe cimport (
     Place, safe_learn_near, safe_place, safe_place_in, safe_reserve,
 )
-from calibrant._kernels.scoring cimport MARGIN, probability_of
+from calibrant._kernels.scoring cimport MARGIN, place_mean, probability_of
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport View, sharp_least
@@ -48,13 +50,9 @@ cdef enum:
     NEAR = 1024                     # equal stretches of means, each with a guess of its gap
 
 
-# Lateness is counted in predictions, up to here: a fleet makes so many that its weights would never
-# move.
-cdef double MOST_LATE = 1000.0
-# Prior weight of the word itself in each level. What all keys have in common the whole knows
-# already, unless it moves fast; keys are expected to differ.
+# Prior weight of the word itself in the root. What all keys have in common the whole knows already,
+# unless it moves fast.
 cdef double ROOT_WORD = 0.98
-cdef double WORD = 0.15
 
 
 # What the levels know of a row; NULL for a level that has no key.
@@ -65,10 +63,6 @@ cdef struct Found:
 
 cdef inline double logit(double p) noexcept nogil:
     return log(p / (1.0 - p))
-
-
-cdef inline double place_mean(Place place) noexcept nogil:
-    return place.share * place.lo + (1.0 - place.share) * place.hi
 
 
 @cython.final

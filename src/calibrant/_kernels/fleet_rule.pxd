@@ -53,6 +53,9 @@ cdef struct Views:
     float[EXPERTS] q                # and of a 0
 
 
+cdef double WORD
+cdef double MOST_LATE
+
 cdef void pool_start(Pool *pool, double word) noexcept nogil
 cdef void key_start(Key *key, uint64_t hash) noexcept nogil
 cdef const float *key_weights(const Pool *pool, const Key *key) noexcept nogil

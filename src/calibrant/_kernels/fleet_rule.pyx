@@ -62,6 +62,12 @@ cdef extern from *:
     """
     int digits(uint32_t n) noexcept nogil  # in base 2
 
+# Prior weight of the word itself, for keys and for groups: they are expected to differ.
+cdef double WORD = 0.15
+# Lateness is counted in predictions, up to here: of so many keys there are so many predictions that
+# the weights would never move.
+cdef double MOST_LATE = 1000.0
+
 cdef double SHARE = 1e-5            # share of the weight that returns to the prior each round
 cdef double RARE = 0.01             # the variance of an outcome below which less is shared
 cdef double LAG = 32.0              # outcomes this late count half

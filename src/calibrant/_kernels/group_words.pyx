@@ -19,16 +19,15 @@ from calibrant._kernels.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet_level import KEY
 from calibrant._kernels.fleet_rounds import OPENED
 from calibrant._kernels.fleet_rule cimport (
-    OFFSETS, SLOPES, Key, Pool, Views, key_learn, key_start, key_view, key_weights,
+    MOST_LATE, OFFSETS, SLOPES, Key, Pool, Views, key_learn, key_start, key_view, key_weights,
 )
+from calibrant._kernels.fleet_rule cimport WORD as KEY_WORD
 from calibrant._kernels.kernel cimport UNINTERRUPTED
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport sharp_least
 
-#: Prior weight of the word of the whole. Groups are expected to differ, as the keys of a fleet are.
-WORD = 0.15
-# Lateness is counted in predictions of all groups, up to here.
-cdef double MOST_LATE = 1000.0
+#: Prior weight of the word of the whole, as that of the word in a fleet.
+WORD = KEY_WORD
 cdef double TINIEST = sharp_least(1 << 62)
 
 
