@@ -104,7 +104,7 @@ def test_an_interrupted_run_is_undone(monkeypatch):
 )
 def test_altered_curves_are_refused(field, value, message):
     arrays = played()[0].part_arrays(0)
-    own = arrays["key_own"].view([("slot", "<i8"), ("weight", "<f8"), ("knots", "<f4", 230)])
+    own = arrays["key_own"].view([("slot", "<i8"), ("weight", "<f8"), ("knots", "<f4", 232)])
     own[field][0] = value
     with pytest.raises(ValueError, match=message):
         Fleet.from_parts({"seed": 9, "kind": "logit"}, {0: arrays})
@@ -113,7 +113,7 @@ def test_altered_curves_are_refused(field, value, message):
 def test_more_altered_curves():
     settings = {"seed": 9, "kind": "logit"}
     arrays = played()[0].part_arrays(0)
-    row = [("slot", "<i8"), ("weight", "<f8"), ("knots", "<f4", 230)]
+    row = [("slot", "<i8"), ("weight", "<f8"), ("knots", "<f4", 232)]
     twice = arrays | {"key_own": np.concatenate([arrays["key_own"], arrays["key_own"][:1]])}
     with pytest.raises(ValueError, match="must be of keys, once"):
         Fleet.from_parts(settings, {0: twice})

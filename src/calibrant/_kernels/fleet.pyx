@@ -9,7 +9,8 @@ import numpy as np
 
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.fleet_level cimport Level, key_at
-from calibrant._kernels.fleet_owned cimport own_of
+from calibrant._kernels.fleet_curve cimport curve_ask_for
+from calibrant._kernels.fleet_owned cimport ask_for_place, ask_for_row, own_of
 from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
 from calibrant._kernels.fleet_rule cimport (
     MANY, MOST_LATE, WORD, Key, Own, Pool, key_learn, key_start, key_view,
@@ -26,18 +27,9 @@ from calibrant._kernels.safe cimport (
 from calibrant._kernels.scoring cimport MARGIN, place_mean, probability_of
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.mixing cimport within
+from calibrant._kernels.prefetch cimport prefetch
 from calibrant._kernels.sharp cimport View, sharp_least
 from calibrant._kernels.waiting cimport Waiting
-
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define PREFETCH(place) __builtin_prefetch((place), 1)
-    #else
-    #define PREFETCH(place) ((void)(place))
-    #endif
-    """
-    void PREFETCH(const void *place) noexcept nogil
 
 #: What becomes of a row of `play`; the first five are those of `Waiting.judge`.
 ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
@@ -46,7 +38,7 @@ cdef enum:
     APPLIED, REPEATED, CONFLICT, UNKNOWN, EXPIRED, PREDICTED, USED
 
 cdef enum:
-    AHEAD = 12                      # rows ahead whose keys are asked for
+    BLOCK = 16                      # rows whose memory is asked for together
     NEAR = 1024                     # equal stretches of means, each with a guess of its gap
 
 
@@ -63,6 +55,23 @@ cdef struct Found:
 
 cdef inline double logit(double p) noexcept nogil:
     return log(p / (1.0 - p))
+
+
+cdef void ask_ahead(Level level, const int64_t[::1] slots, Py_ssize_t first) noexcept nogil:
+    """Have the memory of a level fetched that the rows after a block will need.
+
+    For the next block what its keys have of their own; for the one after that the keys, and the
+    places where it is said which rows these are. A core that waits for the address of one key can
+    look for others, if it is asked for them at once.
+    """
+    cdef Py_ssize_t rows = slots.shape[0], i
+    for i in range(min(first + 2 * BLOCK, rows), min(first + 3 * BLOCK, rows)):
+        if slots[i] >= 0:
+            prefetch(key_at(level, slots[i]))
+            prefetch(&key_at(level, slots[i]).slope)
+            ask_for_place(level.owned, slots[i])
+    for i in range(min(first + BLOCK, rows), min(first + 2 * BLOCK, rows)):
+        ask_for_row(level.owned, slots[i])
 
 
 @cython.final
@@ -118,9 +127,11 @@ cdef class PartKernel(PartState):
 
     cdef double look(self, const Found *found, Opened *r) noexcept nogil:
         """Return the mixture's mean for a score: the word passes from level to level."""
-        cdef double v = logit(r.s), x = whole_word(&self.whole, r.s, v, &self.view)
-        cdef double m = 0.5, least = sharp_least(self._learned)
+        cdef double v = logit(r.s), m = 0.5, least = sharp_least(self._learned), x
         cdef int level
+        if found.owns[KEY] != NULL:
+            curve_ask_for(&found.owns[KEY].curve, <float>v)
+        x = whole_word(&self.whole, r.s, v, &self.view)
         if whole_learns(&self.whole, self.whole.rounds):
             self.view_age = self.whole.learned
         for level in range(LEVELS):
@@ -252,18 +263,14 @@ cdef class PartKernel(PartState):
     def run(self, const int64_t[::1] slots, const int64_t[::1] parents, const double[::1] scores,
             const double[::1] times, const double[::1] outcomes, double[::1] predictions):
         """Predict each row, and learn its outcome if it is known: not NaN."""
-        cdef Py_ssize_t i, rows = slots.shape[0], ahead
+        cdef Py_ssize_t i, rows = slots.shape[0]
         cdef Opened r
         self.reserve(rows)
         with nogil:
             for i in range(rows):
-                ahead = i + AHEAD
-                if ahead < rows:
-                    PREFETCH(key_at(self.keys, slots[ahead]))
-                    PREFETCH(&key_at(self.keys, slots[ahead]).slope)
-                    if parents[ahead] >= 0:
-                        PREFETCH(key_at(self.parents, parents[ahead]))
-                        PREFETCH(&key_at(self.parents, parents[ahead]).slope)
+                if i % BLOCK == 0:
+                    ask_ahead(self.keys, slots, i)
+                    ask_ahead(self.parents, parents, i)
                 self.begin(&r, slots[i], parents[i], scores[i], times[i])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):

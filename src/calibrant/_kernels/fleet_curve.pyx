@@ -13,6 +13,8 @@ diagonal: with STIFF = SCALES it is nowhere below the true one; half of that lea
 All of it is in single precision, operation by operation.
 """
 
+from calibrant._kernels.prefetch cimport prefetch
+
 cdef float END = 8.0
 cdef float SD = 0.5
 cdef float STIFF = 1.5
@@ -20,22 +22,37 @@ cdef float STIFF = 1.5
 
 # Where a score is between the knots of one scale.
 cdef struct Between:
-    int below                       # the knot below
-    float share                     # of the knot above
+    int below                       # the knot below, and the one above
+    int above
+    float share                     # of the latter
+
+
+cdef inline int knot_at(int scale, int i) noexcept nogil:
+    """Return where the i-th knot of a scale stands."""
+    cdef int each = 1 << scale      # knots of the scale in a unit, after those of coarser ones
+    return (i >> scale) * UNIT + (each - 1) + (i & (each - 1))
+
+
+cdef inline float place_of(float v) noexcept nogil:
+    """Return where a logit is between the knots of the first scale."""
+    return (END if v > END else (-END if v < -END else v)) + END
 
 
 cdef inline Between between(int scale, float v) noexcept nogil:
     cdef Between found
-    cdef float place
-    v = END if v > END else (-END if v < -END else v)
-    place = (v + END) * <float>(1 << scale)
-    found.below = <int>place
-    if found.below == COARSE << scale:
-        found.below -= 1
-    found.share = place - <float>found.below
-    # The scales before have COARSE (2^scale - 1) pieces, and each has one knot more than pieces.
-    found.below += COARSE * ((1 << scale) - 1) + scale
+    cdef float place = place_of(v) * <float>(1 << scale)
+    cdef int i = <int>place
+    if i == COARSE << scale:
+        i -= 1
+    found.below, found.above, found.share = knot_at(scale, i), knot_at(scale, i + 1), place - <float>i
     return found
+
+
+cdef void curve_ask_for(const Curve *curve, float v) noexcept nogil:
+    """Have the memory fetched that a score will need."""
+    cdef Between b = between(0, v)
+    prefetch(&curve.knots[b.below])
+    prefetch(&curve.knots[b.above + 1])
 
 
 cdef void curve_start(Curve *curve) noexcept nogil:
@@ -47,13 +64,12 @@ cdef void curve_start(Curve *curve) noexcept nogil:
 cdef float curve_at(const Curve *curve, float v) noexcept nogil:
     """Return the curve's value for the logit of a score."""
     cdef float total = 0.0
-    cdef const Knot *knot
+    cdef const Knot *knots = curve.knots
     cdef Between b
     cdef int scale
     for scale in range(SCALES):
         b = between(scale, v)
-        knot = &curve.knots[b.below]
-        total = total + (knot[0].f * (<float>1.0 - b.share) + knot[1].f * b.share)
+        total = total + (knots[b.below].f * (<float>1.0 - b.share) + knots[b.above].f * b.share)
     return total
 
 
@@ -69,4 +85,4 @@ cdef void curve_learn(Curve *curve, float v, float h, float r) noexcept nogil:
     for scale in range(SCALES):
         b = between(scale, v)
         step(&curve.knots[b.below], <float>1.0 - b.share, h, r)
-        step(&curve.knots[b.below + 1], b.share, h, r)
+        step(&curve.knots[b.above], b.share, h, r)

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from calibrant._kernels.fleet_rule cimport MANY, Key, Own, Pool
+from calibrant._kernels.prefetch cimport prefetch
 
 
 cdef class Owned:
@@ -34,3 +35,18 @@ cdef inline Own *own_of(Owned owned, const Key *key, int64_t slot) noexcept nogi
         if owned.rows[row - 1].slot == slot:
             return &owned.rows[row - 1]
         place = (place + 1) & mask
+
+
+cdef inline void ask_for_place(Owned owned, int64_t slot) noexcept nogil:
+    """Have the memory fetched that says where the row of a slot is."""
+    if owned.count:
+        prefetch(&owned.table[first_place(slot, owned.shift)])
+
+
+cdef inline void ask_for_row(Owned owned, int64_t slot) noexcept nogil:
+    """Have the beginning of a slot's row fetched, if it has one and that is found at once."""
+    cdef int32_t row
+    if owned.count:
+        row = owned.table[first_place(slot, owned.shift)]
+        if row:
+            prefetch(&owned.rows[row - 1])

@@ -6,16 +6,6 @@ key's slot + 1; 0 is an empty entry. At least one entry is empty, so every searc
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__) || defined(__clang__)
-    #define calibrant_prefetch(at) __builtin_prefetch(at)
-    #else
-    #define calibrant_prefetch(at) ((void)(at))
-    #endif
-    """
-    void prefetch "calibrant_prefetch" (const void *at) noexcept nogil
-
 
 cdef inline uint64_t entry_of(uint32_t low, int64_t slot) noexcept nogil:
     return <uint64_t>low << 32 | <uint64_t>(slot + 1)

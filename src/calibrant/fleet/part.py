@@ -189,11 +189,8 @@ def added(index: KeyIndex, level: Level, keys: KeyBatch) -> Integers:
     """Return the slots of keys, each of which is there from now on."""
     before = len(index)
     slots = index.slots(keys, add=True)
-    if len(index) == before:
-        return slots
-    _, first = np.unique(slots, return_index=True)  # the row in which each slot appears first
     try:
-        level.add(keys.take(first[len(first) - (len(index) - before) :]).hashes())
+        level.add(index.hashes(before))
     except BaseException:
         index.truncate(before)
         raise

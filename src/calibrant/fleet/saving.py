@@ -80,7 +80,7 @@ def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) 
     part.parent_index = index_of(arrays, "parent", copy)
     hashes = {"root": np.zeros(1, dtype=np.uint64)}
     if copy:
-        hashes |= {"key": part.index.hashes, "parent": part.parent_index.hashes}
+        hashes |= {"key": part.index.hashes(), "parent": part.parent_index.hashes()}
     sizes = {"root": 1, "key": len(part.index), "parent": len(part.parent_index)}
     for name, level in part.kernel.levels().items():
         rows, weights = arrays[f"{name}_rows"], arrays[f"{name}_weights"]
