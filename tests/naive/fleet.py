@@ -22,6 +22,7 @@ OFFSETS = [
 SLOPES = [(0.2, 0.5), (0.5, 0.5)]
 OTHERS = [w / 11.4 for w in [2.0, 3.0, 3.0, 2.0] + [0.2] * 4 + [0.3] * 2 + [0.0]]
 ROOT_WORD, WORD = 0.98, 0.15
+WORD_AT = len(OFFSETS)  # among the experts
 MANY, TRIED, TRUSTED = 256, 0.02, 0.5
 
 
@@ -144,7 +145,7 @@ class Views:
     mean: float
     v: np.float32
     bucket: tuple
-    each: list  # (p, q) of the word, the experts, and the curve
+    each: list  # (p, q) of the offsets, the word, the slopes, and the curve
 
 
 @dataclass
@@ -161,7 +162,8 @@ class Pool:
 
     @property
     def prior(self):
-        return [single(self.word), *(single((1 - self.word) * other) for other in OTHERS)]
+        others = [single((1 - self.word) * other) for other in OTHERS]
+        return [*others[:WORD_AT], single(self.word), *others[WORD_AT:]]
 
     def heard(self, bucket):
         stage, differs = bucket
@@ -174,7 +176,8 @@ class Pool:
         """Return what the experts of a key say of a word and a score, as logits, and their mean."""
         u = single(self.a * x + self.b)
         v = single(v)
-        logits = [single(x), *(expert.logit(u, v) for expert in key.experts)]
+        logits = [expert.logit(u, v) for expert in key.experts]
+        logits.insert(WORD_AT, single(x))
         logits.append(logits[-1] if key.curve is None else logits[-1] + key.curve.value(v))
         said = [chances(t) for t in logits]
         w = self.heard(key.bucket)
@@ -193,7 +196,8 @@ class Pool:
             self.curve_weight = paired(self.curve_weight, likely[-1], other, share)
         one, zero = single(y), single(1) - single(y)
         curved = [(p * q, p * zero - q * one) for p, q in now.each]
-        for expert, (h, r) in zip(key.experts, curved[1:-1], strict=True):
+        del curved[WORD_AT]
+        for expert, (h, r) in zip(key.experts, curved[:-1], strict=True):
             expert.learn(now.v, h, r)
         if key.curve is not None:
             key.curve.learn(now.v, *curved[-1])

@@ -10,7 +10,8 @@ import numpy as np
 from calibrant._kernels.fleet_blocks cimport BLOCK, BLOCK_BITS, block_free, block_new, blocks_held
 from calibrant._kernels.fleet_owned cimport Owned, own_of
 from calibrant._kernels.fleet_rule cimport (
-    BUCKETS, EXPERTS, OFFSETS, SLOPES, Key, Own, Pool, key_prior, key_start, key_weights, pool_start,
+    BUCKETS, EXPERTS, OFFSETS, SLOPES, SLOPES_AT, Key, Own, Pool, key_prior, key_start, key_weights,
+    pool_start,
 )
 from calibrant._kernels.kernel cimport array_of
 
@@ -33,16 +34,17 @@ cdef void tell(Level level, int64_t slot, double *told) noexcept nogil:
     cdef const Key *key = key_at(level, slot)
     cdef const float *w = key_weights(&level.pool, key)
     cdef const Own *own = own_of(level.owned, key, slot)
-    cdef double mean = 0.0, square = 0.0, weight = 0.0, c, A
+    cdef double mean = 0.0, square = 0.0, weight = 0.0, c, A, heard
     cdef int i
     for i in range(OFFSETS + SLOPES):
         if i < OFFSETS:
-            c, A = key.c[i], key.A[i]
+            c, A, heard = key.c[i], key.A[i], w[i]
         else:
             c, A = key.slope[5 * (i - OFFSETS) + 1], key.slope[5 * (i - OFFSETS) + 4]
-        mean += w[1 + i] * c
-        square += w[1 + i] * (c * c + 1.0 / A)
-        weight += w[1 + i] * (1.0 - key_prior(i) / A)
+            heard = w[SLOPES_AT + i - OFFSETS]
+        mean += heard * c
+        square += heard * (c * c + 1.0 / A)
+        weight += heard * (1.0 - key_prior(i) / A)
     told[0], told[1], told[2] = key.made, key.learned, mean
     told[3], told[4] = sqrt(max(square - mean * mean, 0.0)), weight
     told[5] = 0.0 if own == NULL else own.w

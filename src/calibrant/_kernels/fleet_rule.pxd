@@ -6,7 +6,10 @@ from calibrant._kernels.fleet_curve cimport Curve
 cdef enum:
     OFFSETS = 8                     # experts with an offset alone
     SLOPES = 2                      # experts with an offset and a slope
-    EXPERTS = 12                    # the word itself, these, and the curve, which is heard apart
+    WORD_AT = OFFSETS               # the expert that says the word itself comes after the offsets
+    SLOPES_AT = WORD_AT + 1
+    CURVE = SLOPES_AT + SLOPES      # the last one, which is heard apart
+    EXPERTS = CURVE + 1
     STAGES = 12                     # of evidence: no outcome, 1, 2 or 3, 4 to 7, ...
     LEVELS = 2                      # a key like the others, a key that clearly differs
     BUCKETS = STAGES * LEVELS

@@ -78,7 +78,6 @@ cdef uint32_t MOST = 0xFFFFFFFF     # outcomes that are counted
 cdef double STIFF = 300.0           # precision of the scaling at the start
 cdef double FADE = 1e-5             # how fast the scaling forgets
 cdef int WIDEST = 3                 # the offset that says whether a key differs
-cdef int CURVE = EXPERTS - 1        # the last expert; the one before is what it starts from
 cdef double TRIED = 0.02            # weight of a key's own curve when it begins, at least
 cdef double TRUSTED = 0.5           # and at most
 
@@ -91,7 +90,7 @@ SLOPE_EXPERTS = [(0.2, 0.5), (0.5, 0.5)]
 # Prior weights beside that of the word: most for offsets that stay; what moves must show that it helps.
 WEIGHTS = [
     weight / 11.4
-    for weight in [0.0] + [2.0, 3.0, 3.0, 2.0] + [0.2] * (OFFSETS - 4) + [0.3] * SLOPES + [0.0]
+    for weight in [2.0, 3.0, 3.0, 2.0] + [0.2] * (OFFSETS - 4) + [0.0] + [0.3] * SLOPES + [0.0]
 ]
 
 cdef float[OFFSETS] PRECISIONS      # 1 / sd^2
@@ -115,7 +114,7 @@ cdef void pool_start(Pool *pool, double word) noexcept nogil:
     cdef int i
     memset(pool, 0, sizeof(Pool))
     for i in range(EXPERTS):
-        pool.prior[i] = <float>(word if i == 0 else (1.0 - word) * OTHERS[i])
+        pool.prior[i] = <float>(word if i == WORD_AT else (1.0 - word) * OTHERS[i])
     for i in range(BUCKETS):
         memcpy(&pool.w[i * EXPERTS], pool.prior, sizeof(pool.prior))
     pool.a = 1.0
@@ -158,7 +157,7 @@ cdef const float *key_weights(const Pool *pool, const Key *key) noexcept nogil:
 
 
 cdef double key_prior(int expert) noexcept nogil:
-    """Return the precision of an offset before any outcome; experts are counted without the word."""
+    """Return the precision of an offset before any outcome, of an offset alone or beside a slope."""
     return PRECISIONS[expert] if expert < OFFSETS else OFFSET_PRECISIONS[expert - OFFSETS]
 
 
@@ -206,18 +205,17 @@ cdef double key_view(
     cdef float[EXPERTS] t, odds, ones, zeros
     cdef const float *w
     cdef float u = <float>(pool.a * x + pool.b), timid
+    cdef float bent = 0.0 if own == NULL else curve_at(&own.curve, <float>v)
     cdef double one, zero
     cdef int i
     views.x, views.v, views.bucket = x, <float>v, bucket_of(key)
-    t[0] = <float>x
     for i in range(OFFSETS):
         timid = (key.A[i] + ONE_PART) / (key.A[i] + THREE_PARTS)
-        t[1 + i] = (u * WIDER[i] + key.c[i]) * timid
+        t[i] = (u * WIDER[i] + key.c[i]) * timid
+    t[WORD_AT] = <float>x
     for i in range(SLOPES):
-        t[1 + OFFSETS + i] = (u + key.slope[5 * i] * views.v) + key.slope[5 * i + 1]
-    t[CURVE] = t[CURVE - 1]
-    if own != NULL:
-        t[CURVE] = t[CURVE] + curve_at(&own.curve, views.v)
+        t[SLOPES_AT + i] = (u + key.slope[5 * i] * views.v) + key.slope[5 * i + 1]
+    t[CURVE] = t[CURVE - 1] + bent
     for i in range(EXPERTS):
         t[i] = FAR if t[i] > FAR else t[i]
         t[i] = -FAR if t[i] < -FAR else t[i]
@@ -325,10 +323,10 @@ cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const View
         h[i] = now.p[i] * now.q[i]
         r[i] = now.p[i] * (<float>1.0 - v) - now.q[i] * v
     for i in range(OFFSETS):
-        key.A[i] = (KEEPS[i] * key.A[i] + RETURNS[i]) + h[1 + i]
-        key.c[i] = key.c[i] - (r[1 + i] + RETURNS[i] * key.c[i]) / key.A[i]
+        key.A[i] = (KEEPS[i] * key.A[i] + RETURNS[i]) + h[i]
+        key.c[i] = key.c[i] - (r[i] + RETURNS[i] * key.c[i]) / key.A[i]
     for i in range(SLOPES):
-        at = 1 + OFFSETS + i
+        at = SLOPES_AT + i
         step_slope(&key.slope[5 * i], now.v, h[at], r[at], OFFSET_PRECISIONS[i])
     if own != NULL:
         curve_learn(&own.curve, now.v, h[CURVE], r[CURVE])

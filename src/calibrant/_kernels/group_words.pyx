@@ -19,7 +19,8 @@ from calibrant._kernels.fleet_level cimport Level, key_at
 from calibrant._kernels.fleet_level import KEY
 from calibrant._kernels.fleet_rounds import OPENED
 from calibrant._kernels.fleet_rule cimport (
-    MOST_LATE, OFFSETS, SLOPES, Key, Pool, Views, key_learn, key_start, key_view, key_weights,
+    MOST_LATE, OFFSETS, SLOPES, SLOPES_AT, WORD_AT, Key, Pool, Views, key_learn, key_start, key_view,
+    key_weights,
 )
 from calibrant._kernels.fleet_rule cimport WORD as KEY_WORD
 from calibrant._kernels.kernel cimport UNINTERRUPTED
@@ -205,7 +206,8 @@ cdef class GroupWords(Level):
         cdef int i
         key_start(&fresh, 0)
         w = key_weights(&self.pool, key_at(self, slot) if 0 <= slot < self.count else &fresh)
-        return np.array([w[i] for i in range(1 + OFFSETS + SLOPES)], dtype=np.float64)
+        experts = [WORD_AT, *range(OFFSETS), *range(SLOPES_AT, SLOPES_AT + SLOPES)]
+        return np.array([w[i] for i in experts], dtype=np.float64)
 
     # -- going back -----------------------------------------------------------------------------
 
