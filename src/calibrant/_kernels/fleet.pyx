@@ -1,7 +1,7 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
 cimport cython
-from libc.math cimport NAN, fabs, isnan, log
+from libc.math cimport NAN, fabs, isnan, log, logf
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.fleet_level cimport Level, key_at
-from calibrant._kernels.fleet_curve cimport curve_ask_for
 from calibrant._kernels.fleet_owned cimport ask_for_place, ask_for_row, own_of
 from calibrant._kernels.fleet_rounds cimport KEY, LEVELS, PARENT, ROOT, FleetRound, Opened
 from calibrant._kernels.fleet_rule cimport (
@@ -49,29 +48,14 @@ cdef double ROOT_WORD = 0.98
 
 # What the levels know of a row; NULL for a level that has no key.
 cdef struct Found:
+    int64_t slot
+    int64_t parent
     Key *keys[LEVELS]
     Own *owns[LEVELS]               # NULL for a key that has nothing of its own
 
 
 cdef inline double logit(double p) noexcept nogil:
     return log(p / (1.0 - p))
-
-
-cdef void ask_ahead(Level level, const int64_t[::1] slots, Py_ssize_t first) noexcept nogil:
-    """Have the memory of a level fetched that the rows after a block will need.
-
-    For the next block what its keys have of their own; for the one after that the keys, and the
-    places where it is said which rows these are. A core that waits for the address of one key can
-    look for others, if it is asked for them at once.
-    """
-    cdef Py_ssize_t rows = slots.shape[0], i
-    for i in range(min(first + 2 * BLOCK, rows), min(first + 3 * BLOCK, rows)):
-        if slots[i] >= 0:
-            prefetch(key_at(level, slots[i]))
-            prefetch(&key_at(level, slots[i]).slope)
-            ask_for_place(level.owned, slots[i])
-    for i in range(min(first + BLOCK, rows), min(first + 2 * BLOCK, rows)):
-        ask_for_row(level.owned, slots[i])
 
 
 @cython.final
@@ -114,9 +98,11 @@ cdef class PartKernel(PartState):
             return &self.root.pool
         return &self.parents.pool if level == PARENT else &self.keys.pool
 
-    cdef void find(self, int64_t slot, int64_t parent, Found *found) noexcept nogil:
+    cdef Found find(self, int64_t slot, int64_t parent) noexcept nogil:
         """Find the key of each level; NULL for a slot below 0."""
-        memset(found, 0, sizeof(Found))
+        cdef Found found
+        memset(&found, 0, sizeof(Found))
+        found.slot, found.parent = slot, parent
         found.keys[ROOT] = key_at(self.root, 0)
         if parent >= 0:
             found.keys[PARENT] = key_at(self.parents, parent)
@@ -124,14 +110,13 @@ cdef class PartKernel(PartState):
         if slot >= 0:
             found.keys[KEY] = key_at(self.keys, slot)
             found.owns[KEY] = own_of(self.keys.owned, found.keys[KEY], slot)
+        return found
 
     cdef double look(self, const Found *found, Opened *r) noexcept nogil:
         """Return the mixture's mean for a score: the word passes from level to level."""
-        cdef double v = logit(r.s), m = 0.5, least = sharp_least(self._learned), x
+        cdef double v = logit(r.s), x = whole_word(&self.whole, r.s, v, &self.view)
+        cdef double m = 0.5, least = sharp_least(self._learned)
         cdef int level
-        if found.owns[KEY] != NULL:
-            curve_ask_for(&found.owns[KEY].curve, <float>v)
-        x = whole_word(&self.whole, r.s, v, &self.view)
         if whole_learns(&self.whole, self.whole.rounds):
             self.view_age = self.whole.learned
         for level in range(LEVELS):
@@ -153,20 +138,17 @@ cdef class PartKernel(PartState):
             guess[0] = <int32_t>gap
         return gap
 
-    cdef void begin(self, Opened *r, int64_t slot, int64_t parent, double score,
-                    double time) noexcept nogil:
+    cdef void begin(self, Opened *r, const Found *found, double score, double time) noexcept nogil:
         """Make the next prediction; a time that is NaN is the number of the prediction."""
-        cdef Found found
         cdef Key *key
         cdef Place place
         cdef int level
-        self.find(slot, parent, &found)
         r.number = r.batch = self.whole.rounds
-        r.age, r.slot, r.parent = self._learned, slot, parent
+        r.age, r.slot, r.parent = self._learned, found.slot, found.parent
         r.raw = self.raw_of(score)
         r.s = within(r.raw, sharp_least(self._learned))
         r.is_learned = whole_learns(&self.whole, r.number)
-        r.m = self.look(&found, r)
+        r.m = self.look(found, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
         r.gap = self.gap_of(r.m)
@@ -185,19 +167,17 @@ cdef class PartKernel(PartState):
                 key.last = r.number if isnan(time) else time
         whole_passed(&self.whole)
 
-    cdef int finish(self, const Opened *r, double y) noexcept nogil:
+    cdef int finish(self, const Opened *r, const Found *found, double y) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
         cdef double late = <double>(self.whole.rounds - r.number - 1)
         cdef const Opened *now = r
         cdef Opened again
-        cdef Found found
         cdef int level
         if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
             return -1
-        self.find(r.slot, r.parent, &found)
         if r.age != self._learned:
             again.s = r.s
-            self.look(&found, &again)
+            self.look(found, &again)
             now = &again
         if r.is_learned:
             if self.view_age != self.whole.learned or self.view.s != r.s:
@@ -219,6 +199,11 @@ cdef class PartKernel(PartState):
             self.watched.hear(r.slot, r.raw, r.expected, y)
         return 0
 
+    cdef int settle(self, const Opened *r, double y) noexcept nogil:
+        """Learn the outcome of a prediction that has waited."""
+        cdef Found found = self.find(r.slot, r.parent)
+        return self.finish(r, &found, y)
+
     cdef void promote(self, Level level, int64_t slot) noexcept nogil:
         """Give a key with many outcomes something of its own; without memory, at its next one."""
         cdef const Key *key = key_at(level, slot)
@@ -233,13 +218,15 @@ cdef class PartKernel(PartState):
         predictions, rounds = np.empty(slots.shape[0]), []
         cdef double[::1] p = predictions
         cdef int64_t batch = self.whole.rounds
+        cdef Found found
         cdef Py_ssize_t i
         cdef FleetRound r = FleetRound.__new__(FleetRound)
         for i in range(slots.shape[0]):
             if keep:
                 r = FleetRound.__new__(FleetRound)
                 rounds.append(r)
-            self.begin(&r.opened, slots[i], parents[i], scores[i], times[i])
+            found = self.find(slots[i], parents[i])
+            self.begin(&r.opened, &found, scores[i], times[i])
             r.opened.batch = batch
             p[i] = r.opened.z
         return predictions, rounds
@@ -258,23 +245,45 @@ cdef class PartKernel(PartState):
         self.reserve(len(rounds))
         for i in range(len(rounds)):
             r = rounds[i]
-            self.finish(&r.opened, outcomes[i])
+            self.settle(&r.opened, outcomes[i])
+
+    cdef void ask_ahead(self, Level level, const int64_t[::1] slots, const double[::1] scores,
+                        Py_ssize_t first) noexcept nogil:
+        """Have the memory of a level fetched that the rows after a block will need.
+
+        For the next block what its keys have of their own; for the one after that the keys, and the
+        places where it is said which rows these are. A core that waits for one address can look for
+        others meanwhile, if it is asked for all of them at once.
+        """
+        cdef Py_ssize_t rows = slots.shape[0], i
+        cdef float s
+        for i in range(min(first + 2 * BLOCK, rows), min(first + 3 * BLOCK, rows)):
+            if slots[i] >= 0:
+                prefetch(key_at(level, slots[i]))
+                prefetch(&key_at(level, slots[i]).slope)
+                ask_for_place(level.owned, slots[i])
+        for i in range(min(first + BLOCK, rows), min(first + 2 * BLOCK, rows)):
+            if slots[i] >= 0:
+                s = <float>self.raw_of(scores[i])
+                ask_for_row(level.owned, slots[i], logf(s / (1.0 - s)))
 
     def run(self, const int64_t[::1] slots, const int64_t[::1] parents, const double[::1] scores,
             const double[::1] times, const double[::1] outcomes, double[::1] predictions):
         """Predict each row, and learn its outcome if it is known: not NaN."""
         cdef Py_ssize_t i, rows = slots.shape[0]
         cdef Opened r
+        cdef Found found
         self.reserve(rows)
         with nogil:
             for i in range(rows):
                 if i % BLOCK == 0:
-                    ask_ahead(self.keys, slots, i)
-                    ask_ahead(self.parents, parents, i)
-                self.begin(&r, slots[i], parents[i], scores[i], times[i])
+                    self.ask_ahead(self.keys, slots, scores, i)
+                    self.ask_ahead(self.parents, parents, scores, i)
+                found = self.find(slots[i], parents[i])
+                self.begin(&r, &found, scores[i], times[i])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
-                    self.finish(&r, outcomes[i])
+                    self.finish(&r, &found, outcomes[i])
 
     def play(self, Waiting waiting not None, const int64_t[::1] slots, const int64_t[::1] parents,
              const double[::1] scores, const double[::1] times, const double[::1] outcomes,
@@ -285,20 +294,21 @@ cdef class PartKernel(PartState):
         """
         cdef Py_ssize_t i
         cdef FleetRound r
+        cdef Found found
         cdef double y
         self.reserve(slots.shape[0])
         for i in range(slots.shape[0]):
             y, name, predictions[i] = outcomes[i], names[i], NAN
             if isnan(scores[i]):
-                found = waiting.known.get(name)
-                if found is None:
+                waits = waiting.known.get(name)
+                if waits is None:
                     answers[i] = EXPIRED if name in waiting.gone else UNKNOWN
                     continue
-                if type(found) is float:
-                    answers[i] = REPEATED if <double>found == y else CONFLICT
+                if type(waits) is float:
+                    answers[i] = REPEATED if <double>waits == y else CONFLICT
                     continue
-                r = found
-                self.finish(&r.opened, y)
+                r = waits
+                self.settle(&r.opened, y)
                 waiting.finish(name, y)
                 answers[i] = APPLIED
                 continue
@@ -306,10 +316,11 @@ cdef class PartKernel(PartState):
                 answers[i] = USED
                 continue
             r = FleetRound.__new__(FleetRound)
-            self.begin(&r.opened, slots[i], parents[i], scores[i], times[i])
+            found = self.find(slots[i], parents[i])
+            self.begin(&r.opened, &found, scores[i], times[i])
             predictions[i], answers[i] = r.opened.z, PREDICTED
             if not isnan(y):
-                self.finish(&r.opened, y)
+                self.finish(&r.opened, &found, y)
                 answers[i] = APPLIED
             elif name is not None:
                 waiting.keep(name, r, None if isnan(times[i]) else times[i])
@@ -328,7 +339,7 @@ cdef class PartKernel(PartState):
         cdef Py_ssize_t i
         key_start(&fresh, 0)
         for i in range(slots.shape[0]):
-            self.find(slots[i], parents[i], &found)
+            found = self.find(slots[i], parents[i])
             if parents[i] == -2:
                 found.keys[PARENT] = &fresh
             if slots[i] < 0:

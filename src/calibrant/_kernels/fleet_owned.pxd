@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from calibrant._kernels.fleet_curve cimport curve_ask_for
 from calibrant._kernels.fleet_rule cimport MANY, Key, Own, Pool
 from calibrant._kernels.prefetch cimport prefetch
 
@@ -43,10 +44,11 @@ cdef inline void ask_for_place(Owned owned, int64_t slot) noexcept nogil:
         prefetch(&owned.table[first_place(slot, owned.shift)])
 
 
-cdef inline void ask_for_row(Owned owned, int64_t slot) noexcept nogil:
-    """Have the beginning of a slot's row fetched, if it has one and that is found at once."""
+cdef inline void ask_for_row(Owned owned, int64_t slot, float v) noexcept nogil:
+    """Have fetched what a slot's row has for the logit of a score, if the row is found at once."""
     cdef int32_t row
     if owned.count:
         row = owned.table[first_place(slot, owned.shift)]
         if row:
             prefetch(&owned.rows[row - 1])
+            curve_ask_for(&owned.rows[row - 1].curve, v)

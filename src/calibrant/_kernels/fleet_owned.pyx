@@ -1,11 +1,12 @@
 """What keys with many outcomes have of their own: rows in one array, found by the slot of the key."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.fleet_blocks cimport HUGE, LINE, aligned_new
 from calibrant._kernels.fleet_curve cimport KNOTS
 from calibrant._kernels.fleet_rule cimport MANY, Own, own_start
 
@@ -47,9 +48,12 @@ cdef class Owned:
             return 0
         while (<Py_ssize_t>1 << (64 - shift)) < 2 * room:
             shift -= 1
-        rows = <Own *>realloc(self.rows, room * sizeof(Own))
+        rows = <Own *>aligned_new(HUGE if room * sizeof(Own) > 8 * HUGE else LINE, room * sizeof(Own))
         if rows == NULL:
             return -1
+        if self.count:
+            memcpy(rows, self.rows, self.count * sizeof(Own))
+        free(self.rows)
         self.rows = rows
         table = <int32_t *>calloc(<size_t>1 << (64 - shift), sizeof(int32_t))
         if table == NULL:
