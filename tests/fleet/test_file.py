@@ -126,8 +126,9 @@ def test_a_forged_header_is_refused(saved, change, words):
 
 
 def test_a_newer_layout_is_refused_by_name(saved):
-    saved.write_bytes(forged(saved.read_bytes(), lambda _: None, version=2))
-    with pytest.raises(InputError, match=r"version 2; .* newer calibrant"):
+    newer = file.VERSION + 1
+    saved.write_bytes(forged(saved.read_bytes(), lambda _: None, version=newer))
+    with pytest.raises(InputError, match=rf"version {newer}; .* newer calibrant"):
         file.load(saved)
 
 

@@ -1,7 +1,7 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
 cimport cython
-from libc.math cimport NAN, fabs, isnan, log, logf
+from libc.math cimport NAN, fabs, isnan, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -29,6 +29,17 @@ from calibrant._kernels.mixing cimport within
 from calibrant._kernels.prefetch cimport prefetch
 from calibrant._kernels.sharp cimport View, sharp_least
 from calibrant._kernels.waiting cimport Waiting
+
+cdef extern from *:
+    """
+    /* The logarithm of a positive number to within 0.04: its bits are nearly that, in other units. */
+    static inline float rough_log(float x) {
+        int32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        return (float)(bits - 1064992000) * 8.26295829e-8f;
+    }
+    """
+    float rough_log(float x) noexcept nogil
 
 #: What becomes of a row of `play`; the first five are those of `Waiting.judge`.
 ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
@@ -117,7 +128,7 @@ cdef class PartKernel(PartState):
         cdef double v = logit(r.s), x = whole_word(&self.whole, r.s, v, &self.view)
         cdef double m = 0.5, least = sharp_least(self._learned)
         cdef int level
-        if whole_learns(&self.whole, self.whole.rounds):
+        if whole_learns(self.whole.rounds):
             self.view_age = self.whole.learned
         for level in range(LEVELS):
             if found.keys[level] != NULL:
@@ -147,7 +158,7 @@ cdef class PartKernel(PartState):
         r.age, r.slot, r.parent = self._learned, found.slot, found.parent
         r.raw = self.raw_of(score)
         r.s = within(r.raw, sharp_least(self._learned))
-        r.is_learned = whole_learns(&self.whole, r.number)
+        r.is_learned = whole_learns(r.number)
         r.m = self.look(found, r)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
@@ -212,8 +223,8 @@ cdef class PartKernel(PartState):
 
     # -- batches --------------------------------------------------------------------------------
 
-    def predict(self, const int64_t[::1] slots, const int64_t[::1] parents,
-                const double[::1] scores, const double[::1] times, bint keep):
+    def predict(self, const int64_t[::1] slots, const int64_t[:] parents,
+                const double[::1] scores, const double[:] times, bint keep):
         """Predict scores of keys by slot as things stand now; return predictions and rounds."""
         predictions, rounds = np.empty(slots.shape[0]), []
         cdef double[::1] p = predictions
@@ -247,7 +258,7 @@ cdef class PartKernel(PartState):
             r = rounds[i]
             self.settle(&r.opened, outcomes[i])
 
-    cdef void ask_ahead(self, Level level, const int64_t[::1] slots, const double[::1] scores,
+    cdef void ask_ahead(self, Level level, const int64_t[:] slots, const double[::1] scores,
                         Py_ssize_t first) noexcept nogil:
         """Have the memory of a level fetched that the rows after a block will need.
 
@@ -256,7 +267,7 @@ cdef class PartKernel(PartState):
         others meanwhile, if it is asked for all of them at once.
         """
         cdef Py_ssize_t rows = slots.shape[0], i
-        cdef float s
+        cdef double s
         for i in range(min(first + 2 * BLOCK, rows), min(first + 3 * BLOCK, rows)):
             if slots[i] >= 0:
                 prefetch(key_at(level, slots[i]))
@@ -264,11 +275,11 @@ cdef class PartKernel(PartState):
                 ask_for_place(level.owned, slots[i])
         for i in range(min(first + BLOCK, rows), min(first + 2 * BLOCK, rows)):
             if slots[i] >= 0:
-                s = <float>self.raw_of(scores[i])
-                ask_for_row(level.owned, slots[i], logf(s / (1.0 - s)))
+                s = self.raw_of(scores[i])
+                ask_for_row(level.owned, slots[i], rough_log(<float>(s / (1.0 - s))))
 
-    def run(self, const int64_t[::1] slots, const int64_t[::1] parents, const double[::1] scores,
-            const double[::1] times, const double[::1] outcomes, double[::1] predictions):
+    def run(self, const int64_t[::1] slots, const int64_t[:] parents, const double[::1] scores,
+            const double[:] times, const double[::1] outcomes, double[::1] predictions):
         """Predict each row, and learn its outcome if it is known: not NaN."""
         cdef Py_ssize_t i, rows = slots.shape[0]
         cdef Opened r
@@ -285,8 +296,8 @@ cdef class PartKernel(PartState):
                 if not isnan(outcomes[i]):
                     self.finish(&r, &found, outcomes[i])
 
-    def play(self, Waiting waiting not None, const int64_t[::1] slots, const int64_t[::1] parents,
-             const double[::1] scores, const double[::1] times, const double[::1] outcomes,
+    def play(self, Waiting waiting not None, const int64_t[::1] slots, const int64_t[:] parents,
+             const double[::1] scores, const double[:] times, const double[::1] outcomes,
              list names not None, double[::1] predictions, unsigned char[::1] answers):
         """Play rows one by one: predictions, outcomes by id (no score), or both at once.
 
@@ -325,7 +336,7 @@ cdef class PartKernel(PartState):
             elif name is not None:
                 waiting.keep(name, r, None if isnan(times[i]) else times[i])
 
-    def expected(self, const int64_t[::1] slots, const int64_t[::1] parents,
+    def expected(self, const int64_t[::1] slots, const int64_t[:] parents,
                  const double[::1] scores, bint placed):
         """Return the mean of what `predict` would draw for each row, or the word before the grid.
 

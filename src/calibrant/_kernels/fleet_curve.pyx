@@ -33,17 +33,15 @@ cdef inline int knot_at(int scale, int i) noexcept nogil:
     return (i >> scale) * UNIT + (each - 1) + (i & (each - 1))
 
 
-cdef inline float place_of(float v) noexcept nogil:
-    """Return where a logit is between the knots of the first scale."""
-    return (END if v > END else (-END if v < -END else v)) + END
-
-
 cdef inline Between between(int scale, float v) noexcept nogil:
     cdef Between found
-    cdef float place = place_of(v) * <float>(1 << scale)
-    cdef int i = <int>place
-    if i == COARSE << scale:
-        i -= 1
+    cdef float place
+    cdef int i
+    v = END if v > END else v
+    v = -END if v < -END else v
+    place = (v + END) * <float>(1 << scale)
+    i = <int>place
+    i = i if i < COARSE << scale else (COARSE << scale) - 1
     found.below, found.above, found.share = knot_at(scale, i), knot_at(scale, i + 1), place - <float>i
     return found
 

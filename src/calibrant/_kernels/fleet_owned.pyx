@@ -6,9 +6,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from calibrant._kernels.fleet_blocks cimport HUGE, LINE, aligned_new
 from calibrant._kernels.fleet_curve cimport KNOTS
 from calibrant._kernels.fleet_rule cimport MANY, Own, own_start
+from calibrant._kernels.pages cimport memory_new
 
 #: Outcomes after which a key has a row.
 MANY_OUTCOMES = MANY
@@ -48,7 +48,7 @@ cdef class Owned:
             return 0
         while (<Py_ssize_t>1 << (64 - shift)) < 2 * room:
             shift -= 1
-        rows = <Own *>aligned_new(HUGE if room * sizeof(Own) > 8 * HUGE else LINE, room * sizeof(Own))
+        rows = <Own *>memory_new(room * sizeof(Own))
         if rows == NULL:
             return -1
         if self.count:

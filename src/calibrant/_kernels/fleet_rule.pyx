@@ -233,19 +233,23 @@ cdef double key_view(
     return views.mean + own.w * (views.p[CURVE] - views.mean)
 
 
-cdef inline void likelihoods(const Views *said, double y, double lag, float *l) noexcept nogil:
-    """Compute how likely each expert found an outcome, to a power that falls with lateness."""
+cdef inline bint is_plain(double y, double lag) noexcept nogil:
+    """Return whether likelihoods are what was said: of a 0 or a 1, and outcomes come at once."""
+    return lag == 0.0 and y * (1.0 - y) == 0.0
+
+
+cdef inline const float *likelihoods(
+    const Views *said, double y, double lag, float *room
+) noexcept nogil:
+    """Return how likely each expert found an outcome, to a power that falls with lateness."""
     cdef int i
-    if lag == 0.0 and y == 1.0:
-        memcpy(l, said.p, sizeof(said.p))
-    elif lag == 0.0 and y == 0.0:
-        memcpy(l, said.q, sizeof(said.q))
-    else:
-        for i in range(EXPERTS):
-            l[i] = <float>exp(
-                (y * log(<double>said.p[i]) + (1.0 - y) * log(<double>said.q[i]))
-                / (1.0 + lag / LAG)
-            )
+    if is_plain(y, lag):
+        return &said.p[0] if y == 1.0 else &said.q[0]
+    for i in range(EXPERTS):
+        room[i] = <float>exp(
+            (y * log(<double>said.p[i]) + (1.0 - y) * log(<double>said.q[i])) / (1.0 + lag / LAG)
+        )
+    return room
 
 
 cdef inline void weigh(float *w, const float *l, double share, const float *prior) noexcept nogil:
@@ -262,7 +266,7 @@ cdef inline void weigh(float *w, const float *l, double share, const float *prio
 
 cdef inline double mean_likelihood(double mean, double y, double lag) noexcept nogil:
     """Return the same of what the experts said together."""
-    if lag == 0.0 and (y == 1.0 or y == 0.0):
+    if is_plain(y, lag):
         return mean if y == 1.0 else 1.0 - mean
     return exp((y * log(mean) + (1.0 - y) * log(1.0 - mean)) / (1.0 + lag / LAG))
 
@@ -303,7 +307,8 @@ cdef inline void step_slope(float *s, float v, float h, float r, float least) no
 cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const Views *said, double m,
                     double y, double late) noexcept nogil:
     """Weigh the experts by what they `said`, m together, then let each learn from `now`."""
-    cdef float[EXPERTS] l, h, r
+    cdef float[EXPERTS] room, h, r
+    cdef const float *l
     cdef float v = <float>y
     cdef double other
     cdef int i, at, source = source_of(pool, said.bucket)
@@ -313,7 +318,7 @@ cdef void key_learn(Pool *pool, Key *key, Own *own, const Views *now, const View
         memcpy(w, &pool.w[source * EXPERTS], EXPERTS * sizeof(float))
     pool.used[said.bucket] = 1.0
     pool.lag += LAG_FORGET * (late - pool.lag)
-    likelihoods(said, y, pool.lag, l)
+    l = likelihoods(said, y, pool.lag, room)
     weigh(w, l, share, pool.prior)
     if own != NULL:
         other = mean_likelihood(said.mean, y, pool.lag)

@@ -5,6 +5,8 @@ from calibrant._kernels.sharp cimport SharpState, View
 cdef enum:
     SHARP = sizeof(SharpState) // sizeof(double)  # numbers of the mixture
     CELLS = 337                     # logits that the word is computed at: -21, -20.875, ... 21
+    ALL = 1 << 16                   # predictions of which each is learned from; of later ones
+    STRIDE = 32                     # one in so many
 
 
 # The mixture of all keys: the one that learns, and the one that is heard.
@@ -19,9 +21,13 @@ cdef struct Whole:
 
 
 cdef void whole_start(Whole *whole) noexcept nogil
-cdef bint whole_learns(const Whole *whole, int64_t number) noexcept nogil
 cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil
 cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil
 cdef void whole_passed(Whole *whole) noexcept nogil
 cdef void whole_learn(Whole *whole, const View *view, const double *said, double m, double y,
                       double late) noexcept nogil
+
+
+cdef inline bint whole_learns(int64_t number) noexcept nogil:
+    """Return whether the prediction of this number is learned from."""
+    return number < ALL or number % STRIDE == 0

@@ -20,8 +20,6 @@ from calibrant._kernels.sharp cimport (
 )
 from calibrant._kernels.sharp import SHARP_PARTS, check_sharp
 
-cdef int64_t ALL = 1 << 16
-cdef int64_t STRIDE = 32
 cdef int64_t REFRESH = 1 << 12
 cdef double FINE = 8.0              # cells a unit of logit
 cdef double END = 21.0              # logit of the last cell; no score is beyond it
@@ -32,11 +30,6 @@ cdef void whole_start(Whole *whole) noexcept nogil:
     sharp_start(&whole.sharp)
     sharp_start(&whole.heard)
     whole.heard_least = sharp_least(0)
-
-
-cdef bint whole_learns(const Whole *whole, int64_t number) noexcept nogil:
-    """Return whether the prediction of this number is learned from."""
-    return number < ALL or number % STRIDE == 0
 
 
 cdef inline double logit(double p) noexcept nogil:
@@ -50,15 +43,19 @@ cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil:
     return view.mean
 
 
-cdef inline double cell(Whole *whole, Py_ssize_t i) noexcept nogil:
+cdef void learn_cell(Whole *whole, Py_ssize_t i) noexcept nogil:
+    """Ask the copy that speaks for its word at a cell."""
     cdef View view
-    cdef double s
+    cdef double s = 1.0 / (1.0 + exp(END - i / FINE))
+    s = within(s, whole.heard_least)
+    sharp_view(&whole.heard, s, whole.heard_least, &view)
+    whole.word[i] = logit(view.mean)
+    whole.known[i] = True
+
+
+cdef inline double cell(Whole *whole, Py_ssize_t i) noexcept nogil:
     if not whole.known[i]:
-        s = 1.0 / (1.0 + exp(END - i / FINE))
-        s = within(s, whole.heard_least)
-        sharp_view(&whole.heard, s, whole.heard_least, &view)
-        whole.word[i] = logit(view.mean)
-        whole.known[i] = True
+        learn_cell(whole, i)
     return whole.word[i]
 
 
@@ -71,7 +68,7 @@ cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept no
     """
     cdef double mean = 0.0, place, part
     cdef Py_ssize_t i
-    if whole_learns(whole, whole.rounds):
+    if whole_learns(whole.rounds):
         mean = whole_view(whole, s, view)
     if whole.rounds < ALL:
         return logit(mean)

@@ -124,7 +124,7 @@ class Part:
         """Return what `predict` would draw on average, or the word before that is `placed`."""
         slots = self.index.slots(rows.keys)
         if rows.parents is None:
-            parents = np.full(len(slots), NONE)
+            parents = np.broadcast_to(np.int64(NONE), len(slots))
         else:
             parents = self.parent_index.slots(rows.parents)
             parents[parents < 0] = NEW
@@ -134,7 +134,7 @@ class Part:
         """Return the slots of keys and of parents, which are there from now on."""
         slots = added(self.index, self.kernel.keys, rows.keys)
         if rows.parents is None:
-            return slots, np.full(len(slots), NONE)
+            return slots, np.broadcast_to(np.int64(NONE), len(slots))
         return slots, added(self.parent_index, self.kernel.parents, rows.parents)
 
     # -- keys -----------------------------------------------------------------------------------

@@ -40,12 +40,20 @@ class Batch:
         self.keys = checked_keys(keys)
         size = len(self.keys)
         self.scores = as_scores(kind, scores, size, missing)
-        self.times = np.full(size, np.nan) if at is None else np.array(times_or_one(at, size))
+        if at is None:
+            self.times = np.broadcast_to(np.nan, size)
+        else:
+            self.times = np.array(times_or_one(at, size))
         self.parents = None if parents is None else as_parents(parents, size)
         self.parts = parts
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @property
+    def rows(self) -> Rows:
+        """All rows, as one part would have them."""
+        return Rows(self.keys, self.parents, self.scores, self.times)
 
     def part_numbers(self) -> Integers:
         """Return the part of each row: that of its parent, if it has one."""
@@ -54,14 +62,13 @@ class Batch:
 
     def dealt(self) -> Iterator[Dealt]:
         """Return the rows of each part that has some, in their order."""
-        rows = Rows(self.keys, self.parents, self.scores, self.times)
         if self.parts == 1:
-            yield Dealt(0, slice(None), rows)
+            yield Dealt(0, slice(None), self.rows)
             return
         numbers = self.part_numbers()
         for number in np.unique(numbers).tolist():
             at = np.flatnonzero(numbers == number)
-            yield Dealt(number, at, rows.take(at))
+            yield Dealt(number, at, self.rows.take(at))
 
 
 def as_scores(kind: str, scores: object, size: int, missing: bool) -> Floats:
