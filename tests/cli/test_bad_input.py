@@ -60,6 +60,24 @@ def test_files_that_cannot_be_read(calibrant, tmp_path):
     refused(calibrant("run", tmp_path), "folder")
 
 
+def test_percents(calibrant, tmp_path):
+    path = tmp_path / "percents.csv"
+    path.write_text("p,y\n30,0\n90,1\n")
+    said = ("percents.csv, line 2, column 'p'", "30", "[0, 1]", "divide percents by 100")
+    refused(calibrant("run", path, "--score", "p", "--outcome", "y"), *said, "(--kind)")
+    for command in ("measure", "watch"):
+        refused(calibrant(command, path, "--prediction", "p", "--outcome", "y"), *said)
+    path.write_text("p,y\n0.3,30\n")  # more likely an outcome of another kind
+    result = calibrant("measure", path, "--prediction", "p", "--outcome", "y")
+    refused(result, "--positive")
+    assert "percents by" not in result.stderr
+
+
+def test_a_name_that_is_neither_a_file_nor_a_stream(calibrant):
+    for command in ("run", "inspect", "measure", "watch"):
+        refused(calibrant(command, "nycflight"), "no such file, nor a stream", "'nycflights'")
+
+
 def test_a_gzip_cut_short(calibrant, tmp_path):
     whole = gzip.compress(b"outcome\n" + b"1\n0\n" * 5000)
     path = tmp_path / "cut.csv.gz"
