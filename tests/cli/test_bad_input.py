@@ -4,6 +4,8 @@ import gzip
 
 import pytest
 
+from cli.refusals import refused
+
 BAD_FILES = {
     "nan": ("outcome\n1\nnan\n", "line 3"),
     "infinity": ("outcome\n1\ninf\n", "line 3"),
@@ -18,15 +20,6 @@ BAD_FILES = {
     "open quote": ('day,outcome\n1,1\n"2,0\n', "line"),
     "two columns of one name": ("outcome,outcome\n1,0\n", "more than once"),
 }
-
-
-def refused(result, *words):
-    """Require a message with these words, exit code 2 and no traceback."""
-    assert result.exit_code == 2, result.stdout
-    assert result.stderr.splitlines()[-1].startswith("calibrant: error:"), result.stderr
-    assert "Traceback" not in result.stderr
-    for word in words:
-        assert word in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
