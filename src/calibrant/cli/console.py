@@ -17,11 +17,10 @@ from calibrant import __version__
 from calibrant.cli import ending, streams
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.style import show_number
-from calibrant.streams.bundled import CATALOGUE, bundled_table, names
+from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
 from calibrant.tables.atomic import is_same_file
-from calibrant.tables.errors import listed
 from calibrant.tables.writing import kind_to_write
 
 clean_end = ending.clean_end
@@ -45,15 +44,8 @@ def options(
 
 def read_source(source: str, delimiter: str | None = None) -> Rows:
     """Return the rows of a file, of standard input, or of a stream that comes with the package."""
-    is_file = source == "-" or Path(source).exists()
-    if source in CATALOGUE and not is_file:
-        return bundled_table(source)
-    if not is_file and not Path(source).suffix:
-        raise InputError(
-            f"there is no such file, nor a stream of that name; there are {listed(names())}",
-            source=source,
-        )
-    return read(source, delimiter=delimiter)
+    is_bundled = source in CATALOGUE and not Path(source).exists()
+    return bundled_table(source) if is_bundled else read(source, delimiter=delimiter)
 
 
 def check_outputs(source: str, out: Path | None, report: Path | None = None) -> None:

@@ -37,6 +37,9 @@ from calibrant.tables.reading import standard_input
 
 DEFAULT = "event-forecaster"
 
+#: The help has these options in boxes of their own.
+LATE, WITHOUT = "Outcomes that come late", "Forecasts, without --score"
+
 
 def run(
     source: Source,
@@ -61,6 +64,7 @@ def run(
     available: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="COL",
             help="Column of when each outcome became known, by the clock of --time: only "
             "probabilities given later learn from it. Empty for never.",
@@ -69,6 +73,7 @@ def run(
     silence: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="0|1",
             help="The outcome that is not announced: a row without one by its deadline had this.",
         ),
@@ -76,6 +81,7 @@ def run(
     after: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="SPAN",
             help="The deadline with --silence: so many rows later, or so much time (30d, 12h, "
             "90min) by the clock of --time.",
@@ -83,11 +89,16 @@ def run(
     ] = None,
     due: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column of each row's own deadline, instead of --after."),
+        typer.Option(
+            rich_help_panel=LATE,
+            metavar="COL",
+            help="Column of each row's own deadline, instead of --after.",
+        ),
     ] = None,
     hold: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="SPAN",
             help="Learn every outcome at this age: for outcomes of which one kind comes sooner.",
         ),
@@ -149,16 +160,18 @@ def run(
     forecaster: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=WITHOUT,
             metavar="SPEC",
-            help=f"Without --score, the forecaster ({DEFAULT} if not given): {FORECASTER}",
+            help=f"The forecaster ({DEFAULT} if not given): {FORECASTER}",
         ),
     ] = None,
     ahead: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=WITHOUT,
             metavar="N",
-            help="Without --score, forecast so many rows ahead; in a pipe, answer with the "
-            "forecast of the line that many later: 1 for the next one.",
+            help="Forecast so many rows ahead; in a pipe, answer with the forecast of the line "
+            "that many later: 1 for the next one.",
         ),
     ] = None,
     as_json: AsJson = False,
