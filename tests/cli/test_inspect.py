@@ -90,6 +90,15 @@ def test_streams_that_come_with_calibrant(calibrant, tmp_path, monkeypatch, stre
     tried(calibrant, stream, tmp_path, monkeypatch)
 
 
+def test_percents_are_not_taken_for_margins(calibrant, tmp_path):
+    path = tmp_path / "percents.csv"
+    path.write_text("score,y\n30,0\n90,1\n55,1\n")
+    result = calibrant("inspect", path)
+    assert result.exit_code == 0, result.stderr
+    assert "divide percents by 100" in " ".join(result.stdout.split())
+    assert "calibrant run" not in result.stdout
+
+
 def test_scores_outside_are_margins(calibrant, tmp_path, monkeypatch):
     path = tmp_path / "[1].csv"
     path.write_text("margin,y\n-3,-1\n2.5,1\n7,1\n")
