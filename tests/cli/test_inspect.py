@@ -90,6 +90,14 @@ def test_streams_that_come_with_calibrant(calibrant, tmp_path, monkeypatch, stre
     tried(calibrant, stream, tmp_path, monkeypatch)
 
 
+@pytest.mark.parametrize(("later", "is_said"), [(20, False), (21, True)])
+def test_delays_differ_when_one_is_more_than_twice_the_other(calibrant, tmp_path, later, is_said):
+    path = tmp_path / "late.csv"
+    lines = [f"{t},{t + (10, later)[t % 2]},0.5,{t % 2}" for t in range(20)]
+    path.write_text(rows("t,known,score,y", *lines))
+    assert ("very different times" in calibrant("inspect", path).stdout) == is_said
+
+
 def test_percents_are_not_taken_for_margins(calibrant, tmp_path):
     path = tmp_path / "percents.csv"
     path.write_text("score,y\n30,0\n90,1\n55,1\n")
