@@ -98,6 +98,12 @@ def test_delays_differ_when_one_is_more_than_twice_the_other(calibrant, tmp_path
     assert ("very different times" in calibrant("inspect", path).stdout) == is_said
 
 
+def test_a_second_clock_that_is_never_later_says_nothing_of_outcomes(calibrant, tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text(rows("t,at,score,y", *(f"{t},{t},0.5,{t % 2}" for t in range(9))))
+    assert "--available" not in calibrant("inspect", path).stdout
+
+
 def test_percents_are_not_taken_for_margins(calibrant, tmp_path):
     path = tmp_path / "percents.csv"
     path.write_text("score,y\n30,0\n90,1\n55,1\n")
