@@ -4,6 +4,8 @@ import gzip
 
 import pytest
 
+from cli.refusals import refused
+
 BAD_FILES = {
     "nan": ("outcome\n1\nnan\n", "line 3"),
     "infinity": ("outcome\n1\ninf\n", "line 3"),
@@ -18,15 +20,6 @@ BAD_FILES = {
     "open quote": ('day,outcome\n1,1\n"2,0\n', "line"),
     "two columns of one name": ("outcome,outcome\n1,0\n", "more than once"),
 }
-
-
-def refused(result, *words):
-    """Require a message with these words, exit code 2 and no traceback."""
-    assert result.exit_code == 2, result.stdout
-    assert result.stderr.splitlines()[-1].startswith("calibrant: error:"), result.stderr
-    assert "Traceback" not in result.stderr
-    for word in words:
-        assert word in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
@@ -58,6 +51,26 @@ def test_a_column_that_is_not_there(calibrant, events):
 def test_files_that_cannot_be_read(calibrant, tmp_path):
     refused(calibrant("run", tmp_path / "nowhere.csv"), "nowhere.csv", "no such file")
     refused(calibrant("run", tmp_path), "folder")
+
+
+def test_percents(calibrant, tmp_path):
+    path = tmp_path / "percents.csv"
+    path.write_text("p,y\n30,0\n90,1\n")
+    said = ("percents.csv, line 2, column 'p'", "30", "[0, 1]", "divide percents by 100")
+    refused(calibrant("run", path, "--score", "p", "--outcome", "y"), *said, "(--kind)")
+    for command in ("measure", "watch"):
+        refused(calibrant(command, path, "--prediction", "p", "--outcome", "y"), *said)
+    path.write_text("p,y\n0.3,30\n")  # more likely an outcome of another kind
+    result = calibrant("measure", path, "--prediction", "p", "--outcome", "y")
+    refused(result, "--positive")
+    assert "percents by" not in result.stderr
+
+
+def test_a_name_that_is_neither_a_file_nor_a_stream(calibrant):
+    for command in ("run", "inspect", "measure", "watch"):
+        result = calibrant(command, "nycflight")
+        assert result.exit_code == 2
+        assert "nycflights" in result.stderr
 
 
 def test_a_gzip_cut_short(calibrant, tmp_path):

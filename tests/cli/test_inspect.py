@@ -90,6 +90,29 @@ def test_streams_that_come_with_calibrant(calibrant, tmp_path, monkeypatch, stre
     tried(calibrant, stream, tmp_path, monkeypatch)
 
 
+@pytest.mark.parametrize(("later", "is_said"), [(20, False), (21, True)])
+def test_delays_differ_when_one_is_more_than_twice_the_other(calibrant, tmp_path, later, is_said):
+    path = tmp_path / "late.csv"
+    lines = [f"{t},{t + (10, later)[t % 2]},0.5,{t % 2}" for t in range(20)]
+    path.write_text(rows("t,known,score,y", *lines))
+    assert ("very different times" in calibrant("inspect", path).stdout) == is_said
+
+
+def test_a_second_clock_that_is_never_later_says_nothing_of_outcomes(calibrant, tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text(rows("t,at,score,y", *(f"{t},{t},0.5,{t % 2}" for t in range(9))))
+    assert "--available" not in calibrant("inspect", path).stdout
+
+
+def test_percents_are_not_taken_for_margins(calibrant, tmp_path):
+    path = tmp_path / "percents.csv"
+    path.write_text("score,y\n30,0\n90,1\n55,1\n")
+    result = calibrant("inspect", path)
+    assert result.exit_code == 0, result.stderr
+    assert "divide percents by 100" in " ".join(result.stdout.split())
+    assert "calibrant run" not in result.stdout
+
+
 def test_scores_outside_are_margins(calibrant, tmp_path, monkeypatch):
     path = tmp_path / "[1].csv"
     path.write_text("margin,y\n-3,-1\n2.5,1\n7,1\n")

@@ -4,13 +4,9 @@ import stat
 
 import pytest
 
+from cli.refusals import refused
+
 SCORED = "score,y\n" + "".join(f"{t % 7 / 7},{t % 2}\n" for t in range(50))
-
-
-def refused(result, *words):
-    assert result.exit_code == 2, result.stdout
-    for word in words:
-        assert word in result.stderr, result.stderr
 
 
 @pytest.fixture

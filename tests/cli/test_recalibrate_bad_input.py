@@ -6,6 +6,8 @@ import resource
 
 import pytest
 
+from cli.refusals import refused
+
 GOOD = "key,t,known,place,score,outcome\n"
 ROWS = ["a,1,2,north,0.5,1", "b,2,3,south,0.4,0", "c,3,4,north,0.3,1"]
 
@@ -59,15 +61,6 @@ BAD = {
     "a forecaster": (file_with(), ("--forecaster", "zoom"), ("--forecaster", "without --score")),
     "ahead": (file_with(), ("--ahead", "1"), ("--ahead", "without --score")),
 }  # fmt: skip
-
-
-def refused(result, *words):
-    """Require a message with these words, exit code 2 and no traceback."""
-    assert result.exit_code == 2, result.stdout
-    assert result.stderr.splitlines()[-1].startswith("calibrant: error:"), result.stderr
-    assert "Traceback" not in result.stderr
-    for word in words:
-        assert word in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -217,6 +218,17 @@ def test_a_task_that_kills_its_workers_is_given_up(tmp_path, monkeypatch):
         caught.value
     )
     assert not multiprocessing.active_children()
+
+
+def test_a_job_has_three_workers_before_it_is_given_up():
+    """All jobs of a batch count as suspects, and are then run one by one."""
+    losses, dead = local.Losses(), SimpleNamespace(begun=True, stop=lambda: -9)
+    dead.batch = ("one", "other")
+    assert losses.count(dead) == ([("one",), ("other",)], [])
+    dead.batch = ("one",)
+    assert losses.count(dead) == ([("one",)], [])
+    again, (given_up,) = losses.count(dead)
+    assert (again, given_up.job) == ([], "one")
 
 
 def test_a_script_that_cannot_be_imported(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.measures import debiased_ece2, ece
+from calibrant.measures import Scorecard, debiased_ece2, ece
 from measures.strategies import repeatable, rounds
 from naive import measures as naive
 
@@ -28,6 +28,15 @@ def test_equals_the_definition(scheme, norm, data, bins):
     got = ece(*data, bins=bins, scheme=scheme, norm=norm)
     assert got == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert 0.0 <= got <= 1.0
+
+
+def test_the_default_is_what_tables_and_pages_call_it():
+    """They say "ECE, 20 bins"."""
+    said, happened = np.linspace(0.0, 1.0, 200), np.arange(200) % 2.0
+    assert ece(said, happened) == ece(said, happened, bins=20) != ece(said, happened, bins=19)
+    card = Scorecard()
+    card.extend(said, happened)
+    assert card.ece == pytest.approx(ece(said, happened))
 
 
 @pytest.mark.parametrize("scheme", ["width", "mass"])

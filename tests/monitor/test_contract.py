@@ -184,6 +184,15 @@ def test_a_group_is_named_and_others_are_not():
     assert episodes[0].direction == "too low"
 
 
+def test_the_interval_of_a_bias_is_that_of_a_mean():
+    """p = 1/2 throughout, so an outcome has the standard deviation 1/2, whatever the bias."""
+    y = np.random.default_rng(6).random(2_000) < 0.6
+    (episode,) = Monitor(every=1_000, tolerance=0.0).run(np.full(2_000, 0.5), y)
+    half = 1.96 * 0.5 / np.sqrt(episode.alarm + 1 - episode.onset)
+    assert episode.bias_high - episode.bias == pytest.approx(half, rel=0.01)
+    assert episode.bias - episode.bias_low == pytest.approx(half, rel=0.01)
+
+
 def test_update_takes_a_hundred_thousand_groups_in_stride():
     monitor = Monitor(max_groups=100_000)
     monitor.run(np.full(100_000, 0.5), np.arange(100_000) % 2, by=range(100_000))

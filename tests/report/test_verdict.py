@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import Recalibrator
 from calibrant.report import BeforeAfter, Change, causes, recalibration
-from calibrant.report.causes import Cause, waits_of
+from calibrant.report.causes import Cause, Evidence, waits_of
 from calibrant.report.chance import chance_ece_limit, chance_mean, mean_change, student
 from calibrant.report.verdict import Loss, digits
 from calibrant.tables import Arrivals
@@ -139,6 +139,24 @@ def test_a_diagnosis_can_turn_the_verdict(monkeypatch):
     assert report.verdict.is_turned
     assert report.findings[0] == "What has arrived is not like what happened."
     assert '<section class="verdict unknown"' in report.html()
+
+
+def evidence_of(said, happened, waits=None):
+    both = BeforeAfter.from_predictions(said, np.full(len(said), 0.5), happened, window=100)
+    return Evidence(both, {"raw": said}, happened, waits)
+
+
+@pytest.mark.parametrize(("wait", "is_named"), [(9.0, False), (10.0, True)])
+def test_outcomes_are_late_from_ten_rounds_on(wait, is_named):
+    evidence = evidence_of(np.full(400, 0.9), np.arange(400) % 2.0, np.full(400, wait))
+    assert (causes.outcomes_late(evidence, "no different") is not None) == is_named
+
+
+@pytest.mark.parametrize(("stretches", "is_named"), [(2, False), (3, True)])
+def test_by_turns_is_more_than_a_tenth_of_the_stretches_either_way(stretches, is_named):
+    said = np.repeat([0.9] * stretches + [0.1] * stretches + [0.5] * (20 - 2 * stretches), 100)
+    cause = causes.wrong_by_turns(evidence_of(said, np.arange(2000) % 2.0), "better")
+    assert (cause is not None) == is_named
 
 
 def test_waits_count_the_rounds_in_between():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import builtins
 import gzip
-import io
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,21 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from calibrant.tables import InputError, read
-
-DAYS, SCORES, OUTCOMES = ["mon", "tue", "wed"], [0.25, 0.5, 1.0], [1, 0, 1]
-CSV = "day,score,outcome\nmon,0.25,1\ntue,0.5,0\nwed,1.0,1\n"
-JSONL = "".join(
-    json.dumps({"day": d, "score": s, "outcome": y}) + "\n"
-    for d, s, y in zip(DAYS, SCORES, OUTCOMES, strict=True)
-)
-FRAME = {"day": DAYS, "score": SCORES, "outcome": OUTCOMES}
-
-
-def parquet_bytes(columns: dict[str, list[object]] = FRAME) -> bytes:
-    buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(columns), buffer)
-    return buffer.getvalue()
-
+from tables.made import CSV, FRAME, JSONL, parquet_bytes
 
 # -- bad cells --------------------------------------------------------------------------------
 

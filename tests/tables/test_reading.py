@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import os
 import subprocess
 import sys
@@ -17,20 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from calibrant.tables import InputError, Table, read
-
-DAYS, SCORES, OUTCOMES = ["mon", "tue", "wed"], [0.25, 0.5, 1.0], [1, 0, 1]
-CSV = "day,score,outcome\nmon,0.25,1\ntue,0.5,0\nwed,1.0,1\n"
-JSONL = "".join(
-    json.dumps({"day": d, "score": s, "outcome": y}) + "\n"
-    for d, s, y in zip(DAYS, SCORES, OUTCOMES, strict=True)
-)
-FRAME = {"day": DAYS, "score": SCORES, "outcome": OUTCOMES}
-
-
-def parquet_bytes(columns: dict[str, list[object]] = FRAME) -> bytes:
-    buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(columns), buffer)
-    return buffer.getvalue()
+from tables.made import CSV, DAYS, FRAME, JSONL, OUTCOMES, SCORES, parquet_bytes
 
 
 def check_same(table: Table) -> None:

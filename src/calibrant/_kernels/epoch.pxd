@@ -1,5 +1,3 @@
-from libc.stdint cimport int64_t
-
 from calibrant._kernels.kernel cimport Kernel
 
 

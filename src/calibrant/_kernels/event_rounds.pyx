@@ -11,8 +11,8 @@ cimport cython
 
 import numpy as np
 
-from calibrant._kernels.contexts cimport KEY_BITS, MOST_CONTEXTS
-from calibrant._kernels.event_mixture cimport ALONE, EventView, MOST_EXPERTS, quick_logit
+from calibrant._kernels.contexts cimport KEY_BITS
+from calibrant._kernels.event_mixture cimport ALONE, EventView, quick_logit
 from calibrant._kernels.repair cimport MAPS
 from calibrant._kernels.saved import floats
 from calibrant._kernels.slots import LEAST

@@ -1,7 +1,7 @@
 """One round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
 
 from libc.math cimport fabs, isfinite, isnan
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from calibrant._checks import describe

@@ -9,11 +9,23 @@ from typing import Annotated
 import typer
 
 from calibrant.forecasters.named import FORECASTERS
+from calibrant.streams.bundled import CATALOGUE
+
+
+def check_source(source: str) -> str:
+    """Refuse a name that looks like that of a bundled stream, and is neither that nor a file."""
+    path = Path(source)
+    if source == "-" or source in CATALOGUE or path.suffix or path.exists():
+        return source
+    streams = ", ".join(CATALOGUE)
+    raise typer.BadParameter(f"{source}: is neither a file nor one of the streams {streams}")
+
 
 Source = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
+        callback=check_source,
         help="CSV, JSON or Parquet, also packed (.gz, .bz2, .xz, .zst); - for a pipe; or the name "
         "of a stream that comes with calibrant, such as nycflights.",
     ),

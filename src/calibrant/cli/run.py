@@ -14,6 +14,7 @@ import typer
 
 from calibrant._checks import check_choice, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS
+from calibrant._spans import as_span
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     FORECASTER,
@@ -35,6 +36,9 @@ from calibrant.forecasters.named import parameters
 from calibrant.tables.reading import standard_input
 
 DEFAULT = "event-forecaster"
+
+#: The help has these options in boxes of their own.
+LATE, WITHOUT = "Outcomes that come late", "Forecasts, without --score"
 
 
 def run(
@@ -60,6 +64,7 @@ def run(
     available: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="COL",
             help="Column of when each outcome became known, by the clock of --time: only "
             "probabilities given later learn from it. Empty for never.",
@@ -68,6 +73,7 @@ def run(
     silence: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="0|1",
             help="The outcome that is not announced: a row without one by its deadline had this.",
         ),
@@ -75,6 +81,7 @@ def run(
     after: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="SPAN",
             help="The deadline with --silence: so many rows later, or so much time (30d, 12h, "
             "90min) by the clock of --time.",
@@ -82,11 +89,16 @@ def run(
     ] = None,
     due: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column of each row's own deadline, instead of --after."),
+        typer.Option(
+            rich_help_panel=LATE,
+            metavar="COL",
+            help="Column of each row's own deadline, instead of --after.",
+        ),
     ] = None,
     hold: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=LATE,
             metavar="SPAN",
             help="Learn every outcome at this age: for outcomes of which one kind comes sooner.",
         ),
@@ -148,16 +160,18 @@ def run(
     forecaster: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=WITHOUT,
             metavar="SPEC",
-            help=f"Without --score, the forecaster ({DEFAULT} if not given): {FORECASTER}",
+            help=f"The forecaster ({DEFAULT} if not given): {FORECASTER}",
         ),
     ] = None,
     ahead: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=WITHOUT,
             metavar="N",
-            help="Without --score, forecast so many rows ahead; in a pipe, answer with the "
-            "forecast of the line that many later: 1 for the next one.",
+            help="Forecast so many rows ahead; in a pipe, answer with the forecast of the line "
+            "that many later: 1 for the next one.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -208,7 +222,9 @@ def run(
             )  # fmt: skip
             if key is not None:
                 recalibrate_keyed(job)
-            elif is_pipe:
+                return
+            check_deadlines(job)
+            if is_pipe:
                 answer_scores(job, standard_input())
             else:
                 recalibrate_file(job)
@@ -239,6 +255,20 @@ def check_ahead(job: ForecastJob) -> None:
             f"--ahead {job.ahead} is for the default forecaster; {job.forecaster} forecasts the "
             "next row alone"
         )
+
+
+def check_deadlines(job: Job) -> None:
+    """Refuse a deadline that is missing, or is a time where rows have none."""
+    is_saved = job.state is not None and job.state.exists()
+    if job.silence is not None and job.after is None and job.due is None and not is_saved:
+        raise ValueError(
+            "--silence needs a deadline: --after SPAN, or --due COL for one of each row"
+        )
+    for option, span in (("--after", job.after), ("--hold", job.hold)):
+        if span is not None and as_span(span, option).is_time and job.time is None:
+            raise ValueError(
+                f"{option} {span} needs --time; without times a span is a number of rows"
+            )
 
 
 def check_column_name(column: str | None, out: Path | None) -> None:

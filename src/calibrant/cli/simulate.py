@@ -49,8 +49,14 @@ def deliver(name: str, title: str, values: Floats, outcomes: Floats, out: Path |
 def parameter_help(doc: str) -> dict[str, str]:
     """Return what a docstring says of each parameter, in a line."""
     section = doc.partition("Parameters\n")[2]
-    found = re.findall(r"^([\w, ]+) :[^\n]*\n((?:    [^\n]+\n?)+)", section, re.M)
-    return {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+    helps = {"seed": "Seed of the draws."}
+    for names, kind, text in re.findall(
+        r"^([\w, ]+) :([^\n]*)\n((?:    [^\n]+\n?)+)", section, re.M
+    ):
+        choices = re.findall(r'"(\w+)"', kind)
+        allowed = f" One of {', '.join(choices)}." if choices else ""
+        helps |= dict.fromkeys(names.split(", "), " ".join(text.split()) + allowed)
+    return helps
 
 
 def add_command(function: Callable[..., Any], body: Callable[..., None], doc: str = "") -> None:

@@ -26,9 +26,9 @@ LOOKS = {"outside of episodes": SERIES[0], "inside of episodes": SERIES[1]}
 #: Episodes in the table of the page; of more, the last.
 MOST_SHOWN = 200
 HOW_TO_READ = (
-    "How much speaks against calibration, on a logarithmic axis. While predictions are calibrated "
-    "it grows by at most 1 a round in the mean. At the dashed line the monitor rings; then it "
-    "watches for the end."
+    "Drawn is the evidence against calibration, on a logarithmic axis. While predictions are "
+    "calibrated it grows by at most 1 a round in the mean. At the dashed line the monitor rings; "
+    "then it watches for the end."
 )
 HEAD = ["onset", "alarm", "end", "where", "off by", "95 % interval"]
 

@@ -177,8 +177,8 @@ def seasonal(
 
     Parameters
     ----------
-    level, amplitude
-        As in `drift`.
+    level, amplitude : float
+        The middle of the season and its height; both ends must lie in [0, 1].
     period : float, 2 or more
         Rounds from one season to the next; need not be whole (365.25 days).
     rounds, seed

@@ -182,7 +182,7 @@ def _options(
     options = {part: roles[part] for part in ("score", "outcome") if part in roles}
     if "score" in roles:
         options.update({p: roles[p] for p in ("id", "time", "available") if p in roles})
-        if facts[roles["score"]].kind == "number":
+        if _may_be_margins(facts[roles["score"]]):
             options["kind"] = "margin"
             notes.append(
                 f"column {roles['score']!r} holds numbers outside [0, 1], taken as margins; if "
@@ -203,6 +203,14 @@ def _options(
             f"{'greater' if outcome.numbers is not None else 'rarer'}: is that right?"
         )
     return options
+
+
+def _may_be_margins(score: ColumnFacts) -> bool:
+    """Return whether a column holds numbers that are neither probabilities nor percents."""
+    if score.kind != "number" or score.numbers is None:
+        return False
+    known = score.numbers[~np.isnan(score.numbers)]
+    return bool((known < 0.0).any() or (known > 100.0).any())
 
 
 def _positive(outcome: ColumnFacts) -> str | None:

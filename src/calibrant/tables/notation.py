@@ -23,6 +23,8 @@ WORDS = {
 #: A number as C and JSON write it: not Python's 0_1, and no digits of other scripts.
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?")
+#: What to do about scores and predictions from 0 to 100.
+PERCENTS = "divide percents by 100"
 THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([.,'\s][0-9]{3})+([.,][0-9]+)?")
 
 #: Reads one cell, given what its numbers have before their decimals: "." or ",".
@@ -67,9 +69,8 @@ def finite_number(cell: object, decimal: str = ".") -> float:
 def probability(cell: object, decimal: str = ".") -> float:
     """Return one cell as a number in [0, 1], or raise InputError that says why not."""
     number = number_in(cell, decimal=decimal)
-    if number is None or not 0.0 <= number <= 1.0:  # also refuses NaN
-        raise _refusal(cell, "a number in [0, 1], or true or false")
-    return number
+    may_be_percent = number is not None and 1.0 < number <= 100.0
+    return _unit_number(cell, number, f"; {PERCENTS}" if may_be_percent else "")
 
 
 def outcome_in(cell: object, decimal: str = ".", positive: str | None = None) -> float:
@@ -78,12 +79,9 @@ def outcome_in(cell: object, decimal: str = ".", positive: str | None = None) ->
     With `positive`, a cell that holds this value is 1, and one that holds another is 0.
     """
     if positive is None:
-        try:
-            return probability(cell, decimal)
-        except InputError as error:
-            if not is_missing(cell) and not isinstance(cell, dict | list):
-                error.problem += "; for other values name the one that counts as 1 (--positive)"
-            raise
+        can_be_named = not is_missing(cell) and not isinstance(cell, dict | list)
+        cure = "; for other values name the one that counts as 1 (--positive)"
+        return _unit_number(cell, number_in(cell, decimal=decimal), cure if can_be_named else "")
     if is_same(cell, positive, decimal):
         return 1.0
     if is_missing(cell):
@@ -97,6 +95,15 @@ def is_same(cell: object, value: str, decimal: str = ".") -> bool:
         return True
     number = number_in(cell, decimal=decimal)
     return number is not None and number == number_in(value, decimal=decimal)
+
+
+def _unit_number(cell: object, number: float | None, cure: str) -> float:
+    """Return the number that a cell stands for if it is in [0, 1], or refuse the cell."""
+    if number is None or not 0.0 <= number <= 1.0:  # also refuses NaN
+        error = _refusal(cell, "a number in [0, 1], or true or false")
+        error.problem += cure
+        raise error
+    return number
 
 
 def _refusal(cell: object, allowed: str) -> InputError:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, check_id, describe
 from calibrant.tables.cells import Cells, Clock
 from calibrant.tables.errors import InputError
-from calibrant.tables.notation import is_empty
+from calibrant.tables.notation import PERCENTS, is_empty
 from calibrant.tables.table import Table
 
 Rows = npt.NDArray[np.intp]
@@ -142,8 +142,8 @@ def take_scored(
         row = int(outside.argmax())
         raise table.cells(score).refusal(
             row,
-            f"got {float(scores[row])!r}, must be a number in [0, 1]; for other scores say "
-            "kind 'logit' or 'margin'",
+            f"got {float(scores[row])!r}, must be a number in [0, 1]; {PERCENTS}, and for scores "
+            "of another scale say kind 'logit' or 'margin' (--kind)",
         )
     outcomes = table.cells(outcome, text=text).outcomes(positive=positive, missing=True)
     if id is not None and not missing:

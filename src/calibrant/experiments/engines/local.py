@@ -39,7 +39,7 @@ class LocalEngine:
         if self.workers == 1:
             yield from map(run_batch, batches)
             return
-        waiting, deaths, false_starts = deque(batches), Counter[Job](), 0
+        waiting, losses = deque(batches), Losses()
         workers: dict[Connection, Worker] = {}
         try:
             while waiting or workers:
@@ -52,24 +52,12 @@ class LocalEngine:
                     finished = worker.take()
                     if finished is None:
                         del workers[pipe]
-                        code = worker.stop()
-                        if not worker.begun:
-                            false_starts += 1
-                            if false_starts == FALSE_STARTS:
-                                raise ChildProcessError(CANNOT_START)
-                            waiting.appendleft(worker.batch)
-                            continue
-                        deaths.update(worker.batch)
-                        # One by one, so that only the job that kills workers is given up.
-                        for job in reversed(worker.batch):
-                            if deaths[job] < DEATHS:
-                                waiting.appendleft((job,))
-                            else:
-                                reason = f"the process died of it (exit code {code})"
-                                yield [Finished(job, error=reason)]
+                        again, given_up = losses.count(worker)
+                        waiting.extendleft(reversed(again))
+                        yield given_up
                         continue
                     if not worker.begun:
-                        worker.begun, false_starts = True, 0
+                        worker.begun, losses.false_starts = True, 0
                         continue
                     if waiting:
                         worker.give(waiting.popleft())
@@ -80,6 +68,29 @@ class LocalEngine:
         finally:
             for worker in workers.values():
                 worker.stop()
+
+
+class Losses:
+    """Workers that died, and what becomes of their batches."""
+
+    def __init__(self) -> None:
+        self.deaths = Counter[Job]()
+        self.false_starts = 0  # workers in a row that died before they could say anything
+
+    def count(self, worker: Worker) -> tuple[list[Batch], list[Finished]]:
+        """Count a worker that died; return what is to be run again, and what is given up."""
+        code = worker.stop()
+        if not worker.begun:
+            self.false_starts += 1
+            if self.false_starts == FALSE_STARTS:
+                raise ChildProcessError(CANNOT_START)
+            return [worker.batch], []
+        self.deaths.update(worker.batch)
+        # One by one, so that only the job that kills workers is given up.
+        again: list[Batch] = [(job,) for job in worker.batch if self.deaths[job] < DEATHS]
+        reason = f"the process died of it (exit code {code})"
+        lost = [job for job in worker.batch if self.deaths[job] >= DEATHS]
+        return again, [Finished(job, error=reason) for job in lost]
 
 
 class Worker:
