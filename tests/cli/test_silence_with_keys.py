@@ -131,6 +131,7 @@ def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, p
         ["--silence", "0", "--hold", "3d"],
         ["--silence", "3", "--after", "3d"],
         ["--silence", "0", "--after", "soon"],
+        ["--silence", "0", "--after", "30"],
         ["--silence", "0", "--due", "at"],
         ["--silence", "0", "--due", "score"],
         ["--silence", "0", "--due", "nowhere"],

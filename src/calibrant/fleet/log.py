@@ -13,7 +13,7 @@ from calibrant._checks import Floats, Id
 from calibrant.fleet.fleet import Fleet
 from calibrant.fleet.log_until import Logged, play_until
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import when_of
+from calibrant.recalibrate.rows import check_unit, when_of
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
@@ -136,6 +136,7 @@ class Log:
 
     def _play_until(self, keys: Keys, rows: Scored, names: list[Id | None]) -> Played:
         """Predict the rows, and learn at deadlines what becomes known before each of them."""
+        check_unit(rows, self.fleet._clock)
         made, known, due = when_of(rows)
         if self.id is None:
             ids = range(self.next_id, self.next_id + len(keys))

@@ -16,7 +16,7 @@ from calibrant.fleet.kept import Kept
 from calibrant.fleet.part import Part
 from calibrant.fleet.rows import Dealt
 from calibrant.forecasters.answers import in_words
-from calibrant.recalibrate.deadlines import time_to_advance
+from calibrant.recalibrate.deadlines import Deadlines, time_to_advance
 
 #: When each row is predicted, and its deadline.
 Until = list[tuple[float, float]]
@@ -30,6 +30,12 @@ class Settling(Kept):
     @property
     def _has_deadlines(self) -> bool:
         return any(part.deadlines is not None for part in self._parts.values())
+
+    @property
+    def _clock(self) -> Deadlines | None:
+        """The clock of a part: their spans are alike."""
+        own = next(iter(self._parts.values())).deadlines
+        return None if own is None else own.clock
 
     def advance(self, now: Time) -> int:
         """Let time pass: learn what is due by `now`; return how many outcomes that were.
