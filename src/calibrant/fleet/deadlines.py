@@ -56,13 +56,8 @@ class PartDeadlines:
         self, rounds: int, made: Sequence[float] | None, due: Sequence[float] | None, size: int
     ) -> list[tuple[float, float]]:
         """Return when so many predictions are made and their deadlines, or say what is missing."""
-        times, now = [], self.clock.now
-        for row in range(size):
-            at = None if made is None else made[row]
-            end = None if due is None else due[row]
-            times.append(self.clock.times(rounds + row, at, end, now))
-            now = times[-1][0]
-        return times
+        at, ends = ([None] * size if each is None else each for each in (made, due))
+        return self.clock.times_of_many(rounds, at, ends)
 
     def open(
         self,
@@ -76,11 +71,6 @@ class PartDeadlines:
             if waiting.prediction_of(name) is prediction:  # else too many came, and it expired
                 made = max(at, self.clock.now)
                 self.clock.open(cast("Any", prediction), name, math.nan, made, due)
-
-    def known_of(self, prediction: FleetRound) -> float | None:
-        """Return the outcome of a prediction that waits, NaN for none; None after its deadline."""
-        entry = self.clock.entries.get(prediction.number)
-        return None if entry is None else entry.outcome
 
     def note(self, prediction: FleetRound, outcome: float) -> None:
         """Note an outcome until its deadline."""

@@ -15,7 +15,6 @@ from calibrant.fleet.deadlines import Due
 from calibrant.fleet.kept import Kept
 from calibrant.fleet.part import Part
 from calibrant.fleet.rows import Dealt
-from calibrant.forecasters.answers import in_words
 from calibrant.recalibrate.deadlines import Deadlines, time_to_advance
 
 #: When each row is predicted, and its deadline.
@@ -164,24 +163,10 @@ def settle(part: Part, now: float, *, before: bool) -> Due:
 
 def note(part: Part, names: list[Id], y: Floats) -> npt.NDArray[np.str_]:
     """Note outcomes that came together for their deadlines, in one part; return the answers."""
-    deadlines = part.deadlines
-    assert deadlines is not None
-    numbers, applied, opened = part.waiting.judge(names, y)
-    answers, late = in_words(numbers), []
-    for row, name in enumerate(names):
-        prediction = part.waiting.prediction_of(name)
-        known = None if prediction is None else deadlines.known_of(prediction)
-        if known is not None and not np.isnan(known):
-            answers[row] = "repeated" if known == y[row] else "conflict"
-    for place, row in enumerate(applied.tolist()):
-        known = deadlines.known_of(opened[place])
-        if known is None:
-            late.append(place)
-        elif np.isnan(known):
-            deadlines.note(opened[place], float(y[row]))
-    if late:
-        drawn = order_of([opened[place] for place in late])
-        order = [late[each] for each in drawn]
-        part.kernel.learn([opened[place] for place in order], y[applied[order]])
-        part.waiting.finish_many(names, y, applied[late])
+    assert part.deadlines is not None
+    answers, rows, predictions = part.deadlines.clock.note_many(names, y, part.waiting)
+    if predictions:
+        order = order_of(predictions)
+        part.kernel.learn([predictions[each] for each in order], y[rows[order]])
+        part.waiting.finish_many(names, y, rows)
     return answers
