@@ -5,10 +5,14 @@ says with each row what is heard of it, and when. Nothing is learned before its 
 outcome may as well be noted with its prediction, and which deadlines pass between two predictions
 is known beforehand: compiled loops play both. What waits for its deadline at the end waits in the
 fleet, so that a log may be cut anywhere, and saved there.
+
+Rows are collected until one comes whose answer depends on what they do: an id that may have been
+used, or an outcome that is learned or refused at once.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -74,58 +78,111 @@ def play_until(fleet: Fleet, keys: Keys, scores: Floats, logged: Logged) -> Play
     return played
 
 
+class Collected:
+    """Predictions that are to be played: their rows, times, deadlines and outcomes known by then.
+
+    `now` is the time of the last row, `room` how many predictions may be added before any expires.
+    """
+
+    def __init__(self, now: float, room: int) -> None:
+        self.now, self.room = now, room
+        self.rows: list[int] = []
+        self.made: list[float] = []
+        self.due: list[float] = []
+        self.heard: list[float] = []
+        self.places: dict[Id, int] = {}
+
+    def add(self, row: int, name: Id | None, made: float, due: float, heard: float) -> None:
+        """Add a row that is predicted."""
+        if name is not None:
+            self.places[name] = len(self.rows)
+        self.now = made
+        self.rows.append(row)
+        self.made.append(made)
+        self.due.append(due)
+        self.heard.append(heard)
+
+
 class PartLog:
     """The rows of a log that belong to one part."""
 
     def __init__(self, part: Part, rows: Rows, logged: Logged) -> None:
         assert part.deadlines is not None
-        self.part, self.deadlines, self.rows, self.logged = part, part.deadlines, rows, logged
-        self.is_prediction = ~np.isnan(rows.scores)
-        size = len(rows.scores)
+        self.part, self.deadlines, self.rows = part, part.deadlines, rows
+        self.is_prediction = (~np.isnan(rows.scores)).tolist()
+        self.names, self.outcomes, *times = logged
+        self.made, self.known, self.due = (None if t is None else t.tolist() for t in times)
+        size = len(self.names)
         self.played = Played(np.full(size, np.nan), np.full(size, "predicted", dtype="<U9"), {})
 
     def check(self) -> None:
         """Say what is missing, of times and deadlines: one row shows it, the others are alike."""
-        is_timed = self.logged.made is not None
-        if is_timed and self.deadlines.clock.is_timed is False:
+        if self.made is not None and self.deadlines.clock.is_timed is False:
             raise ValueError("outcomes say when they come if predictions do, at=...")
-        self.times(np.flatnonzero(self.is_prediction)[:1])
+        if any(self.is_prediction):
+            self.until(self.is_prediction.index(True), self.part.kernel.rounds, -math.inf)
 
     def play(self) -> Played:
         """Play all rows in their order."""
-        row = 0
-        while row < len(self.is_prediction):
-            end = self.end_of_predictions(row)
-            if end > row:
-                self.predict(slice(row, end))
-                row = end
+        used = self.part.waiting.known
+        self.begin()
+        for row, name in enumerate(self.names):
+            if not self.is_prediction[row]:
+                if not self.note(row):
+                    self.flush()
+                    self.hear(row)
                 continue
-            if self.is_prediction[row]:
-                self.played.answers[row] = "used"
-            else:
-                self.hear(row)
-            row += 1
+            if name is not None and (name in used or name in self.collected.places):
+                self.flush()
+                if name in used:
+                    self.played.answers[row] = "used"
+                    continue
+            rounds = self.part.kernel.rounds + len(self.collected.rows)
+            self.collected.add(row, name, *self.until(row, rounds, self.collected.now))
+        self.flush()
         return self.played
 
-    def end_of_predictions(self, start: int) -> int:
-        """Return where predictions with new ids end that begin at a row."""
-        used, new = self.part.waiting.known, set()
-        for row in range(start, len(self.is_prediction)):
-            name = self.logged.names[row]
-            if not self.is_prediction[row] or (name is not None and (name in used or name in new)):
-                return row
-            new.add(name)
-        return len(self.is_prediction)
+    def begin(self) -> None:
+        """Begin to collect."""
+        waiting = self.part.waiting
+        self.collected = Collected(self.deadlines.clock.now, waiting.capacity - len(waiting))
 
     # -- predictions ----------------------------------------------------------------------------
 
-    def predict(self, rows: slice) -> None:
-        """Predict rows with new ids, and learn in between what has reached its deadline."""
-        deadlines, names = self.deadlines, self.logged.names[rows]
-        made, due, heard = self.times(rows)
-        deadlines.clock.is_timed = is_timed = self.logged.made is not None
-        # What is due at the time of a prediction is not before it; without times, it is.
-        now = made[-1] if is_timed else made[-1] + 1.0
+    def until(self, row: int, rounds: int, now: float) -> tuple[float, float, float]:
+        """Return when a row is predicted, when it is learned, and what is known by then.
+
+        If an outcome comes after its deadline, silence has spoken before; one that is held is
+        learned when it comes.
+        """
+        at, due, known = (
+            None if times is None else times[row] for times in (self.made, self.due, self.known)
+        )
+        made, end = self.deadlines.clock.times(rounds, at, due, now)
+        heard = float(self.outcomes[row])
+        if known is None or math.isnan(heard):
+            return made, end, heard
+        if math.isnan(known):
+            return made, end, math.nan
+        if self.deadlines.silence is None:
+            return made, max(end, known), heard
+        return made, end, math.nan if known > end else heard
+
+    def flush(self) -> None:
+        """Play what was collected, and learn in between what has reached its deadline."""
+        collected, deadlines = self.collected, self.deadlines
+        if not collected.rows:
+            if self.made is not None:
+                self._learned(settle(self.part, collected.now, before=True))
+            self.begin()
+            return
+        deadlines.clock.is_timed = is_timed = self.made is not None
+        made, due, heard = (
+            np.array(each) for each in (collected.made, collected.due, collected.heard)
+        )
+        names = [self.names[row] for row in collected.rows]
+        # What is due at the time of a row is not before it; without times, it is.
+        now = collected.now if is_timed else made[-1] + 1.0
         waits = np.array([name is not None for name in names])
         is_over = waits & ((due < now) if is_timed else (due <= now))
         own = np.flatnonzero(is_over & ~np.isnan(deadlines.settled(heard)))
@@ -139,47 +196,31 @@ class PartLog:
             place = np.searchsorted(made, events.deadlines, side="right")
         else:
             place = np.searchsorted(made + 1.0, events.deadlines, side="left") + 1
-        self._play(rows, place, events)
+        self._play(np.array(collected.rows), names, place, events)
         left = np.flatnonzero(waits & ~is_over)
         self._open(named(names, left), made[left], due[left], heard[left])
+        self.begin()
 
-    def times(self, rows: npt.NDArray[np.intp] | slice) -> tuple[Floats, Floats, Floats]:
-        """Return when rows are predicted, when they are learned, and what is known by then.
-
-        If an outcome comes after its deadline, silence has spoken before; one that is held is
-        learned when it comes.
-        """
-        made, due = (
-            None if each is None else each[rows].tolist()
-            for each in (self.logged.made, self.logged.due)
-        )
-        heard = self.logged.outcomes[rows].copy()
-        times = self.deadlines.times(self.part.kernel.rounds, made, due, len(heard))
-        at, until = np.array(times, dtype=np.float64).reshape(-1, 2).T
-        if self.logged.known is not None:
-            known = self.logged.known[rows]
-            heard[np.isnan(known)] = np.nan
-            if self.deadlines.silence is None:
-                until = np.fmax(until, np.where(np.isnan(heard), np.nan, known))
-            else:
-                heard[known > until] = np.nan
-        return at, until, heard
-
-    def _play(self, rows: slice, place: npt.NDArray[np.intp], events: Due) -> None:
+    def _play(
+        self,
+        rows: npt.NDArray[np.int64],
+        names: list[Id | None],
+        place: npt.NDArray[np.intp],
+        events: Due,
+    ) -> None:
         """Play predictions, and before those at certain places what is learned there."""
-        size = len(self.logged.names[rows])
-        order = np.insert(np.arange(size), place, -1)
+        order = np.insert(np.arange(len(rows)), place, -1)
         is_event = order < 0
-        both = self.rows.take(rows.start + np.maximum(order, 0))
+        both = self.rows.take(rows[order])
         both.scores[is_event] = np.nan
         outcomes = np.full(len(order), np.nan)
         outcomes[is_event] = events.outcomes
-        names = np.empty(len(order), dtype=object)
-        names[~is_event], names[is_event] = self.logged.names[rows], events.names
-        said, answers = self.part.play(both, outcomes, names.tolist())
+        all_names = np.empty(len(order), dtype=object)
+        all_names[~is_event], all_names[is_event] = names, events.names
+        said, answers = self.part.play(both, outcomes, all_names.tolist())
         self.played.said[rows] = said[~is_event]
-        for event in np.flatnonzero(answers[is_event] == APPLIED):  # the others have expired
-            self.played.learned[events.names[event]] = float(events.outcomes[event])
+        applied = np.flatnonzero(answers[is_event] == APPLIED)  # the others have expired
+        self._learned(taken_due(events, applied))
 
     def _open(self, names: list[Id], made: Floats, due: Floats, heard: Floats) -> None:
         """Let predictions wait for their deadlines."""
@@ -192,20 +233,55 @@ class PartLog:
                 self.deadlines.open([prediction], [name], [(at, end)], waiting)
                 self.deadlines.note(prediction, outcome)
 
+    def _learned(self, due: Due) -> None:
+        """Say what was learned."""
+        self.played.learned.update(zip(due.names, due.outcomes.tolist(), strict=True))
+
     # -- outcomes by name -----------------------------------------------------------------------
 
-    def hear(self, row: int) -> None:
-        """Note an outcome that came by its name for its deadline, or learn it if that is over."""
-        part, name, learned = self.part, self.logged.names[row], self.played.learned
+    def note(self, row: int) -> bool:
+        """Note an outcome for a deadline that is surely to come; return whether it is."""
+        collected, name, y = self.collected, self.names[row], float(self.outcomes[row])
         assert name is not None
-        if self.logged.made is not None:
-            due = settle(part, float(self.logged.made[row]), before=True)
-            learned.update(zip(due.names, due.outcomes.tolist(), strict=True))
-        (answer,) = note(part, [name], self.logged.outcomes[row : row + 1])
+        if len(collected.rows) > collected.room:
+            return False
+        now = collected.now if self.made is None else max(collected.now, self.made[row])
+        place = collected.places.get(name)
+        prediction = None if place is not None else self.part.waiting.prediction_of(name)
+        entry = None if prediction is None else self.deadlines.clock.entries.get(prediction.number)
+        if place is not None:
+            due, known = collected.due[place], collected.heard[place]
+        elif entry is not None:
+            due, known = entry.due, entry.outcome
+        else:
+            return False
+        rounds = self.part.kernel.rounds + len(collected.rows)
+        if due < now if self.made is not None else due <= rounds:
+            return False
+        collected.now = now
+        if not math.isnan(known):
+            self.played.answers[row] = "repeated" if known == y else "conflict"
+            return True
+        if place is not None:
+            collected.heard[place] = y
+        else:
+            assert prediction is not None
+            self.deadlines.note(prediction, y)
+        self.played.answers[row] = "applied"
+        return True
+
+    def hear(self, row: int) -> None:
+        """Take in an outcome now: learn it, if its deadline is over, or refuse it."""
+        part, name = self.part, self.names[row]
+        assert name is not None
+        if self.made is not None:
+            self._learned(settle(part, self.made[row], before=True))
+        (answer,) = note(part, [name], self.outcomes[row : row + 1])
         self.played.answers[row] = answer
         outcome = part.waiting.known.get(name)
         if answer == "applied" and isinstance(outcome, float):
-            learned[name] = outcome
+            self.played.learned[name] = outcome
+        self.begin()
 
 
 def named(names: list[Id | None], rows: npt.NDArray[np.intp]) -> list[Id]:
@@ -213,9 +289,13 @@ def named(names: list[Id | None], rows: npt.NDArray[np.intp]) -> list[Id]:
     return [name for row in rows if (name := names[row]) is not None]
 
 
+def taken_due(due: Due, rows: npt.NDArray[np.intp]) -> Due:
+    """Return some of what is due."""
+    return Due([due.names[row] for row in rows], due.outcomes[rows], due.deadlines[rows])
+
+
 def joined(due: Due, names: list[Id], outcomes: Floats, deadlines: Floats) -> Due:
     """Return what is due with more that was predicted later, in the order of deadlines."""
     names, outcomes = due.names + names, np.concatenate([due.outcomes, outcomes])
     deadlines = np.concatenate([due.deadlines, deadlines])
-    order = np.argsort(deadlines, kind="stable")
-    return Due([names[each] for each in order], outcomes[order], deadlines[order])
+    return taken_due(Due(names, outcomes, deadlines), np.argsort(deadlines, kind="stable"))
