@@ -9,6 +9,7 @@ import pytest
 from calibrant import Fleet
 from calibrant.fleet.frames import recalibrate_frame
 from calibrant.tables import chunks, read
+from cli.files import written
 
 SIZE = 3000
 
@@ -30,14 +31,6 @@ def rows():
             "sold": (rng.random(SIZE) < score**2).astype(int),
         }
     )
-
-
-def written(rows, path):
-    if path.suffix == ".csv":
-        rows.to_csv(path, index=False)
-    else:
-        rows.to_parquet(path)
-    return path
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -74,7 +67,6 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
     ("options", "words"),
     [
         (["--by", "shop"], "--by does not go with --key: a key is a group of its own"),
-        (["--silence", "0"], "--silence does not go with --key: a fleet learns outcomes when"),
         (["--id", "shop", "--time", "score", "--available", "score"], "id does not go with"),
         (["--smooth", "x", "--out", "x.csv"], "--smooth does not go with --key: Fleet.smooth"),
         (["--report", "x.pdf"], "must end in .html"),

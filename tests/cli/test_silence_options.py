@@ -160,6 +160,7 @@ def test_a_state_goes_on_with_its_deadlines(calibrant, file, tmp_path):
         (["--silence", "0"], "--silence needs a deadline: --after SPAN, or --due COL"),
         (["--silence", "3", "--after", "3d"], "silence must be the outcome that no news means"),
         (["--silence", "0", "--after", "soon"], "after must be a positive number"),
+        (["--silence", "0", "--after", "30"], 'after=30 has no unit; beside dates, say "30d"'),
         (["--silence", "0", "--due", "at"], "is not later than the prediction"),
         (["--silence", "0", "--due", "nowhere"], "nowhere"),
     ],
@@ -203,6 +204,21 @@ def test_a_pipe_learns_at_deadlines(calibrant):
     assert said[2]["calibrated"] == twin.predict(0.6, "c", at=at[3])
     assert said[3] == {"id": "d", "line": 5, "error": "column 't': the time is missing"}
     assert "predictions whose deadline is still to come: 1" in result.stderr
+
+
+def test_a_pipe_refuses_a_span_without_a_unit_beside_dates(calibrant):
+    lines = '{"id": 1, "t": "2026-01-01", "s": 0.3}\n{"id": 2, "t": 3, "s": 0.3}\n'
+    options = ["--score", "s", "--id", "id", "--time", "t", "--hold", "30"]
+    result = calibrant("run", "-", *options, stdin=lines)
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert first["error"] == 'hold=30 has no unit; beside dates, say "30d" or so'
+    assert 0.0 <= second["calibrated"] <= 1.0
+
+
+def test_a_frame_refuses_a_span_without_a_unit_beside_dates(payments):
+    named = {"score": "score", "outcome": "fraud", "time": "at"}
+    with pytest.raises(ValueError, match="hold=30 has no unit"):
+        recalibrate_frame(polars.DataFrame(payments), **named, hold=30)
 
 
 def test_a_pipe_measures_what_has_reached_its_deadline():

@@ -122,6 +122,8 @@ def test_answers_of_a_batch():
     said = recalibrator.update_many(labels, ["a", "b", "b", "c", "c", "x"])
     assert said.tolist() == ["repeated", "applied", "repeated", "conflict", "conflict", "unknown"]
     assert recalibrator.update_many(["lost"], ["b"]).tolist() == ["conflict"]
+    both = recalibrator.update_many(["returned", "lost"], ["b", "b"])
+    assert both.tolist() == ["repeated", "conflict"]
     recalibrator.predict_many(rows[:1], ["e"])
     assert (recalibrator.learned, recalibrator.pending) == (1, 4)  # a, at its deadline
     recalibrator.predict_many(rows[:3], ["f", "g", "h"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +21,7 @@ from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
 from calibrant.tables.atomic import is_same_file
+from calibrant.tables.chunks import Chunk, chunks
 from calibrant.tables.writing import kind_to_write
 
 clean_end = ending.clean_end
@@ -44,8 +45,19 @@ def options(
 
 def read_source(source: str, delimiter: str | None = None) -> Rows:
     """Return the rows of a file, of standard input, or of a stream that comes with the package."""
-    is_bundled = source in CATALOGUE and not Path(source).exists()
-    return bundled_table(source) if is_bundled else read(source, delimiter=delimiter)
+    return bundled_table(source) if is_bundled(source) else read(source, delimiter=delimiter)
+
+
+def read_chunks(source: str, delimiter: str | None = None) -> Iterator[Chunk]:
+    """Return the rows of a file some at a time, those of a bundled stream at once."""
+    if is_bundled(source):
+        return iter([Chunk(bundled_table(source), 0, 1.0)])
+    return chunks(source, delimiter=delimiter)
+
+
+def is_bundled(source: str) -> bool:
+    """Return whether a name is that of a stream that comes with the package, and of no file."""
+    return source in CATALOGUE and not Path(source).exists()
 
 
 def check_outputs(source: str, out: Path | None, report: Path | None = None) -> None:

@@ -22,7 +22,13 @@ from calibrant.cli.state import begin, keep
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import delays_of, recalibrate_rows, settled_outcomes, when_of
+from calibrant.recalibrate.rows import (
+    check_unit,
+    delays_of,
+    recalibrate_rows,
+    settled_outcomes,
+    when_of,
+)
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_panels import MEASURE_ROWS, READING, group_rows, measure_rows
 from calibrant.report.style import styled
@@ -46,6 +52,7 @@ def recalibrate_file(job: Job) -> None:
             table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
             available=job.available, due=job.due, by=job.by, kind=job.kind, positive=job.positive,
         )  # fmt: skip
+        check_unit(rows, recalibrator._deadlines)
         if np.isnan(rows.outcomes).all() and job.silence is None:
             raise InputError(
                 "no outcome is known: every value is missing",

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.text import Text
 
@@ -18,23 +17,19 @@ from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.episodes import as_object
 from calibrant.cli.recalibrate_file import command_of
+from calibrant.cli.state import begin_fleet, keep
 from calibrant.fleet import FleetMonitor
-from calibrant.fleet.log import Log
+from calibrant.fleet.log import Judged, Log
 from calibrant.report.keyed_page import KEY_HEAD, Column, key_rows, keyed_page, keys_sentence
 from calibrant.report.recalibration_page import as_probabilities
 from calibrant.report.style import styled
-from calibrant.streams.bundled import CATALOGUE
-from calibrant.tables import InputError, Scored, Table, replacing
-from calibrant.tables.chunks import Chunk, Write, chunks, writing
+from calibrant.tables import InputError, Table, replacing
+from calibrant.tables.chunks import Chunk, Write, writing
 
 #: Options of a recalibrator that a fleet has no use for, and what to do instead.
 STRAY = {
     "by": "a key is a group of its own: take one of the two",
     "smooth": "Fleet.smooth in Python gives that probability",
-    "silence": "a fleet learns outcomes when they become known (--available)",
-    "after": "a fleet learns outcomes when they become known (--available)",
-    "due": "a fleet learns outcomes when they become known (--available)",
-    "hold": "a fleet learns outcomes when they become known (--available)",
 }
 #: Keys that are listed in the terminal, and in JSON.
 MOST_LISTED, MOST_IN_JSON = 10, 1000
@@ -42,20 +37,20 @@ MOST_LISTED, MOST_IN_JSON = 10, 1000
 
 def recalibrate_keyed(job: Job) -> None:
     """Recalibrate a file that need not fit into memory, each key with an offset of its own."""
-    assert job.key is not None
     for name, instead in STRAY.items():
         if getattr(job, name) is not None:
             raise ValueError(f"--{name} does not go with --key: {instead}")
-    if job.source == "-" or job.source in CATALOGUE:
+    if job.source == "-":
         raise ValueError("--key needs a FILE: CSV or Parquet")
     console.check_outputs(job.source, job.out, job.report)
     if job.report is not None:
         with styled():
             pass  # or learn now, not after the work, that matplotlib is missing
-    fleet = begun(job)
+    job, fleet = begin_fleet(job)
+    assert job.key is not None
     log = Log(
-        fleet, key=job.key, score=job.score, outcome=job.outcome,
-        time=job.time, available=job.available, positive=job.positive, id=job.id,
+        fleet, key=job.key, score=job.score, outcome=job.outcome, time=job.time,
+        available=job.available, due=job.due, positive=job.positive, id=job.id,
     )  # fmt: skip
     kept = Measured(fleet.kind)
     with (
@@ -65,9 +60,9 @@ def recalibrate_keyed(job: Job) -> None:
         console.progress() as progress,
     ):
         task = progress.add_task(f"recalibrating {job.source}", total=1.0)
-        for chunk in chunks(job.source, delimiter=job.delimiter):
+        for chunk in console.read_chunks(job.source, job.delimiter):
             try:
-                said, rows = log.play(chunk.table)
+                said, rows, judged = log.play(chunk.table)
             except InputError as error:
                 raise chunk.placed(error) from None
             if chunk.rows_before == 0:
@@ -75,10 +70,11 @@ def recalibrate_keyed(job: Job) -> None:
                 console.note(rows.note)
             if write is not None:
                 write(with_predictions(job, chunk, said))
-            kept.add(said, rows)
+            kept.add(len(said), judged)
             progress.update(task, completed=chunk.share)
         kept.late, kept.answers = log.finish(), dict(log.answers)
-        if kept.known == 0 and (job.id is None or job.report is not None):
+        may_wait = job.id is not None or job.silence is not None
+        if kept.known == 0 and (not may_wait or job.report is not None):
             raise InputError(
                 "no outcome is known: every value is missing", source=job.source, column=log.outcome
             )
@@ -88,28 +84,11 @@ def recalibrate_keyed(job: Job) -> None:
             made = {"command": command_of(job), "file": f"{job.source}, {kept.rows:,} rows"}
             page = keyed_page(title, kept.columns, found, len(fleet), made)
             report.write(page.html().encode())
-    if job.state is not None:
-        fleet.save(job.state)
+    keep(job, fleet)
     if job.json:
         typer.echo(json.dumps(in_json(fleet, kept, found)))
     else:
         show(job, fleet, kept, found)
-
-
-def begun(job: Job) -> Fleet:
-    """Return the fleet saved at `--state`, if there is one, otherwise a fresh one."""
-    if job.state is None or not job.state.exists():
-        return Fleet(job.seed, job.kind, monitor=True)
-    fleet = Fleet.load(job.state)
-    if job.kind not in ("probability", fleet.kind):
-        raise ValueError(
-            f"{job.state} recalibrates scores of kind {fleet.kind!r}, not {job.kind!r}"
-        )
-    console.note(
-        f"{job.state}: goes on with {len(fleet):,} keys after {fleet.rounds:,} predictions and "
-        f"{fleet.learned:,} outcomes"
-    )
-    return fleet
 
 
 def monitors_of(fleet: Fleet) -> dict[str, FleetMonitor]:
@@ -143,17 +122,15 @@ class Measured:
     answers: dict[str, int] = field(default_factory=dict)  # to outcomes by id
     columns: dict[str, Column] = field(default_factory=dict)
 
-    def add(self, said: Floats, rows: Scored) -> None:
-        """Count the rows of a chunk."""
-        self.rows += len(said)
-        has = ~np.isnan(rows.outcomes) & ~np.isnan(rows.scores)
-        outcomes = rows.outcomes[has]
-        self.known += len(outcomes)
-        self.happened += float(outcomes.sum())
-        raw = as_probabilities(rows.scores, self.kind)
-        for name, values in (("raw", raw), ("calibrated", said)):
+    def add(self, rows: int, judged: Judged) -> None:
+        """Count the rows of a chunk, and those whose outcomes are known by now."""
+        self.rows += rows
+        self.known += len(judged.outcomes)
+        self.happened += float(judged.outcomes.sum())
+        raw = as_probabilities(judged.scores, self.kind)
+        for name, values in (("raw", raw), ("calibrated", judged.said)):
             if values is not None:
-                self.columns.setdefault(name, Column()).add(values[has], outcomes)
+                self.columns.setdefault(name, Column()).add(values, judged.outcomes)
 
 
 def in_json(fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> dict[str, Any]:
@@ -191,9 +168,12 @@ def show(job: Job, fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor])
     if kept.answers:
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(kept.answers.items()))
         console.say(f"outcomes by id: {counts}")
-    if job.id is not None:
-        console.say(f"predictions that wait for their outcomes: {fleet.pending:,}")
-    elif kept.known < kept.rows:
+    if job.silence is not None:
+        console.say(f"predictions whose deadline is still to come: {fleet.pending:,}")
+    elif job.id is not None or job.hold is not None:
+        held = " or deadlines" if job.hold is not None else ""
+        console.say(f"predictions that wait for their outcomes{held}: {fleet.pending:,}")
+    if job.id is None and job.silence is None and kept.known < kept.rows:
         console.say(f"rows without an outcome: {kept.rows - kept.known:,}")
     if kept.late:
         console.say(f"outcomes that arrived only after the last prediction: {kept.late:,}")

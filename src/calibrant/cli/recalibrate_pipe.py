@@ -101,9 +101,12 @@ class ScorePipe:
         id_ = name_in(line, self.job.id, "id")
         decimal = line.decimal
         happened = None if is_missing(outcome) else outcome_in(outcome, decimal, self.job.positive)
-        at, due = time_in(line, self.job.time, "time"), None
+        at, is_dated = time_in(line, self.job.time, "time")
         if not is_missing(score):
-            due = time_in(line, self.job.due, "deadline")
+            due, _ = time_in(line, self.job.due, "deadline")
+            deadlines = self.recalibrator._deadlines
+            if deadlines is not None and is_dated and due is None:
+                deadlines.check_unit()
             group = name_in(line, self.job.by, "group")
             self.predict(finite_number(score, decimal), id_, group, at, due)
         if happened is not None:
@@ -199,15 +202,16 @@ def name_in(line: Line, column: str | None, part: str) -> Id | None:
     return None if cell is None else check_id(cell, f"{part} in column {column!r}")
 
 
-def time_in(line: Line, column: str | None, part: str) -> float | None:
-    """Return what a line says of a time; None where there is no such column."""
+def time_in(line: Line, column: str | None, part: str) -> tuple[float | None, bool]:
+    """Return what a line says of a time, and whether as a date; None without such a column."""
     cell = cell_in(line, column, part)
     if cell is None:
-        return None
+        return None, False
     try:
-        return read_tick(cell)[0]
+        tick, sort = read_tick(cell)
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"got {describe(cell)}, must be {TIME}", column=column) from None
+    return tick, sort != "numbers"
 
 
 def say(answer: str) -> None:

@@ -112,7 +112,8 @@ def run(
         typer.Option(
             metavar="COL",
             help="Column of keys, up to millions, each with an offset of its own; the file, CSV or "
-            "Parquet, need not fit into memory.",
+            "Parquet, need not fit into memory. With --silence or --hold every outcome is learned "
+            "at its deadline, and none before.",
         ),
     ] = None,
     kind: Annotated[
@@ -146,7 +147,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Go on with the recalibrator saved here, if there is one, and save it at the end.",
+            help="Go on with the recalibrator saved here (with --key, the fleet), if there is one, "
+            "and save it at the end.",
         ),
     ] = None,
     strict: Annotated[

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,17 @@ from calibrant.forecasters.saved_ids import ids_of
 from calibrant.recalibrate.deadlines import Deadlines, deadlines_of
 
 Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Due(NamedTuple):
+    """What is learned at deadlines, in their order: ids of predictions that wait, and outcomes."""
+
+    names: list[Id]
+    outcomes: Floats
+    deadlines: Floats
+
+
+NOTHING_DUE = Due([], np.empty(0), np.empty(0))
 
 
 class PartDeadlines:
@@ -45,13 +56,8 @@ class PartDeadlines:
         self, rounds: int, made: Sequence[float] | None, due: Sequence[float] | None, size: int
     ) -> list[tuple[float, float]]:
         """Return when so many predictions are made and their deadlines, or say what is missing."""
-        times, now = [], self.clock.now
-        for row in range(size):
-            at = None if made is None else made[row]
-            end = None if due is None else due[row]
-            times.append(self.clock.times(rounds + row, at, end, now))
-            now = times[-1][0]
-        return times
+        at, ends = ([None] * size if each is None else each for each in (made, due))
+        return self.clock.times_of_many(rounds, at, ends)
 
     def open(
         self,
@@ -66,11 +72,6 @@ class PartDeadlines:
                 made = max(at, self.clock.now)
                 self.clock.open(cast("Any", prediction), name, math.nan, made, due)
 
-    def known_of(self, prediction: FleetRound) -> float | None:
-        """Return the outcome of a prediction that waits, NaN for none; None after its deadline."""
-        entry = self.clock.entries.get(prediction.number)
-        return None if entry is None else entry.outcome
-
     def note(self, prediction: FleetRound, outcome: float) -> None:
         """Note an outcome until its deadline."""
         self.clock.note(self.clock.entries[prediction.number], outcome)
@@ -79,24 +80,30 @@ class PartDeadlines:
         """Forget a prediction that expired."""
         self.clock.drop(cast("Any", prediction))
 
-    def over(self, now: float, before: bool) -> tuple[list[FleetRound], list[Id], Floats]:
-        """Move the clock; return what is learned: predictions, ids and outcomes, in that order.
+    def settled(self, outcomes: Floats) -> Floats:
+        """Return what is learned at deadlines where these are known, NaN for nothing."""
+        if self.silence is None:
+            return outcomes
+        return np.where(np.isnan(outcomes), float(self.silence), outcomes)
+
+    def over(self, now: float, before: bool) -> Due:
+        """Move the clock; return what is learned.
 
         Deadlines up to `now`, or only those `before` it. Of equal deadlines what was predicted
         first comes first, and within one call in no order that tells.
         """
-        no_news = math.nan if self.silence is None else float(self.silence)
-        over = [
-            (entry, no_news if math.isnan(entry.outcome) else entry.outcome)
-            for entry in self.clock.advance(now, before=before)
-        ]
-        over = [(entry, outcome) for entry, outcome in over if not math.isnan(outcome)]
-        drawn = order_of([cast("FleetRound", entry.prediction) for entry, _ in over])
-        over = sorted((over[each] for each in drawn), key=lambda each: each[0].due)
-        return (
-            [cast("FleetRound", entry.prediction) for entry, _ in over],
-            [cast("Id", entry.name) for entry, _ in over],
-            np.array([outcome for _, outcome in over], dtype=np.float64),
+        entries = self.clock.advance(now, before=before)
+        if not entries:
+            return NOTHING_DUE
+        if len(entries) > 1:
+            drawn = order_of([cast("FleetRound", entry.prediction) for entry in entries])
+            entries = sorted((entries[each] for each in drawn), key=lambda entry: entry.due)
+        outcomes = self.settled(np.array([entry.outcome for entry in entries]))
+        known = np.flatnonzero(~np.isnan(outcomes)).tolist()
+        return Due(
+            [cast("Id", entries[each].name) for each in known],
+            outcomes[known],
+            np.array([entries[each].due for each in known]),
         )
 
     # -- saving ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, TypeVar, cast
 
 from calibrant._checks import describe
@@ -19,10 +20,15 @@ def recalibrate_frame(
     key: str,
     score: str,
     outcome: str,
+    id: str | None = None,  # noqa: A002
     time: str | None = None,
     available: str | None = None,
+    due: str | None = None,
     kind: str = "probability",
     seed: int = 0,
+    silence: int | None = None,
+    after: float | timedelta | str | None = None,
+    hold: float | timedelta | str | None = None,
     column: str = "calibrated",
     fleet: Fleet | None = None,
 ) -> Frame:
@@ -37,14 +43,18 @@ def recalibrate_frame(
         to last. It is not changed.
     key : str
         The column of keys: integers or text.
-    score, outcome, time, available : str
+    score, outcome, time, available, due : str
         As in `calibrant.recalibrate.recalibrate_frame`.
-    kind, seed
-        As in `Fleet`.
+    id : str, optional
+        A column that names each row. One without an outcome waits for it in the fleet under its
+        id; one without a score brings the outcome of its id.
+    kind, seed, silence, after, hold
+        As in `Fleet`. What has not reached its deadline at the end of the frame waits for it in the
+        fleet, for the next frame.
     column : str
         What to call the new column.
     fleet : Fleet, optional
-        One to go on with, instead of a fresh one of this `kind` and `seed`: for a frame a day.
+        One to go on with, instead of a fresh one of these arguments: for a frame a day.
 
     Examples
     --------
@@ -57,13 +67,18 @@ def recalibrate_frame(
     import narwhals as nw  # noqa: PLC0415 - needed for data frames only
 
     if fleet is None:
-        fleet = Fleet(seed, kind)
+        fleet = Fleet(seed, kind, silence=silence, after=after, hold=hold)
+    elif not (silence is after is hold is None):
+        raise ValueError("a fleet that is given has its own silence, after and hold")
     elif not isinstance(fleet, Fleet):
         raise ValueError(f"fleet must be a Fleet, got {describe(fleet)}")
     table = from_frame(frame, "data frame", empty=True)
     check_new_columns(list(table.columns), column, None)
-    log = Log(fleet, key=key, score=score, outcome=outcome, time=time, available=available)
-    said, _ = log.play(table)
+    log = Log(
+        fleet, key=key, score=score, outcome=outcome,
+        id=id, time=time, available=available, due=due,
+    )  # fmt: skip
+    said = log.play(table).said
     log.finish()
     native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
     series = nw.new_series(column, said, nw.Float64(), backend=native.implementation)

@@ -53,6 +53,15 @@ class Held(Arguments):
                 id_: at for part in self._parts.values() for id_, at in part.waiting.times.items()
             }
 
+    def _waits(self, id_: Id) -> bool:
+        """Return whether a prediction waits for its outcome under this id."""
+        return any(part.waiting.prediction_of(id_) is not None for part in self._parts.values())
+
+    def _above_all_ids(self) -> int:
+        """Return a number from which on no integer is an id that is known."""
+        ids = (id_ for part in self._parts.values() for id_ in part.waiting.known)
+        return 1 + max((id_ for id_ in ids if isinstance(id_, int)), default=-1)
+
     @property
     def expired(self) -> int:
         """How many predictions with an id were given up before their outcome came."""

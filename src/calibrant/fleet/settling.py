@@ -11,11 +11,11 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id
 from calibrant._kernels.fleet_rounds import FleetRound, order_of
 from calibrant._times import DATES, Time, time_of, times_or_one
+from calibrant.fleet.deadlines import Due
 from calibrant.fleet.kept import Kept
 from calibrant.fleet.part import Part
 from calibrant.fleet.rows import Dealt
-from calibrant.forecasters.answers import in_words
-from calibrant.recalibrate.deadlines import time_to_advance
+from calibrant.recalibrate.deadlines import Deadlines, time_to_advance
 
 #: When each row is predicted, and its deadline.
 Until = list[tuple[float, float]]
@@ -29,6 +29,12 @@ class Settling(Kept):
     @property
     def _has_deadlines(self) -> bool:
         return any(part.deadlines is not None for part in self._parts.values())
+
+    @property
+    def _clock(self) -> Deadlines | None:
+        """The clock of a part: their spans are alike."""
+        own = next(iter(self._parts.values())).deadlines
+        return None if own is None else own.clock
 
     def advance(self, now: Time) -> int:
         """Let time pass: learn what is due by `now`; return how many outcomes that were.
@@ -53,18 +59,9 @@ class Settling(Kept):
             parts = [(part, part.deadlines) for part in self._parts.values()]
             times = [time_to_advance(own.clock, now) for _, own in parts if own is not None]
             return sum(
-                self._settle(part, time, before=False)
+                len(settle(part, time, before=False).names)
                 for (part, _), time in zip(parts, times, strict=True)
             )
-
-    def _settle(self, part: Part, now: float, *, before: bool) -> int:
-        """Learn what is due in a part by now, or before now; return how many outcomes."""
-        assert part.deadlines is not None
-        opened, names, outcomes = part.deadlines.over(now, before)
-        if opened:
-            part.kernel.learn(opened, outcomes)
-            part.waiting.finish_many(names, outcomes, np.arange(len(names)))
-        return len(opened)
 
     def _until(
         self, dealt: Sequence[tuple[Dealt, Part]], at: Any, due: Any, size: int, has_ids: bool
@@ -91,7 +88,7 @@ class Settling(Kept):
             assert part.deadlines is not None
             part.deadlines.clock.is_timed = at is not None
             if at is not None and times:
-                self._settle(part, times[0][0], before=True)
+                settle(part, times[0][0], before=True)
         return found
 
     def _wait(
@@ -102,7 +99,7 @@ class Settling(Kept):
             return
         part.deadlines.open(opened, names, times, part.waiting)
         if not part.deadlines.clock.is_timed:
-            self._settle(part, float(part.kernel.rounds), before=False)
+            settle(part, float(part.kernel.rounds), before=False)
 
     def _hear(self, names: list[Id], outcomes: Floats, at: Time | None) -> npt.NDArray[np.str_]:
         """Note outcomes that came together for their deadlines; return what becomes of each."""
@@ -112,7 +109,7 @@ class Settling(Kept):
             self._listen(time_of(at))
         answers = np.empty(len(names), dtype="<U8")
         for part, rows in self._rows_of(names):
-            answers[rows] = self._note(part, [names[row] for row in rows], outcomes[rows])
+            answers[rows] = note(part, [names[row] for row in rows], outcomes[rows])
         return answers
 
     def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64]]]:
@@ -136,37 +133,13 @@ class Settling(Kept):
         for number in np.unique(owner).tolist():
             yield parts[number], np.flatnonzero(owner == number)
 
-    def _note(self, part: Part, names: list[Id], y: Floats) -> npt.NDArray[np.str_]:
-        """Do this in one part."""
-        deadlines = part.deadlines
-        assert deadlines is not None
-        numbers, applied, opened = part.waiting.judge(names, y)
-        answers, late = in_words(numbers), []
-        for row, name in enumerate(names):
-            prediction = part.waiting.prediction_of(name)
-            known = None if prediction is None else deadlines.known_of(prediction)
-            if known is not None and not np.isnan(known):
-                answers[row] = "repeated" if known == y[row] else "conflict"
-        for place, row in enumerate(applied.tolist()):
-            known = deadlines.known_of(opened[place])
-            if known is None:
-                late.append(place)
-            elif np.isnan(known):
-                deadlines.note(opened[place], float(y[row]))
-        if late:
-            drawn = order_of([opened[place] for place in late])
-            order = [late[each] for each in drawn]
-            part.kernel.learn([opened[place] for place in order], y[applied[order]])
-            part.waiting.finish_many(names, y, applied[late])
-        return answers
-
     def _listen(self, now: float) -> None:
         """Let time pass to when outcomes came."""
         for part in self._parts.values():
             if part.deadlines is not None and part.deadlines.clock.is_timed is False:
                 raise ValueError("outcomes say when they come if predictions do, at=...")
         for part in self._parts.values():
-            self._settle(part, now, before=True)
+            settle(part, now, before=True)
 
     def _check_at_once(self, name: str) -> None:
         """Refuse what learns outcomes at once."""
@@ -175,3 +148,25 @@ class Settling(Kept):
                 f"{name} learns outcomes at once; with silence or hold they have deadlines: "
                 "use predict, update and advance"
             )
+
+
+def settle(part: Part, now: float, *, before: bool) -> Due:
+    """Learn what is due in a part by now, or before now; return what that was."""
+    assert part.deadlines is not None
+    due = part.deadlines.over(now, before)
+    if due.names:
+        waiting: dict[Id, Any] = part.waiting.known
+        part.kernel.learn([waiting[name] for name in due.names], due.outcomes)
+        part.waiting.finish_many(due.names, due.outcomes, np.arange(len(due.names)))
+    return due
+
+
+def note(part: Part, names: list[Id], y: Floats) -> npt.NDArray[np.str_]:
+    """Note outcomes that came together for their deadlines, in one part; return the answers."""
+    assert part.deadlines is not None
+    answers, rows, predictions = part.deadlines.clock.note_many(names, y, part.waiting)
+    if predictions:
+        order = order_of(predictions)
+        part.kernel.learn([predictions[each] for each in order], y[rows[order]])
+        part.waiting.finish_many(names, y, rows)
+    return answers

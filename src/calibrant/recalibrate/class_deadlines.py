@@ -26,7 +26,7 @@ from calibrant._kernels.pending_saving import (
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._spans import Span, as_span
 from calibrant._times import Time, time_of
-from calibrant.forecasters.answers import in_words, listed_ids
+from calibrant.forecasters.answers import listed_ids
 from calibrant.forecasters.rounds_by_id import RoundsById
 from calibrant.recalibrate.deadlines import PENDING, Deadlines, Entry, time_to_advance
 from calibrant.recalibrate.waiting import Pending
@@ -39,7 +39,7 @@ class ClassDeadlines(Deadlines):
     `kernels` are those that hear what is pending, one a class.
     """
 
-    __slots__ = ("awaited", "kernels", "numbers", "pendings", "silent")
+    __slots__ = ("awaited", "kernels", "pendings", "silent")
 
     def __init__(
         self, silent: int | None, span: Span | None, kernels: Sequence[RecalibrateKernel] = ()
@@ -51,18 +51,12 @@ class ClassDeadlines(Deadlines):
         for kernel, pending in zip(kernels, self.pendings, strict=True):
             kernel._attend(pending)
         self.awaited: dict[int, list[Awaited]] = {}
-        self.numbers: dict[Id, int] = {}
         if silent is not None:
             self.word = "after"
-
-    def entry_of(self, name: Id) -> Entry | None:
-        """Return the deadline of an id, None if it has none or it is over."""
-        return self.entries.get(self.numbers.get(name, -1))
 
     def wait(self, prediction: Pending, name: Id, at: float, due: float) -> None:
         """Wait for the deadline of a prediction just made at time `at`."""
         self.open(prediction, name, math.nan, at, due)
-        self.numbers[name] = prediction.number
         self.awaited[prediction.number] = [
             pending.open(begun.probability, kernel._waiting_mean(begun), at, due)
             for kernel, pending, begun in zip(
@@ -91,8 +85,6 @@ class ClassDeadlines(Deadlines):
 
     def finish(self, entry: Entry, *, is_learned: bool) -> None:
         """Let the words learn what became of a prediction, or forget it if it expired."""
-        assert entry.name is not None
-        del self.numbers[entry.name]
         awaited = self.awaited.pop(entry.prediction.number)
         for pending, each in zip(self.pendings, awaited, strict=True):
             if is_learned:
@@ -132,9 +124,7 @@ class ClassDeadlines(Deadlines):
             found.append(load_awaited(pending, places, cells))
             if len(found[-1]) != len(self.entries):
                 raise ValueError(f"saved class {column} must wait for each of deadline_ids")
-        for place, (number, entry) in enumerate(sorted(self.entries.items())):
-            assert entry.name is not None
-            self.numbers[entry.name] = number
+        for place, number in enumerate(sorted(self.entries)):
             self.awaited[number] = [awaited[place] for awaited in found]
 
 
@@ -163,17 +153,9 @@ class SettlingClasses(RoundsById[Pending]):
         check_same_length("outcomes", len(columns), "ids", len(names))
         with waiting.lock:
             self._listen(at)
-            answers, applied, _ = waiting.judge(names, columns)
-            said, over = in_words(answers), []
-            for row in applied.tolist():
-                entry = deadlines.entry_of(names[row])
-                if entry is None:
-                    over.append(row)
-                elif math.isnan(entry.outcome):
-                    deadlines.note(entry, float(columns[row]))
-                else:
-                    said[row] = "repeated" if entry.outcome == columns[row] else "conflict"
-            if over:
+            said, rows, _ = deadlines.note_many(names, columns, waiting)
+            if len(rows):
+                over = rows.tolist()
                 labels = [self._labels[int(columns[row])] for row in over]
                 super().update_many(labels, [names[row] for row in over])
         return said
@@ -192,8 +174,8 @@ class SettlingClasses(RoundsById[Pending]):
         deadlines = self._deadlines
         assert deadlines is not None
         self._listen(at)
-        _, applied, _ = self._waiting.judge([id_], np.array([float(column)]))
-        entry = deadlines.entry_of(id_) if len(applied) else None
+        prediction = self._waiting.prediction_of(id_)
+        entry = None if prediction is None else deadlines.entries.get(prediction.number)
         if entry is None:
             return True
         if math.isnan(entry.outcome):
@@ -221,10 +203,7 @@ class SettlingClasses(RoundsById[Pending]):
         if names is None:
             raise ValueError("with silence or hold predictions need ids, for their labels")
         at, ends = spread(made, rounds, "at"), spread(due, rounds, "due")
-        times, now = [], deadlines.now
-        for row, each in enumerate(zip(at, ends, strict=True)):
-            times.append(deadlines.times(self.rounds + row, *each, now))
-            now = times[-1][0]
+        times = deadlines.times_of_many(self.rounds, at, ends)
         if times:
             deadlines.is_timed = made is not None
             if deadlines.is_timed:

@@ -14,8 +14,9 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from calibrant._checks import Id, check_integer
+from calibrant._checks import Floats, Id, check_integer
 from calibrant._kernels.pending import Awaited, PendingKernel
 from calibrant._kernels.pending_saving import (
     AWAITED,
@@ -26,8 +27,10 @@ from calibrant._kernels.pending_saving import (
 )
 from calibrant._kernels.rounds import Round
 from calibrant._kernels.saved import floats
+from calibrant._kernels.waiting import Waiting
 from calibrant._spans import Span, as_span
 from calibrant._times import DATES, Time, time_of
+from calibrant.forecasters.answers import in_words
 from calibrant.forecasters.saved_ids import ids_of
 from calibrant.recalibrate.waiting import Pending
 
@@ -98,6 +101,16 @@ class Deadlines:
         made = max(made, now)
         return made, made + wait
 
+    def times_of_many(
+        self, rounds: int, at: Sequence[Time | None], due: Sequence[Time | None]
+    ) -> list[tuple[float, float]]:
+        """Return the times of the next predictions, none of which is made before the last."""
+        times, now = [], self.now
+        for row, each in enumerate(zip(at, due, strict=True)):
+            times.append(self.times(rounds + row, *each, now))
+            now = times[-1][0]
+        return times
+
     def check_unit(self) -> None:
         """Refuse a span without a unit, for predictions made at dates."""
         if self.span is not None and not self.span.is_time:
@@ -137,6 +150,28 @@ class Deadlines:
         entry.outcome = outcome
         if self.pending is not None and entry.awaited and outcome == 1 - self.pending.silence:
             self.pending.come(entry.awaited, self.now)
+
+    def note_many(
+        self, names: list[Id], outcomes: Floats, waiting: Waiting[Any]
+    ) -> tuple[npt.NDArray[np.str_], npt.NDArray[np.intp], list[Any]]:
+        """Note outcomes that came together, by id; return what becomes of each.
+
+        Also the rows whose deadlines are over, to be learned now, and their predictions.
+        """
+        numbers, applied, predictions = waiting.judge(names, outcomes)
+        answers, over = in_words(numbers), []
+        waits = [waiting.prediction_of(name) for name in names]
+        entries = [None if each is None else self.entries.get(each.number) for each in waits]
+        for row, entry in enumerate(entries):
+            if entry is not None and not math.isnan(entry.outcome):  # it had one before
+                answers[row] = "repeated" if entry.outcome == outcomes[row] else "conflict"
+        for place, row in enumerate(applied.tolist()):
+            entry = entries[row]
+            if entry is None:
+                over.append(place)
+            elif math.isnan(entry.outcome):
+                self.note(entry, float(outcomes[row]))
+        return answers, applied[over], [predictions[place] for place in over]
 
     def settle(self, entry: Entry) -> float:
         """Return the outcome that is learned at a deadline, NaN if there is none."""

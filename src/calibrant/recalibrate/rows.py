@@ -16,6 +16,7 @@ from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.waiting import Pending
 
 if TYPE_CHECKING:
+    from calibrant.recalibrate.deadlines import Deadlines
     from calibrant.tables import Arrivals, Scored
 
 
@@ -45,6 +46,13 @@ def when_of(rows: Scored) -> When:
     """Return the times of a table's rows."""
     clocks = (rows.clock, rows.available, rows.due)
     return When(*(None if clock is None else clock.ticks for clock in clocks))
+
+
+def check_unit(rows: Scored, deadlines: Deadlines | None) -> None:
+    """Refuse deadlines after a span without a unit, for rows predicted at dates."""
+    is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")
+    if deadlines is not None and is_dated and rows.due is None:
+        deadlines.check_unit()
 
 
 def delays_of(rows: Scored) -> DelayCheck | None:

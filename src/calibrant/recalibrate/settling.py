@@ -14,7 +14,7 @@ from calibrant._checks import Floats, Id, check_id, check_same_length
 from calibrant._kernels.recalibrate import RecalibrateKernel, outcome_of
 from calibrant._kernels.rounds import Round, learning_order
 from calibrant._times import DATES, Time, time_of, times_or_one
-from calibrant.forecasters.answers import in_words, listed_ids
+from calibrant.forecasters.answers import listed_ids
 from calibrant.forecasters.rounds_by_id import RoundsById
 from calibrant.recalibrate.deadlines import Deadlines, Entry, time_to_advance
 from calibrant.recalibrate.groups import Groups
@@ -157,11 +157,7 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         """Return when the next predictions are made, and their deadlines."""
         deadlines = self._deadlines
         assert deadlines is not None
-        times, now = [], deadlines.now
-        for row, each in enumerate(zip(at, due, strict=True)):
-            times.append(deadlines.times(self.rounds + row, *each, now))
-            now = times[-1][0]
-        return times
+        return deadlines.times_of_many(self.rounds, at, due)
 
     def _pass_to(self, times: Sequence[tuple[float, float]], is_timed: bool) -> None:
         """Let time pass to when predictions are made: what was due before is learned."""
@@ -214,20 +210,8 @@ class Settling(RecalibrateKernel, RoundsById[Round | Pending]):
         assert deadlines is not None
         check_same_length("outcomes", len(outcomes), "ids", len(names))
         self._listen(at)
-        numbers, applied, predictions = waiting.judge(names, outcomes)
-        answers, now = in_words(numbers), []
-        entries = [self._entry(name) for name in names]
-        for row, entry in enumerate(entries):
-            if entry is not None and not math.isnan(entry.outcome):  # it had one before
-                answers[row] = "repeated" if entry.outcome == outcomes[row] else "conflict"
-        for place, row in enumerate(applied.tolist()):
-            entry = entries[row]
-            if entry is None:
-                now.append(place)
-            elif math.isnan(entry.outcome):
-                deadlines.note(entry, float(outcomes[row]))
-        if now:
-            rows = applied[now]
-            self._learn_in_order([predictions[place] for place in now], outcomes[rows])
+        answers, rows, predictions = deadlines.note_many(names, outcomes, waiting)
+        if predictions:
+            self._learn_in_order(predictions, outcomes[rows])
             waiting.finish_many(names, outcomes, rows)
         return answers

@@ -157,7 +157,7 @@ def take_scored(
         if known is not None:
             arrivals = by_clock(clock, known, ~np.isnan(outcomes))
         if end is not None:
-            check_due(clock, end)
+            check_due(clock, end, ~np.isnan(scores))
     groups = None if by is None else take_groups(table.cells(by))
     return Scored(scores, outcomes, outcome, arrivals, clock, known, end, groups, note)
 
@@ -248,10 +248,10 @@ def check_same_sort(time: Clock, other: Clock) -> None:
         )
 
 
-def check_due(time: Clock, due: Clock) -> None:
-    """Refuse a deadline that is missing, or not later than its prediction."""
+def check_due(time: Clock, due: Clock, predicted: Mask) -> None:
+    """Refuse a deadline that is missing where a row is predicted, or not later than that."""
     check_same_sort(time, due)
-    wrong = ~(due.ticks > time.ticks)
+    wrong = predicted & ~(due.ticks > time.ticks)
     if wrong.any():
         row = int(wrong.argmax())
         if np.isnan(due.ticks[row]):

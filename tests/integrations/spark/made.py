@@ -86,6 +86,29 @@ def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:
     return pd.Series(said).sort_index(), fleet
 
 
+def rows_with_deadlines(size: int, seed: int) -> pd.DataFrame:
+    """Rows of a stream of which each prediction has a deadline after up to 150 seconds."""
+    rows = stream(size, 40, seed=seed)
+    ends = rows["time"] + pd.to_timedelta(1 + rows["id"] * 7 % 150, unit="s")
+    return rows.assign(due=ends.where(~rows["score"].isna()))
+
+
+def said_until(
+    rows: pd.DataFrame, settings: dict, has_due: bool = False
+) -> tuple[pd.Series, Fleet, list[str]]:
+    """The predictions by id of a local fleet with deadlines, and what outcomes were answered."""
+    fleet, said, answers = Fleet(**settings), {}, []
+    rows = rows.assign(late=rows["score"].isna(), at=rows["time"].astype("int64") / 1e6)
+    rows["end"] = rows["due"].astype("datetime64[us]").astype("int64") / 1e6
+    for row in rows.sort_values(["at", "late", "key"], kind="stable").itertuples():
+        if not row.late:
+            due = {"due": row.end} if has_due else {}
+            said[row.id] = fleet.predict([row.key], [row.score], ids=[row.id], at=row.at, **due)[0]
+        if not np.isnan(row.outcome):
+            answers += fleet.update([row.id], [row.outcome], at=row.at).tolist()
+    return pd.Series(said).sort_index(), fleet, answers
+
+
 def same_fleets(one: Fleet, other: Fleet) -> bool:
     """Whether two fleets hold the same, bit for bit, in the parts that have keys."""
     return all(

@@ -2,77 +2,24 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pandas as pd
 import pytest
-from pyspark.errors import StreamingQueryException
 
 from calibrant import Fleet
 from calibrant._kernels.key_batch import checked_keys
-from calibrant.integrations.spark import (
-    fleet_in,
-    fleet_of,
-    recalibrate,
-    recalibrate_batch,
-    to_folder,
+from calibrant.integrations.spark import fleet_in, fleet_of, recalibrate, recalibrate_batch
+from integrations.spark.made import (
+    SETTINGS,
+    rows_with_deadlines,
+    said_locally,
+    said_until,
+    same_fleets,
+    stream,
 )
-from integrations.spark.made import SETTINGS, said_locally, same_fleets, stream
+from integrations.spark.queries import NAMES, TYPES, in_pandas, run, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
-
-NAMES = {"key": "key", "score": "score", "outcome": "outcome", "time": "time", "id": "id"}
-TYPES = "key bigint, id bigint, score double, outcome double, time timestamp_ntz"
-
-
-def in_pandas(frame):
-    """A frame in pandas, without the warnings of toPandas about pandas 3."""
-    return frame.toArrow().to_pandas()
-
-
-def written(rows, folder, batches):
-    """Write rows as files, one a batch, a second apart: Spark reads them by their time."""
-    folder.mkdir()
-    for number, own in enumerate(np.array_split(np.arange(len(rows)), batches)):
-        path = folder / f"{number:03}.parquet"
-        rows.iloc[own].to_parquet(path)
-        os.utime(path, (1e9 + number, 1e9 + number))
-    return str(folder)
-
-
-def run(spark, source, tmp_path, name, **arguments):
-    """Play all files as a stream, one a batch; return the answers and the checkpoint."""
-    rows = (
-        spark.readStream.schema(TYPES)
-        .option("maxFilesPerTrigger", 1)
-        .option("latestFirst", "false")
-        .parquet(source)
-    )
-    checkpoint, out = str(tmp_path / f"{name}-checkpoint"), str(tmp_path / f"{name}-out")
-    query = (
-        recalibrate(rows, **NAMES, **SETTINGS, **arguments)
-        .writeStream.foreachBatch(to_folder(out))
-        .option("checkpointLocation", checkpoint)
-        .trigger(availableNow=True)
-    )
-    to_the_end(query)
-    return in_pandas(spark.read.parquet(out)), checkpoint
-
-
-def to_the_end(query, starts=10):
-    """Play a query to its end.
-
-    Spark gives a Python worker ten seconds to start, which can be too few on a busy machine. The
-    query then fails, and goes on from its checkpoint when it is started again.
-    """
-    for left in reversed(range(starts)):
-        try:
-            query.start().awaitTermination()
-            return
-        except StreamingQueryException as error:
-            if left == 0 or "failed to connect back" not in str(error):
-                raise
 
 
 def test_the_hash_is_sparks(spark):
@@ -212,3 +159,47 @@ def test_a_session_without_rocksdb_is_told_the_line(spark):
             recalibrate(spark.createDataFrame([], TYPES), **NAMES)
     finally:
         spark.conf.set(name, before)
+
+
+def test_a_stream_that_starts_from_history_learns_at_deadlines(spark, tmp_path):
+    rows = rows_with_deadlines(500, seed=2)
+    settings = SETTINGS | {"silence": 0}
+    said, fleet, _ = said_until(rows, settings, has_due=True)
+    rows["due"] = rows["due"].astype("datetime64[us]")
+    given = {"types": f"{TYPES}, due timestamp_ntz", "due": "due", "silence": 0}
+    old = spark.read.schema(given["types"]).parquet(written(rows.iloc[:300], tmp_path / "old", 1))
+    before, state = recalibrate_batch(old, **NAMES, **settings, due="due")
+    source = written(rows.iloc[300:], tmp_path / "new", 2)
+    after, checkpoint = run(spark, source, tmp_path, "until", start=state, **given)
+    answers = pd.concat([in_pandas(before), after])
+    found = answers[answers["reason"].isna()].set_index("id")["prediction"].sort_index()
+    pd.testing.assert_series_equal(
+        found, said, check_exact=True, check_names=False, check_index_type=False
+    )
+    left = fleet_in(spark, checkpoint)
+    assert left.silence == 0
+    assert left.pending > 0
+    # By hand, outcomes let time pass in all parts at once.
+    assert left.advance(1e10) >= fleet.advance(1e10)
+    assert same_fleets(left, fleet)
+    with pytest.raises(ValueError, match="the fleet to start from has"):
+        run(spark, source, tmp_path, "other", start=Fleet(**SETTINGS, silence=0, after="1d"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"due": "time"}, "due needs silence or hold"),
+        ({"silence": 0}, "a prediction needs a deadline"),
+        ({"silence": 0, "after": 30}, "has no unit"),
+        ({"silence": 0, "after": "30d", "id": None}, "need ids"),
+        ({"silence": 0, "after": "30d", "wait": "3d"}, "wait does not go with silence"),
+        ({"silence": 0, "hold": "30d"}, "exclude each other"),
+        ({"silence": 0, "due": "score"}, "must hold timestamps"),
+    ],
+)
+@pytest.mark.parametrize("function", [recalibrate, recalibrate_batch])
+def test_deadlines_that_make_no_sense_are_refused(spark, function, changed, words):
+    rows = spark.createDataFrame([], TYPES)
+    with pytest.raises(ValueError, match=words):
+        function(rows, **(NAMES | SETTINGS | changed))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 #: The bits of `holds`: what a row has.
-KEY, ID, SCORE, OUTCOME, TIME = 1, 2, 4, 8, 16
+KEY, ID, SCORE, OUTCOME, TIME, DUE = 1, 2, 4, 8, 16, 32
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Columns:
     time: str
     id: str | None = None
     order: str | None = None
+    due: str | None = None
 
     def check(self, frame: DataFrame) -> None:
         """Refuse columns that are not there or hold what cannot be used."""
@@ -52,6 +53,7 @@ class Columns:
             ("outcome", (NumericType,), "numbers"),
             ("time", (TimestampType, TimestampNTZType), "timestamps"),
             ("order", (IntegralType,), "integers"),
+            ("due", (TimestampType, TimestampNTZType), "timestamps"),
         ):
             name = getattr(self, role)
             if name is None:
@@ -73,15 +75,15 @@ class Columns:
 
     def prepared(self, frame: DataFrame, parts: int, shards: int) -> DataFrame:
         """Return the rows as `rows.py` reads them, each with its part and its shard."""
-        names = (self.key, self.id, self.score, self.outcome, self.time)
+        names = (self.key, self.id, self.score, self.outcome, self.time, self.due)
         holds = sql.lit(0)
-        for bit, name in zip((KEY, ID, SCORE, OUTCOME, TIME), names, strict=True):
+        for bit, name in zip((KEY, ID, SCORE, OUTCOME, TIME, DUE), names, strict=True):
             if name is not None:
                 holds += sql.when(sql.col(_quoted(name)).isNotNull(), bit).otherwise(0)
         key = self._named(frame, self.key)
         # As `calibrant._kernels.key_batch.parts_of`: the upper half of the key's hash.
         part = sql.shiftrightunsigned(sql.xxhash64(key), 32) % parts
-        time = sql.unix_micros(sql.col(_quoted(self.time)).cast(TimestampType()))
+        ends = [] if self.due is None else [_micros(self.due).alias("due")]
         return frame.select(
             (part % shards).cast("int").alias(SHARD),
             part.cast("int").alias("part"),
@@ -90,8 +92,9 @@ class Columns:
             (sql.lit("") if self.id is None else self._named(frame, self.id)).alias("id"),
             _number(self.score).alias("score"),
             _number(self.outcome).alias("outcome"),
-            sql.coalesce(time, sql.lit(0)).alias("time"),
+            _micros(self.time).alias("time"),
             self._order().alias("sequence"),
+            *ends,
         )
 
     def with_watermark(self, frame: DataFrame, late: str) -> DataFrame:
@@ -138,6 +141,11 @@ class Columns:
 
 def _number(name: str) -> Column:
     return sql.coalesce(sql.col(_quoted(name)).cast(DoubleType()), sql.lit(0.0))
+
+
+def _micros(name: str) -> Column:
+    time = sql.col(_quoted(name)).cast(TimestampType())
+    return sql.coalesce(sql.unix_micros(time), sql.lit(0))
 
 
 def _held(column: str, bit: int, name: str, frame: DataFrame) -> Column:

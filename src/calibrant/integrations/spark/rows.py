@@ -7,7 +7,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from calibrant.fleet.fleet import Fleet
-from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
+from calibrant.fleet.log_until import Logged, play_until
+from calibrant.integrations.spark.columns import DUE, ID, KEY, OUTCOME, SCORE, TIME
 
 #: Why a row changes nothing, by what `Fleet.play` answers.
 REASONS = {
@@ -33,7 +34,7 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(by, kind="stable", ignore_index=True)
 
 
-def refused(rows: pd.DataFrame, kind: str) -> npt.NDArray[np.object_]:
+def refused(rows: pd.DataFrame, kind: str, has_deadlines: bool = False) -> npt.NDArray[np.object_]:
     """Return why each row cannot be used as it stands, None where it can."""
     holds = rows["holds"].to_numpy()
     scores, outcomes = rows["score"].to_numpy(), rows["outcome"].to_numpy()
@@ -42,6 +43,9 @@ def refused(rows: pd.DataFrame, kind: str) -> npt.NDArray[np.object_]:
         fits, allowed = (scores >= 0.0) & (scores <= 1.0), "in [0, 1]"
     else:
         fits, allowed = np.isfinite(scores), "finite"
+    waits = has_score & has_deadlines
+    ends = waits if "due" in rows else np.zeros(len(rows), dtype=bool)
+    due = rows["due" if "due" in rows else "time"].to_numpy()
     reasons = np.full(len(rows), None, dtype=object)
     for wrong, reason in (
         ((holds & KEY) == 0, "the key is missing"),
@@ -50,6 +54,9 @@ def refused(rows: pd.DataFrame, kind: str) -> npt.NDArray[np.object_]:
         (has_score & ~fits, f"the score must be {allowed}"),
         (has_outcome & ~((outcomes >= 0.0) & (outcomes <= 1.0)), "the outcome must be in [0, 1]"),
         (~has_score & ((holds & ID) == 0), "an outcome without a score needs an id"),
+        (waits & ((holds & ID) == 0), "a prediction with a deadline needs an id"),
+        (ends & ((holds & DUE) == 0), "the deadline is missing"),
+        (ends & (due <= rows["time"].to_numpy()), "the deadline must be later than the time"),
     ):
         reasons[wrong & is_free(reasons)] = reason
     return reasons
@@ -63,7 +70,7 @@ def play(fleet: Fleet, rows: pd.DataFrame, wait: float | None = None) -> pd.Data
     whether the prediction still waits or not: batches do not matter.
     """
     rows = in_order(rows)
-    reasons = refused(rows, fleet.kind)
+    reasons = refused(rows, fleet.kind, has_deadlines(fleet))
     if wait is not None:
         reasons[is_free(reasons) & too_late(fleet, rows, wait)] = REASONS["expired"]
     good = np.flatnonzero(is_free(reasons))
@@ -73,6 +80,11 @@ def play(fleet: Fleet, rows: pd.DataFrame, wait: float | None = None) -> pd.Data
     rows = rows.assign(prediction=predictions, reason=reasons)
     told = ~np.isnan(predictions) | ~is_free(reasons)
     return rows.loc[told, ["part", "holds", "key", "id", "time", "score", "prediction", "reason"]]
+
+
+def has_deadlines(fleet: Fleet) -> bool:
+    """Return whether a fleet learns outcomes at deadlines."""
+    return fleet.silence is not None or fleet.hold is not None
 
 
 def is_free(reasons: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
@@ -101,19 +113,21 @@ def _played(
     """Return the predictions of rows, NaN for outcomes, and why some were refused."""
     holds = rows["holds"].to_numpy()
     keys, times = rows["key"].to_numpy(), rows["time"].to_numpy() / 1e6
-    scores, outcomes = rows["score"].to_numpy(), rows["outcome"].to_numpy()
-    is_whole = (holds & (SCORE | OUTCOME)) == (SCORE | OUTCOME)
-    if is_whole.all():
-        said = fleet.run(keys, scores, outcomes, at=times)
-        return said, np.full(len(rows), None, dtype=object)
-    waits = ((holds & ID) != 0) & ~is_whole
-    predictions, answers = fleet.play(
-        keys,
-        np.where(holds & SCORE, scores, np.nan),
-        np.where(holds & OUTCOME, outcomes, np.nan),
-        [name if has else None for name, has in zip(rows["id"].tolist(), waits, strict=True)],
-        at=times,
-    )
+    scores = np.where(holds & SCORE, rows["score"].to_numpy(), np.nan)
+    outcomes = np.where(holds & OUTCOME, rows["outcome"].to_numpy(), np.nan)
+    if has_deadlines(fleet):
+        due = rows["due"].to_numpy() / 1e6 if "due" in rows else None
+        logged = Logged(rows["id"].tolist(), outcomes, times, None, due)
+        predictions, answers, _ = play_until(fleet, keys, scores, logged)
+    else:
+        is_whole = (holds & (SCORE | OUTCOME)) == (SCORE | OUTCOME)
+        if is_whole.all():
+            said = fleet.run(keys, scores, outcomes, at=times)
+            return said, np.full(len(rows), None, dtype=object)
+        waits = ((holds & ID) != 0) & ~is_whole
+        ids = rows["id"].tolist()
+        names = [name if has else None for name, has in zip(ids, waits, strict=True)]
+        predictions, answers = fleet.play(keys, scores, outcomes, names, at=times)
     reasons = np.full(len(rows), None, dtype=object)
     for answer, reason in REASONS.items():
         reasons[answers == answer] = reason

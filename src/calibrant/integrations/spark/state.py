@@ -14,12 +14,15 @@ from calibrant.integrations.spark.processor import CONTENT, NAME, STATE
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+#: Arguments of a fleet that stand in the settings of a query only where they are given.
+DEADLINES = ("silence", "after", "hold")
 PAGES = StructType([*NAME.fields, *CONTENT.fields])
 
 
 def state_of(session: SparkSession, fleet: Fleet, settings: Mapping[str, Any]) -> DataFrame:
     """Return the pages of a fleet, which must have these arguments."""
     own = {name: getattr(fleet, name) for name in settings}
+    own |= {name: each for name in DEADLINES if (each := getattr(fleet, name)) is not None}
     if own != dict(settings):
         raise ValueError(f"the fleet to start from has {own}, and the query has {dict(settings)}")
     pages: Pages = {}

@@ -16,8 +16,9 @@ from calibrant.fleet.fleet import Fleet
 from calibrant.integrations.spark.columns import Columns
 from calibrant.integrations.spark.packing import PACKED, SHARD, pack_shards, unpack_answers
 from calibrant.integrations.spark.processor import ShardProcessor
+from calibrant.integrations.spark.rows import has_deadlines
 from calibrant.integrations.spark.shard import Shard, plain_text
-from calibrant.integrations.spark.state import PAGES, state_of
+from calibrant.integrations.spark.state import DEADLINES, PAGES, state_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,6 +61,10 @@ def recalibrate(
     seed: int = 0,
     kind: str = "probability",
     capacity: int = 100_000,
+    due: str | None = None,
+    silence: int | None = None,
+    after: timedelta | str | None = None,
+    hold: timedelta | str | None = None,
     wait: float | str | timedelta | None = None,
     late: str = "10 minutes",
     start: DataFrame | Fleet | None = None,
@@ -81,9 +86,13 @@ def recalibrate(
         Arguments of the `Fleet` to which the result is equal, bit for bit.
     shards : int, optional
         Among so many shards the parts are dealt out, one a part by default. Not more than parts.
+    silence, after, hold : optional
+        As in `Fleet`: outcomes are learned at deadlines, in event time. Predictions need ids then.
+    due : str, optional
+        The column of each prediction's own deadline, with `silence` or `hold`: timestamps.
     wait : time, optional
         Give up a prediction without an outcome after so much event time: "30d", "12h", seconds.
-        An outcome that comes later is refused.
+        An outcome that comes later is refused. Not with `silence` or `hold`.
     late : str, default "10 minutes"
         With `wait`, how far rows may be behind others in event time: Spark's watermark.
     start : DataFrame or Fleet, optional
@@ -101,8 +110,9 @@ def recalibrate(
     ...     rows, key="shop", id="id", score="score", outcome="sold", time="at", parts=64
     ... )
     """
-    columns = Columns(key, score, outcome, time, id, order)
-    settings = settings_of(seed, kind, parts, capacity)
+    columns = Columns(key, score, outcome, time, id, order, due)
+    settings = settings_of(seed, kind, parts, capacity, silence, after, hold)
+    check_deadlines(Fleet(**settings), columns, wait)
     shards = checked_shards(shards, parts)
     columns.check(stream)
     session = stream.sparkSession
@@ -148,6 +158,10 @@ def recalibrate_batch(
     seed: int = 0,
     kind: str = "probability",
     capacity: int = 100_000,
+    due: str | None = None,
+    silence: int | None = None,
+    after: timedelta | str | None = None,
+    hold: timedelta | str | None = None,
     wait: float | str | timedelta | None = None,
 ) -> History:
     """Return the predictions of a history, and the state from which a stream goes on.
@@ -165,8 +179,9 @@ def recalibrate_batch(
     ...     rows, key="shop", score="score", outcome="sold", time="at", start=history.state
     ... )
     """
-    columns = Columns(key, score, outcome, time, id, order)
-    settings = settings_of(seed, kind, parts, capacity)
+    columns = Columns(key, score, outcome, time, id, order, due)
+    settings = settings_of(seed, kind, parts, capacity, silence, after, hold)
+    check_deadlines(Fleet(**settings), columns, wait)
     shards = checked_shards(shards, parts)
     columns.check(frame)
     answered = columns.answered(frame)
@@ -208,11 +223,32 @@ def player(
     return played
 
 
-def settings_of(seed: int, kind: str, parts: int, capacity: int) -> dict[str, Any]:
-    """Return the arguments of the fleet, checked."""
-    settings = {"seed": seed, "kind": kind, "parts": parts, "capacity": capacity}
-    Fleet(**settings)  # type: ignore[arg-type]
-    return settings
+def settings_of(seed: int, kind: str, parts: int, capacity: int, *deadlines: Any) -> dict[str, Any]:
+    """Return the arguments of the fleet, checked, as they can be saved; `DEADLINES` if given."""
+    given = dict(zip(DEADLINES, deadlines, strict=True))
+    fleet = Fleet(seed, kind, parts=parts, capacity=capacity, **given)
+    names = [name for name in DEADLINES if given[name] is not None]
+    return {each: getattr(fleet, each) for each in ("seed", "kind", "parts", "capacity", *names)}
+
+
+def check_deadlines(fleet: Fleet, columns: Columns, wait: object) -> None:
+    """Refuse deadlines that predictions of a stream cannot have."""
+    if not has_deadlines(fleet):
+        if columns.due is not None:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
+        return
+    if columns.id is None:
+        raise ValueError("with silence or hold predictions need ids, for their outcomes")
+    if wait is not None:
+        raise ValueError(
+            "wait does not go with silence or hold, which say when outcomes are learned"
+        )
+    if columns.due is None:
+        span = fleet.after if fleet.hold is None else fleet.hold
+        if span is None:
+            raise ValueError("a prediction needs a deadline: due=..., or after=... for all")
+        if not as_span(span, "the deadline").is_time:
+            raise ValueError(f'a deadline after {span!r} has no unit; say "{span}d" or so')
 
 
 def checked_shards(shards: int | None, parts: int) -> int:

@@ -1,0 +1,212 @@
+"""``--key`` with ``--silence``, ``--after``, ``--due``, ``--hold``: a fleet and its deadlines."""
+
+import json
+from datetime import datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calibrant import Fleet
+from calibrant.fleet.frames import recalibrate_frame
+from calibrant.measures import brier
+from calibrant.tables import chunks
+from cli.files import written
+
+SIZE = 1_500
+NAMES = ("--score", "score", "--outcome", "fraud", "--time", "at", "--available", "known")
+KEY = ("--key", "shop")
+
+
+@pytest.fixture(autouse=True)
+def short_chunks(monkeypatch):
+    monkeypatch.setattr(chunks, "BLOCK", 20_000)
+    monkeypatch.setattr(chunks, "ROWS", 170)
+
+
+@pytest.fixture(scope="module")
+def payments():
+    """Frauds are known after 7 hours, some after 40, the rest after 30; shops differ."""
+    rng = np.random.default_rng(1)
+    shop, score = rng.integers(0, 20, SIZE), rng.beta(1.0, 4.0, SIZE).round(5)
+    fraud = (rng.random(SIZE) < score ** rng.uniform(0.5, 2, 20)[shop]).astype(int)
+    made = [datetime(2026, 1, 1) + timedelta(minutes=7 * (row // 2)) for row in range(SIZE)]
+    hours = np.where(fraud, np.where(rng.random(SIZE) < 0.1, 40, 7), 30).tolist()
+    return pd.DataFrame(
+        {
+            "id": [f"payment {row}" for row in range(SIZE)],
+            "shop": [f"shop {each}" for each in shop],
+            "at": made,
+            "known": [at + timedelta(hours=each) for at, each in zip(made, hours, strict=True)],
+            "due": [at + timedelta(hours=30) for at in made],
+            "score": score,
+            "fraud": fraud,
+        }
+    )
+
+
+def stepped(rows, **given):
+    """Return the predictions of a fleet that is stepped by hand."""
+    fleet, told, said = Fleet(**given), 0, []
+    come = rows.sort_values("known", kind="stable")
+    for row in rows.itertuples():
+        while told < SIZE and come["known"].iloc[told] < row.at:
+            late = come.iloc[told]
+            fleet.update([late["id"]], [late["fraud"]], at=late["known"].to_pydatetime())
+            told += 1
+        at = row.at.to_pydatetime()
+        said.append(fleet.predict([row.shop], [row.score], ids=[row.id], at=at)[0])
+    return said
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        (["--silence", "0", "--after", "30h"], {"silence": 0, "after": "30h"}),
+        (["--silence", "0", "--after", "5h"], {"silence": 0, "after": "5h"}),
+        (["--hold", "45h"], {"hold": timedelta(hours=45)}),
+        (["--hold", "35h"], {"hold": "35h"}),
+    ],
+)
+def test_a_file_and_a_frame_are_the_steps(calibrant, payments, tmp_path, ending, options, given):
+    source, out = written(payments, tmp_path / f"a{ending}"), tmp_path / "out.csv"
+    result = calibrant("run", source, *NAMES, *KEY, *options, "--out", out)
+    assert result.exit_code == 0, result.stderr
+    found = pd.read_csv(out)["calibrated"].tolist()
+    frame = recalibrate_frame(
+        payments, key="shop", score="score", outcome="fraud", time="at", available="known", **given
+    )
+    assert frame["calibrated"].tolist() == found == stepped(payments, **given)
+
+
+@pytest.mark.parametrize("named", [["--id", "id"], []])
+@pytest.mark.parametrize(
+    "options",
+    [["--silence", "0", "--due", "due"], ["--hold", "33h"], ["--silence", "1", "--after", "9h"]],
+)
+def test_two_halves_with_a_state_are_one_run(calibrant, payments, tmp_path, options, named):
+    out, states = tmp_path / "out.csv", [tmp_path / "whole", tmp_path / "halves"]
+    source = written(payments, tmp_path / "a.csv")
+    common = (*NAMES, *KEY, *options, *named, "--out", out)
+    assert calibrant("run", source, *common, "--state", states[0]).exit_code == 0
+    expected, found = pd.read_csv(out)["calibrated"].tolist(), []
+    for half in (payments.iloc[:700], payments.iloc[700:]):
+        source = written(half, tmp_path / "half.csv")
+        result = calibrant("run", source, *common, "--state", states[1])
+        assert result.exit_code == 0, result.stderr
+        found += pd.read_csv(out)["calibrated"].tolist()
+    assert "goes on with 20 keys after 700 predictions" in result.stderr
+    assert found == expected
+    assert states[0].read_bytes() == states[1].read_bytes()
+    saved = Fleet.load(states[1])
+    assert saved.pending > 0
+    assert f": {saved.pending:,}" in result.stdout
+
+
+def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, payments, tmp_path):
+    state, rows = tmp_path / "state", payments.iloc[:300]
+    source = written(rows, tmp_path / "a.csv")
+    calibrant("run", source, *NAMES, *KEY, "--silence", "0", "--after", "30h", "--state", state)
+    before = state.read_bytes()
+    result = calibrant("run", source, *NAMES, *KEY, "--hold", "3d", "--state", state)
+    assert "was made with hold None, not 3d" in result.stderr
+    later = payments.iloc[300:600].astype({"shop": object}).copy()
+    later.loc[later.index[250], "shop"] = None
+    bad = written(later, tmp_path / "b.csv")
+    result = calibrant("run", bad, *NAMES, *KEY, "--state", state)
+    assert "line 252, column 'shop': the key is missing" in result.stderr
+    assert state.read_bytes() == before
+    result = calibrant("run", source, *NAMES[:4], *KEY, "--state", state)
+    assert "all of them or none" in result.stderr
+    assert state.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--due", "due"],
+        ["--after", "3d"],
+        ["--silence", "0"],
+        ["--silence", "0", "--hold", "3d"],
+        ["--silence", "3", "--after", "3d"],
+        ["--silence", "0", "--after", "soon"],
+        ["--silence", "0", "--after", "30"],
+        ["--silence", "0", "--due", "at"],
+        ["--silence", "0", "--due", "score"],
+        ["--silence", "0", "--due", "nowhere"],
+    ],
+)
+def test_what_makes_no_sense_is_refused_as_without_keys(calibrant, payments, tmp_path, options):
+    source = written(payments.iloc[:50], tmp_path / "a.csv")
+    plain = calibrant("run", source, *NAMES, *options)
+    keyed = calibrant("run", source, *NAMES, *KEY, *options)
+    assert plain.exit_code == keyed.exit_code == 2
+    assert plain.stderr == keyed.stderr != ""
+
+
+def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_path):
+    silent = payments.assign(fraud=payments["fraud"].where(payments["fraud"] == 1))
+    source = written(silent, tmp_path / "a.csv")
+    options = ("--silence", "0", "--due", "due", "--out", tmp_path / "out.csv")
+    found = json.loads(calibrant("run", source, *NAMES, *KEY, *options, "--json").stdout)
+    assert found["rows"] == SIZE
+    is_over = payments["due"] < payments["at"].iloc[-1]
+    measured = is_over | (payments["fraud"] == 1)
+    assert found["outcomes"] == measured.sum() < SIZE
+    assert found["waiting"] == (~is_over).sum()
+    assert (
+        found["arrived_late"]
+        == ((silent["fraud"] == 1) & (payments["known"] >= payments["at"].iloc[-1])).sum()
+    )
+    said = pd.read_csv(tmp_path / "out.csv")["calibrated"][measured]
+    assert found["calibrated"]["brier"] == pytest.approx(brier(said, payments["fraud"][measured]))
+    page = tmp_path / "page.html"
+    result = calibrant("run", source, *NAMES, *KEY, *options, "--report", page)
+    assert f"predictions whose deadline is still to come: {found['waiting']}" in result.stdout
+    assert "rows without an outcome" not in result.stdout
+    assert "--silence 0" in page.read_text()
+    assert f"{found['outcomes']:,} rounds with an outcome" in page.read_text()
+
+
+def test_rows_that_all_wait_for_their_deadlines(calibrant, payments, tmp_path):
+    source = written(payments.assign(fraud=np.nan), tmp_path / "a.csv")
+    options = ("--silence", "0", "--after", "300d")
+    found = json.loads(calibrant("run", source, *NAMES, *KEY, *options, "--json").stdout)
+    assert (found["outcomes"], found["waiting"], found["mean_outcome"]) == (0, SIZE, None)
+    result = calibrant("run", source, *NAMES, *KEY, *options, "--report", tmp_path / "page.html")
+    assert "no outcome is known" in result.stderr
+    result = calibrant("run", source, *NAMES, *KEY, "--hold", "3d")
+    assert "no outcome is known: every value is missing" in result.stderr
+
+
+def test_outcomes_by_id_in_a_later_file_are_measured_and_learned(calibrant, payments, tmp_path):
+    rows = payments.drop(columns=["known", "due"])
+    first = rows.iloc[:600].assign(fraud=np.nan)
+    news = rows.iloc[100:140].assign(score=np.nan, at=rows["at"].iloc[599])
+    state, options = tmp_path / "state", ("--score", "score", "--outcome", "fraud", "--time", "at")
+    options = (*options, *KEY, "--id", "id", "--state", state)
+    late = ("--silence", "0", "--after", "60h")
+    calibrant("run", written(first, tmp_path / "a.csv"), *options, *late)
+    later = written(pd.concat([news, news.iloc[:1], rows.iloc[600:]]), tmp_path / "b.csv")
+    found = json.loads(calibrant("run", later, *options, "--json").stdout)
+    assert found["answers"] == {"applied": 40, "repeated": 1}
+    twin = Fleet(silence=0, after="60h", monitor=True)
+    at = [each.timestamp() for each in rows["at"].dt.tz_localize("UTC")]
+    for row in range(SIZE):
+        if row == 600:
+            for each in range(100, 140):
+                twin.update([rows["id"][each]], [rows["fraud"][each]], at=at[599])
+        twin.predict([rows["shop"][row]], [rows["score"][row]], ids=[rows["id"][row]], at=at[row])
+        if row >= 600:
+            twin.update([rows["id"][row]], [rows["fraud"][row]], at=at[row])
+    assert twin.to_bytes() == state.read_bytes()
+
+
+def test_a_stream_that_comes_with_the_package_may_have_keys(calibrant):
+    result = calibrant(
+        "run", "mlb538", "--score", "score", "--outcome", "outcome", "--key", "t",
+        "--silence", "0", "--after", "50",
+    )  # fmt: skip
+    assert "mlb538: 15,748 rows" in result.stdout
+    assert "predictions whose deadline is still to come: 49" in result.stdout
