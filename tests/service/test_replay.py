@@ -24,6 +24,11 @@ KINDS = {
     "capacity": {"capacity": 10_000},
     "keyed": {"keyed": True},
     "keyed by integers": {"keyed": True, "kind": "logit"},
+    "keyed with silence": {"keyed": True, "silence": 0, "after": "1h", "clock": "told"},
+    "keyed with dues": {"keyed": True, "silence": 1, "clock": "told"},
+    "keyed in predictions": {"keyed": True, "silence": 0, "after": 40},
+    "keyed and held": {"keyed": True, "hold": "30min", "clock": "told"},
+    "keyed and held in predictions": {"keyed": True, "hold": 25, "kind": "margin"},
 }
 
 

@@ -41,7 +41,7 @@ class Definition:
         only with them.
     keyed : bool
         Rows have a ``key``, and a `Fleet` learns what each key has of its own. There are no
-        groups then, and no deadlines.
+        groups then.
 
     Examples
     --------
@@ -77,9 +77,6 @@ class Definition:
         }
         if not isinstance(given.get("keyed", False), bool):
             raise bad_value(f"got {given['keyed']!r:.60}", "keyed", "true or false")
-        for name in ("silence", "after", "hold"):
-            if given.get("keyed") and given.get(name) is not None:
-                raise bad_value("a keyed stream has no deadlines", name, "null, or keyed false")
         if given.get("clock", "server") not in CLOCKS:
             raise bad_value("it is one of two words", "clock", '"server" or "told"')
         try:
@@ -140,7 +137,14 @@ class Definition:
 
     def fleet(self) -> Fleet:
         """Return a fresh fleet, of a keyed stream."""
-        return Fleet(self.seed, self.kind, capacity=self.capacity + MOST_ROWS)
+        return Fleet(
+            self.seed,
+            self.kind,
+            capacity=self.capacity + MOST_ROWS,
+            silence=self.silence,
+            after=self.after,
+            hold=self.hold,
+        )
 
     def monitor(self) -> Monitor:
         """Return a fresh monitor."""

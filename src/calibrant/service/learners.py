@@ -101,8 +101,9 @@ class ByKey:
 
     name = "fleet"
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, definition: Definition) -> None:
         self.fleet, self.rankings = fleet, Rankings(fleet)
+        self._is_timed = definition.is_timed
 
     @property
     def rounds(self) -> int:
@@ -115,21 +116,24 @@ class ByKey:
         scores: list[float],
         by: list[str | None] | None,  # noqa: ARG002 - its rows have none
         keys: Sequence[Key] | None,
-        at: Sequence[float],  # noqa: ARG002
-        due: list[float] | None,  # noqa: ARG002
+        at: Sequence[float],
+        due: list[float] | None,
     ) -> Said:
         """Predict new rows; return what is expected, the smooth word, and what is said of each."""
         assert keys is not None
         fleet, named = self.fleet, same_kind(keys)
         expected, smooth = fleet.expected(named, scores), fleet.smooth(named, scores)
-        return expected.tolist(), smooth.tolist(), fleet.predict(named, scores, ids).tolist()
+        times = list(at) if self._is_timed else None
+        said = fleet.predict(named, scores, ids, times, due=due)
+        return expected.tolist(), smooth.tolist(), said.tolist()
 
-    def learn(self, ids: list[str], outcomes: list[float], at: float | None) -> None:  # noqa: ARG002
+    def learn(self, ids: list[str], outcomes: list[float], at: float | None) -> None:
         """Learn the outcomes of rows that wait."""
-        check_applied(self.fleet.update(ids, outcomes))
+        check_applied(self.fleet.update(ids, outcomes, at))
 
     def pass_to(self, now: float) -> None:
-        """Let time pass: nothing has a deadline."""
+        """Let time pass."""
+        self.fleet.advance(now)
 
     def give_up(self, before: int) -> None:
         """Wait no longer for the predictions before this number."""
@@ -194,14 +198,14 @@ Learner = OneForAll | ByKey
 def fresh_learner(definition: Definition) -> Learner:
     """Return what learns in a stream, before its first row."""
     if definition.keyed:
-        return ByKey(definition.fleet())
+        return ByKey(definition.fleet(), definition)
     return OneForAll(definition.recalibrator(), definition)
 
 
 def saved_learner(parts: dict[str, Any], definition: Definition) -> Learner:
     """Return what learns in a stream, from the parts of a snapshot."""
     if definition.keyed:
-        return ByKey(Fleet.from_bytes(parts[ByKey.name]))
+        return ByKey(Fleet.from_bytes(parts[ByKey.name]), definition)
     return OneForAll(Recalibrator.from_bytes(parts[OneForAll.name]), definition)
 
 

@@ -44,10 +44,8 @@ SETTINGS: dict[str, Any] = {
     "tolerance": {"type": "number", "minimum": 0, "maximum": 0.4999, "default": 0.02},
     "every": {"type": "integer", "minimum": 100, "maximum": 10**15, "default": 1_000_000},
     "clock": {"enum": ["server", "told"], "default": "server"},
-    "keyed": {"enum": [False], "default": False},
+    "keyed": {"type": "boolean", "default": False, "description": "Every prediction has a key."},
 }
-#: In a keyed stream `by` names nothing.
-KEYED = {"keyed": {"enum": [True], "description": "Every prediction has a key."}}
 
 
 def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
@@ -71,7 +69,6 @@ DEFINITION: dict[str, Any] = {
             after=SPAN,
         ),
         stream_of("outcomes are learned at one age", ["hold"], hold=SPAN),
-        stream_of("every key has something of its own", ["keyed"], **KEYED),
     ]
 }
 PREDICTION: dict[str, Any] = {
