@@ -90,7 +90,7 @@ def test_a_recalibrator_goes_on(start, path, tmp_path):
 @pytest.mark.parametrize("monitor", [False, True], ids=["plain", "watched"])
 def test_a_fleet_goes_on(start, path, tmp_path, monitor):
     scores, outcomes, names = rows_of(1)
-    learner = Fleet(seed=4, kind="logit", monitor=monitor)
+    learner = Fleet(seed=4, kind="logit", monitor=monitor and {"every": 1000, "tolerance": 0.01})
     learner.run(names, scores, outcomes)
     learner.save(tmp_path / "state")
     adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
@@ -99,6 +99,15 @@ def test_a_fleet_goes_on(start, path, tmp_path, monitor):
     assert (found["settings"]["keyed"], found["settings"]["kind"], found["keys"]) == (
         True, "logit", 30,
     )  # fmt: skip
+    if monitor:  # which keys were off before is known, and not since when
+        off = running.http.get("/v1/streams/s/keys_off").json()["raw"]
+        was = learner.monitors.raw.keys_off()
+        assert off["count"] == len(was) > 3
+        assert [(each["key"], each["since"]) for each in off["keys"]] == [
+            (each.key, None) for each in was
+        ]
+    else:
+        assert found["keys_off"] is None
     go_on(running, learner, keyed=True)
     check_all(start, path, running)
 

@@ -173,6 +173,8 @@ def test_what_a_keyed_stream_has_not_is_said(running):
         "/v1/streams/plain/map?key=7": 422,
         "/v1/streams/plain/keys": 404,
         "/v1/streams/plain/keys/7": 404,
+        "/v1/streams/plain/keys_off": 404,
+        "/v1/streams/s/keys_off": 404,  # not watched
     }.items():
         answer = running.http.get(path)
         assert answer.status_code == status, path
@@ -207,7 +209,7 @@ def test_a_ranking_of_many_keys_is_kept_for_a_while(monkeypatch):
 
     monkeypatch.setattr(rankings, "MANY", 10)
     fleet, time = Fleet(), [0.0]
-    kept = rankings.Rankings(fleet, lambda: time[0])
+    kept = rankings.Rankings(fleet, now=lambda: time[0])
     fleet.run(list(range(10)), None, [1] * 10)
     assert len(kept.ranked("outcomes", 20, 0)) == 10
     fleet.run(list(range(10, 20)), None, [1] * 10)

@@ -83,7 +83,7 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
     """Return the engine of a keyed stream."""
     if fleet.parts != 1:
         raise ValueError(f"the fleet has {fleet.parts} parts; a stream's has one")
-    engine = Engine(definition_of(fleet, keyed=True))
+    engine = Engine(definition_of(fleet, keyed=True, **watched_with(fleet)))
     if engine.ledger.has_deadlines:
         go_on_from(engine, *fleet.part_arrays(0)["deadline_clock"].tolist())
     engine.learner = ByKey(fleet, engine.definition)
@@ -110,6 +110,16 @@ def definition_of(learner: Recalibrator | Fleet, **own: Any) -> Definition:
     }
     settings |= {"capacity": room(learner)} | own
     return Definition.from_json({k: v for k, v in settings.items() if v is not None})
+
+
+def watched_with(fleet: Fleet) -> dict[str, Any]:
+    """Return the settings of a stream whose keys are watched as those of a fleet are."""
+    if fleet.monitors is None:
+        return {}
+    (monitor,) = fleet.monitors.calibrated.of_parts().values()
+    if monitor.alpha is not None:  # a stream has no end, and keeps to so many false alarms
+        return {}
+    return {"watch_keys": True, "every": monitor.every, "tolerance": monitor.tolerance}
 
 
 def go_on_from(engine: Engine, now: float, timed: float) -> None:

@@ -44,7 +44,11 @@ SETTINGS: dict[str, Any] = {
     "tolerance": {"type": "number", "minimum": 0, "maximum": 0.4999, "default": 0.02},
     "every": {"type": "integer", "minimum": 100, "maximum": 10**15, "default": 1_000_000},
     "clock": {"enum": ["server", "told"], "default": "server"},
-    "keyed": {"type": "boolean", "default": False, "description": "Every prediction has a key."},
+    "keyed": {"enum": [False], "default": False},
+}
+KEYED: dict[str, Any] = {
+    "keyed": {"enum": [True], "description": "Every prediction has a key."},
+    "watch_keys": {"type": "boolean", "default": False, "description": "Which keys are off?"},
 }
 
 
@@ -59,16 +63,25 @@ def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
     }
 
 
+#: When outcomes are learned: what such a stream needs, and may have.
+LEARNING: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "every outcome is announced": ([], {}),
+    "no news means an outcome": (
+        ["silence"],
+        {
+            "silence": {"enum": [0, 1], "description": "The outcome that is not announced."},
+            "after": SPAN,
+        },
+    ),
+    "outcomes are learned at one age": (["hold"], {"hold": SPAN}),
+}
 DEFINITION: dict[str, Any] = {
     "oneOf": [
-        stream_of("every outcome is announced", []),
-        stream_of(
-            "no news means an outcome",
-            ["silence"],
-            silence={"enum": [0, 1], "description": "The outcome that is not announced."},
-            after=SPAN,
+        *(stream_of(title, needs, **own) for title, (needs, own) in LEARNING.items()),
+        *(
+            stream_of(f"{title}, by key", [*needs, "keyed"], **own, **KEYED)
+            for title, (needs, own) in LEARNING.items()
         ),
-        stream_of("outcomes are learned at one age", ["hold"], hold=SPAN),
     ]
 }
 PREDICTION: dict[str, Any] = {
@@ -142,7 +155,7 @@ PUT_STREAM = body(
     DEFINITION,
     {
         "no news is an outcome": {"kind": "probability", "silence": 0, "after": "30d"},
-        "a million keys": {"keyed": True},
+        "a million keys": {"keyed": True, "watch_keys": True},
     },
     required=False,
 )
