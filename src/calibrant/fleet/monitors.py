@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from _thread import RLock
 
     from calibrant.fleet.part import Part
+
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +179,19 @@ class FleetMonitor:
         found = []
         with self._lock:
             for part, watch in self._parts.values():
-                slots, cells = slots_and_cells(part, watch, asked, self._side)
+                names, cells = names_and_cells(part, watch, asked, self._side)
                 evidence, count = evidence_of(cells), np.maximum(cells["n"], 1)
                 bias = cells["S"].astype(np.float64) / count
                 enough = watch.threshold**least * (1.0 - 1e-12)
                 rows = foremost(np.flatnonzero(evidence >= enough), evidence, np.abs(bias), limit)
                 found += [
                     KeyOff(
-                        part.index.key(slots[row]),
+                        name,
                         way_to(float(evidence[row]), watch.threshold),
                         float(bias[row]),
                         int(cells["n"][row]),
                     )
-                    for row in rows.tolist()
+                    for name, row in zip(names(rows), rows.tolist(), strict=True)
                 ]
         found.sort(key=lambda each: (-each.evidence, -abs(each.bias), str(each.key)))
         return found[:limit]
@@ -199,22 +201,19 @@ class FleetMonitor:
         return f"<{self.rounds:,} rounds: {self.state}, {off:,} keys off>"
 
 
-def slots_and_cells(
+def names_and_cells(
     part: Part, watch: PartWatch, among: KeyBatch | None, side: int
-) -> tuple[Sequence[int], npt.NDArray[np.void]]:
-    """Return the slots of all keys of a part, or of those `among` some, and their cells."""
+) -> tuple[Callable[[Integers], list[Id]], npt.NDArray[np.void]]:
+    """Return the cells of all keys of a part, or of those `among` some, and what names rows."""
     if among is None:
-        cells = watch.keys.cells_of_keys()
-        return range(len(cells)), cells[:, side]
+        return part.index.keys_at, watch.keys.cells_of_keys()[:, side]
     part.check(among, None)
-    slots = np.unique(part.index.slots(among))
-    slots = slots[slots >= 0]
-    return slots.tolist(), watch.keys.cells_at(slots)[:, side]
+    slots, first = np.unique(part.index.slots(among), return_index=True)
+    asked = among.take(first[slots >= 0])
+    return lambda rows: asked.take(rows).tolist(), watch.keys.cells_at(slots[slots >= 0])[:, side]
 
 
-def foremost(
-    rows: npt.NDArray[np.int64], evidence: Floats, size: Floats, most: int | None
-) -> npt.NDArray[np.int64]:
+def foremost(rows: Integers, evidence: Floats, size: Floats, most: int | None) -> Integers:
     """Return the rows with the most evidence, of equals the larger ones, and what equals the last.
 
     So that of a million keys that are off only those are looked at that are asked for.

@@ -87,6 +87,8 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
     if engine.ledger.has_deadlines:
         go_on_from(engine, *fleet.part_arrays(0)["deadline_clock"].tolist())
     engine.learner = ByKey(fleet, engine.definition)
+    if engine.learner.watch is not None:
+        engine.learner.watch.begin()
     return engine
 
 

@@ -6,6 +6,7 @@ when it ends, as the log brings its outcomes: so a replay notes the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -36,8 +37,7 @@ class KeyChange(NamedTuple):
 class KeyWatch:
     """The keys that are off, of the calibrated probabilities and of the raw scores.
 
-    A key that was off before its stream began, in a state that was adopted, is off since minus
-    infinity.
+    A key that was off before its stream began is off since minus infinity.
     """
 
     name = "keys_off"
@@ -50,11 +50,13 @@ class KeyWatch:
         if kind != "margin":  # a margin is no probability to be watched
             self.monitors["raw"] = monitors.raw
         #: Since when which keys have been off.
-        self.since: dict[str, dict[Key, float]] = {
-            of: {each.key: -np.inf for each in monitor.keys_off()}
-            for of, monitor in self.monitors.items()
-        }
+        self.since: dict[str, dict[Key, float]] = {of: {} for of in self.monitors}
         self._changes: list[KeyChange] = []
+
+    def begin(self) -> None:
+        """Note the keys that are off before the first row of a stream."""
+        for of, monitor in self.monitors.items():
+            self.since[of] = {each.key: -math.inf for each in monitor.keys_off()}
 
     def look(self, rows: Iterable[Settled]) -> None:
         """Look at the keys whose outcomes were just learned."""
