@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet
+from calibrant.service import rankings
 from calibrant.service.checking import check_store
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine
@@ -151,12 +152,33 @@ def test_a_key_that_is_off_makes_the_verdict(running):
     assert found["verdict"]["state"] == found["verdict"]["raw"] == "miscalibrated"
     first = running.http.get("/v1/streams/s/keys_off?limit=1").json()["calibrated"]
     assert (first["count"], len(first["keys"])) == (2, 1)
-    assert f"2 keys are off; first: {first['keys'][0]['text']}." in found["verdict"]["words"]
+    assert f"2 keys are off. Most clearly, {first['keys'][0]['text']}." in found["verdict"]["words"]
     metrics = running.http.get("/metrics").text
     assert 'calibrant_keys_off{of="calibrated",stream="s"} 2.0' in metrics
     assert 'calibrant_miscalibrated{of="calibrated",stream="s"} 1.0' in metrics
     for query in ("limit=-1", "limit=1001", "limit=x"):
         assert running.http.get(f"/v1/streams/s/keys_off?{query}").status_code == 422
+
+
+def test_of_many_keys_a_list_is_kept_and_the_verdict_is_not(running, monkeypatch):
+    """The list of a second ago may be empty, or have keys that are off no more."""
+    monkeypatch.setattr(rankings, "MANY", 1e-6)  # every list is kept for good
+    running.stream(clock="told", **WATCHED)
+    get = lambda path: running.http.get(f"/v1/streams/s{path}").json()  # noqa: E731
+    lists = {}
+    for number, batch in enumerate(batches()):
+        said, heard = rows_of(number, *batch)
+        running.predict(said)
+        if number == 5:
+            assert get("/keys_off")["calibrated"] == {"count": 0, "keys": []}
+        if number == 24:
+            lists = {limit: get(f"/keys_off?limit={limit}")["calibrated"] for limit in (100, 7)}
+        running.learn(heard)
+        assert get("")["verdict"]["words"]
+    assert (lists[100]["count"], lists[100]["keys"]) == (2, [])
+    assert [each["key"] for each in lists[7]["keys"]] in ([4, 7], [7, 4])
+    still = get("/keys_off?limit=7")["calibrated"]
+    assert still["count"] == len(still["keys"]) < 2
 
 
 def test_a_guarantee_that_has_run_out_is_said(running):

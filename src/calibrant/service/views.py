@@ -91,13 +91,11 @@ def in_trouble(engine: Engine) -> str:
     words = []
     if engine.monitor.state == "miscalibrated":
         words.append(in_words(engine.monitor.episodes[-1]))
-    off = keys_off(engine)
-    if off is not None and off["calibrated"] and isinstance(engine.learner, ByKey):
-        (first,) = engine.learner.rankings.off("calibrated", 1)
-        many = off["calibrated"]
-        words.append(
-            f"{'One key is off' if many == 1 else f'{many:,} keys are off; first'}: {first}."
-        )
+    watch = engine.learner.watch
+    if watch is not None:
+        many = len(watch.since["calibrated"])
+        start = "One key is off:" if many == 1 else f"{many:,} keys are off. Most clearly,"
+        words += [f"{start} {each}." for each in watch.ranked("calibrated", 1)]
     return " ".join(words)
 
 

@@ -38,7 +38,7 @@ def sentence(kind: str, body: dict[str, Any]) -> str:
             others = f" {body['count']:,} keys are off." if body["count"] > 1 else ""
             return f"the {SIDES[body['of']]} of a key are off: {body['key']['text']}.{others}"
         case "key.back":
-            return f"the {SIDES[body['of']]} of key {body['key']['key']!r} are calibrated again."
+            return f"the {SIDES[body['of']]} of all keys are calibrated again."
         case "outcomes.silent":
             since = f"{datetime.fromtimestamp(body['since'], UTC):%Y-%m-%d %H:%M} UTC"
             return f"predictions go on, and none since {since} has brought an outcome."
