@@ -5,10 +5,11 @@ import json
 import random
 
 SETTINGS = {"plain": {}, "timed": {"silence": 0, "after": "30d"}, "told": {"clock": "told"},
-            "keyed": {"keyed": True}}  # fmt: skip
+            "keyed": {"keyed": True},
+            "keyed-watched": {"keyed": True, "watch_keys": True, "hold": "30d"}}  # fmt: skip
 PATHS = [f"/v1/streams/{name}/{kind}" for name in SETTINGS for kind in ("predictions", "outcomes")]
 VIEWS = ("", "/scorecard", "/reliability", "/map", "/episodes", "/pending", "/groups", "/history",
-         "/keys", "/keys/4", "/keys/%00", "/events", "/export")  # fmt: skip
+         "/keys", "/keys/4", "/keys/%00", "/keys_off", "/events", "/export")  # fmt: skip
 #: Values that no field of a row takes.
 BAD = [
     None, True, [], {}, [[]], "", "NaN", "\0", "\ud800", "x" * 201, "x" * 50_000, -1, 1.0000001,
@@ -58,7 +59,7 @@ class Sender:
         row = {"id": f"hostile {self.random.getrandbits(60)}", "at": 1.7e9}
         if path.endswith("outcomes"):
             return row | {"outcome": 1}
-        return row | {"score": 0.5} | ({"key": "shop 4"} if "/keyed/" in path else {})
+        return row | {"score": 0.5} | ({"key": "shop 4"} if "/keyed" in path else {})
 
     def posted(self, body, path=None, **headers):
         if not isinstance(body, bytes):
@@ -182,7 +183,7 @@ class Sender:
         name = self.random.choice(list(SETTINGS))
         setting = self.random.choice(
             ("kind", "seed", "silence", "after", "hold", "groups", "capacity", "tolerance", "every",
-             "clock", "keyed", "no_such")
+             "clock", "keyed", "watch_keys", "no_such")
         )  # fmt: skip
         bad = self.random.choice(([], {}, "\0", -5, 10**400, "9" * 5000 + "d", 1e308, "é"))
         return self.request("PUT", f"/v1/streams/{name}", json.dumps({setting: bad}).encode())

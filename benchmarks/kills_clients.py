@@ -12,11 +12,21 @@ from collections import namedtuple
 import httpx
 
 #: The streams: outcomes that may come at any time, also by key, and silence that is an answer after
-#: a while.
+#: a while, also by key and with keys that are watched.
 STREAMS = {
     "plain": {"seed": 1},
     "keyed": {"seed": 3, "keyed": True},
     "silent": {"seed": 2, "silence": 0, "after": "1h", "clock": "told"},
+    "watched": {
+        "seed": 4,
+        "keyed": True,
+        "watch_keys": True,
+        "every": 100,
+        "tolerance": 0.0,
+        "silence": 0,
+        "after": "1h",
+        "clock": "told",
+    },
 }
 #: How much faster the told clock runs: the deadlines of an hour pass in six seconds.
 FASTER = 600.0
@@ -114,7 +124,7 @@ class Client(threading.Thread):
             row = {"id": id_, "score": score}
             if stream == "plain" and self.chance.random() < 0.3:
                 row["by"] = self.chance.choice("abc")
-            if stream == "keyed":
+            if STREAMS[stream].get("keyed"):
                 row["key"] = key_of(id_)
             body.append(row)
         return self.with_times(stream, body)
@@ -177,8 +187,8 @@ class Client(threading.Thread):
 
 
 def key_of(id_):
-    """Return the key of an id, the same each time."""
-    return f"key {random.Random(id_).randrange(500)}"
+    """Return the key of an id, the same each time; some keys have many."""
+    return f"key {int(500 * random.Random(id_).random() ** 6)}"
 
 
 def outcome_of(id_):

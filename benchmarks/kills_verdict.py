@@ -6,6 +6,8 @@ from benchmarks.kills_clients import STREAMS
 from calibrant.service.store import open_store
 from calibrant.service.store.interface import LoggedPredictions
 from calibrant.service.stream import Stream
+from calibrant.service.telling import event_of
+from calibrant.service.watching import KeyChange
 
 #: As many sentences of one kind are enough.
 ENOUGH = 5
@@ -109,11 +111,11 @@ def check_outcomes(verdict, stream, predictions, stored, clients):
 
 def check_state(verdict, store, row):
     """The state that the last server left is that of a replay from the first row, bit for bit."""
-    stream = Stream(row, 0.0)
+    stream, happened = Stream(row, 0.0), []
     try:
         for batch in store.log(row.number, 0):
             stream.replay(batch)
-            stream.engine.measure()
+            happened += stream.engine.measure()
     except Exception as error:
         verdict.find("the log cannot be replayed", f"{error}")
         return
@@ -124,3 +126,8 @@ def check_state(verdict, store, row):
         verdict.find("the state is not that of a replay", f"{row.name} at {stream.sequence}")
     else:
         verdict.counts["states equal to a replay"] += 1
+    again = [event_of(row.name, 0.0, each) for each in happened if isinstance(each, KeyChange)]
+    events = [each for each in store.events(0, row.name, 10**9) if each.kind.startswith("key.")]
+    if [(each.kind, each.body) for each in events] != [(each.kind, each.body) for each in again]:
+        verdict.find("what was told of keys is not what a replay tells", f"{row.name}")
+    verdict.counts["keys that were off or back, told"] += len(events)

@@ -146,6 +146,36 @@ def test_keys_that_are_off_are_named_with_their_bias_the_largest_first():
     assert first >= 9
 
 
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("name", [int, str])
+def test_some_of_the_keys_are_those_of_all(parts, name):
+    keys, scores, outcomes = stream(6000, 40, seed=1, off=dict.fromkeys(range(15), 0.3))
+    fleet = Fleet(parts=parts, monitor=SETTINGS)
+    assert fleet.monitors.raw.keys_off(among=[name(3)]) == []
+    fleet.run([name(key) for key in keys.tolist()], scores, outcomes)
+    fleet.predict([name(77)], [0.5])  # a key without an outcome
+    monitor = fleet.monitors.raw
+    for least in (1.0, 0.01):
+        listed = monitor.keys_off(least=least)
+        assert len(listed) >= 10
+        asked = [name(key) for key in (3, 5, 5, 1000, 21, 77, 9)]  # one twice, one never seen
+        some = monitor.keys_off(least=least, among=asked)
+        assert some == [each for each in listed if each.key in asked]
+        assert monitor.keys_off(2, least=least, among=asked) == some[:2]
+        for most in (1, 4, len(listed) - 1):
+            assert monitor.keys_off(most, least=least) == listed[:most]
+    assert monitor.keys_off(among=[]) == []
+
+
+def test_of_keys_that_are_off_alike_the_name_decides():
+    """Also where fewer are asked for than are alike."""
+    names = ["c", "a", "d", "b"]
+    fleet = Fleet(monitor=SETTINGS)
+    fleet.run(names * 100, [0.2] * 400, [1] * 400)
+    found = [[each.key for each in fleet.monitors.raw.keys_off(most)] for most in (1, 3, 4, 9)]
+    assert found == [["a"], ["a", "b", "c"], ["a", "b", "c", "d"], ["a", "b", "c", "d"]]
+
+
 def test_a_key_that_is_forgotten_is_off_no_more():
     keys, scores, outcomes = stream(4000, 10, seed=1, off={4: 0.25, 6: 0.25})
     fleet = Fleet(monitor=SETTINGS)
@@ -223,6 +253,14 @@ def test_monitors_that_a_fleet_cannot_have(monitor, words):
 def test_keys_off_refuses_nonsense(given):
     with pytest.raises(ValueError, match=next(iter(given))):
         Fleet(monitor=True).monitors.raw.keys_off(**given)
+
+
+@pytest.mark.parametrize("among", [["a", 1], ["a"], [0.5], "a"])
+def test_keys_of_another_kind_are_none_of_the_keys(among):
+    fleet = Fleet(monitor=True)
+    fleet.run([1, 2], None, [0, 1])
+    with pytest.raises(ValueError, match="keys"):
+        fleet.monitors.raw.keys_off(among=among)
 
 
 def test_saved_evidence_that_makes_no_sense_is_refused():

@@ -31,7 +31,7 @@ def go_on(running, learner, *, keyed=False, by=False, at=None):
     for first in range(0, 600, 100):
         part = slice(first, first + 100)
         ids = [f"r{n}" for n in range(first, first + 100)]
-        times = {} if at is None else {"at": at + first}
+        times = {} if at is None else {"at": at + 20.0 * first}
         named = "key" if keyed else "by" if by else None
         answer = running.predict(
             [
@@ -41,7 +41,7 @@ def go_on(running, learner, *, keyed=False, by=False, at=None):
         )
         assert answer.status_code == 200, answer.text
         if keyed:
-            said = learner.predict(names[part], scores[part], ids)
+            said = learner.predict(names[part], scores[part], ids, times.get("at"))
         else:
             group = names[part] if by else None
             said = learner.predict_many(scores[part], ids, group, at=times.get("at"))
@@ -51,7 +51,7 @@ def go_on(running, learner, *, keyed=False, by=False, at=None):
         ]
         assert set(running.words(known)) == {"applied"}
         if keyed:
-            learner.update(ids, outcomes[part])
+            learner.update(ids, outcomes[part], times.get("at"))
         else:
             learner.update_many(outcomes[part], ids, times.get("at"))
 
@@ -90,7 +90,7 @@ def test_a_recalibrator_goes_on(start, path, tmp_path):
 @pytest.mark.parametrize("monitor", [False, True], ids=["plain", "watched"])
 def test_a_fleet_goes_on(start, path, tmp_path, monitor):
     scores, outcomes, names = rows_of(1)
-    learner = Fleet(seed=4, kind="logit", monitor=monitor)
+    learner = Fleet(seed=4, kind="logit", monitor=monitor and {"every": 1000, "tolerance": 0.01})
     learner.run(names, scores, outcomes)
     learner.save(tmp_path / "state")
     adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
@@ -99,23 +99,42 @@ def test_a_fleet_goes_on(start, path, tmp_path, monitor):
     assert (found["settings"]["keyed"], found["settings"]["kind"], found["keys"]) == (
         True, "logit", 30,
     )  # fmt: skip
+    if monitor:  # which keys were off before is known, and not since when
+        off = running.http.get("/v1/streams/s/keys_off").json()["raw"]
+        was = learner.monitors.raw.keys_off()
+        assert off["count"] == len(was) > 3
+        assert [(each["key"], each["since"]) for each in off["keys"]] == [
+            (each.key, None) for each in was
+        ]
+    else:
+        assert found["keys_off"] is None
     go_on(running, learner, keyed=True)
     check_all(start, path, running)
 
 
-def test_a_state_with_deadlines_goes_on_without_what_waited(start, path, tmp_path):
-    learner = Recalibrator(silence=0, after="1h")
+@pytest.mark.parametrize("keyed", [False, True], ids=["recalibrator", "fleet"])
+@pytest.mark.parametrize("wait", [{"silence": 0, "after": "1h"}, {"hold": "10min"}], ids=str)
+def test_a_state_with_deadlines_goes_on_without_what_waited(start, path, tmp_path, keyed, wait):
+    learner = Fleet(**wait) if keyed else Recalibrator(**wait)
     ids = [f"r{n}" for n in range(50)]  # the stream will use them again
-    learner.predict_many(np.linspace(0.1, 0.9, 50), ids, at=1.7e9)
-    learner.update(1, "r3", at=1.7e9 + 60)
+    scores = np.linspace(0.1, 0.9, 50)
+    if keyed:
+        learner.predict(["shop 7"] * 50, scores, ids, at=1.7e9)
+        learner.update(["r3"], [1], at=1.7e9 + 60)
+    else:
+        learner.predict_many(scores, ids, at=1.7e9)
+        learner.update(1, "r3", at=1.7e9 + 60)
     learner.save(tmp_path / "state")
     with pytest.raises(ValueError, match=r"50 predictions wait.*--give-up-waiting"):
         adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
     adopt(SqliteStore(path), "s", tmp_path / "state", 1e9, give_up=True)
     assert learner.forget_ids() == 50
     running = start()
-    assert running.http.get("/v1/streams/s").json()["adopted"]["given_up"] == 50
-    go_on(running, learner, at=1.7e9 - 100)  # earlier than what the state has seen
+    found = running.http.get("/v1/streams/s").json()
+    assert found["adopted"]["given_up"] == 50
+    assert {name: found["settings"][name] for name in wait} == wait
+    # From earlier than what the state has seen, to after the first deadlines.
+    go_on(running, learner, keyed=keyed, at=1.7e9 - 100)
     check_all(start, path, running)
 
 
@@ -167,6 +186,13 @@ def saved_clock(path):
     learner.save(path)
 
 
+def saved_clock_of_keys(path):
+    learner = Fleet(silence=0, after=30)
+    learner.predict(["a"], [0.5], ids=["a"], at=5.0)
+    learner.advance(50)
+    learner.save(path)
+
+
 def saved_integers(path):
     learner = Recalibrator()
     learner.run([0.5, 0.6], [1, 0], by=[1, 2])
@@ -185,6 +211,7 @@ def saved_cut(path):
         (saved_small, "capacity is 500"),
         (saved_parts, "has 4 parts"),
         (saved_clock, "a clock of its own"),
+        (saved_clock_of_keys, "a clock of its own"),
         (saved_integers, "group 1 is no text"),
         (saved_cut, "cut short"),
         (lambda path: path.write_text("id,score\n"), "signature is missing"),

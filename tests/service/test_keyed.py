@@ -164,10 +164,6 @@ def test_the_first_row_says_what_keys_are(running):
 
 
 def test_what_a_keyed_stream_has_not_is_said(running):
-    for name, value in (("silence", 0), ("hold", "1h"), ("after", "1h")):
-        answer = running.http.put("/v1/streams/t", json={"keyed": True, name: value})
-        assert (answer.status_code, answer.json()["field"]) == (422, name)
-        assert "keyed" in answer.json()["detail"]
     running.stream(keyed=True)
     running.stream("plain")
     for path, status in {
@@ -177,6 +173,8 @@ def test_what_a_keyed_stream_has_not_is_said(running):
         "/v1/streams/plain/map?key=7": 422,
         "/v1/streams/plain/keys": 404,
         "/v1/streams/plain/keys/7": 404,
+        "/v1/streams/plain/keys_off": 404,
+        "/v1/streams/s/keys_off": 404,  # not watched
     }.items():
         answer = running.http.get(path)
         assert answer.status_code == status, path
@@ -211,7 +209,7 @@ def test_a_ranking_of_many_keys_is_kept_for_a_while(monkeypatch):
 
     monkeypatch.setattr(rankings, "MANY", 10)
     fleet, time = Fleet(), [0.0]
-    kept = rankings.Rankings(fleet, lambda: time[0])
+    kept = rankings.Rankings(fleet, now=lambda: time[0])
     fleet.run(list(range(10)), None, [1] * 10)
     assert len(kept.ranked("outcomes", 20, 0)) == 10
     fleet.run(list(range(10, 20)), None, [1] * 10)

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -154,6 +155,49 @@ def test_the_page_of_a_keyed_stream_shows_its_keys(running, browser):
     found = Axe().run(watched.page).response["violations"]
     assert not [each["id"] for each in found if each["impact"] in ("serious", "critical")]
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert not watched.wrong
+
+
+@pytest.mark.parametrize("width", [390, 1100], ids=["narrow", "wide"])
+def test_the_page_shows_which_keys_are_off(running, browser, width):
+    running.stream(keyed=True, watch_keys=True, tolerance=0.0, every=1000)
+
+    def send(first, last, sure=False):
+        for start in range(first, last, 50):
+            predictions, known = rows(start, start + 50)
+            keyed = [{"key": row.pop("by"), **row} for row in predictions]
+            for row, outcome in zip(keyed, known, strict=True):
+                outcome["outcome"] |= sure and row["key"] == "group 1"
+            running.predict(keyed)
+            running.learn(known)
+
+    send(0, 600)
+    watched = Watched(browser, f"{running.url}/streams/s", viewport={"width": width, "height": 800})
+    watched.until(running.http.get("/v1/streams/s").json()["sequence"])
+    assert watched.cells("keys-off-table") == [["no key", "", "", "", "", ""]]
+    assert "off for no key" in watched.page.inner_text("#keys-off-words")
+    send(600, 900, sure=True)
+    api = running.http.get("/v1/streams/s").json()
+    watched.until(api["sequence"])
+    found = running.http.get("/v1/streams/s/keys_off").json()
+    assert api["keys_off"]["calibrated"] == 1
+    listed = [("calibrated", each) for each in found["calibrated"]["keys"]]
+    listed += [("raw score", each) for each in found["raw"]["keys"]]
+    shown = watched.cells("keys-off-table")
+    assert [row[:2] for row in shown] == [[each["key"], of] for of, each in listed]
+    for row, (_, each) in zip(shown, listed, strict=True):
+        assert row[2].startswith(f"{each['direction']} by 0.")
+        assert float(row[2].split()[-1]) == pytest.approx(abs(each["bias"]), abs=0.001)
+        assert float(row[3]) == pytest.approx(each["evidence"], abs=0.01)
+        assert row[4] == str(each["outcomes"])
+        assert row[5] == f"{datetime.fromtimestamp(each['since'], UTC):%Y-%m-%d %H:%M}"
+    words = watched.page.inner_text("#keys-off-words")
+    assert "off for one key" in words
+    assert found["guarantee"] in words
+    assert "One key is off: predictions for key 'group 1'" in watched.page.inner_text("#verdict")
+    found = Axe().run(watched.page).response["violations"]
+    assert not [each["id"] for each in found if each["impact"] in ("serious", "critical")]
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
     assert not watched.wrong
 
 

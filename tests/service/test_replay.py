@@ -24,6 +24,19 @@ KINDS = {
     "capacity": {"capacity": 10_000},
     "keyed": {"keyed": True},
     "keyed by integers": {"keyed": True, "kind": "logit"},
+    "keyed with silence": {"keyed": True, "silence": 0, "after": "1h", "clock": "told"},
+    "keyed with dues": {"keyed": True, "silence": 1, "clock": "told"},
+    "keyed in predictions": {"keyed": True, "silence": 0, "after": 40},
+    "keyed and watched": {"keyed": True, "watch_keys": True, "every": 100, "tolerance": 0.0},
+    "keyed, watched, with silence": {
+        "keyed": True,
+        "watch_keys": True,
+        "every": 100,
+        "silence": 0,
+        "clock": "told",
+    },
+    "keyed and held": {"keyed": True, "hold": "30min", "clock": "told"},
+    "keyed and held in predictions": {"keyed": True, "hold": 25, "kind": "margin"},
 }
 
 

@@ -16,6 +16,7 @@ SETTINGS = {
     "seed": {"seed": 11},
     "silence and after, in time": {"silence": 0, "after": "2h"},
     "silence and after, in predictions": {"silence": 1, "after": 100},
+    "silence with deadlines of the rows": {"silence": 0},
     "hold, in time": {"hold": "3h"},
     "hold, in predictions": {"hold": 90},
 }
@@ -30,28 +31,47 @@ def played(seed=3, batches=15):
         yield number, scores, outcomes, random.random(BATCH) < 0.6
 
 
+class Plain:
+    """A recalibrator, asked as a fleet is."""
+
+    def __init__(self, **settings):
+        self.inside = Recalibrator(**settings)
+        self.update = lambda ids, outcomes, at: self.inside.update_many(outcomes, ids, at)
+
+    def predict(self, _keys, scores, ids, at, due):
+        return self.inside.predict_many(scores, ids, at=at, due=due)
+
+    def __getattr__(self, name):
+        return getattr(self.inside, name)
+
+
+@pytest.mark.parametrize("keyed", [False, True], ids=["plain", "keyed"])
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_a_stream_says_what_the_recalibrator_says(running, settings):
+def test_a_stream_says_what_the_library_says(running, settings, keyed):
     """Outcomes come with the batch after that of their predictions."""
-    running.stream(clock="told", **settings)
-    timed = any(isinstance(value, str) and value[0].isdigit() for value in settings.values())
-    learner = Recalibrator(**settings, capacity=110_000)
+    running.stream(clock="told", keyed=keyed, **settings)
+    spans = [settings[name] for name in ("after", "hold") if name in settings]
+    timed = isinstance(spans[0], str) if spans else "silence" in settings
+    learner = (Fleet if keyed else Plain)(**settings, capacity=110_000)
     before = None
     for number, scores, outcomes, announced in played():
         at, ids = 1e9 + STEP * number, [f"{number} {row}" for row in range(BATCH)]
-        time = at if timed else None
+        time, keys = at if timed else None, [row % 7 for row in range(BATCH)]
+        due = None if spans or not timed else [at + 510.0 * (row + 1) for row in range(BATCH)]
         if before is not None:
             known, names = before
             heard = zip(names, known, strict=True)
             body = [{"id": id_, "outcome": outcome, "at": at} for id_, outcome in heard]
-            assert running.words(body) == learner.update_many(known, names, time).tolist()
+            assert running.words(body) == learner.update(names, known, time).tolist()
         rows = [{"id": i, "score": s, "at": at} for i, s in zip(ids, scores.tolist(), strict=True)]
+        for row, key, end in zip(rows, keys, due or [None] * BATCH, strict=True):
+            row.update(({"key": key} if keyed else {}) | ({"due": end} if end else {}))
         answer = running.predict(rows).json()
-        said = learner.predict_many(scores, ids, at=time)
+        said = learner.predict(keys, scores, ids, time, due=due)
         assert [row["probability"] for row in answer] == said.tolist(), number
         before = outcomes[announced], [ids[row] for row in np.flatnonzero(announced)]
     found = running.http.get("/v1/streams/s").json()
-    assert found["settled"] == learner.learned
+    assert found["settled"] == learner.learned > 0
     assert found["settings"] | settings == found["settings"]
     assert found["waiting"] == learner.pending
     scored = running.http.get("/v1/streams/s/map?points=3").json()
@@ -108,16 +128,3 @@ def test_a_seed_makes_the_draws(running):
             running.learn(less, name)
     assert said["one"] == said["same"]
     assert said["one"] != said["other"]
-
-
-@pytest.mark.parametrize("kind", ["probability", "logit", "margin"])
-def test_keyed_streams_have_every_kind(running, kind):
-    running.stream(keyed=True, kind=kind, seed=6)
-    fleet = Fleet(6, kind, capacity=110_000)
-    for number, scores, outcomes, _ in played():
-        ids, keys = [f"{number} {row}" for row in range(BATCH)], [row % 7 for row in range(BATCH)]
-        columns = zip(ids, scores.tolist(), keys, strict=True)
-        answer = running.predict([{"id": i, "score": s, "key": k} for i, s, k in columns]).json()
-        assert [row["probability"] for row in answer] == fleet.predict(keys, scores, ids).tolist()
-        running.words([{"id": i, "outcome": y} for i, y in zip(ids, outcomes, strict=True)])
-        fleet.update(ids, outcomes)

@@ -15,12 +15,16 @@ WINDOW = 100.0
 PAIRS = {
     "calibrated": ("episode.opened", "episode.closed"),
     "raw": ("episode.opened", "episode.closed"),
+    "calibrated_keys": ("key.off", "key.back"),
+    "raw_keys": ("key.off", "key.back"),
     "outcomes": ("outcomes.silent", "outcomes.back"),
     "pending": ("pending.high", "pending.low"),
 }
 BODIES = {
     "calibrated": {"of": "calibrated", "episode": {"text": "words"}},
     "raw": {"of": "raw", "episode": {"text": "words"}},
+    "calibrated_keys": {"of": "calibrated", "key": {"key": 7, "text": "words"}},
+    "raw_keys": {"of": "raw", "key": {"key": "shop 7", "text": "words"}},
     "outcomes": {"since": 0.0, "last_outcome_at": 1.0, "waiting": 2},
     "pending": {"waiting": 9000, "capacity": 10_000},
 }
@@ -34,7 +38,8 @@ def history(seed, count=300):
         alarm = chance.choice(ALARMS)
         kind = PAIRS[alarm][alarm in lasting]
         lasting ^= {alarm}
-        events.append(EventRow(number, "s", at, kind, json.dumps(BODIES[alarm])))
+        body = BODIES[alarm] | ({"count": int(kind == "key.off")} if "key" in kind else {})
+        events.append(EventRow(number, "s", at, kind, json.dumps(body)))
     return events, lasting
 
 
@@ -96,6 +101,22 @@ def test_a_restart_changes_nothing():
         for reset in ("window", "end"):
             policy = Policy(ALARMS, WINDOW, reset)
             assert played(events, policy, restarts=True) == played(events, policy)
+
+
+def test_an_alarm_of_keys_ends_with_the_last_of_them():
+    def about(number, kind, key, count):
+        body = {"of": "calibrated", "key": {"key": key, "text": "words"}, "count": count}
+        return EventRow(number, "s", 1000.0 * number, kind, json.dumps(body))
+
+    events = [about(1, "key.off", 7, 1), about(2, "key.off", 8, 2), about(3, "key.back", 7, 1),
+              about(4, "key.back", 8, 0)]  # fmt: skip
+    assert [event.number for _, event, _ in played(events, Policy(ALARMS, WINDOW))] == [1, 2, 4]
+    # The second falls into the first's window, and rings after it, as a key is still off.
+    told = played(events, Policy(ALARMS, 2500.0))
+    assert [(at, event.number, held) for at, event, held in told] == [
+        (1000.0, 1, 0), (3500.0, 2, 0), (4000.0, 4, 0),
+    ]  # fmt: skip
+    assert played(events, Policy(("raw_keys",), WINDOW)) == []
 
 
 def test_only_what_was_asked_for_rings():

@@ -42,7 +42,11 @@ def test_settings_of_webhooks(tmp_path):
         ("webhooks", 5, "a list of texts"),
         ("webhook_secret", "hunter2", "whsec_"),
         ("webhook_secret", "whsec_hunter2", "base64"),
-        ("webhook_alarms", "calibrated,loud", "calibrated, raw, outcomes, pending"),
+        (
+            "webhook_alarms",
+            "calibrated,loud",
+            "calibrated, raw, calibrated_keys, raw_keys, outcomes",
+        ),
         ("webhook_cooldown", "soon", "12h"),
         ("webhook_reset", "never", "window, end"),
     ],

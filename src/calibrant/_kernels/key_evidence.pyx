@@ -177,6 +177,16 @@ cdef class KeyEvidence:
             memcpy(&to[0], self.cells, count * SIDES * sizeof(KeyCell))
         return found
 
+    def cells_at(self, const int64_t[::1] slots):
+        """Return the cells of some keys, a row a key; zeros for one without outcomes."""
+        cdef Py_ssize_t i
+        found = np.zeros((slots.shape[0], SIDES), dtype=KEY_CELL)
+        cdef char[:, ::1] to = found.view(np.int8)
+        for i in range(slots.shape[0]):
+            if 0 <= slots[i] < self.count:
+                memcpy(&to[i, 0], &self.cells[slots[i] * SIDES], SIDES * sizeof(KeyCell))
+        return found
+
     def load(self, cells, int64_t rounds, bint copy=True):
         """Take over what `cells_of_keys` returned and was checked; for one that is new.
 

@@ -46,7 +46,9 @@ def serve(
     ] = None,
     webhook_alarms: Annotated[
         str | None,
-        typer.Option(help="calibrated,outcomes,pending by default; raw may be added."),
+        typer.Option(
+            help="Default calibrated,calibrated_keys,outcomes,pending; raw, raw_keys beside."
+        ),
     ] = None,
     webhook_cooldown: Annotated[
         str | None, typer.Option(help="An alarm of a stream rings once in this span; 1h.")

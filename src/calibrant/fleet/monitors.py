@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from calibrant._checks import Id, check_integer, check_real
+from calibrant._checks import Floats, Id, check_integer, check_real
+from calibrant._kernels.key_batch import KeyBatch, checked_keys
 from calibrant._kernels.key_evidence import WEIGHT
-from calibrant.fleet.watch import SIDES, PartWatch
+from calibrant.fleet.watch import SIDES, PartWatch, evidence_of
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.monitor import Monitor
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from _thread import RLock
 
     from calibrant.fleet.part import Part
+
+Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,13 @@ class FleetMonitor:
         """Whether an episode lasts or a key is off ("miscalibrated") or not ("calibrated")."""
         return "miscalibrated" if self.evidence >= 1.0 else "calibrated"
 
-    def keys_off(self, most: int | None = None, *, least: float = 1.0) -> list[KeyOff]:
+    def keys_off(
+        self,
+        most: int | None = None,
+        *,
+        least: float = 1.0,
+        among: Sequence[Id] | npt.NDArray[Any] | None = None,
+    ) -> list[KeyOff]:
         """Return the keys that are off now, those with the most evidence first.
 
         Parameters
@@ -157,33 +167,63 @@ class FleetMonitor:
         least : float, default 1.0
             Keys with this evidence or more, in (0, 1]. Below 1 keys are suspects: the guarantee is
             of 1.
+        among : sequence of int or str, optional
+            Only these of the keys, in a time that does not depend on how many others there are.
 
         Evidence counts up to 1,000 times what names a key. Among keys with as much, those with the
         larger bias come first.
         """
         limit = None if most is None else check_integer("most", most, 0)
         check_real("least", least, 1e-6, 1.0)
+        asked = None if among is None else checked_keys(among)
         found = []
         with self._lock:
             for part, watch in self._parts.values():
-                evidence, cells = watch.evidence(self._side), watch.keys.cells_of_keys()
+                names, cells = names_and_cells(part, watch, asked, self._side)
+                evidence, count = evidence_of(cells), np.maximum(cells["n"], 1)
+                bias = cells["S"].astype(np.float64) / count
                 enough = watch.threshold**least * (1.0 - 1e-12)
-                for slot in np.flatnonzero(evidence >= enough).tolist():
-                    cell = cells[slot, self._side]
-                    found.append(
-                        KeyOff(
-                            part.index.key(slot),
-                            way_to(float(evidence[slot]), watch.threshold),
-                            float(cell["S"]) / max(int(cell["n"]), 1),
-                            int(cell["n"]),
-                        )
+                rows = foremost(np.flatnonzero(evidence >= enough), evidence, np.abs(bias), limit)
+                found += [
+                    KeyOff(
+                        name,
+                        way_to(float(evidence[row]), watch.threshold),
+                        float(bias[row]),
+                        int(cells["n"][row]),
                     )
+                    for name, row in zip(names(rows), rows.tolist(), strict=True)
+                ]
         found.sort(key=lambda each: (-each.evidence, -abs(each.bias), str(each.key)))
         return found[:limit]
 
     def __repr__(self) -> str:
         off = len(self.keys_off())
         return f"<{self.rounds:,} rounds: {self.state}, {off:,} keys off>"
+
+
+def names_and_cells(
+    part: Part, watch: PartWatch, among: KeyBatch | None, side: int
+) -> tuple[Callable[[Integers], list[Id]], npt.NDArray[np.void]]:
+    """Return the cells of all keys of a part, or of those `among` some, and what names rows."""
+    if among is None:
+        return part.index.keys_at, watch.keys.cells_of_keys()[:, side]
+    part.check(among, None)
+    slots, first = np.unique(part.index.slots(among), return_index=True)
+    asked = among.take(first[slots >= 0])
+    return lambda rows: asked.take(rows).tolist(), watch.keys.cells_at(slots[slots >= 0])[:, side]
+
+
+def foremost(rows: Integers, evidence: Floats, size: Floats, most: int | None) -> Integers:
+    """Return the rows with the most evidence, of equals the larger ones, and what equals the last.
+
+    So that of a million keys that are off only those are looked at that are asked for.
+    """
+    if not most or len(rows) <= most:
+        return rows
+    order = rows[np.lexsort((-size[rows], -evidence[rows]))]
+    last = order[most - 1]
+    is_as_far = (evidence[order] == evidence[last]) & (size[order] == size[last])
+    return order[: int(np.flatnonzero(is_as_far)[-1]) + 1]
 
 
 def way_to(evidence: float, threshold: float) -> float:

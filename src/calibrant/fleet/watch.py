@@ -59,8 +59,7 @@ class PartWatch:
 
     def evidence(self, side: int) -> npt.NDArray[np.float64]:
         """Return the weighted evidence of each key, by slot; `threshold` of it names a key."""
-        bets = self.keys.cells_of_keys()["M"][:, side]
-        return np.asarray(WEIGHT * bets.mean(axis=1, dtype=np.float64))
+        return evidence_of(self.keys.cells_of_keys()[:, side])
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -106,6 +105,11 @@ class PartWatch:
         if copy:
             check_cells(cells, self.keys.most_kept, self.sides.raw.rounds)
         self.keys.load(cells, self.sides.raw.rounds, copy)
+
+
+def evidence_of(cells: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
+    """Return the weighted evidence of cells of one side, a key each."""
+    return np.asarray(WEIGHT * cells["M"].mean(axis=1, dtype=np.float64))
 
 
 def check_cells(cells: npt.NDArray[np.void], most: float, rounds: int) -> None:

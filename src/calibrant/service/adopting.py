@@ -83,37 +83,56 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
     """Return the engine of a keyed stream."""
     if fleet.parts != 1:
         raise ValueError(f"the fleet has {fleet.parts} parts; a stream's has one")
-    engine = Engine(
-        Definition.from_json(
-            {"keyed": True, "kind": fleet.kind, "seed": fleet.seed, "capacity": room(fleet)}
-        )
-    )
-    engine.learner = ByKey(fleet)
+    engine = Engine(definition_of(fleet, keyed=True, **watched_with(fleet)))
+    if engine.ledger.has_deadlines:
+        go_on_from(engine, *fleet.part_arrays(0)["deadline_clock"].tolist())
+    engine.learner = ByKey(fleet, engine.definition)
+    if engine.learner.watch is not None:
+        engine.learner.watch.begin()
     return engine
 
 
 def engine_with_recalibrator(recalibrator: Recalibrator, state: Mapping[str, Any]) -> Engine:
     """Return the engine of a stream that is not keyed."""
-    settings = {
-        name: getattr(recalibrator, name) for name in ("kind", "seed", "silence", "after", "hold")
-    }
-    settings |= {"groups": recalibrator.max_groups, "capacity": room(recalibrator)}
-    definition = Definition.from_json({k: v for k, v in settings.items() if v is not None})
-    engine = Engine(definition)
+    engine = Engine(definition_of(recalibrator, groups=recalibrator.max_groups))
     if engine.ledger.has_deadlines:
-        if state["deadline_timed"] not in (-1, int(definition.is_timed)):
-            raise ValueError(
-                "its deadlines are numbers on a clock of its own; a stream counts predictions, or "
-                'time with a unit such as "30d"'
-            )
-        if definition.is_timed:
-            engine.ledger.now = float(state["deadline_now"])
+        go_on_from(engine, state["deadline_now"], state["deadline_timed"])
     for name in recalibrator.groups:
         if not isinstance(name, str):
             raise ValueError(f"its group {name!r} is no text; a stream's groups are")
         engine.tallies.know(name)
-    engine.learner = OneForAll(recalibrator, definition)
+    engine.learner = OneForAll(recalibrator, engine.definition)
     return engine
+
+
+def definition_of(learner: Recalibrator | Fleet, **own: Any) -> Definition:
+    """Return the settings of a stream in which this learns."""
+    settings = {
+        name: getattr(learner, name) for name in ("kind", "seed", "silence", "after", "hold")
+    }
+    settings |= {"capacity": room(learner)} | own
+    return Definition.from_json({k: v for k, v in settings.items() if v is not None})
+
+
+def watched_with(fleet: Fleet) -> dict[str, Any]:
+    """Return the settings of a stream whose keys are watched as those of a fleet are."""
+    if fleet.monitors is None:
+        return {}
+    (monitor,) = fleet.monitors.calibrated.of_parts().values()
+    if monitor.alpha is not None:  # a stream has no end, and keeps to so many false alarms
+        return {}
+    return {"watch_keys": True, "every": monitor.every, "tolerance": monitor.tolerance}
+
+
+def go_on_from(engine: Engine, now: float, timed: float) -> None:
+    """Let the time of a stream go on from that of its state; `timed` is -1 if there is none yet."""
+    if timed not in (-1, int(engine.definition.is_timed)):
+        raise ValueError(
+            "its deadlines are numbers on a clock of its own; a stream counts predictions, or "
+            'time with a unit such as "30d"'
+        )
+    if engine.definition.is_timed:
+        engine.ledger.now = float(now)
 
 
 def room(learner: Recalibrator | Fleet) -> int:

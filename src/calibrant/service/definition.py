@@ -41,7 +41,9 @@ class Definition:
         only with them.
     keyed : bool
         Rows have a ``key``, and a `Fleet` learns what each key has of its own. There are no
-        groups then, and no deadlines.
+        groups then.
+    watch_keys : bool
+        Of a keyed stream: each key is watched too, so that it is known which ones are off.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Definition:
     every: int = 1_000_000
     clock: str = "server"
     keyed: bool = False
+    watch_keys: bool = False
 
     @classmethod
     def from_json(cls, given: object) -> Definition:
@@ -75,11 +78,11 @@ class Definition:
             name: int(value) if type(value) is float and value.is_integer() else value
             for name, value in given.items()
         }
-        if not isinstance(given.get("keyed", False), bool):
-            raise bad_value(f"got {given['keyed']!r:.60}", "keyed", "true or false")
-        for name in ("silence", "after", "hold"):
-            if given.get("keyed") and given.get(name) is not None:
-                raise bad_value("a keyed stream has no deadlines", name, "null, or keyed false")
+        for name in ("keyed", "watch_keys"):
+            if not isinstance(given.get(name, False), bool):
+                raise bad_value(f"got {given[name]!r:.60}", name, "true or false")
+        if given.get("watch_keys") and not given.get("keyed"):
+            raise bad_value("this stream is not keyed", "watch_keys", "false, or keyed true")
         if given.get("clock", "server") not in CLOCKS:
             raise bad_value("it is one of two words", "clock", '"server" or "told"')
         try:
@@ -101,8 +104,8 @@ class Definition:
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise bad_value(f"got {value!r:.60}", name, f"an integer in [{low}, {high}]")
-        self.fleet() if self.keyed else self.recalibrator()
         self.monitor()
+        self.fleet() if self.keyed else self.recalibrator()
 
     def as_json(self) -> dict[str, Any]:
         """Return every setting by name."""
@@ -140,7 +143,17 @@ class Definition:
 
     def fleet(self) -> Fleet:
         """Return a fresh fleet, of a keyed stream."""
-        return Fleet(self.seed, self.kind, capacity=self.capacity + MOST_ROWS)
+        return Fleet(
+            self.seed,
+            self.kind,
+            capacity=self.capacity + MOST_ROWS,
+            monitor={"every": self.every, "tolerance": self.tolerance}
+            if self.watch_keys
+            else False,
+            silence=self.silence,
+            after=self.after,
+            hold=self.hold,
+        )
 
     def monitor(self) -> Monitor:
         """Return a fresh monitor."""

@@ -18,10 +18,12 @@ from calibrant._checks import Floats
 from calibrant.measures import Scorecard
 from calibrant.service.definition import Definition
 from calibrant.service.history import History
-from calibrant.service.learners import ByKey, Key, fresh_learner, saved_learner
+from calibrant.service.keys import Key
+from calibrant.service.learners import ByKey, fresh_learner, saved_learner
 from calibrant.service.ledger import Ledger, Settled, make_entry
 from calibrant.service.problems import bad_value
 from calibrant.service.tallies import Tallies
+from calibrant.service.watching import KeyChange
 
 #: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
 GRID = 4096.0
@@ -161,16 +163,21 @@ class Engine:
     # -- measuring what is settled --------------------------------------------------------------
 
     def _settle(self, rows: list[Settled]) -> None:
+        """Take what has just been learned."""
+        if rows and self.learner.watch is not None:
+            self.learner.watch.look(rows)
         self._settled += rows
         self._waiting += [len(self.ledger.entries)] * len(rows)
 
-    def measure(self, at_least: int = 1) -> list[Happening]:
-        """Measure what was settled since the last time; return the episodes that began or ended.
+    def measure(self, at_least: int = 1) -> list[Happening | KeyChange]:
+        """Measure what was settled since the last time; return what began or ended.
 
         It makes no difference how often this is called: what is measured goes in the order in
         which it was settled.
         """
-        happened: list[Happening] = []
+        happened: list[Happening | KeyChange] = []
+        if self.learner.watch is not None:
+            happened += self.learner.watch.changes()
         while len(self._settled) >= at_least and self._settled:
             rows, self._settled = self._settled[:PORTION], self._settled[PORTION:]
             waiting, self._waiting = self._waiting[:PORTION], self._waiting[PORTION:]
@@ -222,7 +229,7 @@ class Engine:
         blobs = {name: part.to_bytes() for name, part in parts.items() if part is not None}
 
         def joined() -> bytes:
-            whole = {self.learner.name: learned()} | blobs
+            whole = learned() | blobs
             lengths = json.dumps({name: len(blob) for name, blob in whole.items()})
             return b"".join([lengths.encode(), b"\n", *whole.values()])
 

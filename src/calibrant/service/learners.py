@@ -1,13 +1,11 @@
 """What learns in a stream: a recalibrator for all rows, or a fleet with something for each key.
 
-Both are asked in the same words by the engine. A row's key, an integer or text, is logged as JSON.
+Both are asked in the same words by the engine.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,11 @@ from calibrant import Fleet, Recalibrator
 from calibrant._checks import Floats
 from calibrant.forecasters.memories import Memory
 from calibrant.service.definition import Definition
+from calibrant.service.keys import Key, as_integer, same_kind
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.rankings import Rankings
+from calibrant.service.watching import KeyWatch
 
-Key = int | str
 Said = tuple[list[float], list[float], list[float]]
 
 
@@ -27,6 +26,8 @@ class OneForAll:
     """A recalibrator, with groups if rows name them."""
 
     name = "recalibrator"
+    #: It has no keys to watch.
+    watch: KeyWatch | None = None
 
     def __init__(self, recalibrator: Recalibrator, definition: Definition) -> None:
         self.recalibrator, self._is_timed = recalibrator, definition.is_timed
@@ -90,10 +91,10 @@ class OneForAll:
         """Bytes of what grows with keys: nothing does."""
         return 0
 
-    def frozen(self) -> Callable[[], bytes]:
-        """Return a function that gives the whole state as of now."""
+    def frozen(self) -> Callable[[], dict[str, bytes]]:
+        """Return a function that gives the whole state as of now, as parts of a snapshot."""
         blob = self.recalibrator.to_bytes()
-        return lambda: blob
+        return lambda: {self.name: blob}
 
 
 class ByKey:
@@ -101,8 +102,10 @@ class ByKey:
 
     name = "fleet"
 
-    def __init__(self, fleet: Fleet) -> None:
-        self.fleet, self.rankings = fleet, Rankings(fleet)
+    def __init__(self, fleet: Fleet, definition: Definition) -> None:
+        self.fleet, self._is_timed = fleet, definition.is_timed
+        self.watch = KeyWatch(fleet, definition.kind) if definition.watch_keys else None
+        self.rankings = Rankings(fleet, self.watch)
 
     @property
     def rounds(self) -> int:
@@ -115,21 +118,24 @@ class ByKey:
         scores: list[float],
         by: list[str | None] | None,  # noqa: ARG002 - its rows have none
         keys: Sequence[Key] | None,
-        at: Sequence[float],  # noqa: ARG002
-        due: list[float] | None,  # noqa: ARG002
+        at: Sequence[float],
+        due: list[float] | None,
     ) -> Said:
         """Predict new rows; return what is expected, the smooth word, and what is said of each."""
         assert keys is not None
         fleet, named = self.fleet, same_kind(keys)
         expected, smooth = fleet.expected(named, scores), fleet.smooth(named, scores)
-        return expected.tolist(), smooth.tolist(), fleet.predict(named, scores, ids).tolist()
+        times = list(at) if self._is_timed else None
+        said = fleet.predict(named, scores, ids, times, due=due)
+        return expected.tolist(), smooth.tolist(), said.tolist()
 
-    def learn(self, ids: list[str], outcomes: list[float], at: float | None) -> None:  # noqa: ARG002
+    def learn(self, ids: list[str], outcomes: list[float], at: float | None) -> None:
         """Learn the outcomes of rows that wait."""
-        check_applied(self.fleet.update(ids, outcomes))
+        check_applied(self.fleet.update(ids, outcomes, at))
 
     def pass_to(self, now: float) -> None:
-        """Let time pass: nothing has a deadline."""
+        """Let time pass."""
+        self.fleet.advance(now)
 
     def give_up(self, before: int) -> None:
         """Wait no longer for the predictions before this number."""
@@ -183,9 +189,12 @@ class ByKey:
         """Bytes of what grows with keys."""
         return self.fleet.nbytes
 
-    def frozen(self) -> Callable[[], bytes]:
+    def frozen(self) -> Callable[[], dict[str, bytes]]:
         """Return a function that gives the whole state as of now, in any thread."""
-        return self.fleet.frozen()
+        parts = {self.name: self.fleet.frozen()}
+        if self.watch is not None:
+            parts[self.watch.name] = self.watch.frozen()
+        return lambda: {name: part() for name, part in parts.items()}
 
 
 Learner = OneForAll | ByKey
@@ -194,14 +203,17 @@ Learner = OneForAll | ByKey
 def fresh_learner(definition: Definition) -> Learner:
     """Return what learns in a stream, before its first row."""
     if definition.keyed:
-        return ByKey(definition.fleet())
+        return ByKey(definition.fleet(), definition)
     return OneForAll(definition.recalibrator(), definition)
 
 
 def saved_learner(parts: dict[str, Any], definition: Definition) -> Learner:
     """Return what learns in a stream, from the parts of a snapshot."""
     if definition.keyed:
-        return ByKey(Fleet.from_bytes(parts[ByKey.name]))
+        learner = ByKey(Fleet.from_bytes(parts[ByKey.name]), definition)
+        if learner.watch is not None:
+            learner.watch.load(parts[KeyWatch.name])
+        return learner
     return OneForAll(Recalibrator.from_bytes(parts[OneForAll.name]), definition)
 
 
@@ -209,27 +221,3 @@ def check_applied(answers: Any) -> None:
     """Make sure that all outcomes were learned: the ledger lets no other through."""
     if (answers != "applied").any():
         raise AssertionError("what learns and the ledger disagree on what waits")
-
-
-def as_integer(text: str) -> int | None:
-    """Return an integer of 64 bits as an address has it; None if it is none."""
-    if not text.isascii() or not text.removeprefix("-").isdecimal() or len(text) > 20:
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
-
-
-def same_kind(keys: Sequence[Key]) -> list[Any]:
-    """Return keys for a fleet; they are all integers or all text, which no type says."""
-    return list(keys)
-
-
-def key_as_text(key: Key) -> str:
-    """Return a key as it is logged: JSON."""
-    return encode_basestring(key) if isinstance(key, str) else str(key)
-
-
-def keys_of_text(texts: Sequence[str]) -> list[Key]:
-    """Return keys from the log."""
-    found: list[Key] = json.loads(f"[{','.join(texts)}]")
-    return found

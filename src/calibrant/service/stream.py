@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from itertools import repeat
 from typing import Any, TypeVar
 
-from calibrant.monitor import Episode
 from calibrant.service.definition import Definition
-from calibrant.service.engine import Engine, Happening
+from calibrant.service.engine import Engine
 from calibrant.service.garbage import no_search_for_garbage
-from calibrant.service.learners import Key, key_as_text, keys_of_text
+from calibrant.service.keys import Key, key_as_text, keys_of_text
 from calibrant.service.rows import Outcomes, Predictions
 from calibrant.service.store.interface import (
     EventRow,
@@ -33,6 +30,7 @@ from calibrant.service.store.interface import (
     StoreError,
     StreamRow,
 )
+from calibrant.service.telling import event_of
 
 #: Settled rows that a replay measures at once.
 PORTION = 4096
@@ -181,7 +179,7 @@ class Stream:
 
     def happenings(self, now: float) -> list[EventRow]:
         """Measure what was settled, and return what is to be told."""
-        events = [episode_event(self.name, now, each) for each in self.engine.measure()]
+        events = [event_of(self.name, now, each) for each in self.engine.measure()]
         waiting, capacity = len(self.engine.ledger.entries), self.definition.capacity
         if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
             self.is_busy = not self.is_busy
@@ -295,33 +293,3 @@ def told(column: Sequence[T | None]) -> list[T | None] | None:
 def checksum_of(blob: bytes) -> str:
     """Return the checksum that is stored beside a snapshot."""
     return sha256(blob).hexdigest()
-
-
-def episode_event(stream: str, now: float, happening: Happening) -> EventRow:
-    """Return what is told of an episode."""
-    kind = "episode.closed" if happening.is_over else "episode.opened"
-    body = {"of": happening.of, "episode": episode_json(happening.episode)}
-    return EventRow(0, stream, now, kind, json.dumps(body))
-
-
-def episode_json(episode: Episode) -> dict[str, Any]:
-    """Return an episode as JSON has it."""
-    return {**asdict(episode), "direction": episode.direction, "text": in_words(episode)}
-
-
-def in_words(episode: Episode) -> str:
-    """Return the sentence of an episode, with dates."""
-    dated = replace(
-        episode,
-        onset_at=as_date(episode.onset_at),
-        alarm_at=as_date(episode.alarm_at),
-        end_at=as_date(episode.end_at),
-    )
-    return str(dated)
-
-
-def as_date(seconds: str | float | None) -> str | None:
-    """Return seconds since 1970 as a date with its time, UTC."""
-    if seconds is None or isinstance(seconds, str):
-        return seconds
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"

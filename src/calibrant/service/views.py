@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from calibrant import Monitor
-from calibrant.fleet import KnownKey
 from calibrant.measures import Scorecard
 from calibrant.service.engine import Engine, as_probabilities
 from calibrant.service.learners import ByKey
-from calibrant.service.problems import Problem
-from calibrant.service.stream import Stream, episode_json, in_words
+from calibrant.service.stream import Stream
+from calibrant.service.telling import episode_json, in_words
 
 #: Settled rows before anything is said about calibration.
 FEW = 100
@@ -51,6 +49,7 @@ def summary(stream: Stream) -> dict[str, Any]:
         },
         "groups": len(tallies.groups),
         "keys": len(engine.learner.fleet) if isinstance(engine.learner, ByKey) else None,
+        "keys_off": keys_off(engine),
     }
 
 
@@ -65,11 +64,11 @@ def detail(stream: Stream) -> dict[str, Any]:
 def verdict(engine: Engine) -> dict[str, Any]:
     """Say in a word and in a sentence how a stream is going."""
     rows, few = engine.tallies.settled, engine.tallies.settled < FEW
-    state = "new" if few else engine.monitor.state
+    state = "new" if few else state_of(engine, "calibrated", engine.monitor)
     if few:
         words = f"{rows:,} outcomes so far: too few to say anything."
     elif state == "miscalibrated":
-        words = in_words(engine.monitor.episodes[-1])
+        words = in_trouble(engine)
     else:
         words = f"Nothing speaks against calibration in {rows:,} rounds."
         past = len(engine.monitor.episodes)
@@ -77,8 +76,35 @@ def verdict(engine: Engine) -> dict[str, Any]:
             words += f" Episodes that are over: {past}."
     raw = None
     if engine.raw_monitor is not None:
-        raw = "new" if few else engine.raw_monitor.state
+        raw = "new" if few else state_of(engine, "raw", engine.raw_monitor)
     return {"state": state, "words": words, "raw": raw}
+
+
+def state_of(engine: Engine, of: str, monitor: Monitor) -> str:
+    """Return whether an episode lasts or a key is off."""
+    off = keys_off(engine)
+    return "miscalibrated" if off is not None and off[of] else monitor.state
+
+
+def in_trouble(engine: Engine) -> str:
+    """Say what is wrong with the calibrated probabilities: an episode, keys, or both."""
+    words = []
+    if engine.monitor.state == "miscalibrated":
+        words.append(in_words(engine.monitor.episodes[-1]))
+    watch = engine.learner.watch
+    if watch is not None:
+        many = len(watch.since["calibrated"])
+        start = "One key is off:" if many == 1 else f"{many:,} keys are off. Most clearly,"
+        words += [f"{start} {each}." for each in watch.ranked("calibrated", 1)]
+    return " ".join(words)
+
+
+def keys_off(engine: Engine) -> dict[str, int | None] | None:
+    """Return how many keys are off; None where they are not watched, or not of raw scores."""
+    watch = engine.learner.watch
+    if watch is None:
+        return None
+    return {of: len(watch.since[of]) if of in watch.since else None for of in ("calibrated", "raw")}
 
 
 def measures(card: Scorecard | None) -> dict[str, Any] | None:
@@ -191,38 +217,6 @@ def groups(stream: Stream, limit: int) -> dict[str, Any]:
         )  # fmt: skip
     found.sort(key=lambda each: -abs(each["z"] or 0.0))
     return {"count": len(found), "groups": found[:limit]}
-
-
-def keys(stream: Stream, by: str, limit: int, start: int) -> dict[str, Any]:
-    """Return keys, those with the most of something first."""
-    learner = by_key(stream)
-    found = learner.rankings.ranked(by, limit, start)
-    return {
-        "count": len(learner.fleet),
-        "sort": by,
-        "start": start,
-        "keys": [key_json(*each) for each in found],
-    }
-
-
-def one_key(stream: Stream, name: str) -> dict[str, Any]:
-    """Return what is known of a key."""
-    learner = by_key(stream)
-    key = learner.key_of(name)
-    return key_json(key, learner.fleet[key])
-
-
-def by_key(stream: Stream) -> ByKey:
-    """Return what learns in a keyed stream."""
-    learner = stream.engine.learner
-    if not isinstance(learner, ByKey):
-        raise Problem(404, f"stream {stream.name!r} is not keyed")
-    return learner
-
-
-def key_json(key: int | str, known: KnownKey) -> dict[str, Any]:
-    """Return what is known of a key as JSON has it."""
-    return {"key": key, **asdict(known), "trouble": known.trouble}
 
 
 def history(stream: Stream, points: int) -> dict[str, Any]:

@@ -46,8 +46,10 @@ SETTINGS: dict[str, Any] = {
     "clock": {"enum": ["server", "told"], "default": "server"},
     "keyed": {"enum": [False], "default": False},
 }
-#: In a keyed stream `by` names nothing.
-KEYED = {"keyed": {"enum": [True], "description": "Every prediction has a key."}}
+KEYED: dict[str, Any] = {
+    "keyed": {"enum": [True], "description": "Every prediction has a key."},
+    "watch_keys": {"type": "boolean", "default": False, "description": "Which keys are off?"},
+}
 
 
 def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
@@ -61,17 +63,25 @@ def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
     }
 
 
+#: When outcomes are learned: what such a stream needs, and may have.
+LEARNING: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "every outcome is announced": ([], {}),
+    "no news means an outcome": (
+        ["silence"],
+        {
+            "silence": {"enum": [0, 1], "description": "The outcome that is not announced."},
+            "after": SPAN,
+        },
+    ),
+    "outcomes are learned at one age": (["hold"], {"hold": SPAN}),
+}
 DEFINITION: dict[str, Any] = {
     "oneOf": [
-        stream_of("every outcome is announced", []),
-        stream_of(
-            "no news means an outcome",
-            ["silence"],
-            silence={"enum": [0, 1], "description": "The outcome that is not announced."},
-            after=SPAN,
+        *(stream_of(title, needs, **own) for title, (needs, own) in LEARNING.items()),
+        *(
+            stream_of(f"{title}, by key", [*needs, "keyed"], **own, **KEYED)
+            for title, (needs, own) in LEARNING.items()
         ),
-        stream_of("outcomes are learned at one age", ["hold"], hold=SPAN),
-        stream_of("every key has something of its own", ["keyed"], **KEYED),
     ]
 }
 PREDICTION: dict[str, Any] = {
@@ -145,7 +155,7 @@ PUT_STREAM = body(
     DEFINITION,
     {
         "no news is an outcome": {"kind": "probability", "silence": 0, "after": "30d"},
-        "a million keys": {"keyed": True},
+        "a million keys": {"keyed": True, "watch_keys": True},
     },
     required=False,
 )

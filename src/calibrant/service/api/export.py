@@ -11,7 +11,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from calibrant.service.api.common import Name, service_of
 from calibrant.service.engine import as_probabilities
-from calibrant.service.learners import keys_of_text
+from calibrant.service.keys import keys_of_text
 from calibrant.service.problems import Problem
 
 router = APIRouter(prefix="/v1/streams")

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from calibrant.fleet.ranking import RANKINGS
-from calibrant.service import views
+from calibrant.service import key_views, views
 from calibrant.service.api.common import Name, access_of, looked, service_of
 from calibrant.service.api.writing import as_json
 from calibrant.service.limits import LONGEST_ID, MOST_KEYS
@@ -100,7 +100,7 @@ async def get_keys(
     start: Annotated[int, Query(ge=0, le=MOST_KEYS, description="After so many.")] = 0,
 ) -> Response:
     """Keys of a keyed stream: those clearly off first, or those with the most outcomes."""
-    return await seen(request, name, lambda stream: views.keys(stream, sort, limit, start))
+    return await seen(request, name, lambda stream: key_views.keys(stream, sort, limit, start))
 
 
 @router.get("/{name}/keys/{key:path}")
@@ -108,7 +108,15 @@ async def get_key(
     name: Name, request: Request, key: Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
 ) -> Response:
     """What is known of a key: its outcomes, its offset and how uncertain that is."""
-    return await seen(request, name, lambda stream: views.one_key(stream, key))
+    return await seen(request, name, lambda stream: key_views.one_key(stream, key))
+
+
+@router.get("/{name}/keys_off")
+async def get_keys_off(
+    name: Name, request: Request, limit: Annotated[int, Query(ge=0, le=1000)] = 100
+) -> Response:
+    """Keys that are off now, where they are watched, ranked, and what is guaranteed of that."""
+    return await seen(request, name, lambda stream: key_views.keys_off(stream, limit))
 
 
 @router.get("/{name}/history")

@@ -56,8 +56,12 @@ class Collected:
         yield self._by_side("calibrant_evidence", "Evidence against calibration; 1 is an alarm",
                             "evidence")  # fmt: skip
         yield self._by_side("calibrant_error", "Binned calibration error of all rows", "error")
+        yield self._by_side("calibrant_keys_off", "Keys that are off, where they are watched",
+                            "keys_off")  # fmt: skip
         state = GaugeMetricFamily(
-            "calibrant_miscalibrated", "Whether an episode lasts", labels=["stream", "of"]
+            "calibrant_miscalibrated",
+            "Whether an episode lasts or a key is off",
+            labels=["stream", "of"],
         )
         for stream in self.streams:
             for of, found in (("calibrated", "state"), ("raw", "raw")):
@@ -92,7 +96,7 @@ class Collected:
     def _by_side(self, name: str, text: str, field: str) -> GaugeMetricFamily:
         metric = GaugeMetricFamily(name, text, labels=["stream", "of"])
         for stream in self.streams:
-            for of, value in stream[field].items():
+            for of, value in (stream[field] or {}).items():
                 if value is not None:
                     metric.add_metric([stream["name"], of], value)
         return metric

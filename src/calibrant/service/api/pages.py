@@ -39,7 +39,8 @@ async def get_stream(name: str, request: Request) -> HTMLResponse:
     checked_name(name)
     # A problem if there is none.
     definition = await looked(service, lambda: service.owner.stream(name).definition)
-    return page("stream.html", name=name, keyed=definition.keyed)
+    keyed, watched = definition.keyed, definition.watch_keys
+    return page("stream.html", name=name, keyed=keyed, watched=watched)
 
 
 @router.get("/static/{name}")

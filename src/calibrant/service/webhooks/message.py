@@ -11,6 +11,9 @@ from typing import Any
 
 from calibrant.service.store.interface import EventRow
 
+#: What may be off, in words.
+SIDES = {"calibrated": "calibrated probabilities", "raw": "raw scores"}
+
 
 def body_of(event: EventRow, held_back: int = 0) -> bytes:
     """Return the JSON of an event: what the service's own events say, an id and a sentence."""
@@ -29,9 +32,13 @@ def sentence(kind: str, body: dict[str, Any]) -> str:
     """Say an event in words."""
     match kind:
         case "episode.opened" | "episode.closed":
-            of = "raw scores" if body["of"] == "raw" else "calibrated probabilities"
             state = "are not calibrated" if kind == "episode.opened" else "are calibrated again"
-            return f"the {of} {state}. {body['episode']['text']}"
+            return f"the {SIDES[body['of']]} {state}. {body['episode']['text']}"
+        case "key.off":
+            others = f" {body['count']:,} keys are off." if body["count"] > 1 else ""
+            return f"the {SIDES[body['of']]} of a key are off: {body['key']['text']}.{others}"
+        case "key.back":
+            return f"the {SIDES[body['of']]} of all keys are calibrated again."
         case "outcomes.silent":
             since = f"{datetime.fromtimestamp(body['since'], UTC):%Y-%m-%d %H:%M} UTC"
             return f"predictions go on, and none since {since} has brought an outcome."

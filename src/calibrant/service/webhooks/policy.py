@@ -11,14 +11,25 @@ from typing import Any, NamedTuple
 
 from calibrant.service.store.interface import EventRow
 
-#: Events that begin an alarm and events that end one. An episode's body says which alarm it is.
-BEGINS = {"episode.opened": None, "outcomes.silent": "outcomes", "pending.high": "pending"}
-ENDS = {"episode.closed": None, "outcomes.back": "outcomes", "pending.low": "pending"}
-#: The alarms: episodes of the calibrated probabilities and of the raw scores, outcomes that fell
-#: silent, predictions that wait nearing their bound.
-ALARMS = ("calibrated", "raw", "outcomes", "pending")
+#: Events that begin an alarm and events that end one, and which alarm that is. Of what is off, the
+#: event's body says: the calibrated probabilities, or the raw scores.
+BEGINS = {
+    "episode.opened": "{of}",
+    "key.off": "{of}_keys",
+    "outcomes.silent": "outcomes",
+    "pending.high": "pending",
+}
+ENDS = {
+    "episode.closed": "{of}",
+    "key.back": "{of}_keys",
+    "outcomes.back": "outcomes",
+    "pending.low": "pending",
+}
+#: The alarms: episodes of the calibrated probabilities and of the raw scores, keys for which they
+#: are off, outcomes that fell silent, predictions that wait nearing their bound.
+ALARMS = ("calibrated", "raw", "calibrated_keys", "raw_keys", "outcomes", "pending")
 #: Raw scores that are off are what the service corrects: they ring where somebody asks for it.
-DEFAULT = ("calibrated", "outcomes", "pending")
+DEFAULT = ("calibrated", "calibrated_keys", "outcomes", "pending")
 #: When an alarm may ring anew: after the window, or as soon as the one before is over.
 RESETS = ("window", "end")
 
@@ -114,9 +125,11 @@ class Line:
 
 
 def alarm_of(event: EventRow) -> str | None:
-    """Return the alarm that an event begins or ends."""
+    """Return the alarm that an event begins or ends; that of keys ends with the last of them."""
     kinds = BEGINS | ENDS
     if event.kind not in kinds:
         return None
     body: dict[str, Any] = json.loads(event.body)
-    return kinds[event.kind] or str(body["of"])
+    if event.kind == "key.back" and body["count"]:
+        return None
+    return kinds[event.kind].format_map(body)

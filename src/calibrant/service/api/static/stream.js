@@ -121,6 +121,24 @@ function showKeys({ count, keys }) {
   showTable(find("keys-table"), head, rows);
 }
 
+function showKeysOff({ calibrated, raw, guarantee }) {
+  const keys = (count) => (count === 1 ? "one key" : `${showNumber(count)} keys`);
+  const words = [
+    calibrated.count ? `What is said now is off for ${keys(calibrated.count)}.` : "What is said now is off for no key.",
+    raw?.count ? `The raw scores are off for ${keys(raw.count)}, which the service corrects.` : "",
+    "Those with the most evidence come first; 1 names a key.", guarantee,
+  ];
+  find("keys-off-words").textContent = words.filter(Boolean).join(" ");
+  const head = ["key", "of", "said", "evidence", "outcomes", "since"];
+  const rows = [["calibrated", calibrated], ["raw score", raw]].flatMap(([of, side]) =>
+    (side?.keys ?? []).map((each) => [
+      String(each.key), of, `${each.direction} by ${showNumber(Math.abs(each.bias))}`, each.evidence,
+      each.outcomes, showTime(each.since),
+    ]),
+  );
+  showTable(find("keys-off-table"), head, rows.length ? rows : [["no key", ...Array(5).fill("")]]);
+}
+
 function showExperts({ experts }) {
   find("experts-list").replaceChildren(...experts.slice(0, 6).map(({ name, weight }) => {
     const bar = element("meter", "");
@@ -138,10 +156,11 @@ function showScorecard({ raw, calibrated, smooth }) {
   ]));
 }
 
-// What a stream consists of: keys, or groups and experts.
-const [parts, showParts] = "keyed" in main.dataset
-  ? [["/keys?limit=50"], [showKeys]]
-  : [["/groups?limit=50", "/experts"], [showGroups, showExperts]];
+// What a stream consists of: keys, perhaps watched, or groups and experts.
+const panels = !("keyed" in main.dataset)
+  ? { "/groups?limit=50": showGroups, "/experts": showExperts }
+  : { "/keys?limit=50": showKeys, ...("watched" in main.dataset ? { "/keys_off?limit=25": showKeysOff } : {}) };
+const [parts, showParts] = [Object.keys(panels), Object.values(panels)];
 
 const showAll = oneAtATime(async () => {
   const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/scorecard", ...parts];

@@ -1,0 +1,104 @@
+"""Keyed streams with deadlines: the ledger and the fleet hold the same, whatever comes and when."""
+
+import random
+
+import pytest
+
+from calibrant.service.definition import Definition
+from calibrant.service.engine import Engine
+from calibrant.service.rows import Outcomes, Predictions
+from calibrant.service.store.interface import Group, Known, StreamRow
+from calibrant.service.stream import Stream
+
+WAITS = {
+    "silence": {"silence": 0, "after": "1h"},
+    "silence with dues": {"silence": 1},
+    "silence in predictions": {"silence": 0, "after": 30},
+    "hold": {"hold": "20min"},
+    "hold in predictions": {"hold": 17},
+}
+
+
+def stream_of(**settings):
+    """Return a stream in which few may wait; no request could ask for that."""
+    definition = Definition(keyed=True, clock="told", capacity=20, **settings)
+    row = StreamRow(1, "s", "{}", 0.0)
+    stream = Stream(row, 0.0)
+    stream.definition, stream.engine = definition, Engine(definition)
+    return stream
+
+
+def requests(seed, definition):
+    """Return random requests: times run back and forth, ids come again, some have two outcomes."""
+    chance, now, made = random.Random(seed), 1e9, 0
+    for _ in range(60):
+        now += chance.choice((0.0, 5.0, 300.0, 4000.0))
+        count = chance.choice((1, 2, 25))
+        at = [now + chance.choice((0.0, 0.0, 1.0, 300.0, -900.0)) for _ in range(count)]
+        if chance.random() < 0.5 or not made:
+            ids = [f"r{made + row}" for row in range(count)]
+            due = None
+            if definition.is_timed and (definition.wait is None or chance.random() < 0.5):
+                due = [made_at + chance.choice((1e-3, 60.0, 300.0, 9000.0)) for made_at in at]
+            keys = [chance.randrange(6) for _ in ids]
+            scores = [chance.random() for _ in ids]
+            made += count
+            yield Predictions(ids, scores, None, at, due, keys)
+        else:
+            ids = [f"r{max(0, made - 1 - chance.randrange(90))}" for _ in range(count)]
+            yield Outcomes(ids, [float(chance.random() < 0.4) for _ in ids], at)
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["plain", "watched"])
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_the_ledger_and_the_fleet_agree(wait, watched):
+    words = set()
+    for seed in range(12):
+        stream = stream_of(watch_keys=watched, **wait)
+        known = Known({}, {})
+        for number, request in enumerate(requests(seed, stream.definition)):
+            if isinstance(request, Predictions):
+                stream.predict(request, known, Group())
+            else:
+                words |= set(stream.learn(request, known, Group()))
+            if number % 20 == 19:
+                blob = stream.engine.to_bytes()
+                stream.engine = Engine.from_bytes(blob, stream.definition)
+                assert stream.engine.to_bytes() == blob
+            ledger, fleet = stream.engine.ledger, stream.engine.learner.fleet
+            assert len(ledger.entries) == fleet.pending <= 20
+            if stream.definition.is_timed:
+                assert set(fleet.waiting()) == set(ledger.entries)
+            stream.engine.measure()
+            settled = stream.engine.tallies.settled
+            assert settled == fleet.learned
+            assert fleet.rounds == settled + fleet.pending + ledger.expired
+        assert ledger.expired > 0
+    assert words >= {"applied", "repeated", "conflict", "expired"}
+
+
+def test_a_deadline_is_after_its_row(running):
+    running.stream(keyed=True, silence=0)
+    row = {"id": "a", "score": 0.5, "key": 7, "at": 1.7e9}
+    for due in ({}, {"due": None}, {"due": 1.7e9}, {"due": 1.6e9}, {"due": "soon"}):
+        answer = running.predict([row | {"id": "b", "due": 1.8e9}, row | due])
+        assert (answer.status_code, answer.json()["field"]) == (422, "due"), due
+    assert running.predict(row | {"due": 1.8e9}).status_code == 200
+    assert running.http.get("/v1/streams/s").json()["predictions"] == 1
+    (waiting,) = running.http.get("/v1/streams/s/pending").json()["rows"]
+    assert (waiting["due"], waiting["key"]) == (1.8e9, 7)
+
+
+def test_silence_has_the_last_word(running):
+    running.stream(keyed=True, silence=0, after="1h", clock="told")
+    rows = [{"id": id_, "score": 0.5, "key": "x", "at": 1e9} for id_ in "abc"]
+    running.predict(rows)
+    assert running.words([{"id": "a", "outcome": 1, "at": 1e9 + 60}]) == ["applied"]
+    running.predict({"id": "d", "score": 0.5, "key": "y", "at": 1e9 + 3601})
+    late = [
+        {"id": id_, "outcome": y, "at": 1e9 + 3700} for id_, y in (("a", 1), ("b", 0), ("c", 1))
+    ]
+    assert running.words(late) == ["repeated", "repeated", "conflict"]
+    found = running.http.get("/v1/streams/s").json()
+    assert (found["settled"], found["waiting"], found["outcomes"]) == (3, 1, 1)
+    assert found["mean_happened"] == pytest.approx(1 / 3)
