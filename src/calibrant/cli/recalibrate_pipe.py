@@ -183,27 +183,23 @@ class ScorePipe:
         console.note(note)
 
 
-def cell_in(line: Line, column: str | None, part: str) -> object | None:
-    """Return what a line has in a column, and it must have something; None without a column."""
-    if column is None or line.cells is None:
-        return None
-    cell: object = line.cells.get(column)
-    if is_empty(cell):
-        raise InputError(f"the {part} is missing", column=column)
-    return cell
-
-
 def name_in(line: Line, column: str | None, part: str) -> Id | None:
     """Return what a line names in a column; None where there is no such column."""
-    cell = cell_in(line, column, part)
-    return None if cell is None else check_id(cell, f"{part} in column {column!r}")
+    if column is None or line.cells is None:
+        return None
+    cell = line.cells.get(column)
+    if is_empty(cell):
+        raise InputError(f"the {part} is missing", column=column)
+    return check_id(cell, f"{part} in column {column!r}")
 
 
 def time_in(line: Line, column: str | None, part: str) -> float | None:
     """Return what a line says of a time; None where there is no such column."""
-    cell = cell_in(line, column, part)
-    if cell is None:
+    if column is None or line.cells is None:
         return None
+    cell = line.cells.get(column)
+    if is_empty(cell):
+        raise InputError(f"the {part} is missing", column=column)
     try:
         return read_tick(cell)[0]
     except (TypeError, ValueError, OverflowError):
