@@ -14,7 +14,6 @@ import typer
 
 from calibrant._checks import check_choice, check_integer, check_seed
 from calibrant._kernels.recalibrate import KINDS
-from calibrant._spans import as_span
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     FORECASTER,
@@ -224,9 +223,7 @@ def run(
             )  # fmt: skip
             if key is not None:
                 recalibrate_keyed(job)
-                return
-            check_deadlines(job)
-            if is_pipe:
+            elif is_pipe:
                 answer_scores(job, standard_input())
             else:
                 recalibrate_file(job)
@@ -257,20 +254,6 @@ def check_ahead(job: ForecastJob) -> None:
             f"--ahead {job.ahead} is for the default forecaster; {job.forecaster} forecasts the "
             "next row alone"
         )
-
-
-def check_deadlines(job: Job) -> None:
-    """Refuse a deadline that is missing, or is a time where rows have none."""
-    is_saved = job.state is not None and job.state.exists()
-    if job.silence is not None and job.after is None and job.due is None and not is_saved:
-        raise ValueError(
-            "--silence needs a deadline: --after SPAN, or --due COL for one of each row"
-        )
-    for option, span in (("--after", job.after), ("--hold", job.hold)):
-        if span is not None and as_span(span, option).is_time and job.time is None:
-            raise ValueError(
-                f"{option} {span} needs --time; without times a span is a number of rows"
-            )
 
 
 def check_column_name(column: str | None, out: Path | None) -> None:

@@ -84,7 +84,9 @@ class Deadlines:
             raise ValueError("predictions say when they are made, at=..., all of them or none")
         if at is None:
             if due is not None or (span is not None and span.is_time):
-                raise ValueError("a deadline in time needs the time of the prediction, at=...")
+                raise ValueError(
+                    "a deadline in time needs the time of the prediction, at=... (--time)"
+                )
             made = float(rounds)
         else:
             made = time_of(at)
@@ -93,7 +95,9 @@ class Deadlines:
             if wait <= 0.0:
                 raise ValueError(f"due must be later than at={at!r}, got {due!r}")
         elif span is None:
-            raise ValueError("a prediction needs a deadline: due=..., or after=... for all")
+            raise ValueError(
+                "a prediction needs a deadline: due=..., or after=... for all (--due, --after)"
+            )
         else:
             if isinstance(at, DATES):
                 self.check_unit()
