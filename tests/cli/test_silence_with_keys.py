@@ -127,10 +127,8 @@ def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, p
     [
         ["--due", "due"],
         ["--after", "3d"],
-        ["--silence", "0"],
         ["--silence", "0", "--hold", "3d"],
         ["--silence", "3", "--after", "3d"],
-        ["--silence", "0", "--after", "soon"],
         ["--silence", "0", "--after", "30"],
         ["--silence", "0", "--due", "at"],
         ["--silence", "0", "--due", "score"],

@@ -128,7 +128,7 @@ class PartLog:
         self.begin()
         for row, name in enumerate(self.names):
             if not self.is_prediction[row]:
-                if not self.note(row):
+                if not self.noted(row):
                     self.flush()
                     self.hear(row)
                 continue
@@ -239,7 +239,7 @@ class PartLog:
 
     # -- outcomes by name -----------------------------------------------------------------------
 
-    def note(self, row: int) -> bool:
+    def noted(self, row: int) -> bool:
         """Note an outcome for a deadline that is surely to come; return whether it is."""
         collected, name, y = self.collected, self.names[row], float(self.outcomes[row])
         assert name is not None
