@@ -57,7 +57,8 @@ class NaiveGroupedRecalibrator:
             self.waiting[id_] = None
             return self.whole.predict(score, id_)
         group = self.groups.setdefault(by, NaiveGroup(len(self.groups)))
-        if group.stages is None and group.key.outcomes >= min(len(self.groups) ** 2 / 400, self.earned):
+        enough = min(len(self.groups) ** 2 / 400, self.earned)
+        if group.stages is None and group.key.outcomes >= enough:
             group.stages = OwnStages(self.seed + 1 + group.number)
         self.whole.draws.uniform()  # each round has its own number, drawn from or not
         whole = self.whole.say(score)

@@ -1,8 +1,8 @@
 """What earlier versions saved still loads, and goes on as it did then.
 
 The safe stage has another threshold and other weights than in 0.1. So where a bias is close to
-what chance explains, another point of the grid may be predicted. Of the 551 outcomes some come late,
-and count less in the weights than they did; all else is the same bit for bit.
+what chance explains, another point of the grid may be predicted. Outcomes that come late count less
+in the weights than they did. All else is the same bit for bit.
 Groups, and so classes by their top label, begin to learn from one another, very little at first.
 """
 
