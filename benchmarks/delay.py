@@ -6,6 +6,7 @@ from benchmarks.scored import scored
 from benchmarks.tables import table
 from calibrant import Recalibrator, streams
 from calibrant.measures import brier, cal2, log_loss
+from recalibrate.cases import played_late
 
 TITLE = "Late outcomes"
 IN_README = ()
@@ -28,20 +29,6 @@ DELAYS = {
 MADE = ["calibrated", "overconfident", "weather", "storms", "regimes", "replaced models"]
 
 
-def late_run(scores, outcomes, delays, seed=0):
-    """Return the predictions when each outcome comes `delays` rounds after its prediction."""
-    recalibrator = Recalibrator(seed=seed, capacity=len(scores))
-    due = np.arange(len(scores)) + delays
-    arrivals = np.argsort(due, kind="stable")
-    predictions, at = np.empty(len(scores)), 0
-    for t, score in enumerate(scores.tolist()):
-        predictions[t] = recalibrator.predict(score, id=t)
-        while at < len(due) and due[arrivals[at]] <= t:
-            recalibrator.update(outcomes[arrivals[at]], id=int(arrivals[at]))
-            at += 1
-    return predictions
-
-
 def tables(progress):
     """Return the tables of this module, one after the other."""
     flights = streams.load("nycflights")
@@ -53,7 +40,8 @@ def tables(progress):
         for name, delays in DELAYS.items():
             progress(f"delay: {title}, {name}")
             late = delays(outcomes, np.random.default_rng(0))
-            predictions = late_run(scores, outcomes, late)
+            recalibrator = Recalibrator(capacity=len(scores))
+            predictions = played_late(recalibrator, scores, outcomes, late)
             columns[name] = [f"{brier(predictions, outcomes):.4f}"]
             if title not in MADE:
                 columns[name] += [

@@ -12,13 +12,22 @@ from benchmarks.tables import table
 from calibrant import Recalibrator
 from calibrant.measures import cal2, log_loss
 from calibrant.streams import load
-from recalibrate.cases import grouped_case
+from recalibrate.cases import grouped_case, late_case, played_late
 
 TITLE = "Recalibration by groups"
 IN_README = ()
 SEEDS = range(3)
 SIZES = [(2, 20), (20, 20), (200, 20), (20, 200), (20, 2_000), (2, 20_000)]
 FAMILIES = ("shared", "one differs", "shifted", "opposite", "bent")
+#: Spread of the level of all groups, how many these are, and how far they differ.
+LATE = {
+    "a level moves, 500 alike": (1.5, 500, 0.0),
+    "a level moves, 500 with offsets of sd 0.5": (1.5, 500, 0.5),
+    "a level moves, 20 with offsets of sd 0.5": (1.5, 20, 0.5),
+    "nothing moves, 500 alike": (0.0, 500, 0.0),
+    "nothing moves, 500 with offsets of sd 0.5": (0.0, 500, 0.5),
+    "nothing moves, 20 with offsets of sd 0.5": (0.0, 20, 0.5),
+}
 #: Groups and rows whose memory and time are measured.
 RUNS = [(10, 200_000), (1_000, 200_000), (10**6, 3 * 10**6)]
 
@@ -54,6 +63,28 @@ def synthetic(progress):
     yield table(
         "Log loss above one recalibrator for all, in nats a group",
         ["groups", "by group", "apart", "true means"],
+        rows,
+    )
+
+
+def late(progress):
+    """Yield the log loss above the true chances where outcomes come 150 rounds late."""
+    rows = []
+    for name, case in LATE.items():
+        above = []
+        for seed in SEEDS:
+            progress(f"groups: late, {name}, seed {seed}")
+            scores, outcomes, by, means, known = late_case(*case, seed)
+            best = log_loss(means, outcomes)
+            said = (
+                played_late(Recalibrator(seed=seed), scores, outcomes, known, names)
+                for names in (None, by)
+            )
+            above.append([log_loss(each, outcomes) - best for each in said])
+        rows.append([name, *(f"{excess:.4f}" for excess in np.mean(above, axis=0))])
+    yield table(
+        "Log loss above the true chances, 20,000 rounds, outcomes 150 rounds late",
+        ["groups", "one for all", "by group"],
         rows,
     )
 
@@ -131,5 +162,6 @@ def speed(progress):
 def tables(progress):
     """Yield the tables of this part."""
     yield from synthetic(progress)
+    yield from late(progress)
     yield from real(progress)
     yield from speed(progress)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from naive.fleet import WORD, Key, Pool, logit
+from naive.fleet import Key, Pool, logit
 from naive.recalibrate import NaiveRecalibrator, floor, within
 
 
@@ -46,7 +46,7 @@ class NaiveGroupedRecalibrator:
     def __init__(self, kind="probability", seed=0, earned=1000):
         self.whole = NaiveRecalibrator(kind, seed=seed)
         self.shared = trusting((seed - 1) % 2**64)
-        self.pool = Pool(WORD)
+        self.pool = Pool(0.5)
         self.groups = {}
         self.seed, self.earned = seed, earned
         self.predictions = self.learned = 0  # of groups
@@ -57,7 +57,8 @@ class NaiveGroupedRecalibrator:
             self.waiting[id_] = None
             return self.whole.predict(score, id_)
         group = self.groups.setdefault(by, NaiveGroup(len(self.groups)))
-        if group.stages is None and group.key.outcomes >= min(len(self.groups), self.earned):
+        enough = min(len(self.groups) ** 2 / 400, self.earned)
+        if group.stages is None and group.key.outcomes >= enough:
             group.stages = OwnStages(self.seed + 1 + group.number)
         self.whole.draws.uniform()  # each round has its own number, drawn from or not
         whole = self.whole.say(score)

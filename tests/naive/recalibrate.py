@@ -249,7 +249,7 @@ class NaiveRecalibrator:
         means, outcomes = zip(
             *((float(said.recalled[0]), outcome) for said, outcome in rows), strict=True
         )
-        power = 1 / (1 + self.lag / 32)
+        power = 1 / min(1 + self.lag / 2, 64)
         each = [said.each for said, _ in rows]
         self.weights = weighed(self.weights, self.priors, 5e-5, each, means, outcomes, power)
         doubt = 0.75 ** (sum(said.moved for said, _ in rows) * power)

@@ -76,6 +76,37 @@ def grouped_case(name, groups, size, seed):
     return 1 / (1 + np.exp(-x)), outcomes, by, means
 
 
+def late_case(spread, groups, differ, seed, rounds=20_000):
+    """Return scores, outcomes, groups, true means, and how many rounds after its own each is known.
+
+    All groups share a level of this spread, which takes 300 rounds to change; a group is off by an
+    offset of standard deviation `differ` besides. Outcomes are known after 150 rounds or so.
+    """
+    random = np.random.default_rng([seed, groups])
+    level, moves = np.zeros(rounds), spread * random.normal(0, np.sqrt(2 / 300), rounds)
+    for t in range(1, rounds):
+        level[t] = (1 - 1 / 300) * level[t - 1] + moves[t]
+    by, x = random.integers(0, groups, rounds), random.normal(-1, 1, rounds)
+    means = 1 / (1 + np.exp(-x - level - differ * random.normal(0, 1, groups)[by]))
+    outcomes = (random.random(rounds) < means).astype(float)
+    known = 1 + random.lognormal(np.log(150), 0.5, rounds).astype(int)
+    return 1 / (1 + np.exp(-x)), outcomes, by, means, known
+
+
+def played_late(recalibrator, scores, outcomes, late, by=None):
+    """Return predictions of rows whose outcomes are each known so many rounds later."""
+    due, told = np.arange(len(scores)) + late, 0
+    order = np.argsort(due, kind="stable").tolist()
+    until = np.searchsorted(due[order], np.arange(len(scores)), side="left").tolist()
+    predictions = np.empty(len(scores))
+    for t, score in enumerate(scores.tolist()):
+        for row in order[told : until[t]]:
+            recalibrator.update(outcomes[row], id=row)
+        told = until[t]
+        predictions[t] = recalibrator.predict(score, id=t, by=None if by is None else int(by[t]))
+    return predictions
+
+
 def last_stages(groups):
     """Return the stages that place predictions of groups, the one that they share first."""
     return [groups.shared, *(own.last for own in groups.own.values())]

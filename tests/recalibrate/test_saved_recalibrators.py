@@ -1,7 +1,8 @@
 """What earlier versions saved still loads, and goes on as it did then.
 
 The safe stage has another threshold and other weights than in 0.1. So where a bias is close to
-what chance explains, another point of the grid may be predicted; all else is the same bit for bit.
+what chance explains, another point of the grid may be predicted. Outcomes that come late count less
+in the weights than they did. All else is the same bit for bit.
 Groups, and so classes by their top label, begin to learn from one another, very little at first.
 """
 
@@ -34,7 +35,7 @@ def test_a_saved_recalibrator_goes_on_as_it_did(path):
         if not np.array_equal(again, result):
             assert method == "predict", (number, method, arguments)
             moved.append(np.abs(np.subtract(again, result)).max())
-    assert len(moved) <= 3
+    assert len(moved) <= 8
     assert max(moved, default=0.0) < 0.1
     assert recalibrator.rounds == 551
     assert recalibrator.pending == 4

@@ -22,13 +22,13 @@ from calibrant._kernels.fleet_rule cimport (
     MOST_LATE, OFFSETS, SLOPES, SLOPES_AT, WORD_AT, Key, Pool, Views, key_learn, key_start, key_view,
     key_weights,
 )
-from calibrant._kernels.fleet_rule cimport WORD as KEY_WORD
 from calibrant._kernels.kernel cimport UNINTERRUPTED
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.sharp cimport sharp_least
 
-#: Prior weight of the word of the whole, as that of the word in a fleet.
-WORD = KEY_WORD
+#: Prior weight of the word of the whole. More than in a fleet: of few groups that are alike, there may
+#: not be outcomes enough to find out that they are.
+WORD = 0.5
 cdef double TINIEST = sharp_least(1 << 62)
 
 

@@ -3,7 +3,8 @@ from libc.stdint cimport int64_t
 
 cdef enum:
     MOST_EXPERTS = 24               # that a mixture may have
-    LAG = 32                        # outcomes this late count half
+    LAG = 2                         # outcomes this late count half
+    SLOWEST = 64                    # and none counts less than one in so many
 
 
 # How likely each expert made outcomes that came together: the logarithm, without the last few.
@@ -35,12 +36,17 @@ cdef inline double curvature(double p, double flat) noexcept nogil:
     return p * (1.0 - p) if p * (1.0 - p) > flat else flat
 
 
+cdef inline double slowness(double lag) noexcept nogil:
+    """Return how many outcomes count for one, where the last ones came `lag` predictions late."""
+    return 1.0 + lag / LAG if lag < LAG * (SLOWEST - 1) else SLOWEST
+
+
 cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
     if y == 1.0 and lag == 0.0:
         return p
     if y == 0.0 and lag == 0.0:
         return 1.0 - p
-    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / (1.0 + lag / LAG))
+    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / slowness(lag))
 
 
 cdef inline void weigh(

@@ -8,9 +8,11 @@ further such term for each change of the best expert (Herbster & Warmuth 1998), 
 -log(1 - share) a round; from the first round on, it is -log(w0_i) instead.
 
 If the last outcomes came `lag` predictions late on average, a likelihood is raised to the power
-1 / (1 + lag / LAG): what late outcomes say about the experts may no longer hold, and many late
-outcomes repeat one another. The power is the same for all outcomes, early or late, because how late
-an outcome comes may depend on the outcome itself.
+1 / (1 + lag / LAG), but no less than 1 / SLOWEST: what late outcomes say about the experts may no
+longer hold, and those that waited together often repeat one another, as flights in one storm do.
+Weights that took each at its word would go to whoever was right in the storm, when it is over. The
+power is the same for all outcomes, early or late, because how late an outcome comes may depend on
+the outcome itself.
 
 Outcomes that come together are weighed together: each weight is multiplied by its expert's
 likelihood of all of them, raised to the same power, and then moved towards w0 as often as there
@@ -68,7 +70,7 @@ cdef void evidence_weigh(
 ) noexcept nogil:
     """Weigh the experts by the outcomes that came together."""
     cdef Py_ssize_t i
-    cdef double power = 1.0 / (1.0 + lag / LAG), keep = evidence.keep, total = 0.0, most
+    cdef double power = 1.0 / slowness(lag), keep = evidence.keep, total = 0.0, most
     settle(evidence)
     most = evidence.log[0]
     for i in range(evidence.experts):

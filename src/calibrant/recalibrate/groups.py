@@ -5,9 +5,10 @@ score. The group's *word* k is what its own outcomes add to m, by the rule of a 
 group, and how far a group's outcomes are trusted is learned from all groups. The *shared* last
 stage is a recalibrator of the words of all groups, and places k on its grid.
 
-A group that has learned as many outcomes as there are groups, or EARNED, has a curve and a grid of
-its own in place of the shared stage (`own_stages.py`). So with R outcomes in all there are at most
-sqrt(2 R) or R / EARNED of these, whichever is more.
+Among few groups the others say little of one, and it has a curve and a grid of its own almost at
+once in place of the shared stage (`own_stages.py`): of n groups, one that has learned (n / FEW)^2
+outcomes, or EARNED. So with R outcomes in all there are at most (3 FEW^2 R)^(1/3) or R / EARNED of
+these, whichever is more.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 
 #: So many outcomes are enough for stages of its own, however many groups there are.
 EARNED = 1000
+#: So many groups are few: one outcome is enough.
+FEW = 20
 
 Rows = npt.NDArray[np.intp]
 
@@ -356,7 +359,7 @@ class Groups:
 
 def has_earned(outcomes: Any, groups: Any) -> Any:
     """Return whether so many outcomes earn stages of its own to one of so many groups."""
-    return outcomes >= np.minimum(groups, EARNED)
+    return outcomes >= np.minimum((groups / FEW) ** 2, EARNED)
 
 
 def word_of(pending: Pending) -> WordRound:
