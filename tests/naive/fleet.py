@@ -214,7 +214,7 @@ class Pool:
         """Return how likely an outcome was, to a power that falls with lateness."""
         if self.lag == 0 and y in (0, 1):
             return p if y == 1 else q
-        return math.exp((y * math.log(p) + (1 - y) * math.log(q)) / (1 + self.lag / 32))
+        return math.exp((y * math.log(p) + (1 - y) * math.log(q)) / min(1 + self.lag / 8, 64))
 
     def weigh(self, said, share, y, late):
         """Move the weights of a bucket, and return the likelihoods they were moved by."""

@@ -47,6 +47,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from calibrant._kernels.fleet_curve cimport curve_at, curve_learn, curve_start
+from calibrant._kernels.mixing cimport slowness
 
 cdef extern from *:
     """
@@ -70,7 +71,7 @@ cdef double MOST_LATE = 1000.0
 
 cdef double SHARE = 1e-5            # share of the weight that returns to the prior each round
 cdef double RARE = 0.01             # the variance of an outcome below which less is shared
-cdef double LAG = 32.0              # outcomes this late count half
+cdef double LAG = 8.0               # outcomes this late count half
 cdef double LAG_FORGET = 0.01       # rate at which the mean lateness follows
 cdef float OFF = 7.0                # c^2 A of a key that clearly differs
 cdef float FAR = 20.75              # no expert's logit is further from 0: 1e-9
@@ -247,7 +248,7 @@ cdef inline const float *likelihoods(
         return &said.p[0] if y == 1.0 else &said.q[0]
     for i in range(EXPERTS):
         room[i] = <float>exp(
-            (y * log(<double>said.p[i]) + (1.0 - y) * log(<double>said.q[i])) / (1.0 + lag / LAG)
+            (y * log(<double>said.p[i]) + (1.0 - y) * log(<double>said.q[i])) / slowness(lag, LAG)
         )
     return room
 
@@ -268,7 +269,7 @@ cdef inline double mean_likelihood(double mean, double y, double lag) noexcept n
     """Return the same of what the experts said together."""
     if is_plain(y, lag):
         return mean if y == 1.0 else 1.0 - mean
-    return exp((y * log(mean) + (1.0 - y) * log(1.0 - mean)) / (1.0 + lag / LAG))
+    return exp((y * log(mean) + (1.0 - y) * log(1.0 - mean)) / slowness(lag, LAG))
 
 
 cdef inline double weighed(double w, double l, double other, double share) noexcept nogil:

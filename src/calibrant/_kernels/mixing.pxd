@@ -36,9 +36,9 @@ cdef inline double curvature(double p, double flat) noexcept nogil:
     return p * (1.0 - p) if p * (1.0 - p) > flat else flat
 
 
-cdef inline double slowness(double lag) noexcept nogil:
-    """Return how many outcomes count for one, where the last ones came `lag` predictions late."""
-    return 1.0 + lag / LAG if lag < LAG * (SLOWEST - 1) else SLOWEST
+cdef inline double slowness(double lag, double half) noexcept nogil:
+    """Return how many outcomes count for one if the last came `lag` predictions late: 2 at `half`."""
+    return 1.0 + lag / half if lag < half * (SLOWEST - 1) else SLOWEST
 
 
 cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
@@ -46,7 +46,7 @@ cdef inline double likelihood(double p, double y, double lag) noexcept nogil:
         return p
     if y == 0.0 and lag == 0.0:
         return 1.0 - p
-    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / slowness(lag))
+    return exp((y * log(p) + (1.0 - y) * log1p(-p)) / slowness(lag, LAG))
 
 
 cdef inline void weigh(

@@ -70,7 +70,7 @@ cdef void evidence_weigh(
 ) noexcept nogil:
     """Weigh the experts by the outcomes that came together."""
     cdef Py_ssize_t i
-    cdef double power = 1.0 / slowness(lag), keep = evidence.keep, total = 0.0, most
+    cdef double power = 1.0 / slowness(lag, LAG), keep = evidence.keep, total = 0.0, most
     settle(evidence)
     most = evidence.log[0]
     for i in range(evidence.experts):

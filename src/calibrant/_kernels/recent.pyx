@@ -32,7 +32,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from calibrant._kernels.mixing cimport (
-    Evidence, curvature, evidence_add, evidence_weigh, returned, slowness, weigh, within,
+    LAG, Evidence, curvature, evidence_add, evidence_weigh, returned, slowness, weigh, within,
 )
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.sharp cimport FLAT, Events, View, heard, sharp_least
@@ -122,7 +122,7 @@ cdef void recent_learn(
     cdef Py_ssize_t i
     cdef double doubt
     if moved > 0.0:
-        doubt = DOUBT if lag == 0.0 else pow(DOUBT, 1.0 / slowness(lag))
+        doubt = DOUBT if lag == 0.0 else pow(DOUBT, 1.0 / slowness(lag, LAG))
         for i in range(RECENTS):
             state.w[1 + i] *= doubt
     weigh(state.w, PRIORS, 1 + RECENTS, said, y, lag, returned(SHARE, said[0]))
