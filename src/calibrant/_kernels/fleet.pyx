@@ -30,17 +30,6 @@ from calibrant._kernels.prefetch cimport prefetch
 from calibrant._kernels.sharp cimport View, sharp_least
 from calibrant._kernels.waiting cimport Waiting
 
-cdef extern from *:
-    """
-    /* The logarithm of a positive number to within 0.04: its bits are nearly that, in other units. */
-    static inline float rough_log(float x) {
-        int32_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        return (float)(bits - 1064992000) * 8.26295829e-8f;
-    }
-    """
-    float rough_log(float x) noexcept nogil
-
 #: What becomes of a row of `play`; the first five are those of `Waiting.judge`.
 ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
 
@@ -63,6 +52,12 @@ cdef struct Found:
     int64_t parent
     Key *keys[LEVELS]
     Own *owns[LEVELS]               # NULL for a key that has nothing of its own
+
+
+# A score as a probability and its logit, computed before the row begins.
+cdef struct Ahead:
+    double s
+    double v
 
 
 cdef inline double logit(double p) noexcept nogil:
@@ -123,10 +118,10 @@ cdef class PartKernel(PartState):
             found.owns[KEY] = own_of(self.keys.owned, found.keys[KEY], slot)
         return found
 
-    cdef double look(self, const Found *found, Opened *r) noexcept nogil:
-        """Return the mixture's mean for a score: the word passes from level to level."""
-        cdef double v = logit(r.s), x = whole_word(&self.whole, r.s, v, &self.view)
-        cdef double m = 0.5, least = sharp_least(self._learned)
+    cdef double look(self, const Found *found, Opened *r, double v, double least) noexcept nogil:
+        """Return the mixture's mean for a score of logit v: the word passes from level to level."""
+        cdef double x = whole_word(&self.whole, r.s, v, &self.view)
+        cdef double m = 0.5
         cdef int level
         if whole_learns(self.whole.rounds):
             self.view_age = self.whole.learned
@@ -149,17 +144,20 @@ cdef class PartKernel(PartState):
             guess[0] = <int32_t>gap
         return gap
 
-    cdef void begin(self, Opened *r, const Found *found, double score, double time) noexcept nogil:
+    cdef void begin(self, Opened *r, const Found *found, double score, double time,
+                    const Ahead *ahead) noexcept nogil:
         """Make the next prediction; a time that is NaN is the number of the prediction."""
         cdef Key *key
         cdef Place place
         cdef int level
+        cdef double least = sharp_least(self._learned), v
         r.number = r.batch = self.whole.rounds
         r.age, r.slot, r.parent = self._learned, found.slot, found.parent
         r.raw = self.raw_of(score)
-        r.s = within(r.raw, sharp_least(self._learned))
+        r.s = within(r.raw, least)
         r.is_learned = whole_learns(r.number)
-        r.m = self.look(found, r)
+        v = ahead.v if ahead != NULL and ahead.s == r.s else logit(r.s)
+        r.m = self.look(found, r, v, least)
         if r.is_learned:
             memcpy(r.said, self.view.p, sizeof(r.said))
         r.gap = self.gap_of(r.m)
@@ -188,7 +186,7 @@ cdef class PartKernel(PartState):
             return -1
         if r.age != self._learned:
             again.s = r.s
-            self.look(found, &again)
+            self.look(found, &again, logit(r.s), sharp_least(self._learned))
             now = &again
         if r.is_learned:
             if self.view_age != self.whole.learned or self.view.s != r.s:
@@ -237,7 +235,7 @@ cdef class PartKernel(PartState):
                 r = FleetRound.__new__(FleetRound)
                 rounds.append(r)
             found = self.find(slots[i], parents[i])
-            self.begin(&r.opened, &found, scores[i], times[i])
+            self.begin(&r.opened, &found, scores[i], times[i], NULL)
             r.opened.batch = batch
             p[i] = r.opened.z
         return predictions, rounds
@@ -258,25 +256,32 @@ cdef class PartKernel(PartState):
             r = rounds[i]
             self.settle(&r.opened, outcomes[i])
 
-    cdef void ask_ahead(self, Level level, const int64_t[:] slots, const double[::1] scores,
-                        Py_ssize_t first) noexcept nogil:
-        """Have the memory of a level fetched that the rows after a block will need.
+    cdef void look_ahead(
+        self, const double[::1] scores, Py_ssize_t first, Ahead *ahead
+    ) noexcept nogil:
+        """Compute the logits of a block of scores: together, so that no row waits for its own."""
+        cdef Py_ssize_t i
+        for i in range(first, min(first + BLOCK, scores.shape[0])):
+            ahead[i % (2 * BLOCK)].s = self.raw_of(scores[i])
+            ahead[i % (2 * BLOCK)].v = logit(ahead[i % (2 * BLOCK)].s)
 
-        For the next block what its keys have of their own; for the one after that the keys, and the
-        places where it is said which rows these are. A core that waits for one address can look for
-        others meanwhile, if it is asked for all of them at once.
+    cdef void ask_ahead(self, Level level, const int64_t[:] slots, Py_ssize_t first,
+                        const Ahead *ahead) noexcept nogil:
+        """Have the memory of a level fetched that the rows of a block will need, and later ones.
+
+        For this block what its keys have of their own; for the next one the keys, and the places
+        where it is said which rows these are. A core that waits for one address can look for others
+        meanwhile, if it is asked for all of them at once.
         """
         cdef Py_ssize_t rows = slots.shape[0], i
-        cdef double s
-        for i in range(min(first + 2 * BLOCK, rows), min(first + 3 * BLOCK, rows)):
+        for i in range(min(first + BLOCK, rows), min(first + 2 * BLOCK, rows)):
             if slots[i] >= 0:
                 prefetch(key_at(level, slots[i]))
                 prefetch(&key_at(level, slots[i]).slope)
                 ask_for_place(level.owned, slots[i])
-        for i in range(min(first + BLOCK, rows), min(first + 2 * BLOCK, rows)):
+        for i in range(first, min(first + BLOCK, rows)):
             if slots[i] >= 0:
-                s = self.raw_of(scores[i])
-                ask_for_row(level.owned, slots[i], rough_log(<float>(s / (1.0 - s))))
+                ask_for_row(level.owned, slots[i], <float>ahead[i % (2 * BLOCK)].v)
 
     def run(self, const int64_t[::1] slots, const int64_t[:] parents, const double[::1] scores,
             const double[:] times, const double[::1] outcomes, double[::1] predictions):
@@ -284,14 +289,17 @@ cdef class PartKernel(PartState):
         cdef Py_ssize_t i, rows = slots.shape[0]
         cdef Opened r
         cdef Found found
+        cdef Ahead[2 * BLOCK] ahead     # this block and the next
         self.reserve(rows)
         with nogil:
+            self.look_ahead(scores, 0, ahead)
             for i in range(rows):
                 if i % BLOCK == 0:
-                    self.ask_ahead(self.keys, slots, scores, i)
-                    self.ask_ahead(self.parents, parents, scores, i)
+                    self.look_ahead(scores, i + BLOCK, ahead)
+                    self.ask_ahead(self.keys, slots, i + BLOCK, ahead)
+                    self.ask_ahead(self.parents, parents, i + BLOCK, ahead)
                 found = self.find(slots[i], parents[i])
-                self.begin(&r, &found, scores[i], times[i])
+                self.begin(&r, &found, scores[i], times[i], &ahead[i % (2 * BLOCK)])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
                     self.finish(&r, &found, outcomes[i])
@@ -328,7 +336,7 @@ cdef class PartKernel(PartState):
                 continue
             r = FleetRound.__new__(FleetRound)
             found = self.find(slots[i], parents[i])
-            self.begin(&r.opened, &found, scores[i], times[i])
+            self.begin(&r.opened, &found, scores[i], times[i], NULL)
             predictions[i], answers[i] = r.opened.z, PREDICTED
             if not isnan(y):
                 self.finish(&r.opened, &found, y)
@@ -348,6 +356,7 @@ cdef class PartKernel(PartState):
         cdef Found found
         cdef Opened r
         cdef Py_ssize_t i
+        cdef double least = sharp_least(self._learned)
         key_start(&fresh, 0)
         for i in range(slots.shape[0]):
             found = self.find(slots[i], parents[i])
@@ -355,8 +364,8 @@ cdef class PartKernel(PartState):
                 found.keys[PARENT] = &fresh
             if slots[i] < 0:
                 found.keys[KEY] = &fresh
-            r.s = within(self.raw_of(scores[i]), sharp_least(self._learned))
-            m[i] = self.look(&found, &r)
+            r.s = within(self.raw_of(scores[i]), least)
+            m[i] = self.look(&found, &r, logit(r.s), least)
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
         return means
