@@ -5,8 +5,7 @@ It is fixed for ever, because saved files and a fleet's parts stand on it. An in
 that a row finds its part inside Spark.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 cdef extern from *:
     """

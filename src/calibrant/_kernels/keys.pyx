@@ -18,9 +18,7 @@ from calibrant._kernels.key_batch cimport (
 )
 from calibrant._kernels.key_batch import checked_keys
 from calibrant._kernels.key_hash cimport hash_of_int, hash_of_text
-from calibrant._kernels.key_table cimport (
-    entry_of, first_like, low_of, slot_of, spread, take_out,
-)
+from calibrant._kernels.key_table cimport entry_of, first_like, low_of, slot_of, spread, take_out
 from calibrant._kernels.prefetch cimport prefetch
 from calibrant._kernels.saved_keys import check_table, checked_count
 
@@ -329,12 +327,11 @@ cdef class KeyIndex:
 
     def hashes(self, Py_ssize_t first=0):
         """Return the hash of each key from a slot on, computed anew: it is not kept."""
-        hashed = np.empty(self.count - first, dtype=np.uint64)
-        cdef uint64_t[::1] out = hashed
+        cdef uint64_t[::1] out = np.empty(self.count - first, dtype=np.uint64)
         cdef Py_ssize_t i
-        for i in range(first, self.count):
-            out[i - first] = self.hash_by_slot(i)
-        return hashed
+        for i in range(out.shape[0]):
+            out[i] = self.hash_by_slot(first + i)
+        return out.base
 
     def arrays(self, bint table=True):
         """Return the arrays that `from_arrays` takes, read-only and good until the index changes.
