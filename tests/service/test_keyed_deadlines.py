@@ -102,3 +102,14 @@ def test_silence_has_the_last_word(running):
     found = running.http.get("/v1/streams/s").json()
     assert (found["settled"], found["waiting"], found["outcomes"]) == (3, 1, 1)
     assert found["mean_happened"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("wait", [{"silence": 0, "after": 3}, {"hold": 3}], ids=["silence", "hold"])
+def test_what_a_number_of_predictions_settles_is_settled_when_they_are_made(wait):
+    engine = Engine(Definition(clock="told", **wait))
+    engine.predict(["a", "b"], [0.2, 0.3], at=[100.0, 101.0])
+    engine.learn(["b"], [1.0], [150.0])
+    engine.predict(["c", "d", "e"], [0.2, 0.3, 0.4], at=[200.0, 200.0, 201.0])
+    engine.measure()
+    times = engine.history.columns()
+    assert times["start"].tolist() == times["end"].tolist() == [201.0]

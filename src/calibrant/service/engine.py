@@ -122,7 +122,7 @@ class Engine:
         if timed:
             self._pass_to(max(at))
         elif self.ledger.has_deadlines:
-            self._settle(self.ledger.advance(float(self.learner.rounds)))
+            self._settle(self.ledger.advance(float(self.learner.rounds), max(at)))
         kept_from = self.ledger.overflow()
         if kept_from is not None:
             self.learner.give_up(kept_from)

@@ -96,8 +96,11 @@ class Ledger:
         """Whether silence has the last word on a prediction when an outcome comes at a time."""
         return self._silence is not None and self.entries[id_].due <= max(at, self.now)
 
-    def advance(self, now: float) -> list[Settled]:
-        """Let time pass; return what is settled by a deadline up to `now`."""
+    def advance(self, now: float, at: float | None = None) -> list[Settled]:
+        """Let time pass; return what is settled by a deadline up to `now`.
+
+        Where deadlines are counted in predictions, `at` is the time at which there were so many.
+        """
         self.now = max(self.now, now)
         settled = []
         while self._queue and self._queue[0][0] <= now:
@@ -105,14 +108,15 @@ class Ledger:
             entry = self.entries.get(id_)
             if entry is None or entry.number != number:
                 continue  # it expired
+            passed = due if at is None else at
             if id_ in self.noted:
-                outcome, at = self.noted.pop(id_)
+                outcome, came = self.noted.pop(id_)
             elif self._silence is not None:
-                outcome, at = float(self._silence), due
+                outcome, came = float(self._silence), passed
             else:
                 continue  # held, and without an outcome so far
             del self.entries[id_]
-            settled.append(Settled(entry, outcome, max(at, due)))
+            settled.append(Settled(entry, outcome, max(came, passed)))
         return settled
 
     def hear(
