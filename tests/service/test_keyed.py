@@ -78,7 +78,7 @@ def test_views_agree_with_the_library(running, names):
     assert [each["key"] for each in ranked["keys"]] == [key for key, _ in fleet.ranked(count=7)]
     troubles = [each["trouble"] for each in ranked["keys"]]
     assert troubles == sorted(troubles, reverse=True)
-    assert troubles[0] > 5
+    assert troubles[0] > 3  # deviations: one key is clearly off
     known = fleet[names(7)]
     one = get("/keys/7")
     assert (one["outcomes"], one["offset"], one["deviation"]) == (
