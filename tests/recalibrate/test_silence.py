@@ -281,8 +281,7 @@ def test_words_that_follow_the_past_are_not_too_sure_of_the_future():
             said = np.array(list(play(Recalibrator(**given), scores, y, come)))
             errors.append([ece(said, y), brier(said, y)])
     (silent_ece, silent_brier), (waiting_ece, waiting_brier) = np.mean([silent, waiting], axis=1)
-    # 0.0454 and 0.0401, 0.2276 and 0.2268 here. Uncorrected, silence had an ECE of 0.066 when
-    # corrected it had 0.043.
-    assert silent_ece < 0.055
+    # 0.0454 and 0.0401, 0.2276 and 0.2268 here. Uncorrected, silence has an ECE of 0.058.
+    assert silent_ece < 0.052
     assert silent_ece < waiting_ece + 0.01
     assert silent_brier < waiting_brier + 0.002
