@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant import Monitor, Recalibrator
-from calibrant._kernels.rounds import learning_order
+from calibrant._kernels.score_rounds import learning_order
 from calibrant.monitor import gain_evidence
 
 SETTINGS = {"every": 2_000, "tolerance": 0.01}  # an alarm is near enough to happen

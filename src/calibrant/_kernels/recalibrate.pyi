@@ -7,7 +7,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats
 from calibrant._kernels.looking import LookingKernel
 from calibrant._kernels.pending import PendingKernel
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.scoring import KINDS as KINDS
 
 Mask = npt.NDArray[np.uint8]

@@ -18,8 +18,8 @@ from calibrant._kernels.recent import RECENT_PARTS, check_recent, fresh_recent
 from calibrant._kernels.recent cimport (
     RECENTS, RecentState, recent_count, recent_step, recent_weigh,
 )
-from calibrant._kernels.rounds cimport Begun, Round, as_round
-from calibrant._kernels.rounds import ROUND, check_rounds, with_past
+from calibrant._kernels.score_rounds cimport Begun, Round, as_round
+from calibrant._kernels.score_rounds import ROUND, check_rounds, with_past
 from calibrant._kernels.safe cimport safe_counted, safe_learn, safe_reserve, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.scoring cimport MARGIN

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 from calibrant._kernels.grid cimport Grid
 from calibrant._kernels.pending cimport PendingKernel
 from calibrant._kernels.recent cimport Recall, RecentState
-from calibrant._kernels.rounds cimport Begun
+from calibrant._kernels.score_rounds cimport Begun
 from calibrant._kernels.safe cimport Place
 from calibrant._kernels.sharp cimport SharpState, View
 

@@ -19,7 +19,7 @@ from calibrant._kernels.recent cimport (
     recent_start,
     recent_view,
 )
-from calibrant._kernels.rounds cimport Round
+from calibrant._kernels.score_rounds cimport Round
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start
 from calibrant._kernels.sharp cimport (
     Events,

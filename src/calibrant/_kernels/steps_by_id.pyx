@@ -6,7 +6,7 @@ What `Waiting.open` and `Waiting.answer` do with any recalibrator, for the one t
 from libc.stdint cimport int64_t
 
 from calibrant._kernels.kernel cimport as_outcome
-from calibrant._kernels.rounds cimport Begun, Round, as_round
+from calibrant._kernels.score_rounds cimport Begun, Round, as_round
 from calibrant._kernels.scoring cimport ScoringKernel
 from calibrant._kernels.waiting cimport Waiting, checked
 

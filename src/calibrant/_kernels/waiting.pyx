@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._checks import check_id
 from calibrant._kernels.forking import forkable_lock
-from calibrant._kernels.rounds cimport Round
+from calibrant._kernels.score_rounds cimport Round
 
 cdef object HUGE = 2**60  # integers below it need no closer look
 cdef object ZERO = 0.0

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_unit_series, check_integer, check_same_length
-from calibrant._kernels.rounds import learning_order
+from calibrant._kernels.score_rounds import learning_order
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import Time, time_of
 from calibrant.forecasters.answers import in_words, listed_ids
 
 if TYPE_CHECKING:
-    from calibrant._kernels.rounds import Numbered
+    from calibrant._kernels.score_rounds import Numbered
 
 P = TypeVar("P", bound="Numbered")
 

@@ -25,7 +25,7 @@ from calibrant._kernels.pending_saving import (
     save_awaited,
     save_pending,
 )
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.saved import floats
 from calibrant._kernels.waiting import Waiting
 from calibrant._spans import Span, as_span

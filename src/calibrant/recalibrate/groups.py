@@ -25,7 +25,7 @@ from calibrant._groups import WHOLE, numbered, one_too_many
 from calibrant._kernels.group_words import WORD, GroupWords, WordRound
 from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.smooth import smooth_of_many
 from calibrant.forecasters.saved_ids import Integers
 from calibrant.recalibrate import saved_groups

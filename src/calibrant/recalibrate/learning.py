@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_listed, as_series
 from calibrant._kernels.recalibrate import as_known, outcome_of
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.saved import check_names, floats
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.settling import Settling

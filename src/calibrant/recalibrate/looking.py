@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.smooth import smooth_of_last
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.waiting import Pending

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibrant._checks import MAX_SEED, Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.rounds import check_rounds
+from calibrant._kernels.score_rounds import check_rounds
 from calibrant.forecasters.saved_ids import Integers
 from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.recalibrate.waiting import Pending

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from calibrant._checks import MAX_SEED, Floats
 from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.smooth import smooth_of_many
 
 #: The first weight of the group's word in a new pair, and of the identity in a last stage. Each

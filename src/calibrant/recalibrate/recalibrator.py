@@ -12,7 +12,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
 from calibrant._groups import WHOLE
 from calibrant._kernels.recalibrate import KINDS, outcome_of
-from calibrant._kernels.rounds import Round, check_rounds
+from calibrant._kernels.score_rounds import Round, check_rounds
 from calibrant._kernels.smooth import smooth_of
 from calibrant._kernels.steps_by_id import predict_by_id, predict_many_by_id, update_by_id
 from calibrant._kernels.waiting import Waiting

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant.measures import DelayCheck
 from calibrant.recalibrate.learning import watched_of
 from calibrant.recalibrate.looking import smooth_of_begun

@@ -17,7 +17,7 @@ from calibrant._kernels.fleet_rounds import BUCKETS
 from calibrant._kernels.group_words import SAID, WORD, GroupWords, load_words
 from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.rounds import check_rounds
+from calibrant._kernels.score_rounds import check_rounds
 from calibrant._kernels.saved import floats
 from calibrant.forecasters.saved_ids import Integers, ids_of, integers
 from calibrant.recalibrate.own_stages import OwnStages, last_stage

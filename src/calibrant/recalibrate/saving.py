@@ -12,7 +12,7 @@ from calibrant._groups import WHOLE
 from calibrant._kernels.group_words import save_words
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.recent import RECENT_PARTS
-from calibrant._kernels.rounds import ROUND, load_rounds, save_rounds, with_past
+from calibrant._kernels.score_rounds import ROUND, load_rounds, save_rounds, with_past
 from calibrant._kernels.saved import check_names, floats
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.saved_ids import Integers, integers, load_ids, save_ids

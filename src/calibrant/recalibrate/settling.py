@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_id, check_same_length
 from calibrant._kernels.recalibrate import RecalibrateKernel, outcome_of
-from calibrant._kernels.rounds import Round, learning_order
+from calibrant._kernels.score_rounds import Round, learning_order
 from calibrant._times import DATES, Time, time_of, times_or_one
 from calibrant.forecasters.answers import listed_ids
 from calibrant.forecasters.rounds_by_id import RoundsById

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from calibrant._checks import Id, check_same_length
 from calibrant._kernels.group_words import WordRound
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.waiting import Waiting
 from calibrant._times import times_or_one
 from calibrant.forecasters.answers import listed_ids

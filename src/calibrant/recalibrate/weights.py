@@ -10,7 +10,7 @@ from calibrant._checks import Floats, Id
 from calibrant._kernels.fleet_rule import OFFSET_EXPERTS, SLOPE_EXPERTS
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.recent import ORDERS
-from calibrant._kernels.rounds import Round
+from calibrant._kernels.score_rounds import Round
 from calibrant._kernels.sharp import BETA_FADES, BIN_FADES, GRID_SIZES, OFFSET_FADES, PLATT_FADES
 from calibrant._kernels.waiting import Waiting
 from calibrant.forecasters.memories import Memory, heaviest_first, last_outcomes
