@@ -2,40 +2,59 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from abc import abstractmethod
-from typing import Any, Self, SupportsFloat
+from typing import Any, ClassVar, Self, SupportsFloat
 
 import numpy as np
 
 from calibrant import _bytes
 from calibrant._bytes import Saved
-from calibrant.arguments import Arguments
 from calibrant.partitions import Partition
-from calibrant.tables.in_files import InFiles
+from calibrant.tables.atomic import load_bytes, save_bytes
 
-#: Arguments that calibrant 0.1 saved under another name, by class.
-RENAMED = {
-    "Interval": {"cells": "intervals"},
-    "Swap": {"cells": "intervals"},
-    "FosterHart": {"cells": "gaps"},
-    "AbernethyBartlettHazan": {"cells": "gaps"},
-    "K29": {"cells": "gaps"},
-    "K29Star": {"cells": "gaps"},
-    "AOSA": {"cells": "gaps"},
-    "Foster1999": {"cells": "bins"},
-    "FosterVohra": {"cells": "bins"},
-}
 #: Arguments that say how many numbers a state holds, or a few times as many.
 SIZES = ("gaps", "bins", "intervals")
 
 
-class Savable(Arguments, InFiles):
+class Savable:
     """What is made from arguments, plays rounds and is saved as bytes.
 
-    A subclass says what to save (`_save`) and how to go on from it (`_load`).
+    The constructor's arguments can be read, and only read, as attributes: the signature of a
+    subclass's `__init__` is read once, when the class is made. `_given` holds the arguments by
+    name, in the order of the signature. A subclass has a place of that name, a slot or a field of
+    its kernel, and annotates its arguments for type checkers (``horizon: int | None``). It says
+    what to save (`_save`) and how to go on from it (`_load`).
     """
 
     __slots__ = ()
+
+    _given: dict[str, Any]
+    _defaults: ClassVar[dict[str, Any]] = {}
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" not in vars(cls):
+            return
+        _, *parameters = inspect.signature(vars(cls)["__init__"]).parameters.values()
+        # Without this, `inspect.signature` of the class would show what `__new__` takes.
+        cls.__signature__ = inspect.Signature(parameters)
+        cls._defaults = {each.name: each.default for each in parameters}
+        for name in cls._defaults:
+            if not hasattr(cls, name):  # a kernel shows the seed itself
+                setattr(cls, name, _argument(name))
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Keep what `__init__` is given next, which refuses a call that does not fit."""
+        self = super().__new__(cls)
+        given = {**cls._defaults, **dict(zip(cls._defaults, args, strict=False)), **kwargs}
+        self._given = {  # type: ignore[misc]  # the place is the subclass's
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in given.items()  # NumPy's scalars as Python's: they can be saved
+        }
+        return self
 
     @abstractmethod
     def _save(self) -> tuple[int, dict[str, Any]]:
@@ -73,6 +92,27 @@ class Savable(Arguments, InFiles):
             raise ValueError(f"the saved {cls.__name__} makes no sense: {error}") from None
         return restored
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_bytes` to a file, whole or not at all: it is replaced in one step.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from calibrant import Zoom
+        >>> forecaster = Zoom(seed=7)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     forecaster.save(f"{folder}/zoom")
+        ...     again = Zoom.load(f"{folder}/zoom")
+        >>> again.predict() == forecaster.predict()
+        True
+        """
+        save_bytes(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what `save` wrote; it continues exactly as that one would."""
+        return load_bytes(path, cls.from_bytes)
+
     @classmethod
     def _check_size(cls, saved: Saved) -> None:
         """Refuse arguments that ask for more memory than the saved state takes."""
@@ -97,10 +137,7 @@ def pack(saved: Saved) -> bytes:
 
 def unpack(blob: bytes | bytearray | memoryview) -> Saved:
     """Return what the bytes hold, or raise ValueError that says why they cannot be read."""
-    saved = _bytes.unpack(blob, _from_json)
-    now = RENAMED.get(saved.name, {})
-    parameters = {now.get(name, name): value for name, value in saved.parameters.items()}
-    return saved._replace(parameters=parameters)
+    return _bytes.unpack(blob, _from_json)
 
 
 def _as_json(value: object) -> dict[str, Any] | float:
@@ -114,3 +151,7 @@ def _as_json(value: object) -> dict[str, Any] | float:
 
 def _from_json(mapping: dict[str, Any]) -> dict[str, Any] | Partition:
     return Partition(**mapping) if mapping.keys() == {"edges", "domain", "turn"} else mapping
+
+
+def _argument(name: str) -> property:
+    return property(lambda self: self._given[name], doc=f"The argument `{name}`, as given.")

@@ -33,14 +33,15 @@ from calibrant._kernels.event_stages cimport EventStages
 from calibrant._kernels.grid cimport grid_bytes, grid_load, grid_save
 from calibrant._kernels.grid import GRID_PARTS
 from calibrant._kernels.hidden cimport Hidden
-from calibrant._kernels.kernel cimport Kernel, array_of, as_outcome
+from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.repair cimport repair_load, repair_save
 from calibrant._kernels.repair import REPAIR_PARTS
 from calibrant._kernels.safe cimport safe_counted, safe_weigh
 from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 from calibrant._kernels.slots cimport Slot, slots_load, slots_save
 from calibrant._kernels.slots import LEAST, SLOT_PARTS
-from calibrant._kernels.waiting import Waiting
+from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._times import rising_times, time_of
 
 cdef double FARTHEST = 11.6       # no logit is farther from 0
@@ -50,11 +51,7 @@ cdef Py_ssize_t HIDDEN_SIZE = sizeof(Hidden) // sizeof(double)  # it is nothing 
 cdef class EventKernel(EventStages):
     """The rounds of one EventForecaster."""
 
-    cdef readonly object _waiting  # rounds without an outcome, by id
-
-    def __init__(self, seed, periods, ahead, capacity, refuse):
-        super().__init__(seed, periods, ahead)
-        self._waiting = Waiting(capacity, refuse)
+    cdef public object _late  # the rounds that wait for their outcomes, by id
 
     @property
     def learned(self):
@@ -85,18 +82,18 @@ cdef class EventKernel(EventStages):
             self.ask(second)
             return Kernel.predict(self)
         at = self.time if time is None else second
-        return self._waiting.open(id, None if isnan(at) else at, self._open, second).prediction
+        return self._late._predict(second, id, None, None if isnan(at) else at)
 
     def update(self, outcome, id=None):
         """Learn an outcome in [0, 1]: of this round, or of the round with this id.
 
-        Without an id it goes on to the next round. An outcome that an id had before is ignored; a
-        different one is refused.
+        Without an id it goes on to the next round. Returns "applied", or "repeated" if the id had
+        this outcome before; any other is refused with a `RoundError`.
         """
-        if id is None:
-            Kernel.update(self, outcome)
-        else:
-            self._waiting.answer(id, as_outcome(outcome), self._finish)
+        if id is not None:
+            return self._late.update(outcome, id)
+        Kernel.update(self, outcome)
+        return "applied"
 
     cdef void ask(self, double second) noexcept:
         """Let this be the time of this round, unless it is NaN."""
@@ -104,7 +101,7 @@ cdef class EventKernel(EventStages):
             self.time = second
             self._placed = False
 
-    def _open(self, double second):
+    cdef EventRound begin(self, double second):
         """Let this round wait for its outcome, and go on to the next; return the round."""
         cdef EventBegun begun
         self.enter()
@@ -112,24 +109,6 @@ cdef class EventKernel(EventStages):
         if self.open(&begun) < 0:
             raise MemoryError
         return as_event_round(&begun)
-
-    def _finish(self, EventRound opened not None, double outcome):
-        """Learn the outcome of a round of `_open`, or hold it until later rounds may use it."""
-        self.enter()
-        if self.answer(&opened.begun, outcome) < 0:
-            raise MemoryError
-        if self.watch is not None:
-            self.watch(opened.begun.e, outcome)
-
-    def _finish_many(self, list rounds not None, const double[::1] outcomes):
-        """Do what `_finish` does with many, in this order; who watches is told elsewhere."""
-        cdef Py_ssize_t i
-        cdef EventRound opened
-        self.enter()
-        for i in range(len(rounds)):
-            opened = rounds[i]
-            if self.answer(&opened.begun, outcomes[i]) < 0:
-                raise MemoryError
 
     cdef int check_order(self, double second) except -1:
         if second < self.sharp.past.time:
@@ -306,3 +285,48 @@ cdef class EventKernel(EventStages):
         """Return saved rounds of the state to be loaded, or raise ValueError."""
         points = floats(state, "z", low=0.0, high=1.0)
         return load_event_rounds(state, name, self._contexts, rounds, opened, points)
+
+
+cdef class EventRule(Rule):
+    """The rounds of an event forecaster that wait for their outcomes, by id.
+
+    A row is the time at which the outcome happens, NaN for none.
+    """
+
+    cdef readonly EventKernel kernel
+
+    def __init__(self, EventKernel kernel not None):
+        self.kernel = kernel
+
+    @property
+    def rounds(self):
+        """Rounds begun so far."""
+        return self.kernel._rounds
+
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self.kernel.sharp.learned
+
+    cdef int64_t begun(self) except -1:
+        return self.kernel._rounds
+
+    cpdef object check_one(self, row, by):
+        """Nothing is to be checked: who asks for a time has checked it."""
+
+    cpdef Round begin(self, row, by):
+        """Let this round wait for its outcome, and go on to the next."""
+        return self.kernel.begin(row)
+
+    cpdef object learn_one(self, Round r, double outcome):
+        """Learn an outcome, or hold it until later rounds may use it."""
+        self.kernel.enter()
+        if self.kernel.answer(&(<EventRound>r).begun, outcome) < 0:
+            raise MemoryError
+
+    cpdef object learn(self, list rounds, outcomes):
+        """Learn outcomes one by one, in this order."""
+        cdef const double[::1] y = outcomes
+        cdef Py_ssize_t i
+        for i in range(len(rounds)):
+            self.learn_one(rounds[i], y[i])

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint32_t
 from calibrant._kernels.contexts cimport MOST_CONTEXTS
 from calibrant._kernels.event_mixture cimport EventView, MOST_EXPERTS
 from calibrant._kernels.repair cimport Repaired
+from calibrant._kernels.rounds.round cimport Round
 
 
 cdef struct EventBegun:
@@ -21,7 +22,7 @@ cdef struct EventBegun:
     double[MOST_EXPERTS] p        # what each expert said
 
 
-cdef class EventRound:
+cdef class EventRound(Round):
     cdef EventBegun begun
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from calibrant._kernels.contexts cimport KEY_BITS
 from calibrant._kernels.event_mixture cimport ALONE, EventView, quick_logit
 from calibrant._kernels.repair cimport MAPS
+from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.saved import floats
 from calibrant._kernels.slots import LEAST
 
@@ -23,27 +24,13 @@ cdef enum:
 
 
 @cython.final
-cdef class EventRound:
+cdef class EventRound(Round):
     """A round whose outcome is still to come, to be kept in Python."""
 
-    @property
-    def number(self):
-        """How many rounds came before."""
-        return self.begun.number
-
-    @property
-    def batch(self):
-        """The number of the first round predicted in the same call: its own."""
-        return self.begun.number
-
-    @property
-    def prediction(self):
-        """What was predicted."""
+    cdef double as_prediction(self):
         return self.begun.z
 
-    @property
-    def expected(self):
-        """The mean of what might have been predicted."""
+    cdef double as_expected(self):
         return self.begun.e
 
 
@@ -77,6 +64,7 @@ cdef EventRound as_event_round(const EventBegun *begun):
     """Return a round as an object that Python can keep."""
     cdef EventRound kept = EventRound.__new__(EventRound)
     kept.begun = begun[0]
+    kept.number = kept.batch = begun.number
     return kept
 
 
@@ -150,6 +138,7 @@ cdef EventRound made_round(const double[::1] row, Py_ssize_t count, Py_ssize_t c
     cdef EventRound r = EventRound.__new__(EventRound)
     cdef Py_ssize_t k
     r.begun.number, r.begun.place, r.begun.y = <int64_t>row[0], <int64_t>row[1], row[2]
+    r.number = r.batch = r.begun.number
     r.begun.m, r.begun.u, r.begun.z, r.begun.e = row[3], row[4], row[5], row[6]
     r.begun.repaired.word = row[REPAIRED]
     for k in range(MAPS):

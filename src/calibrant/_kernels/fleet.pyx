@@ -1,7 +1,7 @@
 """One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
 cimport cython
-from libc.math cimport NAN, fabs, isnan, log
+from libc.math cimport fabs, isnan, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -27,14 +27,9 @@ from calibrant._kernels.scoring cimport MARGIN, place_mean, probability_of
 from calibrant._kernels.scoring import KINDS
 from calibrant._kernels.mixing cimport within
 from calibrant._kernels.prefetch cimport prefetch
+from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.sharp cimport View, sharp_least
-from calibrant._kernels.waiting cimport Waiting
-
-#: What becomes of a row of `play`; the first five are those of `Waiting.judge`.
-ANSWERS = ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
-
-cdef enum:
-    APPLIED, REPEATED, CONFLICT, UNKNOWN, EXPIRED, PREDICTED, USED
 
 cdef enum:
     BLOCK = 16                      # rows whose memory is asked for together
@@ -151,7 +146,7 @@ cdef class PartKernel(PartState):
         cdef Place place
         cdef int level
         cdef double least = sharp_least(self._learned), v
-        r.number = r.batch = self.whole.rounds
+        r.number = self.whole.rounds
         r.age, r.slot, r.parent = self._learned, found.slot, found.parent
         r.raw = self.raw_of(score)
         r.s = within(r.raw, least)
@@ -222,23 +217,18 @@ cdef class PartKernel(PartState):
     # -- batches --------------------------------------------------------------------------------
 
     def predict(self, const int64_t[::1] slots, const int64_t[:] parents,
-                const double[::1] scores, const double[:] times, bint keep):
-        """Predict scores of keys by slot as things stand now; return predictions and rounds."""
-        predictions, rounds = np.empty(slots.shape[0]), []
+                const double[::1] scores, const double[:] times):
+        """Predict scores of keys by slot as things stand now, for nobody who will learn."""
+        predictions = np.empty(slots.shape[0])
         cdef double[::1] p = predictions
-        cdef int64_t batch = self.whole.rounds
         cdef Found found
         cdef Py_ssize_t i
-        cdef FleetRound r = FleetRound.__new__(FleetRound)
+        cdef Opened r
         for i in range(slots.shape[0]):
-            if keep:
-                r = FleetRound.__new__(FleetRound)
-                rounds.append(r)
             found = self.find(slots[i], parents[i])
-            self.begin(&r.opened, &found, scores[i], times[i], NULL)
-            r.opened.batch = batch
-            p[i] = r.opened.z
-        return predictions, rounds
+            self.begin(&r, &found, scores[i], times[i], NULL)
+            p[i] = r.z
+        return predictions
 
     def reserve(self, Py_ssize_t outcomes):
         """Get the memory that so many outcomes may want, so that learning them cannot fail."""
@@ -246,15 +236,6 @@ cdef class PartKernel(PartState):
             raise MemoryError
         if self.watched is not None:
             self.watched.reserve(outcomes, self.keys.count)
-
-    def learn(self, list rounds not None, const double[::1] outcomes):
-        """Learn outcomes in [0, 1] of rounds of `predict`, in this order."""
-        cdef Py_ssize_t i
-        cdef FleetRound r
-        self.reserve(len(rounds))
-        for i in range(len(rounds)):
-            r = rounds[i]
-            self.settle(&r.opened, outcomes[i])
 
     cdef void look_ahead(
         self, const double[::1] scores, Py_ssize_t first, Ahead *ahead
@@ -304,46 +285,6 @@ cdef class PartKernel(PartState):
                 if not isnan(outcomes[i]):
                     self.finish(&r, &found, outcomes[i])
 
-    def play(self, Waiting waiting not None, const int64_t[::1] slots, const int64_t[:] parents,
-             const double[::1] scores, const double[:] times, const double[::1] outcomes,
-             list names not None, double[::1] predictions, unsigned char[::1] answers):
-        """Play rows one by one: predictions, outcomes by id (no score), or both at once.
-
-        `answers` takes numbers of ANSWERS. A row whose id was used before changes nothing.
-        """
-        cdef Py_ssize_t i
-        cdef FleetRound r
-        cdef Found found
-        cdef double y
-        self.reserve(slots.shape[0])
-        for i in range(slots.shape[0]):
-            y, name, predictions[i] = outcomes[i], names[i], NAN
-            if isnan(scores[i]):
-                waits = waiting.known.get(name)
-                if waits is None:
-                    answers[i] = EXPIRED if name in waiting.gone else UNKNOWN
-                    continue
-                if type(waits) is float:
-                    answers[i] = REPEATED if <double>waits == y else CONFLICT
-                    continue
-                r = waits
-                self.settle(&r.opened, y)
-                waiting.finish(name, y)
-                answers[i] = APPLIED
-                continue
-            if name is not None and isnan(y) and name in waiting.known:
-                answers[i] = USED
-                continue
-            r = FleetRound.__new__(FleetRound)
-            found = self.find(slots[i], parents[i])
-            self.begin(&r.opened, &found, scores[i], times[i], NULL)
-            predictions[i], answers[i] = r.opened.z, PREDICTED
-            if not isnan(y):
-                self.finish(&r.opened, &found, y)
-                answers[i] = APPLIED
-            elif name is not None:
-                waiting.keep(name, r, None if isnan(times[i]) else times[i])
-
     def expected(self, const int64_t[::1] slots, const int64_t[:] parents,
                  const double[::1] scores, bint placed):
         """Return the mean of what `predict` would draw for each row, or the word before the grid.
@@ -369,3 +310,73 @@ cdef class PartKernel(PartState):
             if placed:
                 m[i] = place_mean(safe_place(&self.safe, m[i]))
         return means
+
+
+cdef class FleetRows:
+    """Rows whose keys, and parents, have slots."""
+
+    cdef const int64_t[::1] slots
+    cdef const int64_t[:] parents
+    cdef const double[::1] scores
+    cdef const double[:] times
+
+    def __init__(self, slots, parents, scores, times):
+        self.slots, self.parents, self.scores, self.times = slots, parents, scores, times
+
+    def __len__(self):
+        return self.slots.shape[0]
+
+
+cdef class FleetRule(Rule):
+    """The rounds of one part of a fleet; rows are `FleetRows`."""
+
+    cdef readonly PartKernel kernel
+
+    def __init__(self, PartKernel kernel not None):
+        self.kernel = kernel
+
+    @property
+    def rounds(self):
+        """Rounds begun so far."""
+        return self.kernel.whole.rounds
+
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self.kernel._learned
+
+    cdef int64_t begun(self) except -1:
+        return self.kernel.whole.rounds
+
+    cdef Round begin_row(self, object columns, object by, Py_ssize_t i):
+        cdef FleetRound r = FleetRound.__new__(FleetRound)
+        cdef FleetRows rows = columns
+        cdef Found found = self.kernel.find(rows.slots[i], rows.parents[i])
+        self.kernel.begin(&r.opened, &found, rows.scores[i], rows.times[i], NULL)
+        return r
+
+    cpdef list begin_many(self, rows, by):
+        """Predict rows as things stand now."""
+        cdef Py_ssize_t i
+        return [self.begin_row(rows, by, i) for i in range(len(rows))]
+
+    cpdef object reserve(self, Py_ssize_t outcomes):
+        """Get the memory that so many outcomes may want."""
+        self.kernel.reserve(outcomes)
+
+    cpdef object learn_one(self, Round r, double outcome):
+        """Learn one outcome."""
+        self.kernel.reserve(1)
+        self.kernel.settle(&(<FleetRound>r).opened, outcome)
+
+    cpdef object learn(self, list rounds, outcomes):
+        """Learn outcomes one by one, in this order."""
+        cdef const double[::1] y = outcomes
+        cdef Py_ssize_t i
+        self.kernel.reserve(len(rounds))
+        for i in range(len(rounds)):
+            self.kernel.settle(&(<FleetRound>rounds[i]).opened, y[i])
+
+    cpdef double smooth_of(self, Round r):
+        """Return the estimate for ranking of a round just begun: its mean before the grid."""
+        return (<FleetRound>r).opened.m

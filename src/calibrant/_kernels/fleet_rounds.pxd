@@ -1,6 +1,7 @@
 from libc.stdint cimport int64_t
 
 from calibrant._kernels.fleet_rule cimport Views
+from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.sharp cimport EXPERTS
 
 
@@ -16,7 +17,6 @@ cdef enum:
 # What is remembered of a prediction until its outcome comes.
 cdef struct Opened:
     int64_t number                  # how many predictions of the part came before
-    int64_t batch                   # the number of the first prediction made in the same call
     int64_t age                     # outcomes learned before
     int64_t slot                    # of its key; -1 if that was forgotten since
     int64_t parent                  # of the key's parent; -1 if there is none
@@ -31,5 +31,5 @@ cdef struct Opened:
     double[EXPERTS] said            # then, what its experts said
 
 
-cdef class FleetRound:
+cdef class FleetRound(Round):
     cdef Opened opened

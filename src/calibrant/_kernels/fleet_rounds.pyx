@@ -1,15 +1,15 @@
 """What a fleet remembers of a prediction until its outcome comes."""
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 cimport cython
 
 import numpy as np
 
-from calibrant._kernels.draws cimport scramble
 from calibrant._kernels.fleet_rule cimport BUCKETS as _BUCKETS
 from calibrant._kernels.fleet_rule cimport EXPERTS as KEY_EXPERTS
+from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.sharp cimport EXPERTS
 
 cdef list VIEWS = [
@@ -21,7 +21,7 @@ BUCKETS = _BUCKETS
 #: A prediction that waits as NumPy sees it.
 OPENED = np.dtype(
     [
-        ("number", "<i8"), ("batch", "<i8"), ("age", "<i8"), ("slot", "<i8"), ("parent", "<i8"),
+        ("number", "<i8"), ("age", "<i8"), ("slot", "<i8"), ("parent", "<i8"),
         ("gap", "<i8"), ("s", "<f8"), ("m", "<f8"), ("z", "<f8"), ("raw", "<f8"),
         ("expected", "<f8"),
         ("views", VIEWS, LEVELS), ("is_learned", "<i8"), ("said", "<f8", EXPERTS),
@@ -32,39 +32,27 @@ assert OPENED.itemsize == sizeof(Opened)
 
 @cython.final
 @cython.freelist(64)
-cdef class FleetRound:
+cdef class FleetRound(Round):
     """A prediction whose outcome is still to come, to be kept in Python."""
 
-    @property
-    def number(self):
-        """How many predictions of the part came before."""
-        return self.opened.number
+    cdef double as_raw(self):
+        return self.opened.raw
+
+    cdef double as_prediction(self):
+        return self.opened.z
+
+    cdef double as_expected(self):
+        return self.opened.expected
 
     @property
-    def prediction(self):
-        """What was predicted."""
-        return self.opened.z
+    def slot(self):
+        """The slot of its key; -1 if that was forgotten since."""
+        return self.opened.slot
 
     def move(self, const int64_t[::1] slots, const int64_t[::1] parents):
         """Follow its key and its parent to new slots, -1 where they were forgotten."""
         self.opened.slot = slots[self.opened.slot] if self.opened.slot >= 0 else -1
         self.opened.parent = parents[self.opened.parent] if self.opened.parent >= 0 else -1
-
-
-def order_of(list rounds not None):
-    """Return the order in which outcomes that come together are learned, as indices of rounds.
-
-    First what was predicted first; within one call, an order drawn from the numbers.
-    """
-    cdef Py_ssize_t i, size = len(rounds)
-    batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
-    cdef int64_t[::1] batch = batches
-    cdef uint64_t[::1] draw = drawn
-    cdef FleetRound r
-    for i in range(size):
-        r = rounds[i]
-        batch[i], draw[i] = r.opened.batch, scramble(<uint64_t>r.opened.number + 1)
-    return np.lexsort((drawn, batches)).tolist()
 
 
 def save_rounds(rounds):
@@ -87,5 +75,6 @@ def load_rounds(found):
     for i in range(len(found)):
         r = FleetRound.__new__(FleetRound)
         memcpy(&r.opened, &of[i * sizeof(Opened)], sizeof(Opened))
+        r.number = r.batch = r.opened.number
         rounds.append(r)
     return rounds

@@ -69,3 +69,9 @@ cdef class PendingKernel:
     cdef Cell *cell_of(self, Wait *wait) noexcept nogil
     cdef void fit(self, double now, const double *base, const double *x) noexcept nogil
     cdef void range_means(self, double *x, double *n) noexcept nogil
+    cdef int begin(
+        self, Wait *wait, double probability, double mean, double at, double due
+    ) except -1
+    cdef void hear(self, Wait *wait, double now) noexcept nogil
+    cdef void forget(self, const Wait *wait) noexcept nogil
+    cdef void end(self, const Wait *wait) noexcept nogil

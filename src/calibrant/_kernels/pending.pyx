@@ -294,7 +294,13 @@ cdef class PendingKernel:
         Its deadline `due` is later, and no prediction before was made later than `at`.
         """
         cdef Awaited awaited = Awaited.__new__(Awaited)
-        cdef Wait *wait = &awaited.wait
+        self.begin(&awaited.wait, probability, mean, at, due)
+        return awaited
+
+    cdef int begin(
+        self, Wait *wait, double probability, double mean, double at, double due
+    ) except -1:
+        """Do what `open` does."""
         cdef Cell *cell
         cdef Py_ssize_t i
         wait.at, wait.due, wait.came = at, due, INFINITY
@@ -316,7 +322,7 @@ cdef class PendingKernel:
         cell.span += due - at
         for i in range(MOVED):
             cell.said[i] += wait.said[i]
-        return awaited
+        return 0
 
     def scores(self):
         """Return the mean score of what is pending in each range, NaN where there is none."""
@@ -345,15 +351,22 @@ cdef class PendingKernel:
 
     def come(self, Awaited awaited not None, double now):
         """Note that the event of a prediction has come, before its deadline."""
-        cdef Cell *cell = self.find(&awaited.wait)
-        awaited.wait.came = now
+        self.hear(&awaited.wait, now)
+
+    cdef void hear(self, Wait *wait, double now) noexcept nogil:
+        """Do what `come` does."""
+        cdef Cell *cell = self.find(wait)
+        wait.came = now
         if cell != NULL:
             cell.came += 1.0
 
     def drop(self, Awaited awaited not None):
         """Forget a prediction whose deadline will not be waited for."""
-        cdef Cell *cell = self.find(&awaited.wait)
-        cdef Wait *wait = &awaited.wait
+        self.forget(&awaited.wait)
+
+    cdef void forget(self, const Wait *wait) noexcept nogil:
+        """Do what `drop` does."""
+        cdef Cell *cell = self.find(wait)
         cdef Py_ssize_t i
         self.waiting -= 1.0
         if cell == NULL:
@@ -369,7 +382,10 @@ cdef class PendingKernel:
 
     def mature(self, Awaited awaited not None):
         """Learn, at its deadline, what became of a prediction."""
-        cdef Wait *wait = &awaited.wait
+        self.end(&awaited.wait)
+
+    cdef void end(self, const Wait *wait) noexcept nogil:
+        """Do what `mature` does."""
         cdef bint event = isfinite(wait.came)
         cdef double total = 0.0, p
         cdef Py_ssize_t i

@@ -14,12 +14,12 @@ from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.looking cimport LookingKernel
 from calibrant._kernels.mixing cimport Evidence, evidence_start
-from calibrant._kernels.recent import RECENT_PARTS, check_recent, fresh_recent
+from calibrant._kernels.recent import RECENT_PARTS, check_recent
 from calibrant._kernels.recent cimport (
     RECENTS, RecentState, recent_count, recent_step, recent_weigh,
 )
-from calibrant._kernels.score_rounds cimport Begun, Round, as_round
-from calibrant._kernels.score_rounds import ROUND, check_rounds, with_past
+from calibrant._kernels.score_rounds cimport Begun, ScoreRound, as_round
+from calibrant._kernels.score_rounds import ROUND, check_rounds
 from calibrant._kernels.safe cimport safe_counted, safe_learn, safe_reserve, safe_weigh
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.scoring cimport MARGIN
@@ -102,43 +102,13 @@ cdef class RecalibrateKernel(LookingKernel):
         """Whether the last prediction without an id still waits for its outcome."""
         return self._open
 
-    def _predict(self, score):
-        """Predict without an id; an earlier such prediction without an outcome is given up."""
-        self.enter()
-        cdef double value = self.as_score(score)
-        self.current = self.begin(value)
-        self._open = True
-        return self.current.z
-
-    def _update(self, outcome):
-        """Learn the outcome of the last prediction without an id."""
-        self.enter()
-        cdef double y = as_outcome(outcome)
-        if not self._open:
-            raise ValueError(NONE_WAITS)
-        if self.finish(&self.current, y, self.lateness(&self.current)) < 0:
-            raise MemoryError
-        self._open = False
-
-    def _opened(self):
-        """Return the last prediction without an id, which waits for its outcome."""
-        self.enter()
-        if not self._open:
-            raise ValueError(NONE_WAITS)
-        return as_round(self.current)
-
-    def _give_up(self):
-        """Stop waiting for the outcome of the last prediction without an id."""
-        self.enter()
-        self._open = False
-
     def _begin(self, score, bint placed=True):
         """Predict for a caller that keeps the round; off the grid, the mixture's mean."""
         self.enter()
         cdef double value = self.as_score(score)
         return as_round(self.begin(value) if placed else self.begin_mean(value))
 
-    def _finish(self, Round opened not None, outcome, bint placed=True):
+    def _finish(self, ScoreRound opened not None, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
         cdef double y = as_outcome(outcome), late = self.lateness(&opened.begun)
@@ -159,12 +129,10 @@ cdef class RecalibrateKernel(LookingKernel):
         cdef const double[::1] x = np.ascontiguousarray(scores, dtype=np.float64)
         cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(scores))
         cdef double[::1] p = predictions
-        cdef int64_t batch = self._rounds
         cdef Py_ssize_t i
         cdef Begun r
         for i in range(x.shape[0]):
             r = self.begin(x[i]) if on_grid[i] else self.begin_mean(x[i])
-            r.batch = batch
             p[i] = r.z
             rounds[i] = as_round(r)
         return predictions, rounds
@@ -185,7 +153,7 @@ cdef class RecalibrateKernel(LookingKernel):
         cdef Py_ssize_t i, size = len(rounds)
         cdef double late = 0.0
         cdef Evidence evidence, recalled
-        cdef Round r
+        cdef ScoreRound r
         if size == 1:
             self._finish(rounds[0], outcomes[0], on_grid[0])
         if size <= 1:
@@ -286,10 +254,6 @@ cdef class RecalibrateKernel(LookingKernel):
             self._running = False
         return predictions, means, probabilities
 
-    def _set_watched(self, double raw, double expected):
-        """Take over what only monitors need of the prediction that is open."""
-        self.current.raw, self.current.e = raw, expected
-
     # -- going back -----------------------------------------------------------------------------
 
     def _copy(self):
@@ -322,14 +286,12 @@ cdef class RecalibrateKernel(LookingKernel):
         state = {"learned": self._learned, "size": self.size, "number": opened}
         state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
         state |= grid_save(&self.safe)
-        state["open"] = array_of(&self.current.s, ROUND if self._open else 0)
+        state["open"] = array_of(&self.current.raw, ROUND if self._open else 0)
         return state
 
     def _set_state(self, state):
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
         names = {"rounds", "learned", "size", "number", "open"}
-        if not RECENT_PARTS.keys() & state.keys():
-            state = {**state, **fresh_recent(), "open": with_past(state["open"], 1)}
         check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *GRID_PARTS})
         cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
@@ -359,6 +321,5 @@ cdef class RecalibrateKernel(LookingKernel):
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:
-            self.current.number = self.current.batch = opened
-            memcpy(&self.current.s, &waiting[0], ROUND * sizeof(double))
-            self.current.raw, self.current.e = self.current.s, self.current.z
+            self.current.number = opened
+            memcpy(&self.current.raw, &waiting[0], ROUND * sizeof(double))

@@ -157,12 +157,6 @@ cdef void recent_step(RecentState *state, const Recall *recall, double y) noexce
     state.past = <double>((2 * <int64_t>state.past + (y > 0.5)) % PASTS)
 
 
-def fresh_recent():
-    """Return the parts of a memory of nothing, by name."""
-    ones = np.ones(SLOTS)
-    return {"recent_w": np.array(PRIORS), "past": np.zeros(1), "slot_odds": ones, "slot_A": ones}
-
-
 def check_recent(parts, double learned):
     """Refuse a saved memory that so many outcomes cannot have made; arrays by name."""
     least = returned(SHARE, sharp_least(1 << 62)) * np.array(PRIORS)

@@ -3,13 +3,13 @@
 from libc.stdint cimport int64_t
 
 from calibrant._kernels.recent cimport RECENTS
+from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.sharp cimport EXPERTS
 
 
-# From s on, nothing but doubles, saved as one block of ROUND_SIZE.
+# From raw on, nothing but doubles, saved as one block of ROUND_SIZE.
 cdef struct Begun:
     int64_t number        # how many predictions came before
-    int64_t batch         # the number of the first prediction made in the same call
     double raw            # the score as a probability, as it came: for monitors, as is e
     double e              # the mean of what might have been predicted
     double s              # the score as a probability
@@ -22,16 +22,16 @@ cdef struct Begun:
 
 
 cdef enum:
-    ROUND_SIZE = 6 + EXPERTS + RECENTS
-    ROUND_BEFORE = 3 + EXPERTS  # without a past, as calibrant 0.1 saved it
+    ROUND_SIZE = 8 + EXPERTS + RECENTS
 
 
-cdef class Round:
+cdef class ScoreRound(Round):
     cdef Begun begun
 
 
-cdef inline Round as_round(Begun begun):
-    """Return a round as an object that Python can keep."""
-    cdef Round r = Round.__new__(Round)
+cdef inline ScoreRound as_round(Begun begun):
+    """Return a round as an object that a book can keep."""
+    cdef ScoreRound r = ScoreRound.__new__(ScoreRound)
     r.begun = begun
+    r.number = r.batch = begun.number
     return r

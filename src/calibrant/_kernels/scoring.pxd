@@ -60,6 +60,7 @@ cdef class ScoringKernel:
     cdef double smooth(self, double s) noexcept nogil
     cdef Begun begin_mean(self, double score) noexcept nogil
     cdef Begun begin(self, double score) noexcept nogil
+    cdef double mean_begun(self, const Begun *r) noexcept nogil
     cdef double lateness(self, const Begun *r) noexcept nogil
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil

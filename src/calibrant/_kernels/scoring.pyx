@@ -19,7 +19,7 @@ from calibrant._kernels.recent cimport (
     recent_start,
     recent_view,
 )
-from calibrant._kernels.score_rounds cimport Round
+from calibrant._kernels.score_rounds cimport ScoreRound
 from calibrant._kernels.safe cimport Place, safe_learn, safe_place, safe_start
 from calibrant._kernels.sharp cimport (
     Events,
@@ -112,7 +112,7 @@ cdef class ScoringKernel:
     cdef Begun opened(self, double score) noexcept nogil:
         """Open the next round, with what the experts say of its score."""
         cdef Begun r
-        r.number = r.batch = self._rounds
+        r.number = self._rounds
         r.raw = self.given = self.raw_of(score)
         r.s = self.above_floor(r.raw)
         r.m = self.look(r.s)
@@ -177,13 +177,17 @@ cdef class ScoringKernel:
         """Let what silence says move the mixture's mean from now on."""
         self.pending = pending
 
-    def _waiting_mean(self, Round opened not None):
+    cdef double mean_begun(self, const Begun *r) noexcept nogil:
         """Return what all experts say of a round just begun, without what silence says."""
         cdef double mean = 0.0
         cdef Py_ssize_t i
         for i in range(1 + RECENTS):
-            mean += self.recent.w[i] * opened.begun.recalled[i]
+            mean += self.recent.w[i] * r.recalled[i]
         return mean
+
+    def _waiting_mean(self, ScoreRound opened not None):
+        """Do what `mean_begun` does, for Python."""
+        return self.mean_begun(&opened.begun)
 
     def _refit(self, double now):
         """Fit the words of what is pending, if a fit is due."""

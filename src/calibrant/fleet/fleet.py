@@ -19,20 +19,20 @@ from calibrant._checks import (
     check_same_length,
     check_seed,
 )
-from calibrant._kernels.fleet import ANSWERS
-from calibrant._kernels.fleet_rounds import order_of
 from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.recalibrate import KINDS, as_known
-from calibrant._times import Time
-from calibrant.fleet.deadlines import part_deadlines, plain_span
+from calibrant._kernels.rounds.book import ANSWERS
+from calibrant._kernels.rounds.learner import listed_ids
+from calibrant._spans import as_span
+from calibrant._times import Time, times_or_one
+from calibrant.fleet.kept import Kept
 from calibrant.fleet.monitors import FleetMonitors
-from calibrant.fleet.part import Part
-from calibrant.fleet.rows import Batch, listed_names, sliceable, taken
-from calibrant.fleet.settling import Settling
+from calibrant.fleet.part import Part, Table
+from calibrant.fleet.rows import Batch, Dealt, listed_names, sliceable, taken
 from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, part_settings
-from calibrant.forecasters.answers import in_words, listed_ids
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
+from calibrant.rounds.policy import Policy, silence_of
 
 #: One key a row, all integers or all strings.
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
@@ -43,7 +43,7 @@ MOST_PARTS = 2**16
 CHUNK = 2**20
 
 
-class Fleet(Settling):
+class Fleet(Kept):
     """Turn scores into probabilities that stay calibrated, for a million keys.
 
     All keys share what is learned of the scores, as in a `Recalibrator`. Each key, a customer, a
@@ -130,16 +130,13 @@ class Fleet(Settling):
     ) -> None:
         check_seed(seed)
         check_choice("kind", kind, KINDS)
-        check_integer("capacity", capacity, 1)
         numbers = range(check_integer("parts", parts, 1, MOST_PARTS))
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         watch = None if settings is None else part_settings(settings, parts)
         self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
-        self._parts = {
-            number: Part(kind, seed, capacity, watch, part_deadlines(silence, after, hold))
-            for number in numbers
-        }
+        policy = Policy.of(silence=silence_of(silence), after=after, hold=hold, capacity=capacity)
+        self._parts = {number: Part(kind, seed, policy, watch) for number in numbers}
         self._lock = forkable_lock()
         self._is_open = False  # for reading only?
 
@@ -167,55 +164,64 @@ class Fleet(Settling):
         names = None if ids is None else listed_ids(ids)
         if names is not None:
             check_same_length("keys", len(batch), "ids", len(names))
+        if due is not None and not self._policy.has_deadlines:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
+        if names is None and self._policy.has_deadlines:
+            raise ValueError("with silence or hold predictions need ids, for their outcomes")
         predictions = np.empty(len(batch))
         with self._lock:
             dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
+            if names is None:
+                for each, part in dealt:
+                    predictions[each.at] = part.predict(each.rows)
+                return predictions
             named = [taken(names, each.at) for each, _ in dealt]
             for (_, part), own in zip(dealt, named, strict=True):
-                if own is not None:
-                    part.waiting.check_new_ids(own)
-            until = self._until(dealt, at, due, len(batch), names is not None)
-            for (each, part), own, times_due in zip(dealt, named, until, strict=True):
-                predictions[each.at], opened = part.predict(each.rows, keep=own is not None)
-                if own is not None:
-                    times = None if at is None else each.rows.times.tolist()
-                    part.waiting.keep_many(own, opened, times)
-                    self._wait(part, own, opened, times_due)
+                part.book.check_new_ids(own)
+            ends = None if due is None else np.asarray(times_or_one(due, len(batch), "due"))
+            until = [self._times(each, part, at, ends) for each, part in dealt]
+            for (each, part), own, times in zip(dealt, named, until, strict=True):
+                if len(own) and part.book.has_deadlines:
+                    part.book.is_timed = at is not None
+                opened = part.open(each.rows, own, *times)
+                predictions[each.at] = part.book.rule.answers(opened)
         return predictions
 
     def update(
         self,
         ids: Sequence[Id] | npt.NDArray[Any],
         outcomes: npt.ArrayLike,
-        at: Time | None = None,
+        at: Times | None = None,
     ) -> npt.NDArray[np.str_]:
         """Learn outcomes that came together, by id; return what became of each.
 
         The answers, one a row: "applied"; "repeated", if the id had this outcome before;
         "conflict", if it had or gets another one too; "unknown"; "expired". Only rows that are
         applied change anything, bad input is refused as a whole, and every order of the rows ends
-        in the same state. With deadlines, `at` says when the outcomes came, and "applied" ones are
-        learned at theirs.
+        in the same state. `at` says when the outcomes arrived, one time for all or one a row; with
+        deadlines, "applied" ones are learned at theirs.
         """
         self._check_open()
         names, known = listed_ids(ids), as_unit_series(outcomes, "outcomes")
         check_same_length("ids", len(names), "outcomes", len(known))
+        if self._policy.silence is not None:
+            self._policy.check_all_whole(known)
+        times = None if at is None else times_or_one(at, len(names))
         answers = np.empty(len(names), dtype=np.uint8)
         with self._lock:
             self._let_monitors_see()
-            if at is not None or self._has_deadlines:
-                return self._hear(names, known, at)
-            learning = []
-            for part, rows in self._rows_of(names):
-                own, y = [names[row] for row in rows], known[rows]
-                answers[rows], applied, opened = part.waiting.judge(own, y)
-                order = order_of(opened)
-                part.kernel.reserve(len(order))
-                learning.append((part, own, y, applied, [opened[each] for each in order], order))
-            for part, own, y, applied, opened, order in learning:
-                part.kernel.learn(opened, y[applied[order]])
-                part.waiting.finish_many(own, y, applied)
-        return in_words(answers)
+            if times is None:
+                self._observe(names, known, np.arange(len(names)), None, answers)
+                return ANSWERS[answers]
+            for part in self._parts.values():
+                if len(self._parts) == 1 or part.book.is_timed is not None:
+                    self._policy.check_timed(part.book.is_timed)
+            for time in np.unique(times).tolist():
+                if self._policy.has_deadlines:
+                    for part in self._parts.values():
+                        part.book.let_pass(time)
+                self._observe(names, known, np.flatnonzero(times == time), time, answers)
+        return ANSWERS[answers]
 
     def run(
         self,
@@ -224,16 +230,22 @@ class Fleet(Settling):
         outcomes: npt.ArrayLike,
         at: Times | None = None,
         parents: Keys | None = None,
+        due: Times | None = None,
     ) -> Floats:
         """Predict each row and then learn its outcome; return the predictions.
 
         Bit for bit what `predict` and `update` give row by row, in compiled loops. An outcome that
-        is NaN or None is not known: the row is predicted, and nothing is learned. All or nothing:
-        interrupted with Ctrl-C, or with a bad row, it is as if `run` had not been called.
+        is NaN or None is not known: the row is predicted, and nothing is learned. With `silence` or
+        `hold` each outcome is known right after its prediction and learned at its deadline, NaN
+        being silence. All or nothing: interrupted with Ctrl-C, or with a bad row, it is as if `run`
+        had not been called.
         """
         self._check_open()
-        self._check_at_once("run")
         known = as_known(outcomes)
+        if self._policy.has_deadlines or due is not None:
+            batch = self._batch(keys, scores, at, parents, len(known))
+            with self._lock, self._undone_if_stopped():
+                return self._play(batch, known, None, at, None, due)[0]
         if len(known) <= CHUNK:
             with self._lock:
                 return self._run(self._batch(keys, scores, at, parents, len(known)), known)
@@ -260,6 +272,7 @@ class Fleet(Settling):
         ids: Sequence[Id | None] | npt.NDArray[Any],
         at: Times | None = None,
         parents: Keys | None = None,
+        due: Times | None = None,
     ) -> tuple[Floats, npt.NDArray[np.str_]]:
         """Play a log of predictions and outcomes row by row; return predictions and answers.
 
@@ -269,7 +282,8 @@ class Fleet(Settling):
         what `predict` and `update` give row by row, wherever a log is cut into batches.
 
         The answers are "predicted" or those of `update`; an id that was used before is "used", and
-        its row changes nothing. The prediction of a row without one is NaN.
+        its row changes nothing. The prediction of a row without one is NaN. With `silence` or
+        `hold` outcomes are learned at deadlines, which `due` may give row by row.
 
         Examples
         --------
@@ -280,7 +294,6 @@ class Fleet(Settling):
         ['predicted', 'applied']
         """
         self._check_open()
-        self._check_at_once("play")
         known = as_known(outcomes)
         batch = self._batch(keys, scores, at, parents, len(known), missing=True)
         names = listed_names(ids)
@@ -291,15 +304,54 @@ class Fleet(Settling):
             raise ValueError(
                 f"row {int(empty.argmax())} has neither a score nor an outcome with its id"
             )
-        predictions, answers = np.empty(len(known)), np.empty(len(known), dtype=np.uint8)
         with self._lock:
-            self._let_monitors_see()
-            for each in batch.dealt():
-                own = names if isinstance(each.at, slice) else [names[row] for row in each.at]
-                predictions[each.at], answers[each.at] = self._parts[each.part].play(
-                    each.rows, known[each.at], own
-                )
-        return predictions, np.array(ANSWERS)[answers]
+            predictions, answers = self._play(batch, known, names, at, None, due)
+        return predictions, ANSWERS[answers]
+
+    def _play(
+        self,
+        batch: Batch,
+        outcomes: Floats,
+        names: list[Id | None] | None,
+        at: Any,
+        known: Floats | None,
+        due: Any,
+    ) -> tuple[Floats, npt.NDArray[np.uint8]]:
+        """Play the rows of a table; return predictions, and the numbers of the answers.
+
+        `known` says when each outcome becomes known; without it that is at once.
+        """
+        if due is not None and not self._policy.has_deadlines:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
+        if self._policy.silence is not None:
+            self._policy.check_all_whole(outcomes)
+        size = len(batch)
+        ends = None if due is None else np.asarray(times_or_one(due, size, "due"))
+        predictions, answers = np.empty(size), np.empty(size, dtype=np.uint8)
+        self._let_monitors_see()
+        dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
+        until = [self._times(each, part, at, ends) for each, part in dealt]
+        for (each, part), (made, dues) in zip(dealt, until, strict=True):
+            own = len(each.rows.scores)
+            told, found = np.empty((2, own)), np.empty(own, dtype=np.uint8)
+            table = Table(
+                taken(names, each.at), outcomes[each.at], made,
+                None if known is None else known[each.at], dues,
+            )  # fmt: skip
+            part.play(each.rows, table, told, found)
+            predictions[each.at], answers[each.at] = told[0], found
+        return predictions, answers
+
+    def _times(
+        self, each: Dealt, part: Part, at: Any, ends: Floats | None
+    ) -> tuple[Floats | None, Floats | None]:
+        """Return when the rows of a part are made, and when their outcomes count."""
+        book, rows = part.book, each.rows
+        return self._policy.times(
+            len(rows.scores), None if at is None else rows.times,
+            None if ends is None else ends[each.at], book.now, book.is_timed, part.kernel.rounds,
+            self._policy.is_dated(at), ~np.isnan(rows.scores),
+        )  # fmt: skip
 
     def _run(self, batch: Batch, outcomes: Floats) -> Floats:
         self._let_monitors_see()
@@ -327,6 +379,82 @@ class Fleet(Settling):
             for number, part in self._parts.items():
                 part.go_back(before[number])
             raise
+
+    @contextmanager
+    def _undone_if_stopped(self) -> Iterator[None]:
+        """Let all of it go back to where it is now, what waits included."""
+        before = {number: self.part_arrays(number) for number in self._parts}
+        try:
+            yield
+        except BaseException:
+            self._parts = self.from_parts(self._given, before)._parts
+            raise
+
+    # -- what waits -----------------------------------------------------------------------------
+
+    @property
+    def _policy(self) -> Policy:
+        policy: Policy = next(iter(self._parts.values())).book.policy
+        return policy
+
+    def advance(self, now: Time) -> int:
+        """Let time pass: learn what is due by `now`; return how many outcomes that were.
+
+        Predictions and outcomes that say when they are, ``at=...``, do this by themselves, as does
+        a prediction where deadlines count predictions. An earlier time changes nothing.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet(silence=0, after=30)
+        >>> _ = fleet.predict(["x", "y"], [0.2, 0.3], ids=["a", "b"], at=[100, 110])
+        >>> fleet.update(["a"], [1], at=120).tolist()       # learned at 130
+        ['applied']
+        >>> fleet.advance(130), fleet.advance(140)          # at 140, nothing was heard of b: 0
+        (1, 1)
+        """
+        self._check_open()
+        with self._lock:
+            parts = list(self._parts.values())
+            times = [self._policy.time_to_advance(now, part.book.is_timed) for part in parts]
+            return sum(
+                part.book.advance(time) for part, time in zip(parts, times, strict=True)
+            )
+
+    def _observe(
+        self,
+        names: list[Id],
+        outcomes: Floats,
+        rows: npt.NDArray[np.intp],
+        at: float | None,
+        answers: npt.NDArray[np.uint8],
+    ) -> None:
+        """Take outcomes of some rows that arrive together; `answers` takes what becomes of them."""
+        own = [names[row] for row in rows.tolist()]
+        for part, here in self._rows_of(own):
+            given = [own[row] for row in here.tolist()]
+            answers[rows[here]] = part.book.observe(given, outcomes[rows[here]], at)
+
+    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64]]]:
+        """Return the parts that know some of the ids, each with its rows; the first gets others."""
+        parts = list(self._parts.values())
+        if len(parts) == 1:
+            yield parts[0], np.arange(len(names))
+            return
+        owners, left = dict.fromkeys(names, 0), set(names)
+        for number, part in enumerate(parts):
+            # Sets look for the fewer in the more: the ids in those of the part, or the reverse.
+            here = left & part.book.known.keys()
+            if part.book.gone:
+                here |= left & part.book.gone.keys()
+            if here:
+                owners |= dict.fromkeys(here, number)
+                left -= here
+            if not left:
+                break
+        owner = np.array([owners[name] for name in names], dtype=np.int64)
+        for number in np.unique(owner).tolist():
+            yield parts[number], np.flatnonzero(owner == number)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -386,3 +514,9 @@ class Fleet(Settling):
                     "which this fleet does not hold"
                 )
         return batch
+
+
+def plain_span(span: float | timedelta | str | None) -> float | str | None:
+    """Return a span as it can be saved."""
+    is_time = isinstance(span, timedelta | np.timedelta64)
+    return f"{as_span(span, 'a span').length:.6f}s" if is_time else span  # type: ignore[return-value]

@@ -78,7 +78,7 @@ def recalibrate_frame(
         fleet, key=key, score=score, outcome=outcome,
         id=id, time=time, available=available, due=due,
     )  # fmt: skip
-    said = log.play(table).said
+    said = log.play(table).predictions
     log.finish()
     native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
     series = nw.new_series(column, said, nw.Float64(), backend=native.implementation)

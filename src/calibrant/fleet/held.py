@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ import numpy.typing as npt
 from calibrant._checks import Id, check_choice, check_integer
 from calibrant._spans import as_span
 from calibrant._times import Time, time_of
-from calibrant.arguments import Arguments
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.part import Part
 from calibrant.fleet.ranking import RANKINGS, ranked
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from _thread import RLock
 
 
-class Held(Arguments):
+class Held:
     """Parts with their keys and waiting predictions: what is there, and what to forget of it."""
 
-    __slots__ = ("_given", "_is_open", "_lock", "_parts")
+    __slots__ = ()
 
     parts: int
     _parts: dict[int, Part]
@@ -44,28 +44,22 @@ class Held(Arguments):
     @property
     def pending(self) -> int:
         """How many predictions wait for their outcomes."""
-        return sum(len(part.waiting) for part in self._parts.values())
+        return sum(len(part.book) for part in self._parts.values())
 
     def waiting(self) -> dict[Id, float]:
         """Return when the predictions that wait were made, by id, of those with a time."""
         with self._lock:
             return {
-                id_: at for part in self._parts.values() for id_, at in part.waiting.times.items()
+                id_: each.at
+                for part in self._parts.values()
+                for id_, each in part.book.waiting()
+                if not math.isnan(each.at) and isinstance(id_, str | int)
             }
-
-    def _waits(self, id_: Id) -> bool:
-        """Return whether a prediction waits for its outcome under this id."""
-        return any(part.waiting.prediction_of(id_) is not None for part in self._parts.values())
-
-    def _above_all_ids(self) -> int:
-        """Return a number from which on no integer is an id that is known."""
-        ids = (id_ for part in self._parts.values() for id_ in part.waiting.known)
-        return 1 + max((id_ for id_ in ids if isinstance(id_, int)), default=-1)
 
     @property
     def expired(self) -> int:
         """How many predictions with an id were given up before their outcome came."""
-        return sum(part.waiting.expired for part in self._parts.values())
+        return sum(part.book.expired for part in self._parts.values())
 
     @property
     def nbytes(self) -> int:
@@ -179,10 +173,12 @@ class Held(Arguments):
             parts = list(self._parts.values())
             if before is not None:
                 time = time_of(before, "before")
-                return [name for part in parts for name in part.waiting.expire_before(time)]
+                return [name for part in parts for name in part.book.expire(before=time)]
             age = check_integer("older_than", older_than, 0)
             return [
-                name for part in parts for name in part.waiting.expire(part.kernel.rounds - age)
+                name
+                for part in parts
+                for name in part.book.expire(number=part.kernel.rounds - age)
             ]
 
     def forget_ids(self) -> int:
@@ -194,8 +190,8 @@ class Held(Arguments):
         with self._lock:
             waited = 0
             for part in self._parts.values():
-                waited += len(part.waiting.expire(part.kernel.rounds))
-                part.waiting.load({}, {}, [], {})
+                waited += len(part.book.expire(number=part.kernel.rounds))
+                part.book.forget()
             return waited
 
     def _check_open(self) -> None:

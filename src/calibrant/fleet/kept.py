@@ -13,13 +13,14 @@ from calibrant._checks import check_integer
 from calibrant.fleet import file
 from calibrant.fleet.held import Held
 from calibrant.fleet.saving import arrays_of, load_part
+from calibrant.saving import Savable
 from calibrant.tables.errors import InputError
 
 
-class Kept(Held):
+class Kept(Held, Savable):
     """What a fleet does with its parts as a whole."""
 
-    __slots__ = ()
+    __slots__ = ("_given", "_is_open", "_lock", "_parts")
 
     def part_arrays(self, number: int) -> dict[str, npt.NDArray[Any]]:
         """Return everything of one part as flat arrays by name; `from_parts` reads them."""
@@ -160,10 +161,3 @@ class Kept(Held):
                     raise ValueError(f"part {number} is in two of the fleets")
                 found[number] = fleet.part_arrays(number)
         return cls.from_parts(fleets[0]._given, found)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(),)
-
-    def __repr__(self) -> str:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in self._given.items())
-        return f"{type(self).__name__}({arguments})"

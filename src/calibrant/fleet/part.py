@@ -9,21 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.fleet import ANSWERS, PartKernel
+from calibrant._kernels.fleet import FleetRows, FleetRule, PartKernel
 from calibrant._kernels.fleet_level import Level
-from calibrant._kernels.fleet_rounds import FleetRound
 from calibrant._kernels.fleet_state import PartState
 from calibrant._kernels.key_batch import KeyBatch
 from calibrant._kernels.keys import KeyIndex
-from calibrant._kernels.waiting import Waiting
-from calibrant.fleet.deadlines import PartDeadlines
+from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.watch import PartWatch
+from calibrant.rounds.policy import Policy
 
 Integers = npt.NDArray[np.int64]
 
 #: Slots of parents that are not there: none was given, or one that was never seen.
 NONE, NEW = -1, -2
+USED = ANSWERS.tolist().index("used")
 
 
 class Rows(NamedTuple):
@@ -40,6 +40,16 @@ class Rows(NamedTuple):
         return Rows(self.keys.take(at), parents, self.scores[at], self.times[at])
 
 
+class Table(NamedTuple):
+    """What a table says of its rows, besides keys and scores; None where nothing is said of it."""
+
+    names: list[Any] | None
+    outcomes: Floats
+    made: Floats | None  # when rows are predicted, or outcomes by id arrive
+    known: Floats | None  # when outcomes become known, NaN for never
+    dues: Floats | None  # when outcomes count
+
+
 class Before(NamedTuple):
     """Where a part can go back to."""
 
@@ -52,23 +62,15 @@ class Before(NamedTuple):
 class Part:
     """The keys with certain hashes: nothing in it depends on any other part."""
 
-    __slots__ = ("deadlines", "index", "kernel", "parent_index", "waiting", "watch")
+    __slots__ = ("book", "index", "kernel", "parent_index", "watch")
 
     def __init__(
-        self,
-        kind: str,
-        seed: int,
-        capacity: int,
-        watch: Mapping[str, Any] | None = None,
-        deadlines: PartDeadlines | None = None,
+        self, kind: str, seed: int, policy: Policy, watch: Mapping[str, Any] | None = None
     ) -> None:
         self.watch = None if watch is None else PartWatch(watch)
         self.kernel = PartKernel(kind, seed, None if self.watch is None else self.watch.keys)
         self.index, self.parent_index = KeyIndex(), KeyIndex()
-        self.waiting: Waiting[FleetRound] = Waiting(capacity)
-        self.deadlines = deadlines
-        if deadlines is not None:
-            self.waiting.on_expiry = deadlines.drop
+        self.book = Book(FleetRule(self.kernel), policy)
 
     @property
     def nbytes(self) -> int:
@@ -91,9 +93,16 @@ class Part:
                 f"{name} of this fleet are {words[str(index.kind)]}, got {words[str(batch.kind)]}"
             )
 
-    def predict(self, rows: Rows, keep: bool) -> tuple[Floats, list[FleetRound]]:
-        """Predict rows as things stand now; the rounds are those to `keep`."""
-        return self.kernel.predict(*self._added(rows), rows.scores, rows.times, keep)
+    def predict(self, rows: Rows) -> Floats:
+        """Predict rows as things stand now, of which no outcome will be learned."""
+        return self.kernel.predict(*self._added(rows), rows.scores, rows.times)
+
+    def open(
+        self, rows: Rows, names: list[Id], made: Floats | None, dues: Floats | None
+    ) -> list[Any]:
+        """Predict rows as things stand now; they wait by id from now on."""
+        columns = FleetRows(*self._added(rows), rows.scores, rows.times)
+        return self.book.open(columns, names, None, made, dues)
 
     def run(self, rows: Rows, outcomes: Floats) -> Floats:
         """Predict each row, then learn its outcome, unless that is NaN."""
@@ -102,23 +111,24 @@ class Part:
         self.kernel.run(slots, parents, rows.scores, rows.times, outcomes, predictions)
         return predictions
 
-    def play(
-        self, rows: Rows, outcomes: Floats, names: list[Id | None]
-    ) -> tuple[Floats, npt.NDArray[np.uint8]]:
+    def play(self, rows: Rows, table: Table, told: Floats, answers: npt.NDArray[np.uint8]) -> None:
         """Play rows one by one: predictions, outcomes by id (no score), or both at once."""
-        predictions, answers = np.empty(len(outcomes)), np.empty(len(outcomes), dtype=np.uint8)
         before, opening = len(self.index), np.flatnonzero(~np.isnan(rows.scores))
-        slots, parents = (np.full(len(outcomes), NONE) for _ in range(2))
+        slots, parents = (np.full(len(rows.scores), NONE) for _ in range(2))
         slots[opening], parents[opening] = self._added(rows.take(opening))
-        self.kernel.play(
-            self.waiting, slots, parents, rows.scores, rows.times, outcomes, names,
-            predictions, answers,
+        observes = np.isnan(rows.scores).astype(np.uint8)
+        columns = FleetRows(slots, parents, rows.scores, rows.times)
+        book = self.book
+        if len(opening) and book.has_deadlines:
+            book.is_timed = table.made is not None
+        book.play(
+            columns, None, table.names, table.outcomes, table.made, table.known, table.dues,
+            observes, told, answers,
         )  # fmt: skip
-        if (answers == ANSWERS.index("used")).any():
+        if (answers == USED).any():
             # A row that was refused may have brought a key that nothing else asked for.
             made = self.kernel.keys.made()
             self._forget([before + np.flatnonzero(made[before:] == 0), np.empty(0, np.int64)])
-        return predictions, answers
 
     def expected(self, rows: Rows, placed: bool) -> Floats:
         """Return what `predict` would draw on average, or the word before that is `placed`."""
@@ -164,7 +174,7 @@ class Part:
         ]
         if self.watch is not None:
             self.watch.keys.keep(np.flatnonzero(moved[0] >= 0))
-        for opened in self.waiting.named.values():
+        for _, opened in self.book.waiting():
             opened.move(*moved)
 
     # -- going back -----------------------------------------------------------------------------

@@ -6,7 +6,6 @@ Arrays are checked before they are believed: what loads predicts as if it had be
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from calibrant._kernels.fleet_rounds import BUCKETS, OPENED, load_rounds, save_r
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.saved import floats
 from calibrant.fleet.part import Part
-from calibrant.forecasters.saved_ids import ids_of
+from calibrant.rounds.saving import BOOK_PARTS, load_book, save_book, waiting_rounds
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -40,22 +39,14 @@ def arrays_of(part: Part) -> Arrays:
         arrays[f"{name}_own"] = level.owned.saved().view(np.uint8).reshape(-1, OWN.itemsize)
     for name, index in (("key", part.index), ("parent", part.parent_index)):
         arrays |= {f"{name}_index_{each}": array for each, array in index.arrays().items()}
-    waiting, named, finished = part.waiting, part.waiting.named, part.waiting.finished
-    ids = {"named": list(named), "finished": list(finished), "gone": list(waiting.gone)}
-    times = [waiting.times.get(name, np.nan) for name in named]
-    rounds = save_rounds(list(named.values()))
     if part.watch is not None:
         arrays |= part.watch.arrays()
-    if part.deadlines is not None:
-        ids["due"], deadlines = part.deadlines.get_state()
-        arrays |= deadlines
-    return arrays | {
-        "ids": np.frombuffer(json.dumps(ids, separators=(",", ":")).encode(), dtype=np.uint8),
-        "waiting_rounds": rounds.view(np.uint8).reshape(-1, OPENED.itemsize),
-        "waiting_times": np.array(times, dtype=np.float64),
-        "finished_outcomes": np.array(list(finished.values()), dtype=np.float64),
-        "expired": np.array([waiting.expired], dtype=np.int64),
-    }
+    rounds = save_rounds(waiting_rounds(part.book))
+    arrays["waiting_rounds"] = rounds.view(np.uint8).reshape(-1, OPENED.itemsize)
+    book = save_book(part.book)
+    plain = {name: each for name, each in book.items() if not isinstance(each, np.ndarray)}
+    arrays["book"] = np.frombuffer(json.dumps(plain, separators=(",", ":")).encode(), np.uint8)
+    return arrays | {name: each for name, each in book.items() if isinstance(each, np.ndarray)}
 
 
 def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = True) -> None:
@@ -147,35 +138,16 @@ def check_keys(
 
 def load_waiting(part: Part, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Give a part its predictions that wait, and the ids that are done with."""
-    ids = json.loads(np.asarray(arrays["ids"]).tobytes())
-    named, finished, gone = (ids_of(ids, name) for name in ("named", "finished", "gone"))
-    rounds, rows = part.kernel.rounds, arrays["waiting_rounds"]
-    if rows.dtype != np.uint8 or rows.shape != (len(named), OPENED.itemsize):
-        raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each id")
+    plain = json.loads(np.asarray(arrays["book"]).tobytes())
+    rows = arrays["waiting_rounds"]
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != OPENED.itemsize:
+        raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each")
     opened = np.ascontiguousarray(rows).reshape(-1).view(OPENED)
     check_rounds(opened, part)
-    times = arrays["waiting_times"]
-    outcomes = floats(arrays, "finished_outcomes", size=len(finished), low=0.0, high=1.0)
-    if len({*named, *finished, *gone}) < len([*named, *finished, *gone]):
-        raise ValueError("a saved id is waiting, finished or expired at once")
-    if len(times) != len(named) or len([*named, *finished, *gone]) > rounds:
-        raise ValueError(f"saved ids are more than {rounds} predictions")
-    expired = int(arrays["expired"][0])
-    if not len(gone) <= expired <= rounds:
-        raise ValueError(f"saved expired must be in [{len(gone)}, {rounds}]")
-    part.waiting.load(
-        dict(zip(named, load_rounds(opened), strict=True)),
-        dict(zip(finished, outcomes.tolist(), strict=True)),
-        gone,
-        {
-            name: time
-            for name, time in zip(named, times.tolist(), strict=True)
-            if not math.isnan(time)
-        },
-    )
-    part.waiting.expired = expired
-    if part.deadlines is not None:
-        part.deadlines.set_state(ids, arrays, part.waiting.named)
+    book = {name: plain[name] if name in plain else arrays[name] for name in BOOK_PARTS}
+    if len(opened) and (np.asarray(book["waiting_numbers"]) != opened["number"]).any():
+        raise ValueError("saved waiting_rounds must be those of waiting_numbers")
+    load_book(part.book, book, load_rounds(opened), part.kernel.rounds)
 
 
 def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:
@@ -183,7 +155,6 @@ def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:
     kernel = part.kernel
     most = {
         "number": kernel.rounds,
-        "batch": kernel.rounds,
         "age": kernel.learned + 1,
         "slot": len(part.index),
         "parent": len(part.parent_index),

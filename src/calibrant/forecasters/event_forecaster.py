@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, as_listed, check_integer, check_seed
+from calibrant._checks import Floats, Id, as_listed, check_integer, check_seed
 from calibrant._kernels.contexts import BUILT_IN_PERIODS, LONGEST_PERIOD, MOST_GIVEN
-from calibrant._kernels.event import EventKernel
-from calibrant._kernels.event_rounds import EventRound, save_event_rounds
-from calibrant.forecasters.answers import refuses
+from calibrant._kernels.event import EventKernel, EventRule
+from calibrant._kernels.event_rounds import save_event_rounds
+from calibrant._kernels.kernel import own_outcomes
+from calibrant._kernels.rounds.learner import Learner
+from calibrant._kernels.saved import check_names, integer
+from calibrant._times import Time
+from calibrant.forecasters.base import Forecaster
 from calibrant.forecasters.memories import Memory, describe_experts, heaviest_first
-from calibrant.forecasters.rounds_by_id import RoundsById
-from calibrant.forecasters.saved_ids import ID_PARTS, load_ids, save_ids
-from calibrant.forecasters.watched import Watched
+from calibrant.measures.distributions import Distributions
 from calibrant.monitor import Monitor
+from calibrant.monitor.settings import monitor_from, settings_of
+from calibrant.rounds.policy import Policy
+from calibrant.rounds.saving import load_book, save_book, take_book, waiting_rounds
 
 MOST_AHEAD = 10_000
+#: How the names of the saved parts of the monitor begin.
+WATCH = "watch_"
 
 
-class EventForecaster(Watched, EventKernel, RoundsById[EventRound]):
+class EventForecaster(Forecaster, EventKernel):
     """Predict from what followed the same past before.
 
     Three stages. *Sharp* mixes many memories: the last outcomes, recent means, hidden states,
@@ -75,11 +83,12 @@ class EventForecaster(Watched, EventKernel, RoundsById[EventRound]):
     >>> forecaster = EventForecaster()
     >>> monday, tuesday = forecaster.predict(id="monday"), forecaster.predict(id="tuesday")
     >>> forecaster.update(1, id="tuesday")
+    'applied'
     >>> forecaster.rounds, forecaster.learned, forecaster.pending
     (2, 1, 1)
     """
 
-    __slots__ = ("_monitor",)
+    __slots__ = ()
 
     periods: int | list[int] | None
     ahead: int
@@ -101,10 +110,13 @@ class EventForecaster(Watched, EventKernel, RoundsById[EventRound]):
             check_seed(seed),
             self._check_periods(periods),
             check_integer("ahead", ahead, 1, MOST_AHEAD),
-            check_integer("capacity", capacity, 1),
-            refuses(full),
         )
-        self._attach(monitor)
+        settings = settings_of(monitor)
+        self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
+        watcher = None if settings is None else monitor_from(settings, 0)
+        self._late = Learner(EventRule(self), Policy.of(capacity=capacity, full=full), watcher)
+        if watcher is not None:
+            self._tell(watcher.update)
 
     def _check_periods(self, periods: int | Sequence[int] | None) -> list[int]:
         """Return the periods to add to the built-in ones."""
@@ -132,7 +144,83 @@ class EventForecaster(Watched, EventKernel, RoundsById[EventRound]):
         times : array_like, optional
             When each outcome happens, in order.
         """
-        return self._run_watched(super().run, outcomes, times=times)
+        if self._monitor is None:
+            return super().run(outcomes, times=times)
+        y = own_outcomes(outcomes)
+        with self._undone_if_stopped():
+            predictions, means = self._run_with_means(super().run, y, times=times)
+            self._monitor.run(means, y)
+        return predictions
+
+    def trace(self, outcomes: npt.ArrayLike) -> tuple[Floats, Distributions]:
+        """Play like `run`; return the predictions and each round's whole distribution."""
+        if self._monitor is None:
+            return super().trace(outcomes)
+        y = own_outcomes(outcomes)
+        with self._undone_if_stopped():
+            predictions, distributions = super().trace(y)
+            parts = distributions.weights * distributions.points
+            starts = distributions.starts[:-1]
+            self._monitor.run(np.add.reduceat(parts, starts) if len(starts) else parts, y)
+        return predictions, distributions
+
+    @contextmanager
+    def _undone_if_stopped(self) -> Iterator[None]:
+        """Go back to where all is now if the body is interrupted or fails."""
+        before = self._save()
+        try:
+            yield
+        except BaseException:
+            self._load(*before)
+            raise
+
+    # -- rounds by id ---------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> int:
+        """How many rounds wait for their outcomes."""
+        return self._late.pending
+
+    @property
+    def expired(self) -> int:
+        """How many rounds with an id were given up before their outcome came."""
+        return self._late.expired
+
+    def update_many(
+        self, outcomes: npt.ArrayLike, ids: Sequence[Id] | npt.NDArray[Any]
+    ) -> npt.NDArray[np.str_]:
+        """Learn outcomes that came together, by id; return what became of each.
+
+        As in `Recalibrator.update_many`.
+        """
+        return self._late.update_many(outcomes, ids)
+
+    def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
+        """Give up waiting for old rounds, as in `Recalibrator.expire`; return their ids."""
+        return self._late.expire(older_than=older_than, before=before)
+
+    def forget_ids(self) -> int:
+        """Forget all ids: what waits is given up, and every id may be used anew."""
+        return self._late.forget_ids()
+
+    @property
+    def _monitor(self) -> Monitor | None:
+        monitor: Monitor | None = self._late._book.watcher
+        return monitor
+
+    @property
+    def watched_by(self) -> Monitor | None:
+        """The monitor of the expected predictions, with ``monitor=True``; else None.
+
+        Examples
+        --------
+        >>> from calibrant import EventForecaster
+        >>> forecaster = EventForecaster(monitor=True)
+        >>> _ = forecaster.run([0, 1] * 500)
+        >>> forecaster.watched_by.rounds, forecaster.watched_by.state
+        (1000, 'calibrated')
+        """
+        return self._monitor
 
     def memory(self) -> list[Memory]:
         """Return what this round's forecast draws on, the heaviest first.
@@ -149,30 +237,34 @@ class EventForecaster(Watched, EventKernel, RoundsById[EventRound]):
         """
         return heaviest_first(describe_experts(*self._described()), self._weights().tolist())
 
-    def _learn_many(self, predictions: list[EventRound], outcomes: Floats) -> None:
-        with self._seen(np.array([each.expected for each in predictions]), outcomes):
-            self._finish_many(predictions, outcomes)
+    # -- saving ---------------------------------------------------------------------------------
 
     def _save(self) -> tuple[int, dict[str, Any]]:
-        waiting = self._waiting
-        with waiting.lock:
+        book = self._late._book
+        with book.lock:
             rounds, state = super()._save()
-            late = save_event_rounds(list(waiting.named.values()), self._contexts)
-            return rounds, state | save_ids(waiting) | {"waiting_rounds": late}
+            late = save_event_rounds(waiting_rounds(book), self._contexts)
+            state |= save_book(book) | {"waiting_rounds": late}
+            if self._monitor is not None:
+                seen, parts = self._monitor._save()
+                state |= {WATCH + name: part for name, part in {**parts, "seen": seen}.items()}
+            return rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        named = {name: state.pop(name) for name in ID_PARTS}
+        parts = {name: state.pop(name) for name in list(state) if name.startswith(WATCH)}
+        book = take_book(state)
         late = {"waiting_rounds": state.pop("waiting_rounds"), "z": state["z"]}
         super()._load(rounds, state)
-        ids = load_ids(named, self.capacity, rounds)
         waiting = self._load_rounds(late, "waiting_rounds", rounds, state["opened"])
+        load_book(self._late._book, book, list(waiting), rounds)
         held = {each.number for each in self._held_rounds()}
-        if rounds != self.learned + len(held) + len(waiting) + ids.expired:
+        if rounds != self.learned + len(held) + len(waiting) + self.expired:
             raise ValueError(f"saved rounds, learned, waiting and expired, must be {rounds}")
         if not held.isdisjoint(each.number for each in waiting):
             raise ValueError("a saved round is held and waits at once")
-        if len(waiting) != len(ids.named):
-            raise ValueError("saved waiting_rounds must be as many as waiting_ids")
-        if self._monitor is not None and self._monitor.rounds > self.learned + len(held):
-            raise ValueError("the saved monitor must have seen outcomes that were given")
-        ids.give(self._waiting, waiting)
+        if self._monitor is None:
+            check_names(parts, set())
+            return
+        seen = integer(parts, WATCH + "seen", low=0, high=self.learned + len(held))
+        del parts[WATCH + "seen"]
+        self._monitor._load(seen, {k.removeprefix(WATCH): v for k, v in parts.items()})

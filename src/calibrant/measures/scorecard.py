@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from collections.abc import Hashable, Iterable
 from dataclasses import asdict
 from typing import Any, Self
@@ -19,13 +20,13 @@ from calibrant.measures.binned import ReliabilityTable, reliability_table
 from calibrant.measures.rounds import DistinctTable, Indices, as_rounds
 from calibrant.measures.saved_tallies import load_tally
 from calibrant.measures.windows import WindowMeasures, Windows, measures_of
-from calibrant.tables.in_files import InFiles
+from calibrant.tables.atomic import load_bytes, save_bytes
 
 #: More bins than anybody can look at.
 MOST_BINS = 2**24
 
 
-class Scorecard(InFiles):
+class Scorecard:
     """Measure predictions as they come, in constant time a round.
 
     After any number of rounds each property equals the function of the same name on all rounds so
@@ -254,6 +255,15 @@ class Scorecard(InFiles):
         return f"Scorecard(rounds={self._rounds}, distinct={len(self._all)}, {measures})"
 
     # -- saving ------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_bytes` to a file, whole or not at all: it is replaced in one step."""
+        save_bytes(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what `save` wrote; it continues exactly as that one would."""
+        return load_bytes(path, cls.from_bytes)
 
     def to_bytes(self) -> bytes:
         """Return the whole scorecard as bytes: versioned, checksummed, without pickle.

@@ -22,6 +22,7 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._groups import WHOLE, numbered
+from calibrant._kernels.rounds.settled import Settled
 from calibrant._kernels.monitor import MonitorKernel
 from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
 from calibrant.monitor.clock import Clock, Time, as_time, as_times
@@ -257,6 +258,23 @@ class Monitor(Savable, MonitorKernel):
                 time = None if not times else times[at - 1] if at else last
                 found.append(self._note(event, first + at - 1, time))
         return found
+
+    # -- rounds that are settled -------------------------------------------------------------------
+
+    def see(self, settled: Settled) -> None:
+        """Take rounds that are settled, with what was expected of them."""
+        if len(settled) == 1:
+            self.update(float(settled.expected[0]), float(settled.outcome[0]), settled.by[0])
+        else:
+            self.run(settled.expected, settled.outcome, settled.by)
+
+    def copy(self) -> tuple[int, dict[str, Any]]:
+        """Return what is known now, for `go_back`."""
+        return self._save()
+
+    def go_back(self, before: tuple[int, dict[str, Any]]) -> None:
+        """Return to what `copy` gave."""
+        self._load(*before)
 
     # -- late outcomes -----------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant._checks import Floats, Id
 from calibrant._kernels.saved import number
+from calibrant._kernels.rounds.settled import Settled
 from calibrant.monitor.gain import LEAST
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import monitor_from
@@ -90,6 +91,24 @@ class SideBySide:
             self.raw.run(scores, outcomes, by)
             self.calibrated.run(predictions, outcomes, by)
             self.gain_evidence = float(np.cumsum(gains)[-1])
+
+    def see(self, settled: Settled) -> None:
+        """Take rounds that are settled."""
+        raw, expected, outcomes, by = (
+            settled.raw, settled.expected, settled.outcome, settled.by,
+        )  # fmt: skip
+        if len(settled) == 1:
+            self.update(float(raw[0]), float(expected[0]), float(outcomes[0]), by[0])
+        else:
+            self.run(raw, expected, outcomes, by)
+
+    def copy(self) -> dict[str, Any]:
+        """Return what is known now, for `go_back`."""
+        return self.save()
+
+    def go_back(self, before: dict[str, Any]) -> None:
+        """Return to what `copy` gave."""
+        self.load(before)
 
     @contextmanager
     def undone_if_stopped(self) -> Iterator[None]:

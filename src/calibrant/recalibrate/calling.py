@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, describe
-from calibrant.recalibrate.learning import Names
-from calibrant.recalibrate.looking import is_one
-from calibrant.recalibrate.recalibrator import Recalibrator, Times
+from calibrant.recalibrate.recalibrator import Names, Recalibrator, Times, is_one
 
 
 class Calibrated:
@@ -55,10 +53,10 @@ class Calibrated:
         self,
         outcome: Any,
         id: Id | Sequence[Id] | npt.NDArray[Any] | None = None,  # noqa: A002
-    ) -> npt.NDArray[np.str_] | None:
+    ) -> npt.NDArray[np.str_] | str:
         """Learn an outcome, or many with an id each; the answers as in `update_many`."""
         if is_one(outcome):
-            return self.recalibrator.update(outcome, id=id)  # type: ignore[arg-type, func-returns-value]
+            return self.recalibrator.update(outcome, id=id)  # type: ignore[arg-type]
         return self.recalibrator.update_many(outcome, id)  # type: ignore[arg-type]
 
 
@@ -87,6 +85,7 @@ def calibrated(
     ...     return min(order["amount"] / 1000, 1.0)
     >>> p = risk({"amount": 250}, id="order 17")
     >>> risk.update(1, id="order 17")
+    'applied'
     >>> risk.recalibrator.learned
     1
 

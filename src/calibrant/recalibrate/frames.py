@@ -11,7 +11,7 @@ import numpy as np
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.recalibrate.rows import check_unit, delays_of, recalibrate_rows, when_of
+from calibrant.recalibrate.rows import check_unit, delays_of, recalibrate_rows
 from calibrant.tables import Table, take_scored
 from calibrant.tables.frames import from_frame
 
@@ -121,12 +121,10 @@ def recalibrate_frame(
     rows = take_scored(
         table, score=str(score), outcome=str(outcome), kind=recalibrator.kind, text=False, **named
     )
-    check_unit(rows, recalibrator._deadlines)
+    check_unit(rows, recalibrator._book.policy)
     ids = None if id is None or is_fresh else ids_in(table, str(id))
-    said = recalibrate_rows(
-        recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids, when_of(rows)
-    )
-    delays = None if recalibrator._deadlines is not None else delays_of(rows)
+    said = recalibrate_rows(recalibrator, rows, ids)
+    delays = None if recalibrator._book.has_deadlines else delays_of(rows)
     if delays is not None and delays.depends:
         warnings.warn(delays.sentence(), stacklevel=2)
     native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)

@@ -25,13 +25,13 @@ from calibrant._groups import WHOLE, numbered, one_too_many
 from calibrant._kernels.group_words import WORD, GroupWords, WordRound
 from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
-from calibrant._kernels.score_rounds import Round
+from calibrant._kernels.rounds.round import StagedRound
+from calibrant._kernels.score_rounds import ScoreRound
 from calibrant._kernels.smooth import smooth_of_many
-from calibrant.forecasters.saved_ids import Integers
 from calibrant.recalibrate import saved_groups
 from calibrant.recalibrate.own_stages import OwnRound, OwnStages, last_stage
-from calibrant.recalibrate.waiting import Pending, first_rounds
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
+from calibrant.rounds.saving import Integers
 
 #: So many outcomes are enough for stages of its own, however many groups there are.
 EARNED = 1000
@@ -113,7 +113,7 @@ class Groups:
 
     # -- one by one -----------------------------------------------------------------------------
 
-    def begin(self, whole: RecalibrateKernel, score: SupportsFloat, by: object) -> Pending:
+    def begin(self, whole: RecalibrateKernel, score: SupportsFloat, by: object) -> StagedRound:
         """Predict for a score in the group of this name, which is kept if it is new."""
         name, number = self.find(by)
         own = self.own_stages(number)
@@ -125,11 +125,11 @@ class Groups:
             self.keep([name])
         word = self.words.begin(number, first.mean, first.probability)
         if own is None:
-            return Pending(number, (first, self.shared._begin(word.mean)), word)
+            return StagedRound(number, (first, self.shared._begin(word.mean)), word)
         self.own[number] = own
-        return Pending(number, (first, *own.begin(first.probability, word.mean)), word)
+        return StagedRound(number, (first, *own.begin(first.probability, word.mean)), word)
 
-    def finish(self, whole: RecalibrateKernel, pending: Pending, outcome: float) -> None:
+    def finish(self, whole: RecalibrateKernel, pending: StagedRound, outcome: float) -> None:
         """Learn the outcome of a prediction of `begin`."""
         first, *later = pending.rounds
         word = word_of(pending)
@@ -144,7 +144,7 @@ class Groups:
 
     def begin_many(
         self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object
-    ) -> list[Round | Pending]:
+    ) -> list[ScoreRound | StagedRound]:
         """Predict many scores as things stand now, each in its group if it has one."""
         series = as_series(scores, "scores")
         numbers, new = self.numbers_of(by, len(series))
@@ -160,9 +160,9 @@ class Groups:
             for number, row in zip(numbers[rows].tolist(), rows.tolist(), strict=True)
         ]
         words = np.array([each.mean for each in begun])
-        predictions: list[Round | Pending] = list(firsts)
+        predictions: list[ScoreRound | StagedRound] = list(firsts)
         for number, at in parts_of(numbers[rows], is_own):
-            later: Sequence[tuple[Round, ...]]
+            later: Sequence[tuple[ScoreRound, ...]]
             if number == WHOLE:
                 later = [(each,) for each in self.shared._begin_many(words[at])[1]]
             else:
@@ -173,14 +173,14 @@ class Groups:
             for place, each in zip(at.tolist(), later, strict=True):
                 row = rows[place]
                 group = int(numbers[row])
-                predictions[row] = Pending(group, (firsts[row], *each), begun[place])
+                predictions[row] = StagedRound(group, (firsts[row], *each), begun[place])
         return predictions
 
     def finish_many(
-        self, whole: RecalibrateKernel, predictions: Sequence[Round | Pending], outcomes: Floats
+        self, whole: RecalibrateKernel, predictions: Sequence[ScoreRound | StagedRound], outcomes: Floats
     ) -> None:
         """Learn the outcomes of predictions of `begin` and `begin_many` that came together."""
-        grouped = [(row, each) for row, each in enumerate(predictions) if isinstance(each, Pending)]
+        grouped = [(row, each) for row, each in enumerate(predictions) if isinstance(each, StagedRound)]
         rows = np.array([row for row, _ in grouped], dtype=np.intp)
         pending = [each for _, each in grouped]
         numbers = np.array([each.group for each in pending], dtype=np.int64)
@@ -193,7 +193,8 @@ class Groups:
             last._reserve(len(at))
         marks = np.ones(len(predictions), dtype=np.uint8)
         marks[rows] = 0
-        whole._finish_many(first_rounds(predictions), outcomes, marks)
+        firsts = [each.rounds[0] if isinstance(each, StagedRound) else each for each in predictions]
+        whole._finish_many(firsts, outcomes, marks)
         for number, at in parts:
             later = [pending[place].rounds[1:] for place in at]
             if number == WHOLE:
@@ -255,7 +256,7 @@ class Groups:
             words[rows[at]] = self.smooth_last(own, given[rows[at]], said[at])
         return words
 
-    def smooth_of_begun(self, begun: Pending, given: float, word: float) -> float:
+    def smooth_of_begun(self, begun: StagedRound, given: float, word: float) -> float:
         """Return the smooth word of a round just begun; `word` is that of the whole."""
         number, score = np.array([begun.group]), np.array([given])
         said = self.words.look_many(number, np.array([word]), score, smooth=True)
@@ -352,9 +353,9 @@ class Groups:
         """Refuse saved predictions that cannot have been made in the groups of these numbers."""
         saved_groups.check_pending(self, numbers, counts, places)
 
-    def with_words(self, pending: list[Pending], words: Integers) -> list[Pending]:
-        """Return saved predictions with the words that were saved of them."""
-        return saved_groups.with_words(self, pending, words)
+    def words_of(self, numbers: Integers, saved: Integers) -> list[WordRound]:
+        """Return the words that were saved of predictions of these groups."""
+        return saved_groups.words_of(self, numbers, saved)
 
 
 def has_earned(outcomes: Any, groups: Any) -> Any:
@@ -362,10 +363,10 @@ def has_earned(outcomes: Any, groups: Any) -> Any:
     return outcomes >= np.minimum((groups / FEW) ** 2, EARNED)
 
 
-def word_of(pending: Pending) -> WordRound:
+def word_of(pending: StagedRound) -> WordRound:
     """Return the group's word in a round of a group."""
-    assert pending.word is not None
-    return pending.word
+    word: WordRound = pending.word
+    return word
 
 
 def on_whole(numbers: Integers) -> npt.NDArray[np.uint8]:

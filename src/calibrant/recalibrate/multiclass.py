@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -14,7 +13,6 @@ from calibrant._bytes import Saved
 from calibrant._checks import (
     Floats,
     Id,
-    as_distributions,
     as_listed,
     check_choice,
     check_id,
@@ -24,16 +22,17 @@ from calibrant._checks import (
     check_unmasked,
     describe,
 )
-from calibrant._kernels.waiting import Waiting
-from calibrant._times import Time, time_of
-from calibrant.forecasters.answers import refuses
-from calibrant.recalibrate.class_deadlines import SettlingClasses, class_deadlines_of
-from calibrant.recalibrate.deadlines import take_deadlines
-from calibrant.recalibrate.named_columns import by_name, named_row
+from calibrant._kernels.rounds.learner import Learner
+from calibrant._kernels.saved import check_names
+from calibrant._times import Time
+from calibrant.recalibrate.class_rule import ClassRule
+from calibrant.recalibrate.named_columns import named_row
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
-from calibrant.recalibrate.saving import check_saved, load_waiting, save_waiting, take_waiting
+from calibrant.recalibrate.recalibrator import PENDING, taken
+from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
 from calibrant.recalibrate.top_label import TopLabel
-from calibrant.recalibrate.waiting import Pending, named
+from calibrant.rounds.policy import Policy
+from calibrant.rounds.saving import load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
 
 MODES = ("per-class", "top-label")
@@ -41,7 +40,7 @@ MODES = ("per-class", "top-label")
 MOST_CLASSES = 2**16
 
 
-class MulticlassRecalibrator(Savable, SettlingClasses):
+class MulticlassRecalibrator(Savable, Learner):
     """Turn a model's probabilities of several classes into ones that stay calibrated.
 
     `docs/multiclass.md` says how, and what each mode promises.
@@ -88,6 +87,7 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
 
     >>> row = recalibrator.predict([0.1, 0.2, 0.7], id="a")
     >>> recalibrator.update(2, id="a")
+    'applied'
 
     One class may be silence, here after 30 predictions:
 
@@ -95,11 +95,12 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
     >>> for order in range(40):
     ...     row = orders.predict([0.8, 0.15, 0.05], id=order)
     >>> orders.update("lost", id=35)
+    'applied'
     >>> orders.learned, orders.pending      # the first eleven were kept
     (11, 29)
     """
 
-    __slots__ = ("_columns", "_deadlines", "_engine", "_given", "_labels", "_waiting")
+    __slots__ = ()
 
     mode: str
     seed: int
@@ -108,6 +109,7 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
     silence: Id | None
     after: float | timedelta | str | None
     hold: float | timedelta | str | None
+    _rule: ClassRule
 
     def __init__(
         self,
@@ -121,31 +123,22 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
         after: float | timedelta | str | None = None,
         hold: float | timedelta | str | None = None,
     ) -> None:
-        self._labels = self._given["classes"] = check_classes(classes)
-        self._columns = {label: column for column, label in enumerate(self._labels)}
-        self._waiting = Waiting(check_integer("capacity", capacity, 1), refuses(full))
+        labels = self._given["classes"] = check_classes(classes)
         engine = PerClass if check_choice("mode", mode, MODES) == "per-class" else TopLabel
-        self._engine: PerClass | TopLabel = engine(len(self._labels), check_seed(seed))
-        silent = None if silence is None else self._column(silence, "silence")
-        kernels = self._engine.kernels if engine is PerClass else ()
-        self._deadlines = class_deadlines_of(silent, after, hold, kernels)
-        if self._deadlines is not None:
-            self._waiting.on_expiry = self._deadlines.drop
+        rule = ClassRule(labels, engine(len(labels), check_seed(seed)))
+        silent = None if silence is None else float(rule.column(silence, "silence"))
+        policy = Policy.of(silence=silent, after=after, hold=hold, capacity=capacity, full=full)
+        rule.attend(silent)
+        super().__init__(rule, policy)
 
     @property
     def classes(self) -> list[Id]:
         """The labels in the order of the columns."""
-        return list(self._labels)
+        return list(self._rule.labels)
 
     @property
-    def rounds(self) -> int:
-        """Predictions made so far."""
-        return self._engine.kernels[0].rounds
-
-    @property
-    def learned(self) -> int:
-        """Labels learned so far."""
-        return self._engine.kernels[0].learned
+    def _engine(self) -> PerClass | TopLabel:
+        return self._rule.engine
 
     def predict(
         self,
@@ -161,30 +154,8 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
         says when it is predicted, for deadlines and ``expire(before=...)``, and `due` is the
         deadline of this row, with `silence` or `hold`.
         """
-        row = self._row(probabilities)
-        if self._deadlines is not None or due is not None:
-            rows = self.predict_many(row[None], None if id is None else [id], at, due)
-            return rows.reshape(-1)
-        time = None if at is None else time_of(at)
-        pending = self._waiting.open(id, time, self._engine.begin, row)
-        return self._engine.predicted(row, pending)
-
-    def update(
-        self,
-        label: Id,
-        id: Id | None = None,  # noqa: A002
-        at: Time | None = None,
-    ) -> None:
-        """Learn which class happened: of the last prediction without an id, or of an id's.
-
-        A label that an id had before is ignored; a different one is refused. `at` says when it
-        came, where predictions have deadlines.
-        """
-        if self._deadlines is not None:
-            with self._waiting.lock:
-                if not self._hear(self._column(label), check_id(id), at):
-                    return
-        self._waiting.answer(id, self._column(label), self._engine.finish, self._labels)
+        row: Floats = self._predict(self._row(probabilities), id, None, at, due)
+        return row
 
     def predict_many(
         self,
@@ -207,41 +178,40 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
         >>> recalibrator.update_many(["dog", "cat"], ids=["b", "a"]).tolist()
         ['applied', 'applied']
         """
-        rows, waiting = self._rows(probabilities), self._waiting
-        with waiting.lock:
-            names, times = named(waiting, ids, at, len(rows))
-            until = self._until(len(rows), names, at, due)
-            predictions, opened = self._engine.begin_many(rows)
-            if names is not None:
-                waiting.keep_many(names, opened, times)
-                if until:
-                    self._wait(opened, names, until)
-        return predictions
-
-    def _learn_many(self, predictions: list[Pending], outcomes: Floats) -> None:
-        self._engine.finish_many(predictions, outcomes)
-
-    def _outcomes(self, outcomes: object) -> Floats:
-        return self._columns_of(outcomes).astype(np.float64)
+        rows: Floats = self._predict_many(probabilities, ids, None, at, due)
+        return rows
 
     def run(
-        self, probabilities: npt.ArrayLike, labels: Sequence[Id | None] | npt.NDArray[Any]
+        self,
+        probabilities: npt.ArrayLike,
+        labels: Sequence[Id | None] | npt.NDArray[Any],
+        *,
+        at: Any = None,
+        due: Any = None,
     ) -> Floats:
         """Predict each row and then learn its label; return the rows predicted.
 
         What `predict` and `update` without ids give, bit for bit, in compiled loops. The columns of
         a data frame are matched with the labels by name; those of an array are in their order. A
         label that is None or NaN is not known: the row is predicted, and nothing is learned. All or
-        nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
+        nothing: interrupted with Ctrl-C, it is as if `run` had not been called. With `silence` or
+        `hold` each label is known right after its prediction and learned at its deadline, as in
+        `Recalibrator.run`.
         """
-        rows = self._rows(probabilities)
-        columns = self._columns_of(labels, missing=True)
+        rule = self._rule
+        rows = rule.check(probabilities, None)
+        columns = rule.columns_of(labels, missing=True)
         check_same_length("probabilities", len(rows), "labels", len(columns))
         if len(rows) == 0:
             return rows
-        with self._waiting.lock:
-            predictions = self._engine.run(rows, columns)
-            self._waiting.unnamed = None
+        with self._book.lock:
+            if self._book.has_deadlines or at is not None or due is not None:
+                opened: list[Any] = []
+                outcomes = np.where(columns == NOT_KNOWN, np.nan, columns)
+                self._play(rows, outcomes, at=at, due=due, opened=opened)
+                return rule.answers(opened)
+            predictions = rule.engine.run(rows, columns)
+            self._book.unnamed = None
         return predictions
 
     def expected(self, probabilities: npt.ArrayLike) -> Floats:
@@ -251,9 +221,9 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
         before.
         """
         many = is_table(probabilities)
-        rows = self._rows(probabilities) if many else self._row(probabilities)[None]
-        with self._waiting.lock:
-            means = self._engine.expected(rows)
+        rows = self._rule.check(probabilities, None) if many else self._row(probabilities)[None]
+        with self._book.lock:
+            means = self._rule.engine.expected(rows)
         return means if many else means[0]
 
     @classmethod
@@ -266,68 +236,41 @@ class MulticlassRecalibrator(Savable, SettlingClasses):
                 raise ValueError(f"saved class_rounds must be of {classes} classes")
 
     def _save(self) -> tuple[int, dict[str, Any]]:
-        with self._waiting.lock:
-            state = self._engine.get_state() | save_waiting(self._waiting)
-            return self.rounds, state | (self._deadlines.get_state() if self._deadlines else {})
+        with self._book.lock:
+            state = self._rule.engine.get_state() | save_book(self._book)
+            state |= save_rounds(waiting_rounds(self._book))
+            silences = self._rule.save_silences()
+            return self.rounds, state | {PENDING + k: part for k, part in silences.items()}
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        late, ends = take_waiting(state), take_deadlines(state)
-        self._engine.set_state(state)
-        check_saved(state, self._engine.get_state())
+        book, tokens, silences = take_book(state), take_rounds(state), taken(state, PENDING)
+        engine = self._rule.engine
+        engine.set_state(state)
+        check_names(state, set(engine.get_state()))
         if self.rounds != rounds:
             raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
-        highest = len(self._labels) - 1.0
-        if (np.asarray(late["finished_outcomes"]) % 1.0).any():
-            raise ValueError("saved finished_outcomes must be numbers of classes")
-        engine = self._engine
-        load_waiting(self._waiting, late, rounds, engine.check_pending, engine.with_words, highest)
-        if self._deadlines is not None:
-            self._deadlines.set_state(ends, self._waiting.named, highest)
-
-    def _rows(self, probabilities: npt.ArrayLike) -> Floats:
-        rows = by_name(probabilities, self._labels)
-        return as_distributions(rows, "probabilities", len(self._labels))
+        for name in ("finished_outcomes", "waiting_outcomes"):
+            if (np.nan_to_num(np.asarray(book[name])) % 1.0).any():
+                raise ValueError(f"saved {name} must be numbers of classes")
+        waiting = load_rounds(tokens, engine.check_pending, engine.words_of)
+        load_book(self._book, book, waiting, rounds, len(self._rule.labels) - 1.0)
+        held = [each.number for _, each in self._book.waiting()]
+        self._rule.load_silences(silences, held)
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
         check_unmasked(probabilities, "probabilities")
-        given = named_row(probabilities, self._labels)
+        given = named_row(probabilities, self._rule.labels)
         try:
             row = np.asarray(given)
         except ValueError:  # a list of lists of different lengths
             row = np.empty(())
         if row.ndim != 1:
             raise ValueError(
-                f"probabilities must be one row of {len(self._labels)}, "
+                f"probabilities must be one row of {len(self._rule.labels)}, "
                 f"got {describe(probabilities)}"
             )
-        checked: Floats = self._rows(row[None])[0]
+        checked: Floats = self._rule.check(row[None], None)[0]
         return checked
-
-    def _column(self, label: object, what: str = "label") -> int:
-        """Return the column of a label, or say which labels there are."""
-        name = check_id(label, what)
-        if name not in self._columns:
-            shown = ", ".join(map(repr, self._labels[:10]))
-            more = ", ..." if len(self._labels) > 10 else ""
-            raise ValueError(f"{what} must be one of {shown}{more}, got {describe(name)}")
-        return self._columns[name]
-
-    def _columns_of(self, labels: object, *, missing: bool = False) -> npt.NDArray[np.int64]:
-        given = as_listed(labels, "labels", "a sequence, one a round")
-        columns = np.full(len(given), NOT_KNOWN, dtype=np.int64)
-        for at, label in enumerate(given):
-            if missing and (label is None or is_nan(label)):
-                continue
-            try:
-                columns[at] = self._column(label)
-            except ValueError as error:
-                raise ValueError(f"{error} at position {at}") from None
-        return columns
-
-
-def is_nan(label: object) -> bool:
-    """Return whether a label is the number that stands for none."""
-    return isinstance(label, float | np.floating) and math.isnan(label)
 
 
 def is_table(probabilities: object) -> bool:

@@ -12,11 +12,11 @@ import numpy as np
 
 from calibrant._checks import MAX_SEED, Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.rounds.round import StagedRound
 from calibrant._kernels.score_rounds import check_rounds
-from calibrant.forecasters.saved_ids import Integers
 from calibrant.recalibrate.saving import load_kernels, save_kernels
-from calibrant.recalibrate.waiting import Pending
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
+from calibrant.rounds.saving import Integers
 
 #: Stands for the class that happened where none is known.
 NOT_KNOWN = -1
@@ -71,34 +71,20 @@ class PerClass:
             RecalibrateKernel("probability", nth_seed(seed, each)) for each in range(classes)
         ]
 
-    def begin(self, p: Floats) -> Pending:
-        """Open a round with this row."""
-        scores = zip(self.kernels, p.tolist(), strict=True)
-        return Pending(0, tuple(kernel._begin(score) for kernel, score in scores))
-
-    def begin_many(self, p: Floats) -> tuple[Floats, list[Pending]]:
+    def begin_many(self, p: Floats) -> tuple[Floats, list[StagedRound]]:
         """Open a round with each row as things stand now; return what is predicted, too."""
         columns = [kernel._begin_many(p[:, each]) for each, kernel in enumerate(self.kernels)]
         rounds = zip(*(opened for _, opened in columns), strict=True)
         predictions = np.column_stack([prediction for prediction, _ in columns])
-        return summing_to_one(predictions), [Pending(0, each) for each in rounds]
+        return summing_to_one(predictions), [StagedRound(0, each) for each in rounds]
 
-    def finish_many(self, pending: list[Pending], labels: Floats) -> None:
+    def finish_many(self, pending: list[StagedRound], labels: Floats) -> None:
         """Learn which classes happened in rounds whose labels came together."""
         for kernel in self.kernels:
             kernel._reserve(len(pending))
         for each, kernel in enumerate(self.kernels):
             rounds = [opened.rounds[each] for opened in pending]
             kernel._finish_many(rounds, (labels == each).astype(np.float64))
-
-    def predicted(self, _: Floats, pending: Pending) -> Floats:
-        """Return the row that is predicted in a round of `begin`."""
-        return summing_to_one(np.array([each.prediction for each in pending.rounds]))
-
-    def finish(self, pending: Pending, label: float) -> None:
-        """Learn which class happened."""
-        for each, (kernel, begun) in enumerate(zip(self.kernels, pending.rounds, strict=True)):
-            kernel._finish(begun, float(each == label))
 
     def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in compiled loops."""
@@ -118,11 +104,11 @@ class PerClass:
         if len({(kernel.rounds, kernel.learned) for kernel in self.kernels}) > 1:
             raise ValueError("saved classes must all have played the same rounds")
 
-    def with_words(self, pending: list[Pending], words: Integers) -> list[Pending]:
-        """Return saved predictions, which have no words of groups."""
-        if len(words):
+    def words_of(self, numbers: Integers, saved: Integers) -> list[None]:
+        """Return what was saved of groups' words: there are none."""
+        if len(saved):
             raise ValueError("saved waiting_words must be of groups, which classes are not")
-        return pending
+        return [None] * len(numbers)
 
     def check_pending(self, groups: Integers, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from calibrant._checks import MAX_SEED, Floats
 from calibrant._kernels.pair import PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.score_rounds import Round
+from calibrant._kernels.score_rounds import ScoreRound
 from calibrant._kernels.smooth import smooth_of_many
 
 #: The first weight of the group's word in a new pair, and of the identity in a last stage. Each
@@ -38,8 +38,8 @@ def last_stage(seed: int) -> RecalibrateKernel:
 class OwnRound(NamedTuple):
     """A round as the stages of one group remember it."""
 
-    own: Round
-    last: Round
+    own: ScoreRound
+    last: ScoreRound
 
 
 class OwnStages:

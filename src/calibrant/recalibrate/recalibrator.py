@@ -4,37 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, SupportsFloat, overload
+from typing import Any, Self, SupportsFloat, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, as_series, check_choice, check_integer, check_seed
+from calibrant._checks import (
+    Floats,
+    Id,
+    as_listed,
+    as_series,
+    check_choice,
+    check_integer,
+    check_seed,
+)
 from calibrant._groups import WHOLE
-from calibrant._kernels.recalibrate import KINDS, outcome_of
-from calibrant._kernels.score_rounds import Round, check_rounds
+from calibrant._kernels.pending import PendingKernel
+from calibrant._kernels.pending_saving import load_pending, save_pending
+from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, as_known
+from calibrant._kernels.rounds.learner import Learner
+from calibrant._kernels.saved import check_names
+from calibrant._kernels.score_rounds import check_rounds
+from calibrant._kernels.score_rule import ScoreRule, load_waits, save_waits
 from calibrant._kernels.smooth import smooth_of
-from calibrant._kernels.steps_by_id import predict_by_id, predict_many_by_id, update_by_id
-from calibrant._kernels.waiting import Waiting
-from calibrant._times import Time, time_of
-from calibrant.forecasters.answers import refuses
-from calibrant.forecasters.saved_ids import Integers
+from calibrant._times import Time
+from calibrant.forecasters.memories import Memory, heaviest_first
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
-from calibrant.recalibrate import saving
-from calibrant.recalibrate.deadlines import deadlines_of, take_deadlines
 from calibrant.recalibrate.groups import Groups
-from calibrant.recalibrate.learning import Learning, Names, take_watch
-from calibrant.recalibrate.looking import is_one
-from calibrant.recalibrate.waiting import Pending, ids_and_times
-from calibrant.recalibrate.weights import Weighed
+from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
+from calibrant.recalibrate.weights import SILENCE, expert_words, group_weights, group_words
+from calibrant.recalibrate.whole_runs import whole_or_not_at_all
+from calibrant.rounds.policy import Policy, silence_of
+from calibrant.rounds.saving import Integers, load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
 
 Times = Time | Sequence[Time] | npt.NDArray[Any]
+#: One name a row, None for a row without one.
+Names = Sequence[Id | None] | npt.NDArray[Any]
+#: How the names of the saved parts of monitors and of what silence says begin.
+WATCH, PENDING = "watch_", "pending_"
 
 
-class Recalibrator(Savable, Weighed, Learning):
+class Recalibrator(Savable, Learner):
     """Turn the scores of a model into probabilities that stay calibrated.
 
     A mixture of online recalibrations, some of which look at the last outcomes, gives a mean. It is
@@ -96,6 +109,7 @@ class Recalibrator(Savable, Weighed, Learning):
 
     >>> first, second = recalibrator.predict(0.9, id="a"), recalibrator.predict(0.2, id="b")
     >>> recalibrator.update(1, id="b")
+    'applied'
     >>> recalibrator.pending
     1
 
@@ -111,12 +125,15 @@ class Recalibrator(Savable, Weighed, Learning):
 
     >>> again = Recalibrator.from_bytes(recalibrator.to_bytes())
     >>> again.update(0, id="a")
+    'applied'
     >>> again.pending
     0
     """
 
-    __slots__ = ("_deadlines", "_given", "_groups", "_monitors", "_waiting")
+    __slots__ = ()
 
+    kind: str
+    seed: int
     capacity: int
     full: str
     max_groups: int
@@ -124,6 +141,7 @@ class Recalibrator(Savable, Weighed, Learning):
     after: float | timedelta | str | None
     hold: float | timedelta | str | None
     monitor: bool | Mapping[str, Any]
+    _rule: ScoreRule
 
     def __init__(
         self,
@@ -138,16 +156,26 @@ class Recalibrator(Savable, Weighed, Learning):
         hold: float | timedelta | str | None = None,
         monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
-        super().__init__(check_choice("kind", kind, KINDS), check_seed(seed))
-        self._waiting = Waiting(check_integer("capacity", capacity, 1), refuses(full))
-        self._groups = Groups(check_integer("max_groups", max_groups, 0), self.seed)
-        self._deadlines = deadlines_of(silence, after, hold)
-        if self._deadlines is not None:
-            self._attend(self._deadlines.pending)
-            self._waiting.on_expiry = self._deadlines.drop
+        silent = silence_of(silence)
+        policy = Policy.of(silence=silent, after=after, hold=hold, capacity=capacity, full=full)
+        whole = RecalibrateKernel(check_choice("kind", kind, KINDS), check_seed(seed))
+        groups = Groups(check_integer("max_groups", max_groups, 0), whole.seed)
         settings = settings_of(monitor)
-        self._monitors = None if settings is None else SideBySide(settings, max_groups)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
+        super().__init__(
+            ScoreRule(whole, groups, None if silent is None else PendingKernel(int(silent))),
+            policy,
+            None if settings is None else SideBySide(settings, max_groups),
+        )
+
+    @property
+    def _whole(self) -> RecalibrateKernel:
+        return self._rule.whole
+
+    @property
+    def _groups(self) -> Groups:
+        groups: Groups = self._rule.groups
+        return groups
 
     @property
     def groups(self) -> dict[Id, int]:
@@ -158,14 +186,31 @@ class Recalibrator(Savable, Weighed, Learning):
     @property
     def pending(self) -> int:
         """How many predictions wait for their outcomes."""
-        return len(self._waiting) + super().is_open
+        return len(self._book) + self._whole.is_open
 
     @property
     def is_open(self) -> bool:
         """Whether the last prediction without an id still waits for its outcome."""
-        return super().is_open or self._waiting.unnamed is not None
+        return self._whole.is_open or self._book.unnamed is not None
 
-    # -- one by one -----------------------------------------------------------------------------
+    @property
+    def monitors(self) -> SideBySide | None:
+        """What watches the scores and the predictions, with ``monitor=True``; else None.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> recalibrator = Recalibrator(monitor={"every": 100_000, "tolerance": 0.01})
+        >>> _ = recalibrator.predict(0.2, id="a")
+        >>> recalibrator.update(1, id="a")
+        'applied'
+        >>> recalibrator.monitors.calibrated.rounds
+        1
+        """
+        watcher: SideBySide | None = self._book.watcher
+        return watcher
+
+    # -- predictions ----------------------------------------------------------------------------
 
     def predict(
         self,
@@ -183,48 +228,8 @@ class Recalibrator(Savable, Weighed, Learning):
         `at` says when it is predicted, for deadlines and ``expire(before=...)``, and `due` is the
         deadline of this row, with `silence` or `hold`.
         """
-        if self._deadlines is not None:
-            return self._predict_until(score, id, by, at, due)
-        if due is not None:
-            raise ValueError("due needs silence or hold: what is learned at the deadline?")
-        time = None if at is None else time_of(at)
-        if id is None and by is None:  # one kernel call, which needs no lock
-            prediction = self._predict(score)
-            self._waiting.unnamed = None
-            return prediction
-        if by is None:
-            return predict_by_id(self, self._waiting, id, time, score)  # type: ignore[arg-type]
-        opened = self._waiting.open(id, time, self._groups.begin, self, score, by)
-        if id is None:
-            self._give_up()
-        return opened.prediction
-
-    def update(
-        self,
-        outcome: SupportsFloat,
-        id: Id | None = None,  # noqa: A002
-        at: Time | None = None,
-    ) -> None:
-        """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
-
-        It counts for the group of the prediction. An outcome that an id had before is ignored; a
-        different one is refused. `at` says when it came, where predictions have deadlines.
-        """
-        if self._deadlines is not None:
-            self._hear(outcome, id, at)
-        elif self._monitors is not None:
-            self._update_watched(outcome, id)
-        elif id is not None:
-            update_by_id(self, self._waiting, id, outcome, self._learn)
-        elif self._waiting.unnamed is None:
-            self._update(outcome)
-        else:
-            self._waiting.answer(id, outcome_of(outcome), self._learn)
-
-    def _begin_row(self, score: SupportsFloat, by: Id | None) -> Round | Pending:
-        return self._begin(score) if by is None else self._groups.begin(self, score, by)
-
-    # -- batches --------------------------------------------------------------------------------
+        prediction: float = self._predict(score, id, by, at, due)
+        return prediction
 
     def predict_many(
         self,
@@ -249,25 +254,90 @@ class Recalibrator(Savable, Weighed, Learning):
         >>> recalibrator.pending
         2
         """
-        waiting = self._waiting
-        with waiting.lock:
-            names, made = ids_and_times(ids, at, len(as_series(scores, "scores")))
-            if names is not None and by is None and self._deadlines is None and due is None:
-                return predict_many_by_id(self, waiting, names, made, scores)
-            if names is not None:
-                waiting.check_new_ids(names)
-            until = self._until(scores, names, at, due, made)
-            opened: list[Round | Pending]
-            if by is None:
-                predictions, opened = self._begin_many(scores)  # type: ignore[assignment]
-            else:
-                opened = self._groups.begin_many(self, scores, by)
-                predictions = np.array([each.prediction for each in opened])
-            if names is not None:
-                waiting.keep_many(names, opened, made)
-                if until:
-                    self._wait(opened, names, until)
+        predictions: Floats = self._predict_many(scores, ids, by, at, due)
         return predictions
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    def run(
+        self,
+        scores: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        by: Names | None = None,
+        *,
+        at: Times | None = None,
+        due: Times | None = None,
+    ) -> Floats:
+        """Predict each score and then learn its outcome; return the predictions.
+
+        Bit for bit what `predict` and `update` give row by row, in compiled loops. `by` gives the
+        group of each round, None for a round without one. An outcome that is NaN or None is not
+        known: the row is predicted, and nothing is learned. With `silence` or `hold` each outcome
+        is known right after its prediction and learned at its deadline, NaN being silence; `at` and
+        `due` then say when rows are predicted and due. All or nothing: interrupted with Ctrl-C, it
+        is as if `run` had not been called.
+        """
+        if self._book.has_deadlines or at is not None or due is not None:
+            told, _ = self._play(scores, as_known(outcomes), by, at=at, due=due)
+            return told[0]
+        return self._run(scores, outcomes, by)[0]
+
+    def fit(
+        self,
+        scores: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        by: Names | None = None,
+        *,
+        at: Times | None = None,
+        due: Times | None = None,
+    ) -> Self:
+        """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> recalibrator = Recalibrator().fit([0.9, 0.8, 0.7], [0, 0, 1])
+        >>> recalibrator.learned
+        3
+        """
+        self.run(scores, outcomes, by, at=at, due=due)
+        return self
+
+    def _run(
+        self,
+        scores: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        by: Names | None,
+        smooth: bool = False,
+    ) -> tuple[Floats, Floats | None, Floats | None]:
+        """Play rounds whose outcomes are known at once.
+
+        Returns the predictions, the raw scores and expected predictions in two rows if somebody
+        watches, and the estimates for ranking if they are asked for.
+        """
+        size = len(as_series(scores, "scores"))
+        monitors = self.monitors
+        watched = None if monitors is None and not smooth else np.empty((2, size))
+        ranked = np.empty((2, size)) if smooth else None
+
+        def see() -> None:
+            if monitors is not None and watched is not None:
+                y, names = as_known(outcomes), None if by is None else as_listed(by, "by", "names")
+                known = np.flatnonzero(~np.isnan(y))
+                groups = None if names is None else [names[row] for row in known.tolist()]
+                monitors.run(watched[0, known], watched[1, known], y[known], groups)
+
+        whole = self._whole
+        with self._book.lock:
+            if by is None:
+                with whole_or_not_at_all([whole] if monitors is not None else []):
+                    predictions, _, _ = whole._run_means(scores, outcomes, None, ranked, watched)
+                    see()
+            else:
+                predictions = self._groups.run(whole, scores, outcomes, by, ranked, watched, see)
+            if len(predictions):
+                self._book.unnamed = None
+        return predictions, watched, None if ranked is None else ranked[1]
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -282,14 +352,14 @@ class Recalibrator(Savable, Weighed, Learning):
         """
         if is_one(score):
             if by is None:
-                return super().expected(score)
-            with self._waiting.lock:
-                last, word = self._groups.look(self, score, by)
+                return self._whole.expected(score)
+            with self._book.lock:
+                last, word = self._groups.look(self._whole, score, by)
                 return last.expected(word)
-        with self._waiting.lock:
+        with self._book.lock:
             if by is None:
-                return self._expected_many(score)
-            return self._groups.expected_many(self, score, by)
+                return self._whole._expected_many(score)
+            return self._groups.expected_many(self._whole, score, by)
 
     @overload
     def smooth(self, score: SupportsFloat, by: Id | None = None) -> float: ...
@@ -312,11 +382,11 @@ class Recalibrator(Savable, Weighed, Learning):
         1
         """
         if is_one(score) and by is None:
-            return smooth_of(self, score)
-        with self._waiting.lock:
+            return smooth_of(self._whole, score)
+        with self._book.lock:
             if is_one(score):
-                return float(self._groups.smooth_many(self, [score], [by])[0])
-            return self._groups.smooth_many(self, score, by)
+                return float(self._groups.smooth_many(self._whole, [score], [by])[0])
+            return self._groups.smooth_many(self._whole, score, by)
 
     def distribution(self, score: SupportsFloat, by: Id | None = None) -> tuple[Floats, Floats]:
         """Return the points that `predict` would draw from for this score now, and their weights.
@@ -324,41 +394,97 @@ class Recalibrator(Savable, Weighed, Learning):
         Changes nothing.
         """
         if by is None:
-            return super().distribution(score)
-        with self._waiting.lock:
-            last, score = self._groups.look(self, score, by)
+            return self._whole.distribution(score)
+        with self._book.lock:
+            last, score = self._groups.look(self._whole, score, by)
             return last.distribution(score)
+
+    def weights(self, by: Id | None = None) -> list[Memory]:
+        """Return what predictions rest on now, each in words with its weight, the heaviest first.
+
+        A drift is a correction that forgets, the faster the shorter its memory; a fixed one
+        forgets nothing. With `by`, those of a group, which rests on what is learned of all and on
+        its own. The weights sum to 1.
+
+        Examples
+        --------
+        >>> from calibrant import Recalibrator
+        >>> from calibrant.streams import markov
+        >>> outcomes = markov(5000, order=2, seed=1).outcomes
+        >>> recalibrator = Recalibrator()
+        >>> recalibrator.weights()[0].words
+        'the score as it is'
+        >>> _ = recalibrator.run([0.5] * 5000, outcomes)  # scores that know no past
+        >>> recalibrator.weights()[0].words
+        'the last 2 outcomes'
+        """
+        with self._book.lock:
+            silence = self._rule.silence
+            waiting = 1.0 if silence is None else float(silence.weights[0])
+            experts = self._whole._weights(placed=by is None)
+            weights: Floats = np.append(experts * waiting, 1.0 - waiting)
+            if by is not None:
+                weights = group_weights(weights, self._groups, self._groups.find(by)[1])
+        words = [*expert_words(), SILENCE, *group_words()]
+        return heaviest_first(words[: len(weights)], weights.tolist())
 
     # -- saving ---------------------------------------------------------------------------------
 
     def _save(self) -> tuple[int, dict[str, Any]]:
-        with self._waiting.lock:
-            state = (
-                self._get_state() | self._groups.get_state() | saving.save_waiting(self._waiting)
-            )
-            if self._deadlines is not None:
-                state |= self._deadlines.get_state()
-            return self.rounds, state | self._save_watch()
+        with self._book.lock:
+            rounds = waiting_rounds(self._book)
+            state = self._whole._get_state() | self._groups.get_state()
+            state |= save_book(self._book) | save_rounds(rounds)
+            if self._rule.silence is not None:
+                places, cells = save_waits(rounds)
+                parts = save_pending(self._rule.silence)
+                parts |= {"awaited": places, "awaited_cells": cells}
+                state |= {PENDING + name: part for name, part in parts.items()}
+            if self.monitors is not None:
+                state |= {WATCH + name: part for name, part in self.monitors.save().items()}
+            return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        own = {name: state.pop(name) for name in self._get_state().keys() & state.keys()}
-        own["rounds"] = rounds
-        late, ends, watch = saving.take_waiting(state), take_deadlines(state), take_watch(state)
-        self._groups.set_state(state)
-        saving.check_saved(state, self._groups.get_state())
-        self._set_state(own)
-        words = self._groups.with_words
-        saving.load_waiting(self._waiting, late, rounds, self._check_pending, words)
-        unnamed = self._waiting.unnamed
-        if unnamed and (isinstance(unnamed, Round) or len(own["open"])):
+        whole, groups = self._whole, self._groups
+        own = {name: state.pop(name) for name in whole._get_state().keys() & state.keys()}
+        book, tokens = take_book(state), take_rounds(state)
+        silence, watch = taken(state, PENDING), taken(state, WATCH)
+        groups.set_state(state)
+        check_names(state, set(groups.get_state()))
+        whole._set_state(own | {"rounds": rounds})
+        waiting = load_rounds(tokens, self._check_rounds, groups.words_of)
+        load_book(self._book, book, waiting, rounds)
+        if self._book.unnamed is not None and whole.is_open:
             raise ValueError("a saved prediction without an id waits beside another")
-        if self._deadlines is not None:
-            self._deadlines.set_state(ends, self._waiting.named)
-        self._load_watch(watch)
+        if self._rule.silence is not None:
+            places, cells = silence.pop("awaited"), silence.pop("awaited_cells")
+            load_pending(self._rule.silence, silence)
+            load_waits(self._rule.silence, waiting, places, cells)
+        else:
+            check_names(silence, set())
+        monitors = self.monitors
+        if monitors is None:
+            check_names(watch, set())
+            return
+        check_names(watch, set(monitors.save()))
+        monitors.load(watch)
+        if not monitors.raw.rounds == monitors.calibrated.rounds <= self.learned:
+            raise ValueError("the saved monitors must have seen outcomes that were learned")
 
-    def _check_pending(self, groups: Integers, numbers: Integers, places: Floats) -> None:
+    def _check_rounds(self, groups: Integers, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""
         if places.shape[1] == 1 and (groups == WHOLE).all():
-            check_rounds(places.reshape(-1), self._get_state()["z"])
+            check_rounds(places.reshape(-1), self._whole._get_state()["z"])
         else:
             self._groups.check_pending(groups, numbers, places)
+
+
+def is_one(score: object) -> bool:
+    """Return whether this is one score, or no score at all, and not many."""
+    return isinstance(score, str | bytes) or not getattr(score, "shape", hasattr(score, "__len__"))
+
+
+def taken(state: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Take the parts out of a state whose names begin so, without the prefix."""
+    names = [name for name in state if name.startswith(prefix)]
+    return {name.removeprefix(prefix): state.pop(name) for name in names}

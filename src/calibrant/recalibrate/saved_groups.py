@@ -1,8 +1,4 @@
-"""How groups are saved: what each knows, what all share, and the stages that some have earned.
-
-Groups that calibrant 0.1 saved all have stages of their own and nothing else. They keep these, and
-begin to learn what all share.
-"""
+"""How groups are saved: what each knows, what all share, and the stages that some have earned."""
 
 from __future__ import annotations
 
@@ -14,15 +10,14 @@ import numpy as np
 from calibrant._checks import Floats, Id
 from calibrant._kernels.fleet_level import KEY, SCALING
 from calibrant._kernels.fleet_rounds import BUCKETS
-from calibrant._kernels.group_words import SAID, WORD, GroupWords, load_words
+from calibrant._kernels.group_words import SAID, WORD, GroupWords, WordRound, load_words
 from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.score_rounds import check_rounds
 from calibrant._kernels.saved import floats
-from calibrant.forecasters.saved_ids import Integers, ids_of, integers
 from calibrant.recalibrate.own_stages import OwnStages, last_stage
 from calibrant.recalibrate.saving import load_kernels, save_kernels
-from calibrant.recalibrate.waiting import Pending
+from calibrant.rounds.saving import Integers, ids_of, integers
 
 if TYPE_CHECKING:
     from calibrant.recalibrate.groups import Groups
@@ -33,8 +28,6 @@ LARGEST = 1e12
 SMALLEST = 1e-3
 #: How far rounding may have moved a sum of weights, or a precision, relative to itself.
 ROUNDED = 0.01
-#: The first weight of the word of the whole in groups that calibrant 0.1 saved.
-USED_TO = 0.98
 #: The most that lateness counts for.
 MOST_LATE = 1000.0
 
@@ -63,22 +56,18 @@ def save(groups: Groups) -> dict[str, Any]:
 
 
 def load(groups: Groups, state: dict[str, Any]) -> None:
-    """Take over a state of `save`, or raise ValueError; what 0.1 saved is completed in `state`."""
+    """Take over a state of `save`, or raise ValueError."""
     names = ids_of(state, "groups")
     if len(names) > groups.most:
         raise ValueError(f"saved groups are more than max_groups={groups.most}")
-    is_new = not names  # nothing is saved of words and stages before there are groups
-    is_old = not is_new and "group_keys" not in state
-    owners = list(range(len(names)))
-    if not (is_new or is_old):
+    owners: list[int] = []
+    if names:  # nothing is saved of words and stages before there are groups
         owners = integers(state, "group_owners", low=0).tolist()
         if sorted({*owners}) != owners or (owners and owners[-1] >= len(names)):
             raise ValueError(f"saved group_owners must be increasing, and below {len(names)}")
     own = load_own(groups.seed, owners, state)
     words, shared = GroupWords(WORD), last_stage(groups.seed - 1)
-    if is_old:
-        begin_like_the_whole(words, list(own.values()))
-    elif not is_new:
+    if names:
         load_words_of(words, names, state)
         load_kernels("shared_", state, [shared])
         if not (words.learned >= shared.learned and words.rounds >= shared.rounds):
@@ -88,8 +77,6 @@ def load(groups: Groups, state: dict[str, Any]) -> None:
         raise ValueError("saved own_ must not have played more rounds than its group")
     groups.index = {name: number for number, name in enumerate(names)}
     groups.names, groups.own, groups.words, groups.shared = names, own, words, shared
-    if is_old:
-        state |= {name: part for name, part in save(groups).items() if name not in state}
 
 
 def load_own(seed: int, owners: list[int], state: Mapping[str, Any]) -> dict[int, OwnStages]:
@@ -103,20 +90,6 @@ def load_own(seed: int, owners: list[int], state: Mapping[str, Any]) -> dict[int
             raise ValueError("saved own_ and last_ must have played the same rounds")
         each.pair = PairKernel(weight)
     return own
-
-
-def begin_like_the_whole(words: GroupWords, own: Sequence[OwnStages]) -> None:
-    """Let groups begin whose stages are used to the word of the whole, and trust it for now."""
-    words.begin_groups(len(own))
-    keys = words.keys()
-    keys["made"] = [each.last.rounds for each in own]
-    keys["learned"] = [each.last.learned for each in own]
-    heard, used, scaling = words.shared()
-    of_buckets = heard.reshape(BUCKETS, -1)
-    of_buckets[:, 1:] *= (1.0 - USED_TO) / (1.0 - WORD)
-    of_buckets[:, 0] = USED_TO
-    words.load(keys, heard, used, scaling)
-    words.set_counts(*(int(keys[name].sum(dtype=np.int64)) for name in ("made", "learned")))
 
 
 def load_words_of(words: GroupWords, names: list[Id], state: Mapping[str, Any]) -> None:
@@ -183,24 +156,14 @@ def check_placed(last: RecalibrateKernel, counts: Integers, places: Floats) -> N
     check_rounds(places.reshape(-1), last._get_state()["z"])
 
 
-def with_words(groups: Groups, pending: list[Pending], saved: Integers) -> list[Pending]:
-    """Return saved predictions with the words that were saved of them, or raise ValueError.
-
-    What 0.1 saved had none: those get the words that their groups say now.
-    """
+def words_of(groups: Groups, numbers: Integers, saved: Integers) -> list[WordRound]:
+    """Return the words that were saved of predictions of these groups, or raise ValueError."""
     words = groups.words
-    if not len(saved) and all(len(each.rounds) > 2 for each in pending):
-        firsts = [each.rounds[0] for each in pending]
-        return [
-            each._replace(word=words.as_if(each.group, first.mean, first.probability))
-            for each, first in zip(pending, firsts, strict=True)
-        ]
-    if len(saved) * 8 != SAID.itemsize * len(pending):
+    if len(saved) * 8 != SAID.itemsize * len(numbers):
         raise ValueError(f"saved waiting_words must be {SAID.itemsize // 8} numbers of each")
     said = saved.view(SAID)
     views = said["views"]
     sides = views["p"], views["q"]
-    numbers = np.array([each.group for each in pending], dtype=np.int64)
     if (said["slot"] != numbers).any():
         raise ValueError("saved waiting_words must be of the groups of the predictions")
     keys = words.keys()
@@ -218,4 +181,4 @@ def with_words(groups: Groups, pending: list[Pending], saved: Integers) -> list[
     finite.append((views["bucket"] >= 0) & (views["bucket"] < BUCKETS))
     if not all(each.all() for each in finite):
         raise ValueError("saved waiting_words must be of finite scores, in a bucket of weights")
-    return [each._replace(word=word) for each, word in zip(pending, load_words(said), strict=True)]
+    return load_words(said)

@@ -9,29 +9,24 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant._groups import WHOLE
-from calibrant._kernels.group_words import save_words
+from calibrant._kernels.group_words import WordRound, save_words
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.recent import RECENT_PARTS
-from calibrant._kernels.score_rounds import ROUND, load_rounds, save_rounds, with_past
-from calibrant._kernels.saved import check_names, floats
-from calibrant._kernels.waiting import Waiting
-from calibrant.forecasters.saved_ids import Integers, integers, load_ids, save_ids
-from calibrant.recalibrate.waiting import Pending
+from calibrant._kernels.rounds.round import StagedRound
+from calibrant._kernels.saved import floats
+from calibrant._kernels.score_rounds import ROUND, ScoreRound
+from calibrant._kernels.score_rounds import load_rounds as load_kernel_rounds
+from calibrant._kernels.score_rounds import save_rounds as kernel_rounds
+from calibrant.rounds.saving import Integers, integers
 
 #: Refuses saved predictions that cannot have been made. It gets all that have as many rounds: the
 #: numbers of their groups, the numbers of their rounds, of shape (predictions, rounds of each), and
 #: what else is saved of these rounds, along one more axis.
 Check = Callable[[Integers, Integers, Floats], None]
 
-#: Gives saved predictions of several kernels the words that were saved of them.
-WithWords = Callable[[list[Pending], Integers], list[Pending]]
+#: Gives what was saved of the groups' words: the numbers of the groups, and the saved words.
+WordsOf = Callable[[Integers, Integers], Sequence[WordRound | None]]
 
 NUMBER = -1  # the length that stands for a bare number
-
-SAVED_BY_0_1 = (
-    "waiting_ids", "waiting_keys", "waiting_sizes", "waiting_numbers", "waiting_places",
-    "finished_ids", "finished_outcomes",
-)  # fmt: skip
 
 
 def save_kernels(prefix: str, kernels: Sequence[RecalibrateKernel]) -> dict[str, Any]:
@@ -63,13 +58,6 @@ def load_kernels(
         kernel._set_state(each)
 
 
-def check_saved(state: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse a state with other parts than one has now; calibrant 0.1 saved nothing of the past."""
-    names = set(now)
-    missing = {name for name in names - state.keys() if any(part in name for part in RECENT_PARTS)}
-    check_names(state, names - missing)
-
-
 def parts_of(values: Any, lengths: Any) -> Iterator[Any]:
     """Cut an array into parts of these lengths."""
     start = 0
@@ -83,76 +71,49 @@ def parts_of(values: Any, lengths: Any) -> Iterator[Any]:
         raise ValueError(f"{len(values) - start} values belong to no part")
 
 
-def save_waiting(waiting: Waiting[Any]) -> dict[str, Any]:
-    """Return everything as lists and arrays by name; a prediction without an id stands last."""
-    pending = [*waiting.named.values(), *([waiting.unnamed] if waiting.unnamed else [])]
-    parts = [each if isinstance(each, Pending) else Pending(WHOLE, (each,)) for each in pending]
-    numbers, batches, places = save_rounds([round_ for each in parts for round_ in each.rounds])
-    words = [each.word for each in parts if each.word is not None]
+def save_rounds(rounds: Sequence[ScoreRound | StagedRound]) -> dict[str, Any]:
+    """Return what the rule keeps of rounds that wait, as arrays by name."""
+    parts = [each if isinstance(each, StagedRound) else None for each in rounds]
+    stages = [[each] if part is None else part.rounds for each, part in zip(rounds, parts)]
+    numbers, places = kernel_rounds([each for group in stages for each in group])
+    words = [part.word for part in parts if part is not None and part.word is not None]
     said = {"waiting_words": save_words(words).view(np.int64)} if words else {}
+    groups = [WHOLE if part is None else part.group for part in parts]
     return said | {
-        "waiting_keys": np.array([each.group for each in parts], dtype=np.int64),
-        "waiting_sizes": np.array([len(each.rounds) for each in parts], dtype=np.int64),
-        "waiting_numbers": numbers,
-        "waiting_batches": batches,
+        "waiting_keys": np.array(groups, dtype=np.int64),
+        "waiting_sizes": np.array([len(each) for each in stages], dtype=np.int64),
+        "waiting_counts": numbers,
         "waiting_places": places,
-        **save_ids(waiting),
     }
 
 
-def take_waiting(state: dict[str, Any]) -> dict[str, Any]:
-    """Take out of a state what `save_waiting` put there; calibrant 0.1 saved less."""
-    late = {name: state.pop(name) for name in SAVED_BY_0_1}
-    late["waiting_batches"] = state.pop("waiting_batches", late["waiting_numbers"])
-    late["waiting_words"] = state.pop("waiting_words", np.empty(0, dtype=np.int64))
-    late["waiting_timed"] = state.pop("waiting_timed", np.empty(0, dtype=np.int64))
-    late["waiting_times"] = state.pop("waiting_times", np.empty(0))
-    late["expired_ids"] = state.pop("expired_ids", [])
-    late["expired"] = state.pop("expired", 0)
-    return late
+def take_rounds(state: dict[str, Any]) -> dict[str, Any]:
+    """Take out of a state what `save_rounds` put there."""
+    saved = {
+        name: state.pop(f"waiting_{name}") for name in ("keys", "sizes", "counts", "places")
+    }
+    return saved | {"words": state.pop("waiting_words", np.empty(0, dtype=np.int64))}
 
 
-def load_waiting(
-    waiting: Waiting[Any],
-    state: Mapping[str, Any],
-    rounds: int,
-    check: Check,
-    with_words: WithWords,
-    highest: float = 1.0,
-) -> None:
-    """Give a fresh `waiting` what `take_waiting` took, or raise ValueError and change nothing.
-
-    `rounds` predictions were made in all, and outcomes are at most `highest`.
-    """
-    ids = load_ids(state, waiting.capacity, rounds, highest)
-    groups = integers(state, "waiting_keys")
-    if len(groups) - len(ids.named) not in (0, 1):
-        raise ValueError("saved waiting_keys must be as many as waiting_ids, or one more")
-    sizes = integers(state, "waiting_sizes", size=len(groups), low=1)
+def load_rounds(
+    state: Mapping[str, Any], check: Check, words_of: WordsOf
+) -> list[ScoreRound | StagedRound]:
+    """Return the rounds that `save_rounds` saved, or raise ValueError."""
+    groups = integers(state, "keys")
+    sizes = integers(state, "sizes", size=len(groups), low=1)
     total = sum(sizes.tolist())
-    numbers = integers(state, "waiting_numbers", size=total, low=0)
-    batches = integers(state, "waiting_batches", size=total, low=0)
-    places = with_past(floats(state, "waiting_places"), total)
-    if len(places) != ROUND * total:
-        raise ValueError(f"saved waiting_places must have {ROUND * total} values")
-    places = places.reshape(-1, ROUND)
+    numbers = integers(state, "counts", size=total, low=0)
+    places = floats(state, "places", size=ROUND * total).reshape(-1, ROUND)
     starts = np.cumsum(sizes) - sizes
-    first = numbers[starts]
-    if (np.diff(first[: len(ids.named)]) <= 0).any() or (first >= rounds).any():
-        raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
-    if (batches > numbers).any():
-        raise ValueError("saved waiting_batches must not be later than waiting_numbers")
     for size in np.unique(sizes).tolist():
         at = starts[sizes == size, None] + np.arange(size)
         check(groups[sizes == size], numbers[at], places[at])
-    loaded = load_rounds(numbers, batches, places)
-    pending = [
-        loaded[start] if group == WHOLE else Pending(group, tuple(loaded[start : start + size]))
+    loaded = load_kernel_rounds(numbers, places)
+    grouped = np.flatnonzero(groups != WHOLE).tolist()
+    words = iter(words_of(groups[grouped], integers(state, "words")))
+    return [
+        loaded[start]
+        if group == WHOLE
+        else StagedRound(group, tuple(loaded[start : start + size]), next(words))
         for group, start, size in zip(groups.tolist(), starts.tolist(), sizes.tolist(), strict=True)
     ]
-    grouped = [row for row, each in enumerate(pending) if isinstance(each, Pending)]
-    said = with_words([pending[row] for row in grouped], integers(state, "waiting_words"))
-    for row, each in zip(grouped, said, strict=True):
-        pending[row] = each
-    waiting.unnamed = pending.pop() if len(groups) > len(ids.named) else None
-    ids.give(waiting, pending)

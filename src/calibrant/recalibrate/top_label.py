@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant.forecasters.saved_ids import Integers
+from calibrant._kernels.rounds.round import StagedRound
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN
 from calibrant.recalibrate.saving import load_kernels, save_kernels
-from calibrant.recalibrate.waiting import Pending
+from calibrant.rounds.saving import Integers
 
 #: By how much of itself the top class stays above another that would otherwise equal it.
 LEAD = 2.0**-40
@@ -22,41 +22,27 @@ LEAD = 2.0**-40
 class TopLabel:
     """One recalibrator of the confidence, with a group for each class that was ever on top."""
 
-    __slots__ = ("check_pending", "groups", "kernels", "whole", "with_words")
+    __slots__ = ("check_pending", "groups", "kernels", "whole", "words_of")
 
     def __init__(self, classes: int, seed: int) -> None:
         self.whole = RecalibrateKernel("probability", seed)
         self.kernels = [self.whole]
         self.groups = Groups(classes, seed)
         self.check_pending = self.groups.check_pending  # of saved predictions, as
-        self.with_words = self.groups.with_words
+        self.words_of = self.groups.words_of
 
-    def begin(self, p: Floats) -> Pending:
-        """Open a round with this row."""
-        top = int(p.argmax())
-        return self.groups.begin(self.whole, p[top], top)
-
-    def begin_many(self, p: Floats) -> tuple[Floats, list[Pending]]:
+    def begin_many(self, p: Floats) -> tuple[Floats, list[StagedRound]]:
         """Open a round with each row as things stand now; return what is predicted, too."""
         tops, confidences = top_of(p)
         opened = self.groups.begin_many(self.whole, confidences, tops)
-        pending = [each for each in opened if isinstance(each, Pending)]  # all of them
+        pending = [each for each in opened if isinstance(each, StagedRound)]  # all of them
         sure = [each.prediction for each in pending]
         return with_confidence(p, tops, sure), pending
 
-    def finish_many(self, pending: list[Pending], labels: Floats) -> None:
+    def finish_many(self, pending: list[StagedRound], labels: Floats) -> None:
         """Learn which classes happened in rounds whose labels came together."""
         tops = np.array([self.groups.names[each.group] for each in pending], dtype=np.float64)
         self.groups.finish_many(self.whole, pending, (tops == labels).astype(np.float64))
-
-    def predicted(self, p: Floats, pending: Pending) -> Floats:
-        """Return the row that is predicted in a round of `begin`."""
-        return one_with_confidence(p, int(p.argmax()), pending.rounds[-1].prediction)
-
-    def finish(self, pending: Pending, label: float) -> None:
-        """Learn which class happened."""
-        outcome = float(self.groups.names[pending.group] == label)
-        self.groups.finish(self.whole, pending, outcome)
 
     def run(self, p: Floats, labels: Integers) -> Floats:
         """Play rounds in a compiled loop."""
@@ -116,9 +102,3 @@ def with_confidence(p: Floats, tops: npt.ArrayLike, confidences: npt.ArrayLike) 
         rows = np.where(settled, shares, np.where(above, cap, rows))
         free = free & ~(settled | above)
     return rows
-
-
-def one_with_confidence(p: Floats, top: int, confidence: float) -> Floats:
-    """Return one row with another confidence."""
-    row: Floats = with_confidence(p[None], [top], [confidence])[0]
-    return row

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from calibrant.tables.errors import InputError
+
+T = TypeVar("T")
 
 #: A full disk, a full share of it, or a file too long. Such errors do not say which file.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -101,3 +103,20 @@ def _hand_on(old: os.stat_result, new: Path) -> None:
     with suppress(PermissionError):  # only the system's administrator gives files away
         os.chown(new, old.st_uid, old.st_gid)
     new.chmod(stat.S_IMODE(old.st_mode))
+
+
+def save_bytes(path: str | os.PathLike[str], blob: bytes) -> None:
+    """Write bytes to a file, whole or not at all: it is replaced in one step."""
+    with replacing(path) as file:
+        file.write(blob)
+
+
+def load_bytes(path: str | os.PathLike[str], read: Callable[[bytes], T]) -> T:
+    """Return what `read` makes of the bytes in a file; its errors name the file."""
+    source = os.fspath(path)
+    try:
+        return read(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", source=source) from None
+    except ValueError as error:
+        raise InputError(str(error), source=source) from None

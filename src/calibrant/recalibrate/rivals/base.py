@@ -2,38 +2,89 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_unit_series, check_real, check_same_length
 from calibrant._kernels.recalibrate import as_known
-from calibrant._kernels.waiting import Waiting
-from calibrant.forecasters.rounds_by_id import RoundsById
-from calibrant.recalibrate.waiting import named
-
-#: The default of a Recalibrator.
-CAPACITY = 100_000
+from calibrant._kernels.rounds.learner import Learner
+from calibrant._kernels.rounds.round import PyRound
+from calibrant._kernels.rounds.rule import Rule
+from calibrant.rounds.policy import Policy
 
 
-class Forecast(NamedTuple):
-    """A rival's probability for a score, and how many it gave before."""
+class RivalRule(Rule):
+    """The rounds of a rival, which knows nothing of lateness."""
 
-    number: int
-    score: float
-    probability: float
+    __slots__ = ("_learned", "_rounds", "current", "rival")
+
+    def __init__(self, rival: Rival) -> None:
+        self.rival = rival
+        self._rounds = self._learned = 0
+        self.current: PyRound | None = None  # the last one, until something else is learned
 
     @property
-    def batch(self) -> int:
-        """Its own number: whatever comes together is learned in order of prediction."""
-        return self.number
+    def rounds(self) -> int:
+        """Rounds begun so far."""
+        return self._rounds
+
+    @property
+    def learned(self) -> int:
+        """Outcomes learned so far."""
+        return self._learned
+
+    def check(self, rows: Any, by: Any) -> Floats:  # noqa: ARG002 - rivals have no groups
+        """Return scores in [0, 1], or name the first that is none."""
+        return as_unit_series(rows, "scores")
+
+    def begin(self, row: Any, by: Any) -> PyRound:  # noqa: ARG002
+        """Predict a score."""
+        score = check_real("score", row, 0.0, 1.0)
+        probability = self.rival._forecast(score)
+        self._rounds += 1
+        self.current = PyRound(score, score, probability, probability)
+        return self.current
+
+    def begin_many(self, rows: Floats, by: Any) -> list[PyRound]:
+        """Predict scores that were checked."""
+        return [self.begin(score, by) for score in rows.tolist()]
+
+    def learn(self, rounds: list[PyRound], outcomes: Floats) -> None:
+        """Learn outcomes one by one, in order of prediction: the sources know no batches."""
+        order = sorted(range(len(rounds)), key=lambda each: rounds[each].number)
+        for each in order:
+            self.learn_one(rounds[each], float(outcomes[each]))
+
+    def learn_one(self, r: PyRound, outcome: float) -> None:
+        """Learn an outcome as if its score had been asked for only now."""
+        if r is not self.current:  # others were forecast, or learned, in between
+            self.rival._forecast(r.token)
+        self.rival._learn(outcome)
+        self.current = None
+        self._learned += 1
+
+    def outcome_of(self, outcome: Any) -> float:
+        """Return one outcome as a number."""
+        return check_real("outcome", outcome, 0.0, 1.0)
+
+    def run(self, scores: Floats, outcomes: Floats) -> Floats:
+        """Play rounds whose outcomes are known at once."""
+        predictions = np.empty(len(scores))
+        for t, (score, outcome) in enumerate(zip(scores.tolist(), outcomes.tolist(), strict=True)):
+            predictions[t] = self.rival._forecast(score)
+            if outcome == outcome:  # noqa: PLR0124 - not NaN
+                self.rival._learn(outcome)
+                self._learned += 1
+            self._rounds += 1
+        self.current = None
+        return predictions
 
 
-class Rival(RoundsById[Forecast], ABC):
+class Rival(Learner, ABC):
     """A recalibrator of scores in [0, 1].
 
     A rival says what it makes of a score (`_forecast`) and of the outcome that followed
@@ -52,19 +103,18 @@ class Rival(RoundsById[Forecast], ABC):
     >>> rival.predict(0.25)
     0.25
     >>> rival.update(1)
+    'applied'
     >>> rival.predict(0.25) > 0.25
     True
     >>> _ = rival.predict(0.5, id="a"), rival.predict(0.75, id="b")
     >>> rival.update(0, id="b")
+    'applied'
     >>> rival.expire(older_than=0)
     ['a']
     """
 
     def __init__(self) -> None:
-        self._rounds = 0
-        self._learned = 0
-        self._waiting = Waiting(CAPACITY)
-        self._current: Forecast | None = None  # the last one, until something else is learned
+        super().__init__(RivalRule(self), Policy())
 
     @abstractmethod
     def _forecast(self, score: float) -> float:
@@ -74,60 +124,21 @@ class Rival(RoundsById[Forecast], ABC):
     def _learn(self, outcome: float) -> None:
         """Take in the outcome of the score that was forecast last."""
 
-    @property
-    def rounds(self) -> int:
-        """Predictions made so far."""
-        return self._rounds
-
-    @property
-    def learned(self) -> int:
-        """Outcomes learned so far."""
-        return self._learned
-
     def predict(self, score: float, id: Id | None = None) -> float:  # noqa: A002
         """Return the probability for a score, and open a round that waits for its outcome.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
         id gives it up. With one, it waits until ``update(outcome, id)``. An id is used once.
         """
-        known = check_real("score", score, 0.0, 1.0)
-        return self._waiting.open(id, None, self._begin, known).probability
-
-    def update(self, outcome: float, id: Id | None = None) -> None:  # noqa: A002
-        """Learn an outcome in [0, 1]: of the last prediction without an id, or of an id's.
-
-        An outcome that an id had before is ignored; a different one is refused.
-        """
-        known = check_real("outcome", outcome, 0.0, 1.0)
-        self._waiting.answer(id, known, self._finish)
-
-    def _begin(self, score: float) -> Forecast:
-        self._current = Forecast(self._rounds, score, self._forecast(score))
-        self._rounds += 1
-        return self._current
-
-    def _finish(self, forecast: Forecast, outcome: float) -> None:
-        if forecast is not self._current:  # others were forecast, or learned, in between
-            self._forecast(forecast.score)
-        self._learn(outcome)
-        self._current = None
-        self._learned += 1
+        probability: float = self._predict(score, id)
+        return probability
 
     def predict_many(
         self, scores: npt.ArrayLike, ids: Sequence[Id] | npt.NDArray[Any] | None = None
     ) -> Floats:
         """Return the probabilities for many scores; those with ids wait for their outcomes."""
-        known = as_unit_series(scores, "scores")
-        with self._waiting.lock:
-            names, _ = named(self._waiting, ids, None, len(known))
-            forecasts = [self._begin(score) for score in known.tolist()]
-            if names is not None:
-                self._waiting.keep_many(names, forecasts)
-        return np.array([each.probability for each in forecasts])
-
-    def _learn_many(self, predictions: list[Forecast], outcomes: Floats) -> None:
-        for forecast, outcome in zip(predictions, outcomes.tolist(), strict=True):
-            self._finish(forecast, outcome)
+        probabilities: Floats = self._predict_many(scores, ids)
+        return probabilities
 
     def run(self, scores: npt.ArrayLike, outcomes: npt.ArrayLike) -> Floats:
         """Play one round a score; return the probabilities, each made before its outcome.
@@ -135,20 +146,12 @@ class Rival(RoundsById[Forecast], ABC):
         An outcome that is NaN or None is not known: nothing is learned from the row. Interrupted
         with Ctrl-C, the rounds played until then stay learned, and counted.
         """
-        known_scores = as_unit_series(scores, "scores")
-        known_outcomes = as_known(outcomes)
+        known_scores, known_outcomes = as_unit_series(scores, "scores"), as_known(outcomes)
         check_same_length("scores", len(known_scores), "outcomes", len(known_outcomes))
-        predictions = np.empty(len(known_scores))
-        rounds = zip(known_scores.tolist(), known_outcomes.tolist(), strict=True)
-        if len(predictions):
-            self._waiting.unnamed = self._current = None
-        for t, (score, outcome) in enumerate(rounds):
-            predictions[t] = self._forecast(score)
-            if not math.isnan(outcome):
-                self._learn(outcome)
-                self._learned += 1
-            self._rounds += 1
-        return predictions
+        if len(known_scores):
+            self._book.unnamed = None
+        rule: RivalRule = self._rule
+        return rule.run(known_scores, known_outcomes)
 
 
 class Raw(Rival):

@@ -1,0 +1,81 @@
+"""The rounds that wait, by id."""
+
+from libc.stdint cimport int64_t
+
+from calibrant._kernels.rounds.agenda cimport Agenda
+from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.rule cimport Rule
+
+# What becomes of an outcome, and of a row that is played.
+cdef enum:
+    APPLIED
+    REPEATED
+    CONFLICT
+    UNKNOWN
+    EXPIRED
+    PREDICTED
+    USED
+
+
+cdef class Book:
+    cdef readonly Rule rule
+    cdef readonly object policy
+    cdef public object watcher            # sees what is settled, if not None
+    cdef readonly object lock
+    cdef object acquire, release          # the lock's methods, looked up once
+
+    cdef public Py_ssize_t capacity
+    cdef readonly bint refuse
+    cdef Py_ssize_t remember              # how many finished ids are remembered
+    cdef readonly bint has_deadlines
+    cdef readonly double silence          # the outcome that silence means; NaN for none
+    cdef double span                      # from a prediction to its deadline; NaN if rows say so
+    cdef double patience                  # how long after its prediction an outcome counts
+
+    cdef readonly dict known              # by key: the round that waits, or the outcome it had
+    cdef Py_ssize_t named                 # how many of them wait under an id
+    cdef Py_ssize_t nameless              # and how many under none
+    cdef readonly object gone             # the last ids that expired
+    cdef list oldest                      # some of the oldest ids that wait, the very oldest last
+    cdef list ring                        # the ids that are finished, each replaced in its turn
+    cdef Py_ssize_t turn
+    cdef public Round unnamed             # the round that the next update without an id answers
+    cdef public int64_t expired           # how many expired so far
+
+    cdef public double now                # the latest time heard of
+    cdef public object is_timed           # do predictions say when they are made? None: not known
+    cdef readonly Agenda deadlines
+    cdef readonly Agenda arrivals         # outcomes that become known later
+    cdef readonly list late               # how many of these were applied, repeated, in conflict
+    cdef readonly list settled            # keys and rounds that are settled; None if nobody asks
+    cdef bint want_smooth
+    cdef list unseen                      # of a table: what the watcher has not seen yet
+    cdef double *record                   # of a table: takes the outcomes that are settled,
+    cdef int64_t first, recorded          # of so many rounds, beginning with this number
+
+    cdef int check_new(self, object name) except -1
+    cdef int check_room(self, Py_ssize_t more, double now) except -1
+    cdef int keep(self, object name, Round r) except -1
+    cdef int hold(self, object key, Round r, double due) except -1
+    cdef int after_opening(self) except -1
+    cdef int finish(self, object key, Round r, double outcome) except -1
+    cdef int add_finished(self, object name, double outcome) except -1
+    cdef object oldest_name(self)
+    cdef int give_up(self, object name) except -1
+    cdef int settle(self, double now, bint strictly) except -1
+    cdef int pass_to(self, double now, bint strictly) except -1
+    cdef int learn(self, list keys, list rounds, outcomes, order) except -1
+    cdef int learn_one(self, object key, Round r, double outcome) except -1
+    cdef int show_unseen(self) except -1
+    cdef int play_rows(
+        self, columns, by, list names, const double[::1] outcomes, const double[::1] made,
+        const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
+        double[:, ::1] told, unsigned char[::1] answers, list opened,
+    ) except -1
+    cdef int take(self, object key, Round r, double outcome, double now) except -1
+    cdef int peek(self, object name, object found, double outcome, double at) except -1
+    cdef Round open_one(self, object row, object name, object by, double made, double due)
+    cdef int observe_one(self, object name, double outcome, double at) except -1
+
+
+cdef object checked(object id_)

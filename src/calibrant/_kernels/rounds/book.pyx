@@ -1,0 +1,842 @@
+"""The book: which rounds wait, until when, and what becomes of an outcome.
+
+The contract, in short. A round is its id within one book. Its clock never runs backwards. A step
+that is given a time settles the deadlines before that time, and `advance` and a count of predictions
+those up to it. With silence, a round without an outcome by its deadline had the silent one; what is
+announced before is noted at once and learned at the deadline. With hold, every outcome is learned at
+the deadline, or on arrival if that is later. All that one step settles is learned together, in an
+order that does not depend on how the rows of a call were sorted. docs/late.md says it at length, and
+tests/naive/rounds.py is the slow and obvious twin.
+"""
+
+from collections import OrderedDict
+
+from libc.math cimport NAN, isnan
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+from calibrant._checks import check_id
+from calibrant._kernels.forking import forkable_lock
+from calibrant._kernels.rounds.agenda cimport Agenda, Event
+from calibrant._kernels.rounds.round cimport Round, learning_order
+from calibrant._kernels.rounds.rule cimport Rule
+from calibrant._kernels.rounds.settled import Settled
+
+#: In the order of the numbers that a book answers with.
+ANSWERS = np.array(
+    ["applied", "repeated", "conflict", "unknown", "expired", "predicted", "used"]
+)
+
+cdef enum:
+    PORTION = 4096  # settled rounds of a table that a watcher sees at once
+
+cdef object HUGE = 2**60  # integers below it need no closer look
+cdef object ZERO = 0.0
+cdef object ONE = 1.0
+
+
+cdef object checked(object id_):
+    """Return an id that can be saved, or raise ValueError."""
+    if type(id_) is str or type(id_) is int and -HUGE < id_ < HUGE:
+        return id_
+    return check_id(id_)
+
+
+def checked_ids(list ids not None):
+    """Return a list of ids, each made one that can be saved, or name the first that cannot."""
+    cdef Py_ssize_t i
+    for i in range(len(ids)):
+        if type(ids[i]) is not str:
+            try:
+                ids[i] = checked(ids[i])
+            except ValueError as error:
+                raise ValueError(f"{error} at position {i}") from None
+    return ids
+
+
+cdef tuple in_order(rows, list rounds):
+    """Return rows and their rounds in the order in which these were predicted.
+
+    Also whether each round comes once.
+    """
+    numbers = np.empty(len(rounds), dtype=np.int64)
+    cdef int64_t[::1] number = numbers
+    cdef Py_ssize_t i
+    cdef bint is_rising = True
+    for i in range(len(rounds)):
+        number[i] = (<Round>rounds[i]).number
+        is_rising = is_rising and (i == 0 or number[i - 1] < number[i])
+    if is_rising:
+        return rows, rounds, True
+    order = np.argsort(numbers, kind="stable")
+    is_once = bool(np.diff(numbers[order]).all())
+    return rows[order], [rounds[i] for i in order.tolist()], is_once
+
+
+cdef list once_each(
+    list rounds, const Py_ssize_t[::1] row, const double[::1] outcomes, unsigned char[::1] answer,
+):
+    """Return which of the rows are to be applied, where the rows of a round stand together.
+
+    If they agree, the first is applied and the others repeat it.
+    """
+    cdef list once = []
+    cdef Py_ssize_t i, start = 0, stop = 0
+    cdef bint agree
+    while start < len(rounds):
+        agree = True
+        while stop < len(rounds) and rounds[stop] is rounds[start]:
+            agree = agree and outcomes[row[stop]] == outcomes[row[start]]
+            stop += 1
+        for i in range(start, stop):
+            answer[row[i]] = REPEATED if agree else CONFLICT
+        if agree:
+            answer[row[start]] = APPLIED
+            once.append(start)
+        start = stop
+    return once
+
+
+cdef class Book:
+    """The rounds of one rule that wait for their outcomes, and the last ids that are done with.
+
+    `known` holds the rounds that wait, by id, and in the same place the outcome, a float, once it is
+    learned: an id needs one look, and an outcome that arrives twice is counted once. Rounds stand
+    there in the order of their predictions. `gone` holds the last ids that expired. At most
+    `capacity` ids wait; when one more would, the oldest expires, or the new one is refused if
+    `refuse`. Rounds of a table that has no ids wait under themselves.
+
+    One key of `known` is no id. A dict of nothing but strings does not keep their hashes, and looks
+    them up in the strings, all over the memory; this takes a third longer.
+
+    A step with an id takes several calls; the lock keeps those of two threads apart.
+    """
+
+    def __cinit__(self, *args, **kwargs):
+        # Whoever forgets `__init__` gets an error, and no crash.
+        self.rule = Rule.__new__(Rule)
+        self.clear()
+
+    def __init__(self, Rule rule not None, policy):
+        self.rule, self.policy = rule, policy
+        self.capacity, self.refuse = policy.capacity, policy.when_full == "refuse"
+        self.remember = policy.capacity if policy.remember is None else policy.remember
+        self.has_deadlines = policy.has_deadlines
+        self.span = NAN if policy.span is None else policy.span.length
+        self.silence = NAN if policy.silence is None else policy.silence
+        self.patience = NAN if policy.patience is None else policy.patience
+        self.lock = forkable_lock()
+        self.acquire, self.release = self.lock.acquire, self.lock.release
+        self.now = -np.inf
+        self.late = [0, 0, 0]
+
+    def take_over(self, Book other not None):
+        """Take over all that another book of the same policy holds; keep the lock."""
+        self.known, self.named, self.nameless = other.known, other.named, other.nameless
+        self.gone, self.oldest, self.ring, self.turn = other.gone, other.oldest, other.ring, other.turn
+        self.unnamed, self.expired, self.now = other.unnamed, other.expired, other.now
+        self.is_timed, self.deadlines, self.arrivals = other.is_timed, other.deadlines, other.arrivals
+
+    def clear(self):
+        """Forget all ids and all that waits, without a word to the rule."""
+        self.known, self.named, self.nameless = {None: ZERO}, 0, 0
+        self.gone = OrderedDict()
+        self.oldest, self.ring, self.turn = [], [], 0
+        self.deadlines, self.arrivals = Agenda.__new__(Agenda), Agenda.__new__(Agenda)
+
+    def __len__(self):
+        return self.named + self.nameless + (self.unnamed is not None)
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def waiting(self):
+        """Return the keys and rounds that wait, in the order of their predictions.
+
+        The key of a round without an id is the round itself.
+        """
+        found = [(key, each) for key, each in self.known.items() if type(each) is not float]
+        return sorted(found, key=number_of) if self.nameless else found
+
+    @property
+    def ids(self):
+        """The ids that wait, in the order of their predictions."""
+        return [key for key, _ in self.waiting() if not isinstance(key, Round)]
+
+    @property
+    def finished(self):
+        """The last outcomes that were learned, by id, the oldest first."""
+        ring = self.ring[self.turn :] + self.ring[: self.turn]
+        return {name: self.known[name] for name in ring}
+
+    def round_of(self, name):
+        """Return the round that waits under an id, None if none does."""
+        found = self.known.get(name)
+        return None if type(found) is float else found
+
+    def next_due(self):
+        """Return the first deadline of a round that waits; infinity if there is none."""
+        cdef Event first
+        while self.deadlines.count:
+            first = self.deadlines.events[0]
+            found = self.known.get(<object>first.key)
+            if isinstance(found, Round) and (<Round>found).number == first.number:
+                return first.when
+            self.deadlines.pop(&first)
+        return np.inf
+
+    # -- opening --------------------------------------------------------------------------------
+
+    cdef int check_new(self, object name) except -1:
+        """Refuse an id that is taken."""
+        found = self.known.get(name)
+        if found is not None:
+            end = "had its outcome" if type(found) is float else "waits for its outcome"
+            raise ValueError(f"id {name!r} was predicted already and {end}")
+        return 0
+
+    cdef int check_room(self, Py_ssize_t more, double now) except -1:
+        """Refuse more rounds than may wait once time has passed to `now`."""
+        cdef Py_ssize_t i, ready = 0
+        cdef Event *event
+        cdef Round r
+        if self.named + more <= self.capacity:
+            return 0
+        for i in range(self.deadlines.count):
+            event = &self.deadlines.events[i]
+            found = self.known.get(<object>event.key)
+            if event.when < now and isinstance(found, Round) and not isinstance(<object>event.key, Round):
+                r = found
+                ready += r.number == event.number and not (isnan(self.silence) and isnan(r.outcome))
+        if self.named - ready + more > self.capacity:
+            raise ValueError(
+                f"{self.named - ready:,} predictions wait for their outcomes, and {more:,} more are "
+                f"more than capacity={self.capacity} allows; expire(older_than=...) gives up old "
+                "ones, and full='expire' does so by itself"
+            )
+        return 0
+
+    def check_new_ids(self, list names not None):
+        """Refuse ids of new rounds that are taken, or that come twice; name the first."""
+        cdef Py_ssize_t i
+        cdef dict first = {}
+        cdef bint is_new = len(set(names)) == len(names)
+        for i in range(len(names)):
+            if names[i] in self.known:
+                is_new = False
+                break
+        if is_new:
+            return
+        for i, name in enumerate(names):
+            if name in first:
+                raise ValueError(f"id {name!r} comes at positions {first[name]} and {i}")
+            first[name] = i
+            try:
+                self.check_new(name)
+            except ValueError as error:
+                raise ValueError(f"{error} (position {i})") from None
+
+    cdef int keep(self, object name, Round r) except -1:
+        """Let a round wait under an id; the oldest may expire."""
+        if self.gone:
+            self.gone.pop(name, None)  # an expired id may be used again
+        if self.named >= self.capacity:
+            self.give_up(self.oldest_name())
+        self.known[name] = r
+        self.named += 1
+        return 0
+
+    cdef int hold(self, object key, Round r, double due) except -1:
+        """Let a round that is kept wait for its deadline."""
+        if not self.is_timed and r.number > self.now:
+            self.now = <double>r.number
+        r.due, r.is_held = due, True
+        self.deadlines.push(due, r.number, NAN, key)
+        if not isnan(self.silence):
+            self.rule.wait(r, self.now)
+        return 0
+
+    cdef int after_opening(self) except -1:
+        """Settle what is due by the count of predictions, and fit what silence says."""
+        if not self.is_timed:
+            self.pass_to(<double>self.rule.begun(), False)
+        if not isnan(self.silence):
+            self.rule.refit(self.now)
+        return 0
+
+    cdef Round open_one(self, object row, object name, object by, double made, double due):
+        """Predict one row, which waits from now on; `made` is NaN if nothing says when that is.
+
+        Everything but the row has been checked; of a row that is refused, time does not pass.
+        """
+        cdef Round r
+        cdef int64_t first
+        if self.has_deadlines or self.arrivals.count:
+            self.rule.check_one(row, by)
+            if not isnan(made):
+                self.pass_to(made, True)
+        first = self.rule.begun()
+        r = self.rule.begin(row, by)
+        r.number = r.batch = first
+        r.at = made
+        if made > self.now:
+            self.now = made
+        if self.want_smooth:
+            r.smooth = self.rule.smooth_of(r)
+        if name is None:
+            self.unnamed = r
+            return r
+        self.keep(name, r)
+        if self.has_deadlines:
+            self.hold(name, r, due)
+            self.after_opening()
+        return r
+
+    def open(self, rows, list names, by, made, dues):
+        """Predict rows that come together; return their rounds.
+
+        With names they wait by id. `made` says when each is predicted, and never falls; `dues` when
+        each outcome counts. All of it has been checked.
+        """
+        cdef Py_ssize_t i, size
+        cdef list rounds
+        cdef Round r
+        cdef int64_t first
+        cdef const double[::1] at, due
+        if made is not None and len(made):
+            self.pass_to(made[0], True)
+        first = self.rule.begun()
+        rounds = self.rule.begin_many(rows, by)
+        size = len(rounds)
+        for i in range(size):
+            r = rounds[i]
+            r.number, r.batch = first + i, first
+        if made is not None:
+            at = made
+            for i in range(size):
+                (<Round>rounds[i]).at = at[i]
+        if self.want_smooth:
+            for i in range(size):
+                (<Round>rounds[i]).smooth = self.rule.smooth_of(rounds[i])
+        if names is None:
+            return rounds
+        for i in range(size):
+            self.known[names[i]] = rounds[i]
+        self.named += size
+        if self.gone:
+            for name in names:
+                self.gone.pop(name, None)
+        while self.named > self.capacity:
+            self.give_up(self.oldest_name())
+        if self.has_deadlines:
+            due = dues
+            for i in range(size):
+                r = rounds[i]
+                if self.known.get(names[i]) is r:  # else too many came at once, and it expired
+                    if r.at > self.now:
+                        self.now = r.at
+                    self.hold(names[i], r, due[i])
+            self.after_opening()
+        if made is not None and size and at[size - 1] > self.now:
+            self.now = at[size - 1]
+        return rounds
+
+    # -- observing ------------------------------------------------------------------------------
+
+    cdef int peek(self, object name, object found, double outcome, double at) except -1:
+        """Return what becomes of an outcome that arrives at a time, NaN for now; changes nothing.
+
+        PREDICTED if its round waits and has no outcome by then.
+        """
+        cdef Round r
+        cdef double known
+        cdef Py_ssize_t i
+        if found is None:
+            return EXPIRED if name in self.gone else UNKNOWN
+        if type(found) is float:
+            return REPEATED if <double>found == outcome else CONFLICT
+        r = found
+        known = r.outcome
+        if isnan(known) and r.is_held and r.due < at:
+            known = self.silence
+        if self.arrivals.is_over(at, True):
+            for i in range(self.arrivals.count):
+                if self.arrivals.events[i].number == r.number and self.arrivals.events[i].when < at:
+                    known = self.arrivals.events[i].outcome
+        if not isnan(known):
+            return REPEATED if known == outcome else CONFLICT
+        return EXPIRED if at - r.at > self.patience else PREDICTED
+
+    cdef int observe_one(self, object name, double outcome, double at) except -1:
+        """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
+
+        If it is refused, no time passes.
+        """
+        cdef int answer = self.peek(name, self.known.get(name), outcome, at)
+        if answer > REPEATED and answer != PREDICTED:
+            return answer
+        if not isnan(at):
+            self.pass_to(at, True)
+        if answer == PREDICTED:
+            self.take(name, self.known[name], outcome, at)
+            return APPLIED
+        return answer
+
+    def observe(self, list names not None, outcomes, at=None):
+        """Take outcomes that arrive together, whatever their order; return what becomes of each.
+
+        `at` is one time for all, or one a row: rows are then taken in order of time. An id that
+        contradicts itself has no outcome yet: all its rows are in conflict.
+        """
+        answers = np.empty(len(names), dtype=np.uint8)
+        if at is None or np.ndim(at) == 0:
+            self.observe_together(names, outcomes, answers, NAN if at is None else at)
+            return answers
+        times, starts = np.unique(at, return_index=True)
+        if len(times) == 1:
+            self.observe_together(names, outcomes, answers, times[0])
+            return answers
+        for time in times.tolist():
+            rows = np.flatnonzero(at == time)
+            found = np.empty(len(rows), dtype=np.uint8)
+            self.observe_together(
+                [names[row] for row in rows.tolist()], outcomes[rows], found, time
+            )
+            answers[rows] = found
+        return answers
+
+    def observe_together(
+        self, list names not None, const double[::1] outcomes, unsigned char[::1] answer, double at
+    ):
+        """Take outcomes that arrive at one time; `answer` takes what becomes of each."""
+        cdef Py_ssize_t i, row, count = 0
+        cdef list rounds = [], keys
+        cdef Round r
+        cdef Py_ssize_t[::1] of
+        cdef int word
+        if not isnan(at):
+            self.pass_to(at, True)
+        rows = np.empty(len(names), dtype=np.intp)
+        of = rows
+        for i in range(len(names)):
+            found = self.known.get(names[i])
+            word = self.peek(names[i], found, outcomes[i], at)
+            answer[i] = APPLIED if word == PREDICTED else word
+            if word == PREDICTED:
+                of[count] = i
+                rounds.append(found)
+                count += 1
+        rows, rounds, is_once = in_order(rows[:count], rounds)
+        if not is_once:
+            once = once_each(rounds, rows, outcomes, answer)
+            rows, rounds = rows[once], [rounds[i] for i in once]
+        of = rows
+        cdef list learning = []
+        for i in range(of.shape[0]):
+            r = rounds[i]
+            if r.is_held:
+                self.take(names[of[i]], r, outcomes[of[i]], at)
+            else:
+                learning.append(i)
+        if not learning:
+            return
+        # Learned in an order that is drawn; forgotten, in time, in the order of prediction.
+        rows = rows[learning]
+        order, rounds = learning_order([rounds[i] for i in learning], False)
+        for r in rounds:
+            r.arrived = at
+        keys = [names[row] for row in rows]
+        self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
+
+    cdef int take(self, object key, Round r, double outcome, double now) except -1:
+        """Note the outcome of a round until its deadline, or learn it if that is over."""
+        r.arrived = now
+        if not r.is_held:
+            return self.learn_one(key, r, outcome)
+        r.outcome = outcome
+        if not isnan(self.silence):
+            self.rule.observed(r, self.now)
+        return 0
+
+    def learn_unnamed(self, double outcome):
+        """Learn the outcome of the round without an id."""
+        cdef Round r = self.unnamed
+        self.known[r] = r
+        self.nameless += 1
+        try:
+            self.learn_one(r, r, outcome)
+        except BaseException:
+            del self.known[r]
+            self.nameless -= 1
+            raise
+        self.unnamed = None
+
+    # -- learning -------------------------------------------------------------------------------
+
+    cdef int learn_one(self, object key, Round r, double outcome) except -1:
+        """Learn an outcome that counts now."""
+        if self.watcher is None or self.unseen is not None:
+            self.rule.learn_one(r, outcome)
+            r.outcome = outcome
+            self.finish(key, r, outcome)
+        else:
+            self.learn([key], [r], np.array([outcome]), [0])
+        return 0
+
+    cdef int learn(self, list keys, list rounds, outcomes, order) except -1:
+        """Learn outcomes that count together.
+
+        `rounds` are in the order of learning: round i is that of key and outcome ``order[i]``.
+        """
+        cdef Py_ssize_t i
+        cdef const double[::1] y
+        cdef Round r
+        cdef list by_key = [None] * len(rounds)
+        ordered = outcomes[order]
+        y = ordered
+        self.rule.reserve(len(rounds))
+        before = None
+        if self.watcher is not None and self.unseen is None:
+            before = self.watcher.copy()
+            self.watcher.see(Settled(self.rule, [keys[i] for i in order], rounds, ordered))
+        try:
+            if len(rounds) == 1:
+                self.rule.learn_one(rounds[0], y[0])
+            else:
+                self.rule.learn(rounds, ordered)
+        except BaseException:
+            if before is not None:
+                self.watcher.go_back(before)
+            raise
+        for i in range(len(rounds)):
+            r = rounds[i]
+            r.outcome = y[i]
+            by_key[order[i]] = r
+        for i in range(len(rounds)):
+            r = by_key[i]
+            self.finish(keys[i], r, r.outcome)
+        return 0
+
+    cdef int settle(self, double now, bint strictly) except -1:
+        """Learn what is due before `now`, or up to it, in the order of deadlines."""
+        cdef Event event
+        cdef Round r
+        cdef list keys = [], rounds = [], outcomes = [], over = []
+        cdef double outcome
+        while self.deadlines.is_over(now, strictly):
+            key = self.deadlines.pop(&event)
+            found = self.known.get(key)
+            if isinstance(found, Round) and (<Round>found).number == event.number:
+                over.append((key, found))  # else it expired
+        try:
+            if over:
+                self.rule.reserve(len(over))
+        except BaseException:
+            for key, r in over:
+                self.deadlines.push(r.due, r.number, NAN, key)
+            raise
+        for key, r in over:
+            r.is_held = False
+            outcome = r.outcome
+            if not isnan(self.silence):
+                self.rule.mature(r)
+                if isnan(outcome):
+                    outcome, r.is_silence = self.silence, True
+            if isnan(outcome):
+                continue  # it is learned when it arrives
+            keys.append(key)
+            rounds.append(r)
+            outcomes.append(outcome)
+        if now > self.now:
+            self.now = now
+        if len(rounds) == 1:
+            self.learn_one(keys[0], rounds[0], outcomes[0])
+        elif rounds:
+            order, ordered = learning_order(rounds, True)
+            # Forgotten, in time, in the order of learning.
+            at = order.tolist()
+            self.learn(
+                [keys[i] for i in at], ordered, np.array([outcomes[i] for i in at]),
+                list(range(len(at))),
+            )
+        return 0
+
+    cdef int pass_to(self, double now, bint strictly) except -1:
+        """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
+        cdef Event event
+        cdef Round r
+        cdef int word
+        while self.arrivals.is_over(now, strictly):
+            key = self.arrivals.pop(&event)
+            self.settle(event.when, True)
+            found = self.known.get(key)
+            if isinstance(found, Round) and (<Round>found).number == event.number:
+                self.take(key, found, event.outcome, event.when)
+                word = APPLIED
+            elif key in self.gone:
+                continue
+            else:
+                word = REPEATED if event.outcome == self.silence else CONFLICT
+            self.late[word] += 1
+        return self.settle(now, strictly)
+
+    def let_pass(self, double now):
+        """Let time pass to `now`: what is due before is learned."""
+        self.pass_to(now, True)
+
+    def advance(self, double now):
+        """Let time pass to `now`, what is due then included; return how many were learned."""
+        before = self.rule.learned
+        self.pass_to(now, False)
+        return self.rule.learned - before
+
+    cdef int finish(self, object key, Round r, double outcome) except -1:
+        """Let a round be done with."""
+        if self.settled is not None:
+            self.settled.append((key, r))
+        if self.unseen is not None:
+            self.unseen.append((key, r))
+        if self.record != NULL and 0 <= r.number - self.first < self.recorded:
+            self.record[r.number - self.first] = outcome
+        if isinstance(key, Round):
+            del self.known[key]
+            self.nameless -= 1
+            return 0
+        self.named -= 1
+        if self.remember:
+            self.add_finished(key, outcome)
+        else:
+            del self.known[key]
+        return 0
+
+    cdef int add_finished(self, object name, double outcome) except -1:
+        # Most outcomes are 0 or 1, and two objects can stand for all of these.
+        self.known[name] = ZERO if outcome == 0.0 else ONE if outcome == 1.0 else outcome
+        if len(self.ring) < self.remember:
+            self.ring.append(name)
+            return 0
+        del self.known[self.ring[self.turn]]
+        self.ring[self.turn] = name
+        self.turn = (self.turn + 1) % self.remember
+        return 0
+
+    def take_settled(self):
+        """Return what was settled since the last call, where `collect` asked for it."""
+        settled, self.settled = self.settled, []
+        keys, rounds = [key for key, _ in settled], [each for _, each in settled]
+        return Settled(self.rule, keys, rounds, None)
+
+    def collect(self, bint smooth=False):
+        """Keep what is settled for `take_settled`, with the estimates for ranking if wanted."""
+        self.settled, self.want_smooth = [], smooth
+
+    def stop_collecting(self):
+        """Keep no more of what is settled."""
+        self.settled, self.want_smooth = None, False
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    def play(self, columns, by, list names, const double[::1] outcomes, const double[::1] made,
+             const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
+             double[:, ::1] told, unsigned char[::1] answers, list opened=None):
+        """Play the rows of a table in their order, each by what was known when it was predicted.
+
+        A row is predicted when it is `made`; its outcome, if it is not NaN, becomes `known` later,
+        or at once if nothing says when, and counts when it is due. What is still to come at the end
+        goes on waiting: the next table, or the next step, goes on as if all were one. A row that
+        `observes` is not predicted: it brings the outcome of its id.
+
+        `told` takes in its rows predictions, expected predictions and, if there is a third, the
+        estimates for ranking; `answers` what becomes of each row, and `opened` the rounds, if it
+        is given. Returns the outcomes that were
+        settled meanwhile, of the rows that were predicted, in their order; NaN for none.
+        """
+        settled = np.full(outcomes.shape[0], NAN)
+        cdef double[::1] record = settled
+        self.first, self.recorded = self.rule.begun(), record.shape[0]
+        self.record = &record[0] if record.shape[0] else NULL
+        self.unseen = None if self.watcher is None else []
+        before = None if self.watcher is None else self.watcher.copy()
+        try:
+            self.play_rows(
+                columns, by, names, outcomes, made, known, dues, observes, told, answers, opened
+            )
+            self.show_unseen()
+        except BaseException:
+            if before is not None:
+                self.watcher.go_back(before)
+            raise
+        finally:
+            self.record, self.unseen = NULL, None
+        return settled
+
+    cdef int show_unseen(self) except -1:
+        """Let the watcher see what was settled since it last saw something."""
+        if self.unseen:
+            keys, rounds = zip(*self.unseen)
+            self.unseen = []
+            self.watcher.see(Settled(self.rule, list(keys), list(rounds), None))
+        return 0
+
+    cdef int play_rows(
+        self, columns, by, list names, const double[::1] outcomes, const double[::1] made,
+        const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
+        double[:, ::1] told, unsigned char[::1] answers, list opened,
+    ) except -1:
+        """Play the rows of a table."""
+        cdef Py_ssize_t i, size = outcomes.shape[0]
+        cdef double y
+        cdef Round r
+        cdef int64_t first
+        cdef bint has_smooth = told.shape[0] > 2
+        for i in range(size):
+            if self.unseen is not None and len(self.unseen) >= PORTION:
+                self.show_unseen()
+            y = outcomes[i]
+            name = None if names is None else names[i]
+            if observes is not None and observes[i]:
+                answers[i] = self.observe_one(name, y, NAN if made is None else made[i])
+                told[:, i] = NAN
+                continue
+            if made is not None:
+                self.pass_to(made[i], True)
+            if name is not None and name in self.known:
+                answers[i] = USED
+                told[:, i] = NAN
+                continue
+            first = self.rule.begun()
+            r = self.rule.begin_row(columns, by, i)
+            r.number = r.batch = first
+            answers[i] = PREDICTED
+            if opened is not None:
+                opened.append(r)
+            if made is not None:
+                r.at = made[i]
+                if made[i] > self.now:
+                    self.now = made[i]
+            told[0, i], told[1, i] = r.as_prediction(), r.as_expected()
+            if has_smooth:
+                r.smooth = told[2, i] = self.rule.smooth_of(r)
+            if known is not None and isnan(known[i]):
+                y = NAN  # it never becomes known
+            if isnan(y) and name is None and isnan(self.silence):
+                continue  # nothing can be learned of it
+            if not self.has_deadlines and known is None and not isnan(y):
+                answers[i] = APPLIED
+                self.known[r] = r
+                self.nameless += 1
+                self.learn_one(r, r, y)
+                if name is not None and self.remember:
+                    self.add_finished(name, y)
+                continue
+            if name is None:
+                self.known[r] = r
+                self.nameless += 1
+                key = r
+            else:
+                self.keep(name, r)
+                key = name
+            if self.has_deadlines:
+                self.hold(key, r, first + self.span if made is None else dues[i])
+                self.after_opening()
+            if isnan(y):
+                continue
+            if known is not None:
+                self.arrivals.push(known[i], r.number, y, key)
+            elif self.known.get(key) is r:
+                self.take(key, r, y, self.now)
+                answers[i] = APPLIED
+            else:  # a count of predictions was over at once, and silence spoke first
+                self.late[REPEATED if y == self.silence else CONFLICT] += 1
+
+    # -- expiry ---------------------------------------------------------------------------------
+
+    cdef object oldest_name(self):
+        """Return the id that has waited longest.
+
+        A dict forgets slowly where its first items were, so they are not looked for each time.
+        """
+        while True:
+            if not self.oldest:
+                for name, found in self.known.items():
+                    if type(found) is not float and name is not found:
+                        self.oldest.append((name, found))
+                        if len(self.oldest) > self.capacity // 16:
+                            break
+                self.oldest.reverse()
+            name, found = self.oldest.pop()
+            if self.known.get(name) is found:
+                return name
+
+    cdef int give_up(self, object name) except -1:
+        cdef Round r = self.known.pop(name)
+        self.named -= 1
+        self.gone[name] = None
+        self.expired += 1
+        self.rule.drop(r)
+        if len(self.gone) > self.capacity:
+            self.gone.popitem(False)
+        return 0
+
+    def expire(self, number=None, before=None):
+        """Give up rounds below a number, or made before a time; return their ids."""
+        cdef list old = []
+        for name, found in self.known.items():
+            if type(found) is float or name is found:
+                continue
+            if number is not None and found.number >= number:
+                break
+            if number is not None or found.at < before:
+                old.append(name)
+        for name in old:
+            self.give_up(name)
+        return old
+
+    def forget(self):
+        """Give up what waits without an id, and forget all that is known of ids."""
+        for key, each in self.waiting():
+            self.rule.drop(each)
+        self.clear()
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def load(self, list keys, list rounds, finished, gone):
+        """Take over what waits, with numbers in order, what is finished, and what expired.
+
+        A round without an id has the key None.
+        """
+        cdef Round r
+        self.clear()
+        self.known.update(finished)
+        self.ring, self.gone = list(finished), OrderedDict.fromkeys(gone)
+        for key, r in zip(keys, rounds, strict=True):
+            if key is None:
+                key = r
+                self.nameless += 1
+            else:
+                self.named += 1
+            self.known[key] = r
+            if r.is_held:
+                self.deadlines.push(r.due, r.number, NAN, key)
+
+    def load_arrivals(self, list keys, times, outcomes):
+        """Take over outcomes of rounds that wait, which become known later."""
+        for key, when, outcome in zip(keys, times, outcomes, strict=True):
+            self.arrivals.push(when, (<Round>self.known[key]).number, outcome, key)
+
+    def coming(self):
+        """Return the keys, times and outcomes of what becomes known later, of rounds that wait."""
+        cdef Py_ssize_t i
+        found = []
+        for i in range(self.arrivals.count):
+            event = &self.arrivals.events[i]
+            r = self.known.get(<object>event.key)
+            if isinstance(r, Round) and (<Round>r).number == event.number:
+                found.append((event.number, <object>event.key, event.when, event.outcome))
+        found.sort()
+        return [each[1:] for each in found]
+
+
+def number_of(item):
+    """Return the number of a round that stands beside its key."""
+    return (<Round>item[1]).number

@@ -1,0 +1,10 @@
+from calibrant._kernels.rounds.book cimport Book
+from calibrant._kernels.rounds.rule cimport Rule
+
+
+cdef class Learner:
+    cdef readonly Book _book
+    cdef readonly Rule _rule
+    cdef bint is_plain                # is there neither a deadline nor a watcher?
+    # The arguments of the class built on it, which it does not read.
+    cdef public dict _given

@@ -1,0 +1,35 @@
+"""A round from its prediction until its outcome counts."""
+
+from libc.stdint cimport int64_t
+
+
+cdef class Round:
+    cdef readonly int64_t number      # rounds begun before it
+    cdef readonly int64_t batch       # the number of the first round of the same call
+    cdef readonly double at           # when it was predicted; NaN if nothing says so
+    cdef readonly double due          # when its outcome counts; NaN without a deadline
+    cdef readonly double outcome      # what is known of it; NaN for nothing
+    cdef readonly double arrived      # when that became known; NaN if nothing says so
+    cdef readonly double smooth       # the estimate for ranking, if it was asked for; else NaN
+    cdef bint is_held                 # does its outcome wait for the deadline?
+    cdef bint is_silence              # is its outcome that no news came?
+    cdef void *pending                # what the silence model keeps of it
+
+    cdef double as_raw(self)
+    cdef double as_prediction(self)
+    cdef double as_expected(self)
+
+
+cdef class PyRound(Round):
+    cdef readonly object token        # what the rule keeps of it
+    cdef double _raw, _prediction, _expected
+
+
+cdef class StagedRound(Round):
+    cdef readonly int64_t group       # the number of its group
+    cdef readonly tuple rounds        # what each stage keeps; the last one makes the prediction
+    cdef readonly object word         # what the group said in between; None without
+    cdef public object row            # what is predicted of several classes; None without
+
+
+cdef tuple learning_order(list rounds, bint by_due)

@@ -1,0 +1,38 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats
+
+Integers = npt.NDArray[np.int64]
+
+class Round:
+    number: int
+    batch: int
+    at: float
+    due: float
+    outcome: float
+    arrived: float
+    smooth: float
+    @property
+    def raw(self) -> float: ...
+    @property
+    def prediction(self) -> float: ...
+    @property
+    def expected(self) -> float: ...
+
+class PyRound(Round):
+    def __init__(self, token: Any, raw: float, prediction: float, expected: float) -> None: ...
+    token: Any
+
+class StagedRound(Round):
+    def __init__(self, group: int, rounds: tuple[Any, ...], word: Any = ...) -> None: ...
+    group: int
+    rounds: tuple[Any, ...]
+    word: Any
+    row: Floats | None
+
+def round_columns(rounds: list[Any]) -> Floats: ...
+def rounds_as_arrays(rounds: list[Any]) -> tuple[Integers, Floats]: ...
+def rounds_from_arrays(rounds: list[Any], integers: Integers, numbers: Floats) -> None: ...

@@ -1,0 +1,153 @@
+"""A round from its prediction until its outcome counts.
+
+A rule keeps in a subclass of `Round` what it takes to learn the outcome later. The book holds the
+only reference, and a round has no reference to Python objects (`PyRound` and `StagedRound` have), so
+a million of them do not slow down the garbage collector.
+"""
+
+from libc.math cimport NAN
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport free
+
+import numpy as np
+
+from calibrant._kernels.draws cimport scramble
+
+
+cdef class Round:
+    """What every rule's rounds have in common."""
+
+    def __cinit__(self):
+        self.at = self.due = self.outcome = self.arrived = self.smooth = NAN
+
+    def __dealloc__(self):
+        free(self.pending)
+
+    cdef double as_raw(self):
+        return NAN
+
+    cdef double as_prediction(self):
+        return NAN
+
+    cdef double as_expected(self):
+        return NAN
+
+    @property
+    def raw(self):
+        """The score as a probability, as it came."""
+        return self.as_raw()
+
+    @property
+    def prediction(self):
+        """What was predicted."""
+        return self.as_prediction()
+
+    @property
+    def expected(self):
+        """The mean of what might have been predicted."""
+        return self.as_expected()
+
+
+cdef class PyRound(Round):
+    """A round of a rule that is written in Python."""
+
+    def __init__(self, token, double raw, double prediction, double expected):
+        self.token = token
+        self._raw, self._prediction, self._expected = raw, prediction, expected
+
+    cdef double as_raw(self):
+        return self._raw
+
+    cdef double as_prediction(self):
+        return self._prediction
+
+    cdef double as_expected(self):
+        return self._expected
+
+
+cdef class StagedRound(Round):
+    """A round that passes several kernels: the first sees every round, the last predicts."""
+
+    def __init__(self, int64_t group, tuple rounds not None, word=None):
+        self.group, self.rounds, self.word = group, rounds, word
+
+    cdef double as_raw(self):
+        return (<Round>self.rounds[0]).as_raw()
+
+    cdef double as_prediction(self):
+        return (<Round>self.rounds[len(self.rounds) - 1]).as_prediction()
+
+    cdef double as_expected(self):
+        return (<Round>self.rounds[len(self.rounds) - 1]).as_expected()
+
+
+cdef tuple learning_order(list rounds, bint by_due):
+    """Return the order in which outcomes that count together are learned, and the rounds in it.
+
+    By deadline, if that is why they count; then what was predicted first. Rounds of one batch have
+    no order of their own, and a file's may be sorted by anything: they are learned in an order drawn
+    from their numbers.
+    """
+    cdef Py_ssize_t i, size = len(rounds)
+    cdef Round r
+    cdef bint one_batch = True, one_due = True
+    if size == 1:
+        return np.zeros(1, dtype=np.intp), rounds
+    batches, drawn = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.uint64)
+    dues = np.empty(size)
+    cdef int64_t[::1] batch = batches
+    cdef uint64_t[::1] draw = drawn
+    cdef double[::1] due = dues
+    for i in range(size):
+        r = rounds[i]
+        batch[i], draw[i], due[i] = r.batch, scramble(<uint64_t>r.number + 1), r.due
+        one_batch = one_batch and batch[i] == batch[0]
+        one_due = one_due and due[i] == due[0]
+    if by_due and not one_due:
+        order = np.lexsort((drawn, batches, dues))
+    else:
+        order = np.argsort(drawn) if one_batch else np.lexsort((drawn, batches))
+    cdef const Py_ssize_t[::1] at = order
+    return order, [rounds[at[i]] for i in range(size)]
+
+
+def round_columns(list rounds not None):
+    """Return what `Settled` shows of rounds, a row each."""
+    found = np.empty((9, len(rounds)))
+    cdef double[:, ::1] to = found
+    cdef Py_ssize_t i
+    cdef Round r
+    for i in range(len(rounds)):
+        r = rounds[i]
+        to[0, i], to[1, i], to[2, i] = r.outcome, r.as_raw(), r.as_prediction()
+        to[3, i], to[4, i], to[5, i] = r.as_expected(), r.smooth, r.at
+        to[6, i], to[7, i], to[8, i] = r.arrived, r.due, r.is_silence
+    return found
+
+
+def rounds_as_arrays(list rounds not None):
+    """Return what a book keeps of rounds: numbers and batches as integers, all else as numbers."""
+    integers, numbers = np.empty((3, len(rounds)), dtype=np.int64), np.empty((5, len(rounds)))
+    cdef int64_t[:, ::1] whole = integers
+    cdef double[:, ::1] real = numbers
+    cdef Py_ssize_t i
+    cdef Round r
+    for i in range(len(rounds)):
+        r = rounds[i]
+        whole[0, i], whole[1, i], whole[2, i] = r.number, r.batch, r.is_held
+        real[0, i], real[1, i], real[2, i] = r.at, r.due, r.outcome
+        real[3, i], real[4, i] = r.arrived, r.smooth
+    return integers, numbers
+
+
+def rounds_from_arrays(
+    list rounds not None, const int64_t[:, ::1] integers, const double[:, ::1] numbers
+):
+    """Give rounds what `rounds_as_arrays` returned."""
+    cdef Py_ssize_t i
+    cdef Round r
+    for i in range(len(rounds)):
+        r = rounds[i]
+        r.number, r.batch, r.is_held = integers[0, i], integers[1, i], integers[2, i] != 0
+        r.at, r.due, r.outcome = numbers[0, i], numbers[1, i], numbers[2, i]
+        r.arrived, r.smooth = numbers[3, i], numbers[4, i]

@@ -1,0 +1,203 @@
+"""The rule for the scores of one event: the whole, groups beside it, and what silence says."""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport malloc
+
+from calibrant._kernels.pending cimport Awaited, PendingKernel, Wait
+from calibrant._kernels.pending_saving import AWAITED, load_awaited, save_awaited
+from calibrant._kernels.recalibrate import NONE_WAITS
+from calibrant._kernels.rounds.round cimport Round, StagedRound
+from calibrant._kernels.rounds.rule cimport Rule
+from calibrant._kernels.score_rounds cimport Begun, ScoreRound, as_round
+from calibrant._kernels.scoring cimport ScoringKernel
+
+
+cdef inline ScoreRound first_of(Round r):
+    """Return what the kernel that sees every round keeps of one."""
+    return <ScoreRound>(<StagedRound>r).rounds[0] if isinstance(r, StagedRound) else <ScoreRound>r
+
+
+cdef class ScoreRule(Rule):
+    """The rounds of one recalibrator of scores."""
+
+    def __init__(self, ScoringKernel whole not None, groups=None, PendingKernel silence=None):
+        self.whole, self.groups, self.silence = whole, groups, silence
+        self.is_stepwise = True
+        whole._attend(silence)
+
+    def take_over(self, ScoreRule other not None):
+        """Take over all that another rule has learned."""
+        self.whole, self.groups, self.silence = other.whole, other.groups, other.silence
+
+    @property
+    def rounds(self):
+        """Rounds begun so far."""
+        return self.whole._rounds
+
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self.whole._learned
+
+    cdef int64_t begun(self) except -1:
+        return self.whole._rounds
+
+    # -- predictions ----------------------------------------------------------------------------
+
+    cpdef object check(self, rows, by):
+        """Return scores as numbers of their own; refuse bad ones, and groups that cannot be."""
+        self.whole.enter()
+        rows = self.whole.as_scores(rows)
+        if by is not None:
+            self.groups.numbers_of(by, len(rows))
+        return rows
+
+    cpdef object check_one(self, row, by):
+        """Refuse a score that is none, or a group that cannot be."""
+        self.whole.enter()
+        self.whole.as_score(row)
+        if by is not None:
+            self.groups.find(by)
+
+    cpdef Round begin(self, row, by):
+        """Predict a score, in its group if it has one."""
+        if by is not None:
+            return self.groups.begin(self.whole, row, by)
+        self.whole.enter()
+        return as_round(self.whole.begin(self.whole.as_score(row)))
+
+    cpdef list begin_many(self, rows, by):
+        """Predict scores that were checked."""
+        cdef const double[::1] x
+        cdef list rounds
+        cdef ScoreRound r
+        cdef Py_ssize_t i
+        if by is not None:
+            return self.groups.begin_many(self.whole, rows, by)
+        x = rows
+        rounds = [ScoreRound.__new__(ScoreRound) for i in range(x.shape[0])]
+        for i in range(x.shape[0]):
+            r = rounds[i]
+            r.begun = self.whole.begin(x[i])
+        return rounds
+
+    # -- outcomes -------------------------------------------------------------------------------
+
+    cpdef object reserve(self, Py_ssize_t outcomes):
+        """Get the memory that so many outcomes may want."""
+        self.whole._reserve(outcomes)
+
+    cpdef object learn(self, list rounds, outcomes):
+        """Learn outcomes that count together."""
+        if self.groups is not None and self.groups.names:
+            self.groups.finish_many(self.whole, rounds, outcomes)
+        else:
+            self.whole._finish_many(rounds, outcomes)
+
+    cpdef object learn_one(self, Round r, double outcome):
+        """Learn one outcome."""
+        cdef Begun *begun
+        if isinstance(r, StagedRound):
+            self.groups.finish(self.whole, r, outcome)
+            return
+        begun = &(<ScoreRound>r).begun
+        self.whole.enter()
+        if self.whole.finish(begun, outcome, self.whole.lateness(begun)) < 0:
+            raise MemoryError
+
+    # -- one round without an id ------------------------------------------------------------------
+
+    cdef double step(self, object row) except? -1.0:
+        cdef ScoringKernel whole = self.whole
+        whole.enter()
+        whole.current = whole.begin(whole.as_score(row))
+        whole._open = True
+        return whole.current.z
+
+    cdef int finish_step(self, double outcome) except -1:
+        cdef ScoringKernel whole = self.whole
+        whole.enter()
+        if not whole._open:
+            raise ValueError(NONE_WAITS)
+        if whole.finish(&whole.current, outcome, whole.lateness(&whole.current)) < 0:
+            raise MemoryError
+        whole._open = False
+        return 0
+
+    cdef int forget_step(self) except -1:
+        self.whole.enter()
+        self.whole._open = False
+        return 0
+
+    # -- silence --------------------------------------------------------------------------------
+
+    cpdef object wait(self, Round r, double now):
+        """Count a round that waits for its deadline from `now` on."""
+        cdef ScoreRound first = first_of(r)
+        r.pending = malloc(sizeof(Wait))
+        if r.pending == NULL:
+            raise MemoryError
+        self.silence.begin(
+            <Wait *>r.pending, first.begun.s, self.whole.mean_begun(&first.begun), now, r.due
+        )
+
+    cpdef object observed(self, Round r, double now):
+        """Hear of an outcome before its deadline; the silent one only fixes it."""
+        if r.outcome != self.silence.silence:
+            self.silence.hear(<Wait *>r.pending, now)
+
+    cpdef object mature(self, Round r):
+        """Learn, at its deadline, how early the outcome of a round was known."""
+        self.silence.end(<Wait *>r.pending)
+
+    cpdef object drop(self, Round r):
+        """Forget a round that expired."""
+        if r.is_held and r.pending != NULL:
+            self.silence.forget(<Wait *>r.pending)
+
+    cpdef object refit(self, double now):
+        """Fit what silence says, if a fit is due."""
+        self.whole._refit(now)
+
+    # -- what is told of a round -----------------------------------------------------------------
+
+    cpdef double smooth_of(self, Round r):
+        """Return the estimate for ranking of a round just begun."""
+        cdef double given = first_of(r).begun.raw
+        cdef double word = self.whole.smooth(given)
+        if isinstance(r, StagedRound):
+            return self.groups.smooth_of_begun(r, given, word)
+        return word
+
+    cpdef object group_of(self, Round r):
+        """Return the name of a round's group; None without."""
+        return self.groups.names[(<StagedRound>r).group] if isinstance(r, StagedRound) else None
+
+
+def save_waits(list rounds not None):
+    """Return what the silence model keeps of rounds that wait for their deadlines."""
+    cdef Awaited each
+    cdef Round r
+    cdef list awaited = []
+    for r in rounds:
+        if r.is_held and r.pending != NULL:
+            each = Awaited.__new__(Awaited)
+            each.wait = (<Wait *>r.pending)[0]
+            awaited.append(each)
+    return save_awaited(awaited)
+
+
+def load_waits(PendingKernel silence not None, list rounds not None, places, cells):
+    """Give rounds that wait for their deadlines what `save_waits` returned."""
+    cdef Awaited each
+    cdef Round r
+    cdef list held = [r for r in rounds if r.is_held]
+    if len(places) != AWAITED * len(held) or len(cells) != 2 * len(held):
+        raise ValueError("saved pending_awaited must be of each prediction with a deadline")
+    for r, each in zip(held, load_awaited(silence, places, cells), strict=True):
+        if each.wait.due != r.due:
+            raise ValueError("a saved prediction that waits for its deadline has another one")
+        r.pending = malloc(sizeof(Wait))
+        if r.pending == NULL:
+            raise MemoryError
+        (<Wait *>r.pending)[0] = each.wait

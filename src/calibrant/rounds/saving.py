@@ -1,0 +1,198 @@
+"""How a book is saved: its clock, what waits, and the ids that are done with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import Floats, Id, check_id, check_integer
+from calibrant._kernels.rounds.book import Book
+from calibrant._kernels.rounds.round import Round, rounds_as_arrays, rounds_from_arrays
+from calibrant._kernels.saved import floats
+
+Integers = npt.NDArray[np.int64]
+
+#: What `save_book` returns; a rule saves what it keeps of the rounds beside it.
+BOOK_PARTS = (
+    "waiting_ids", "waiting_nameless", "waiting_unnamed", "waiting_numbers", "waiting_batches",
+    "waiting_held", "waiting_times", "waiting_dues", "waiting_outcomes", "waiting_arrived",
+    "waiting_smooth", "coming_rows", "coming_times", "coming_outcomes", "finished_ids",
+    "finished_outcomes", "expired_ids", "expired", "clock", "clock_timed",
+)  # fmt: skip
+REALS = (
+    "waiting_times", "waiting_dues", "waiting_outcomes", "waiting_arrived", "waiting_smooth",
+)  # fmt: skip
+
+
+def waiting_rounds(book: Book) -> list[Any]:
+    """Return the rounds that wait as they are saved: by number, and the unnamed one last."""
+    rounds = [each for _, each in book.waiting()]
+    return rounds if book.unnamed is None else [*rounds, book.unnamed]
+
+
+def save_book(book: Book) -> dict[str, Any]:
+    """Return everything but the rule's part of rounds, as lists and arrays by name."""
+    waiting, finished = book.waiting(), book.finished
+    rows = {key: row for row, (key, _) in enumerate(waiting)}
+    integers, numbers = rounds_as_arrays(waiting_rounds(book))
+    coming = book.coming()
+    return {
+        "waiting_ids": [key for key, _ in waiting if not isinstance(key, Round)],
+        "waiting_nameless": np.array(
+            [row for row, (key, _) in enumerate(waiting) if isinstance(key, Round)], dtype=np.int64
+        ),
+        "waiting_unnamed": int(book.unnamed is not None),
+        "waiting_numbers": integers[0],
+        "waiting_batches": integers[1],
+        "waiting_held": integers[2],
+        **dict(zip(REALS, numbers, strict=True)),
+        "coming_rows": np.array([rows[key] for key, _, _ in coming], dtype=np.int64),
+        "coming_times": np.array([time for _, time, _ in coming], dtype=np.float64),
+        "coming_outcomes": np.array([outcome for _, _, outcome in coming], dtype=np.float64),
+        "finished_ids": list(finished),
+        "finished_outcomes": np.array(list(finished.values()), dtype=np.float64),
+        "expired_ids": list(book.gone),
+        "expired": book.expired,
+        "clock": book.now if math.isfinite(book.now) else None,
+        "clock_timed": -1 if book.is_timed is None else int(book.is_timed),
+    }
+
+
+def take_book(state: dict[str, Any]) -> dict[str, Any]:
+    """Take out of a state what `save_book` put there."""
+    return {name: state.pop(name) for name in BOOK_PARTS}
+
+
+def load_book(
+    book: Book,
+    state: Mapping[str, Any],
+    rounds: list[Any],
+    begun: int,
+    highest: float = 1.0,
+) -> None:
+    """Give a fresh book what `save_book` returned, or raise ValueError.
+
+    `rounds` are the rule's, in the order of `waiting_rounds`; `begun` were begun in all, and no
+    outcome is above `highest`.
+    """
+    ids, finished, gone = (
+        ids_of(state, name) for name in ("waiting_ids", "finished_ids", "expired_ids")
+    )
+    most = max(len(ids), len(finished), len(gone))
+    if most > book.capacity or len({*ids, *finished, *gone}) < len([*ids, *finished, *gone]):
+        raise ValueError("saved ids are too many, or one is waiting, finished or expired at once")
+    nameless = integers(state, "waiting_nameless", low=0)
+    unnamed = check_integer("saved waiting_unnamed", state["waiting_unnamed"], 0, 1)
+    size = len(ids) + len(nameless) + unnamed
+    if len(rounds) != size:
+        raise ValueError(f"saved waiting_ids must be of {size} rounds, got {len(rounds)}")
+    if len(ids) + len(nameless) + len(finished) + len(gone) > begun:
+        raise ValueError(f"saved ids are more than {begun} predictions")
+    whole, real = columns_of(state, size, unnamed, begun, highest)
+    check_deadlines(book, whole[2], real, size - unnamed)
+    outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
+    if (outcomes > highest).any():
+        raise ValueError(f"saved finished_outcomes must be in [0, {highest:.0f}]")
+    expired = check_integer("saved expired", state["expired"], len(gone), begun)
+    timed = check_integer("saved clock_timed", state["clock_timed"], -1, 1)
+    clock = state["clock"]
+    if clock is not None and (not isinstance(clock, int | float) or not math.isfinite(clock)):
+        raise ValueError("saved clock must be a number")
+    if (np.diff(nameless) <= 0).any() or (nameless >= size - unnamed).any():
+        raise ValueError("saved waiting_nameless must be increasing rows of what waits")
+    is_named = np.ones(size - unnamed, dtype=np.bool_)
+    is_named[nameless] = False
+    named = iter(ids)
+    keys: list[Id | None] = [next(named) if each else None for each in is_named.tolist()]
+    rounds_from_arrays(rounds, whole, real)
+    book.load(
+        keys,
+        rounds[: size - unnamed],
+        dict(zip(finished, outcomes.tolist(), strict=True)),
+        gone,
+    )
+    book.unnamed = rounds[-1] if unnamed else None
+    book.expired, book.now = expired, -math.inf if clock is None else float(clock)
+    book.is_timed = None if timed < 0 else bool(timed)
+    load_coming(book, state, keys, rounds, highest)
+
+
+def columns_of(
+    state: Mapping[str, Any], size: int, unnamed: int, begun: int, highest: float
+) -> tuple[Integers, Floats]:
+    """Return what a book keeps of rounds, checked, as `rounds_from_arrays` takes it."""
+    numbers, batches, held = (
+        integers(state, name, size=size, low=0)
+        for name in ("waiting_numbers", "waiting_batches", "waiting_held")
+    )
+    if (np.diff(numbers[: size - unnamed]) <= 0).any() or (numbers >= begun).any():
+        raise ValueError("saved waiting_numbers must be increasing numbers of past rounds")
+    if (batches > numbers).any():
+        raise ValueError("saved waiting_batches must not be later than waiting_numbers")
+    real = np.empty((len(REALS), size))
+    for row, name in enumerate(REALS):
+        values = state[name]
+        if not isinstance(values, np.ndarray) or values.dtype != np.float64 or len(values) != size:
+            raise ValueError(f"saved {name} must be {size} numbers")
+        if np.isinf(values).any():
+            raise ValueError(f"saved {name} must be finite, or NaN")
+        real[row] = values
+    outcomes = real[2]
+    if not (np.isnan(outcomes) | ((outcomes >= 0.0) & (outcomes <= highest))).all():
+        raise ValueError(f"saved waiting_outcomes must be in [0, {highest:.0f}], or NaN")
+    return np.stack([numbers, batches, held]), real
+
+
+def check_deadlines(book: Book, held: Integers, real: Floats, size: int) -> None:
+    """Refuse rounds that wait for no deadline where all do, or for one where none does."""
+    _, due, outcome, _, _ = real
+    if (held > 1).any() or (np.isnan(due) != ~(held[: len(due)] > 0))[held > 0].any():
+        raise ValueError("saved waiting_held must be 1 for what waits for its deadline, else 0")
+    if not book.has_deadlines and held.any():
+        raise ValueError("a saved prediction waits for a deadline, and there are none here")
+    if not math.isnan(book.silence) and not held[:size].all():
+        raise ValueError("a saved prediction waits for no deadline, where silence has one")
+    if not np.isnan(outcome[held == 0]).all():
+        raise ValueError("a saved outcome is noted of a prediction that waits for no deadline")
+
+
+def load_coming(
+    book: Book, state: Mapping[str, Any], keys: list[Id | None], rounds: list[Any], highest: float
+) -> None:
+    """Give a book the outcomes that become known later."""
+    rows = integers(state, "coming_rows", low=0)
+    times = floats(state, "coming_times", size=len(rows))
+    outcomes = floats(state, "coming_outcomes", size=len(rows), low=0.0, high=highest)
+    if (rows >= len(keys)).any() or len(np.unique(rows)) < len(rows):
+        raise ValueError("saved coming_rows must be rows of what waits, each once")
+    found = [rounds[row] if keys[row] is None else keys[row] for row in rows.tolist()]
+    book.load_arrivals(found, times.tolist(), outcomes.tolist())
+
+
+def integers(
+    state: Mapping[str, Any], name: str, *, size: int | None = None, low: int | None = None
+) -> Integers:
+    """Return a saved array of integers, none below `low`."""
+    values: Integers = state[name]
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
+        raise ValueError(f"saved {name} must be an array of int64")
+    if size is not None and len(values) != size:
+        raise ValueError(f"saved {name} must have {size} values, got {len(values)}")
+    if low is not None and (values < low).any():
+        raise ValueError(f"saved {name} must be at least {low}")
+    return values
+
+
+def ids_of(state: Mapping[str, Any], name: str) -> list[Id]:
+    """Return a saved list of distinct ids."""
+    ids = state[name]
+    if not isinstance(ids, list):
+        raise ValueError(f"saved {name} must be a list")
+    checked = [check_id(id_, f"each of the saved {name}") for id_ in ids]
+    if len(set(checked)) != len(checked):
+        raise ValueError(f"saved {name} must be distinct")
+    return checked
