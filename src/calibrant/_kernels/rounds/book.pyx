@@ -720,6 +720,8 @@ cdef class Book:
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
+                if self.has_deadlines:
+                    self.after_opening()
                 continue  # nothing can be learned of it
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
@@ -727,6 +729,7 @@ cdef class Book:
                 self.nameless += 1
                 self.learn_one(r, r, y)
                 if name is not None and self.remember:
+                    self.gone.pop(name, None)
                     self.add_finished(name, y)
                 continue
             if name is None:
