@@ -64,7 +64,7 @@ cdef class ScoreRule(Rule):
         if by is not None:
             return self.groups.begin(self.whole, row, by)
         self.whole.enter()
-        return as_round(self.whole.begin(self.whole.as_score(row)))
+        return as_round(self.whole.begin(self.whole.as_score(row)), self.whole._rounds - 1)
 
     cpdef list begin_many(self, rows, by):
         """Predict scores that were checked."""
@@ -106,7 +106,7 @@ cdef class ScoreRule(Rule):
             return
         begun = &(<ScoreRound>r).begun
         self.whole.enter()
-        if self.whole.finish(begun, outcome, self.whole.lateness(begun)) < 0:
+        if self.whole.finish(begun, outcome, self.whole.lateness(r.number)) < 0:
             raise MemoryError
 
     # -- one round without an id ------------------------------------------------------------------
@@ -115,7 +115,7 @@ cdef class ScoreRule(Rule):
         cdef ScoringKernel whole = self.whole
         whole.enter()
         whole.current = whole.begin(whole.as_score(row))
-        whole._open = True
+        whole.opened_as, whole._open = whole._rounds - 1, True
         return whole.current.z
 
     cdef int finish_step(self, double outcome) except -1:
@@ -123,7 +123,7 @@ cdef class ScoreRule(Rule):
         whole.enter()
         if not whole._open:
             raise ValueError(NONE_WAITS)
-        if whole.finish(&whole.current, outcome, whole.lateness(&whole.current)) < 0:
+        if whole.finish(&whole.current, outcome, whole.lateness(whole.opened_as)) < 0:
             raise MemoryError
         whole._open = False
         return 0
@@ -157,7 +157,7 @@ cdef class ScoreRule(Rule):
 
     cpdef object drop(self, Round r):
         """Forget a round that expired."""
-        if r.is_held and self.silence is not None:
+        if self.silence is not None and r.is_held():
             self.silence.forget(<Wait *>r.story.pending)
 
     cpdef object refit(self, double now):
@@ -185,7 +185,7 @@ def save_waits(list rounds not None):
     cdef Round r
     cdef list awaited = []
     for r in rounds:
-        if r.is_held and r.story.pending != NULL:
+        if r.is_held() and r.story.pending != NULL:
             each = Awaited.__new__(Awaited)
             each.wait = (<Wait *>r.story.pending)[0]
             awaited.append(each)
@@ -196,7 +196,7 @@ def load_waits(PendingKernel silence not None, list rounds not None, places, cel
     """Give rounds that wait for their deadlines what `save_waits` returned."""
     cdef Awaited each
     cdef Round r
-    cdef list held = [r for r in rounds if r.is_held]
+    cdef list held = [r for r in rounds if r.is_held()]
     if len(places) != AWAITED * len(held) or len(cells) != 2 * len(held):
         raise ValueError("saved pending_awaited must be of each prediction with a deadline")
     for r, each in zip(held, load_awaited(silence, places, cells), strict=True):

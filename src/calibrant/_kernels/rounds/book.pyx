@@ -19,7 +19,7 @@ import numpy as np
 from calibrant._checks import check_id
 from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.rounds.agenda cimport Agenda, Event
-from calibrant._kernels.rounds.round cimport Round, learning_order
+from calibrant._kernels.rounds.round cimport Round, Story, learning_order
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.rounds.settled import Settled
 
@@ -260,8 +260,8 @@ cdef class Book:
         """Let a round that is kept wait for its deadline."""
         if not self.is_timed and r.number > self.now:
             self.now = <double>r.number
-        r.told().due = due
-        r.is_held = True
+        cdef Story *story = r.told()
+        story.due, story.is_held = due, True
         self.deadlines.push(due, r.number, NAN, key)
         if not isnan(self.silence):
             self.rule.wait(r, self.now)
@@ -388,7 +388,7 @@ cdef class Book:
         known = NAN
         if r.story != NULL:
             known = r.story.outcome
-            if isnan(known) and r.is_held and r.story.due < at:
+            if isnan(known) and r.story.is_held and r.story.due < at:
                 known = self.silence
         if self.arrivals.is_over(at, True):
             for i in range(self.arrivals.count):
@@ -483,7 +483,7 @@ cdef class Book:
         cdef list over = []
         cdef Py_ssize_t i
         for i in range(of.shape[0]):
-            if (<Round>rounds[i]).is_held:
+            if (<Round>rounds[i]).is_held():
                 self.take(names[of[i]], rounds[i], outcomes[of[i]], at)
             else:
                 over.append(i)
@@ -493,7 +493,7 @@ cdef class Book:
         """Note the outcome of a round until its deadline, or learn it if that is over."""
         if not isnan(now):
             r.told().arrived = now
-        if not r.is_held:
+        if not r.is_held():
             return self.learn_one(key, r, outcome)
         r.told().outcome = outcome
         if not isnan(self.silence):
@@ -536,7 +536,7 @@ cdef class Book:
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
         cdef Round r
-        cdef list by_key = [None] * len(rounds)
+        cdef list by_key
         outcomes = np.ascontiguousarray(outcomes)
         ordered = outcomes[order]
         y = ordered
@@ -561,6 +561,7 @@ cdef class Book:
             for i in range(len(rounds)):
                 self.finish(keys[i], y[i])
             return 0
+        by_key = [None] * len(rounds)
         for i in range(len(rounds)):
             r = rounds[i]
             r.told().outcome = y[i]
@@ -604,12 +605,12 @@ cdef class Book:
                 self.deadlines.push(r.story.due, r.number, NAN, key)
             raise
         for key, r in over:
-            r.is_held = False
+            r.story.is_held = False
             outcome = r.story.outcome
             if not isnan(self.silence):
                 self.rule.mature(r)
                 if isnan(outcome):
-                    outcome, r.is_silence = self.silence, True
+                    outcome, r.story.is_silence = self.silence, True
             if isnan(outcome):
                 continue  # it is learned when it arrives
             keys.append(key)
@@ -878,7 +879,7 @@ cdef class Book:
             else:
                 self.named += 1
             self.known[key] = r
-            if r.is_held:
+            if r.is_held():
                 self.deadlines.push(r.story.due, r.number, NAN, key)
 
     def load_arrivals(self, list keys, times, outcomes):

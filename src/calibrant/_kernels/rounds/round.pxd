@@ -11,16 +11,17 @@ cdef struct Story:
     double arrived                    # when that became known
     double smooth                     # the estimate for ranking, if it was asked for
     void *pending                     # what the silence model keeps of it; NULL without
+    bint is_held                      # does its outcome wait for the deadline?
+    bint is_silence                   # is its outcome that no news came?
 
 
 cdef class Round:
     cdef readonly int64_t number      # rounds begun before it
     cdef readonly int64_t batch       # the number of the first round of the same call
     cdef Story *story                 # NULL while there is nothing to say: most rounds are brief
-    cdef bint is_held                 # does its outcome wait for the deadline?
-    cdef bint is_silence              # is its outcome that no news came?
 
     cdef Story *told(self) except NULL
+    cdef bint is_held(self) noexcept
     cdef double as_raw(self)
     cdef double as_prediction(self)
     cdef double as_expected(self)

@@ -17,6 +17,7 @@ from calibrant._kernels.draws cimport scramble
 cdef Story NOTHING
 NOTHING.at = NOTHING.due = NOTHING.outcome = NOTHING.arrived = NOTHING.smooth = NAN
 NOTHING.pending = NULL
+NOTHING.is_held = NOTHING.is_silence = False
 
 
 cdef class Round:
@@ -35,6 +36,10 @@ cdef class Round:
                 raise MemoryError
             self.story[0] = NOTHING
         return self.story
+
+    cdef bint is_held(self) noexcept:
+        """Whether its outcome waits for the deadline."""
+        return self.story != NULL and self.story.is_held
 
     @property
     def at(self):
@@ -162,7 +167,7 @@ def round_columns(list rounds not None):
         story = &NOTHING if r.story == NULL else r.story
         to[0, i], to[1, i], to[2, i] = story.outcome, r.as_raw(), r.as_prediction()
         to[3, i], to[4, i], to[5, i] = r.as_expected(), story.smooth, story.at
-        to[6, i], to[7, i], to[8, i] = story.arrived, story.due, r.is_silence
+        to[6, i], to[7, i], to[8, i] = story.arrived, story.due, story.is_silence
     return found
 
 
@@ -177,7 +182,7 @@ def rounds_as_arrays(list rounds not None):
     for i in range(len(rounds)):
         r = rounds[i]
         story = &NOTHING if r.story == NULL else r.story
-        whole[0, i], whole[1, i], whole[2, i] = r.number, r.batch, r.is_held
+        whole[0, i], whole[1, i], whole[2, i] = r.number, r.batch, story.is_held
         real[0, i], real[1, i], real[2, i] = story.at, story.due, story.outcome
         real[3, i], real[4, i] = story.arrived, story.smooth
     return integers, numbers
@@ -192,10 +197,11 @@ def rounds_from_arrays(
     cdef Story *story
     for i in range(len(rounds)):
         r = rounds[i]
-        r.number, r.batch, r.is_held = integers[0, i], integers[1, i], integers[2, i] != 0
+        r.number, r.batch = integers[0, i], integers[1, i]
         for k in range(5):
             if not isnan(numbers[k, i]):
                 story = r.told()
                 story.at, story.due, story.outcome = numbers[0, i], numbers[1, i], numbers[2, i]
                 story.arrived, story.smooth = numbers[3, i], numbers[4, i]
+                story.is_held = integers[2, i] != 0
                 break
