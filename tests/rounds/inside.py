@@ -17,19 +17,25 @@ UNNAMED = {"open", "number"}
 
 
 class Inside(NamedTuple):
-    """What one book holds, and what its rule has learned."""
+    """What one book holds."""
 
     waiting: list  # ids, in the order of their predictions
     finished: list  # (id, outcome), the oldest first
     expired: list  # ids, the oldest first
-    states: list  # dicts of arrays and numbers
 
 
 def books_of(learner):
     """Return what is inside: one book, or one a shard."""
     if isinstance(learner, Fleet):
-        return [_inside(part.waiting, [shard_state(part.kernel)]) for part in _parts(learner)]
-    return [_inside(learner._waiting, _states(learner))]
+        return [_inside(part.waiting) for part in _parts(learner)]
+    return [_inside(learner._waiting)]
+
+
+def states_of(learner):
+    """Return all that was learned beside each book, as dicts of arrays and numbers."""
+    if isinstance(learner, Fleet):
+        return [[shard_state(part.kernel)] for part in _parts(learner)]
+    return [_states(learner)]
 
 
 def settled(learner):
@@ -40,8 +46,8 @@ def _parts(fleet):
     return [part for _, part in sorted(fleet._parts.items())]
 
 
-def _inside(waiting, states):
-    return Inside(list(waiting.named), list(waiting.finished.items()), list(waiting.gone), states)
+def _inside(waiting):
+    return Inside(list(waiting.named), list(waiting.finished.items()), list(waiting.gone))
 
 
 def _states(learner):
