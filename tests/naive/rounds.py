@@ -253,7 +253,7 @@ class Book:
 
     def observe_together(self, given, at):
         if at is not None:
-            self.pass_to(at)
+            self.pass_to(max(self.now, at))
         answers, applied = [], []
         for id_, outcome in given:
             waits, before = self.find(id_), self.outcome_of(id_)
@@ -454,7 +454,7 @@ class Shards:
             return answers
         for book in self.books:
             if at is not None:
-                book.pass_to(at)
+                book.pass_to(max(book.now, at))
         owners = [
             next((book for book in self.books if book.knows(id_)), self.books[0])
             for id_, _ in given

@@ -87,8 +87,20 @@ class Rounds(RuleBasedStateMachine):
         return at if self.is_timed else None
 
     def when_told(self, ticks):
-        """Return when an outcome comes; before the first prediction there is no clock yet."""
-        return self.when(ticks) if self.was_timed() else None
+        """Return when an outcome comes; before the first prediction there is no clock yet.
+
+        After a batch the clock shows its last time, and deadlines have passed up to its first. An
+        outcome from between the two is left out: it counts as now, or as what it says.
+        """
+        if not self.was_timed():
+            return None
+        at = self.when(ticks)
+        between = any(
+            each.has_deadline and at <= each.due < book.now
+            for book in self.books
+            for each in book.named
+        )
+        return self.clock if between else at
 
     def was_timed(self):
         return any(book.is_timed for book in self.books)
@@ -361,8 +373,8 @@ class Scores(Unnamed):
                 late = {**time, "due": time["at"]}
                 calls.append(("must be later", lambda: learner.predict(0.5, id=new[0], **late)))
             if self.learner.rounds:
-                other = {} if self.is_timed else {"at": 1}
-                calls.append(("all of them", lambda: learner.predict(0.5, id=new[0], **other)))
+                other = {"id": new[0], **({} if self.is_timed else {"at": 1})}
+                calls.append(("all of them|deadline", lambda: learner.predict(0.5, **other)))
         else:
             calls.append(("due needs", lambda: learner.predict(0.5, id=new[0], due=99, **time)))
         if self.whole and "silence" in self.policy:
@@ -460,8 +472,8 @@ class Classes(Unnamed):
                 late = {**time, "due": time["at"]}
                 calls.append(("must be later", lambda: learner.predict(row, id=new[0], **late)))
             if self.learner.rounds:
-                other = {} if self.is_timed else {"at": 1}
-                calls.append(("all of them", lambda: learner.predict(row, id=new[0], **other)))
+                other = {"id": new[0], **({} if self.is_timed else {"at": 1})}
+                calls.append(("all of them|deadline", lambda: learner.predict(row, **other)))
         else:
             calls.append(("due needs", lambda: learner.predict(row, id=new[0], due=99, **time)))
         return calls
@@ -564,7 +576,7 @@ class Keys(Rounds):
                 calls.append(("must be later", lambda: learner.predict(keys, **late)))
             if all(book.begun for book in self.books):
                 other = {"ids": new, **({} if self.is_timed else {"at": 1})}
-                calls.append(("all of them", lambda: learner.predict(keys, **other)))
+                calls.append(("all of them|deadline", lambda: learner.predict(keys, **other)))
         else:
             calls.append(("due needs", lambda: learner.predict(keys, due=99, **both)))
         if self.whole and "silence" in self.policy:
