@@ -7,14 +7,15 @@ import numpy as np
 
 from calibrant._kernels.event import EventKernel
 from calibrant._kernels.fleet import PartKernel
+from calibrant._kernels.fleet_rounds import save_rounds
 from calibrant._kernels.key_batch import checked_keys, parts_of
 from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.pending import PendingKernel
 from calibrant._kernels.pending_saving import save_pending
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant.recalibrate.groups import Groups
-from calibrant.recalibrate.one_vs_rest import PerClass
-from calibrant.recalibrate.top_label import TopLabel
+from calibrant.recalibrate.one_vs_rest import PerClass, summing_to_one
+from calibrant.recalibrate.top_label import TopLabel, one_with_confidence
 from naive.rounds import NoRule
 
 
@@ -113,9 +114,15 @@ class ClassRule(NoRule):
         given = np.array(rows)
         predictions, begun = self.engine.begin_many(given)
         return [
-            Token(each, prediction.tolist(), None, row)
-            for each, prediction, row in zip(begun, predictions, rows, strict=True)
+            Token(each, prediction.tolist(), self.expected_of(each, row).tolist(), row.tolist())
+            for each, prediction, row in zip(begun, predictions, given, strict=True)
         ]
+
+    def expected_of(self, begun, row):
+        """Return the row that is predicted if each kernel predicts its mean."""
+        if isinstance(self.engine, PerClass):
+            return summing_to_one(np.array([each.expected for each in begun.rounds]))
+        return one_with_confidence(row, int(row.argmax()), begun.rounds[-1].expected)
 
     def learn(self, tokens, outcomes):
         self.engine.finish_many([each.begun for each in tokens], np.array(outcomes))
@@ -168,9 +175,12 @@ class FleetRule(NoRule):
         scores = np.array([score for _, score in rows])
         nowhere, never = np.full(len(rows), -1), np.full(len(rows), math.nan)
         _, begun = self.kernel.predict(slots, nowhere, scores, never, True)
+        saved = save_rounds(begun)
         return [
-            Token(each, each.prediction, None, score)
-            for each, (_, score) in zip(begun, rows, strict=True)
+            Token(each, each.prediction, expected, raw)
+            for each, expected, raw in zip(
+                begun, saved["expected"].tolist(), saved["raw"].tolist(), strict=True
+            )
         ]
 
     def learn(self, tokens, outcomes):
