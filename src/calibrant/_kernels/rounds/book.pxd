@@ -61,7 +61,7 @@ cdef class Book:
     cdef int after_opening(self) except -1
     cdef int finish(self, object key, double outcome) except -1
     cdef bint is_seen(self) noexcept
-    cdef int tell(self, object key, Round r) except -1
+    cdef int tell(self, object key, Round r, double outcome) except -1
     cdef int add_finished(self, object name, double outcome) except -1
     cdef object oldest_name(self)
     cdef int give_up(self, object name) except -1
