@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The prediction of each row of a table, what was read of it, and what was settled meanwhile."""
+    """The prediction of each row of a table, what was read, and what was settled meanwhile."""
 
     predictions: Floats
     rows: Scored

@@ -30,7 +30,7 @@ cdef class Book:
     cdef readonly bint has_deadlines
     cdef readonly double silence          # the outcome that silence means; NaN for none
     cdef double span                      # from a prediction to its deadline; NaN if rows say so
-    cdef double patience                  # how long after its prediction an outcome counts
+    cdef public double patience           # how long after its prediction an outcome counts
 
     cdef readonly dict known              # by key: the round that waits, or the outcome it had
     cdef Py_ssize_t named                 # how many of them wait under an id

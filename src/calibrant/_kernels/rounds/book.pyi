@@ -20,6 +20,7 @@ class Book:
     watcher: Any
     lock: RLock
     capacity: int
+    patience: float
     refuse: bool
     has_deadlines: bool
     silence: float
