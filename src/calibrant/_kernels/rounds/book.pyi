@@ -30,6 +30,7 @@ class Book:
     now: float
     is_timed: bool | None
     late: list[int]
+    settled: list[Any] | None
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
     @property
