@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -22,13 +23,7 @@ from calibrant.cli.state import begin, keep
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import (
-    check_unit,
-    delays_of,
-    recalibrate_rows,
-    settled_outcomes,
-    when_of,
-)
+from calibrant.recalibrate.rows import check_unit, delays_of, late_answers, recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_panels import MEASURE_ROWS, READING, group_rows, measure_rows
 from calibrant.report.style import styled
@@ -52,7 +47,7 @@ def recalibrate_file(job: Job) -> None:
             table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
             available=job.available, due=job.due, by=job.by, kind=job.kind, positive=job.positive,
         )  # fmt: skip
-        check_unit(rows, recalibrator._deadlines)
+        check_unit(rows, recalibrator._book.policy)
         if np.isnan(rows.outcomes).all() and job.silence is None:
             raise InputError(
                 "no outcome is known: every value is missing",
@@ -68,38 +63,35 @@ def recalibrate_file(job: Job) -> None:
     # The report is opened first: if it cannot be written, nothing else is.
     with nullcontext() if job.report is None else replacing(job.report) as report:
         with console.busy("recalibrating"):
-            calibrated, smooth, expected = recalibrate_rows(
-                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids,
-                when_of(rows),
-            )  # fmt: skip
+            said = recalibrate_rows(recalibrator, rows, ids, smooth=job.smooth is not None)
         with console.busy("measuring"):
-            happened = settled_outcomes(rows, recalibrator)
-            never = int(np.isnan(happened).sum())
-            if job.silence is None:
-                never = len(rows.scores) - len(rows.arrivals.order)
+            never = 0
+            if job.silence is None:  # else they wait for their deadlines
+                never = int(np.count_nonzero(np.isnan(said.outcomes)))
             result = recalibration(
-                rows.scores, calibrated, happened, by=rows.groups, kind=job.kind,
+                rows.scores, said.predictions, said.outcomes, by=rows.groups, kind=job.kind,
                 times=table.row_called if rows.clock is None else rows.clock,
-                available=None if job.available is None or job.has_deadlines else rows.arrivals,
+                available=None if job.has_deadlines else rows.available,
                 delays=None if job.has_deadlines else delays_of(rows),
-                recalibrator=recalibrator, expected=expected,
+                recalibrator=recalibrator, expected=said.expected,
                 title=f"{Path(table.source).name}: scores before and after recalibration",
                 never=never, made=how_made(job, table.source, rows, never),
             )  # fmt: skip
             page = result.page.html().encode() if report is not None else b""
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
-                written = table.with_column(job.column, calibrated)
-                if job.smooth is not None:
-                    written = written.with_column(job.smooth, smooth)
+                written = table.with_column(job.column, said.predictions)
+                if job.smooth is not None and said.smooth is not None:
+                    written = written.with_column(job.smooth, said.smooth)
                 write(job.out, written)
         if report is not None:
             report.write(page)
     keep(job, recalibrator)
+    answers = late_answers(recalibrator._book)
     if job.json:
-        typer.echo(json.dumps(in_json(result)))
+        typer.echo(json.dumps({**in_json(result), "answers": answers}))
     else:
-        show(job, table.source, rows, result)
+        show(job, table.source, rows, result, answers)
 
 
 def command_of(job: Job) -> str:
@@ -158,19 +150,28 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> None:
+def show(
+    job: Job, source: str, rows: Scored, report: RecalibrationReport, answers: Mapping[str, int]
+) -> None:
     """Print what was read, the measures, the groups, what they say, and where the results are."""
-    both, arrivals, rounds = report.measures, rows.arrivals, len(rows.scores)
+    both, rounds = report.measures, len(rows.scores)
+    unknown = rounds - both.rounds
     console.say(
         f"{source}: {rounds:,} rounds, scores {job.score!r}, outcomes {rows.outcome_column!r} "
         f"(mean {both.mean_outcome:.4f})"
     )
-    if len(arrivals.order) < rounds and job.silence is None:
-        console.say(f"outcomes that never arrived: {rounds - len(arrivals.order):,}")
-    # The last row's own outcome always comes after the last prediction.
-    too_late = np.count_nonzero(arrivals.order[arrivals.known[-1] :] != rounds - 1)
-    if job.available is not None and too_late:
-        console.say(f"outcomes that arrived only after the last prediction: {too_late:,}")
+    if unknown:
+        what = "outcomes that never arrived"
+        if job.silence is not None:
+            what = "predictions without an outcome, whose deadline is still to come"
+        console.say(f"{what}: {unknown:,}")
+    if rows.clock is not None and rows.available is not None:
+        # The last row's own outcome always comes after the last prediction.
+        is_after = (rows.available.ticks >= rows.clock.ticks[-1]) & ~np.isnan(rows.outcomes)
+        after = np.count_nonzero(is_after[:-1])
+        if after:
+            console.say(f"outcomes that arrived only after the last prediction: {after:,}")
+    console.say_answers(answers, by_id=False)
     head = ["", *both.columns, console.MEANING]
     measures = console.table("Before and after (lower is better)", head, measure_rows(both))
     console.out.print("", measures, sep="\n")

@@ -13,7 +13,7 @@ from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant.fleet.fleet import Fleet
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import check_unit, when_of
+from calibrant.recalibrate.rows import check_unit, late_answers, when_of
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
@@ -30,7 +30,7 @@ class Judged(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The prediction of each row of a table, what was read of it, and what was settled meanwhile."""
+    """The prediction of each row of a table, what was read, and what was settled meanwhile."""
 
     predictions: Floats
     rows: Scored
@@ -46,7 +46,8 @@ class Log:
     in the fleet, and the next log goes on from there.
 
     With `id`, a row without an outcome waits under its id, and one without a score brings the
-    outcome of its id; `answers` counts what became of the latter, and of ids used twice.
+    outcome of its id; `answers` counts what became of the latter, of ids used twice and, once it is
+    finished, of outcomes that became known after silence was learned.
     """
 
     def __init__(
@@ -123,17 +124,19 @@ class Log:
         These have an outcome that counts once their deadline, or their time, has come; the fleet
         has not learned it.
         """
-        rounds, outcomes, late = [], [], 0
+        rounds, outcomes, after = [], [], 0
+        is_silent = self.fleet._policy.silence is not None
         for part in self.fleet._parts.values():
-            coming = {key: outcome for key, _, outcome in part.book.coming()}
-            late += len(coming)
+            coming = {key: (when, outcome) for key, when, outcome in part.book.coming()}
+            after += len(coming)
             for key, each in part.book.waiting():
-                outcome = coming.get(key, each.outcome)
-                if not np.isnan(outcome):
+                when, outcome = coming.get(key, (each.arrived, each.outcome))
+                if not np.isnan(outcome) and not (is_silent and when > each.due):
                     rounds.append(each)
                     outcomes.append(outcome)
             part.book.stop_collecting()
-        return late, Judged(
+            self.answers += late_answers(part.book)
+        return after, Judged(
             np.array([each.raw for each in rounds], dtype=np.float64),
             np.array([each.prediction for each in rounds], dtype=np.float64),
             np.array(outcomes, dtype=np.float64),
