@@ -16,6 +16,7 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
+from calibrant._checks import Floats
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.episodes import show_episodes, summary_of
@@ -23,11 +24,17 @@ from calibrant.cli.state import begin, keep
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import check_unit, delays_of, late_answers, recalibrate_rows
+from calibrant.recalibrate.rows import (
+    Recalibrated,
+    check_unit,
+    delays_of,
+    late_answers,
+    recalibrate_rows,
+)
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_panels import MEASURE_ROWS, READING, group_rows, measure_rows
 from calibrant.report.style import styled
-from calibrant.tables import InputError, Scored, replacing, take_scored, write
+from calibrant.tables import InputError, Scored, Table, replacing, take_scored, write
 
 GROUPS_IN_TERMINAL = 20
 
@@ -48,11 +55,6 @@ def recalibrate_file(job: Job) -> None:
             available=job.available, due=job.due, by=job.by, kind=job.kind, positive=job.positive,
         )  # fmt: skip
         check_unit(rows, recalibrator._book.policy)
-        if np.isnan(rows.outcomes).all() and job.silence is None:
-            raise InputError(
-                "no outcome is known: every value is missing",
-                source=table.source, column=rows.outcome_column,
-            )  # fmt: skip
         if job.smooth is not None and job.smooth in (*table.columns, job.column):
             raise ValueError(
                 f"there is a column {job.smooth!r} already: name another with --smooth"
@@ -65,19 +67,8 @@ def recalibrate_file(job: Job) -> None:
         with console.busy("recalibrating"):
             said = recalibrate_rows(recalibrator, rows, ids, smooth=job.smooth is not None)
         with console.busy("measuring"):
-            never = 0
-            if job.silence is None:  # else they wait for their deadlines
-                never = int(np.count_nonzero(np.isnan(said.outcomes)))
-            result = recalibration(
-                rows.scores, said.predictions, said.outcomes, by=rows.groups, kind=job.kind,
-                times=table.row_called if rows.clock is None else rows.clock,
-                available=None if job.has_deadlines else rows.available,
-                delays=None if job.has_deadlines else delays_of(rows),
-                recalibrator=recalibrator, expected=said.expected,
-                title=f"{Path(table.source).name}: scores before and after recalibration",
-                never=never, made=how_made(job, table.source, rows, never),
-            )  # fmt: skip
-            page = result.page.html().encode() if report is not None else b""
+            result = measured(job, table, rows, said, recalibrator)
+            page = b"" if report is None or result is None else result.page.html().encode()
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
                 written = table.with_column(job.column, said.predictions)
@@ -89,9 +80,35 @@ def recalibrate_file(job: Job) -> None:
     keep(job, recalibrator)
     answers = late_answers(recalibrator._book)
     if job.json:
-        typer.echo(json.dumps({**in_json(result), "answers": answers}))
-    else:
-        show(job, table.source, rows, result, answers)
+        measures = {"rounds": 0} if result is None else in_json(result)
+        typer.echo(json.dumps({**measures, "answers": answers}))
+        return
+    show_rows(job, table.source, rows, said.outcomes, answers)
+    if result is not None:
+        show(result)
+    show_places(job)
+
+
+def measured(
+    job: Job, table: Table, rows: Scored, said: Recalibrated, recalibrator: Recalibrator
+) -> RecalibrationReport | None:
+    """Return how good the probabilities are; None while all rows wait for their deadlines."""
+    unknown = int(np.count_nonzero(np.isnan(said.outcomes)))
+    if unknown == len(said.outcomes):
+        if job.silence is not None and job.report is None:
+            return None
+        problem = "no outcome is known: every value is missing, or counts only later"
+        raise InputError(problem, source=table.source, column=rows.outcome_column)
+    never = unknown if job.silence is None else 0
+    return recalibration(
+        rows.scores, said.predictions, said.outcomes, by=rows.groups, kind=job.kind,
+        times=table.row_called if rows.clock is None else rows.clock,
+        available=None if job.has_deadlines else rows.available,
+        delays=None if job.has_deadlines else delays_of(rows),
+        recalibrator=recalibrator, expected=said.expected,
+        title=f"{Path(table.source).name}: scores before and after recalibration",
+        never=never, made=how_made(job, table.source, rows, never),
+    )  # fmt: skip
 
 
 def command_of(job: Job) -> str:
@@ -150,15 +167,15 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def show(
-    job: Job, source: str, rows: Scored, report: RecalibrationReport, answers: Mapping[str, int]
+def show_rows(
+    job: Job, source: str, rows: Scored, outcomes: Floats, answers: Mapping[str, int]
 ) -> None:
-    """Print what was read, the measures, the groups, what they say, and where the results are."""
-    both, rounds = report.measures, len(rows.scores)
-    unknown = rounds - both.rounds
+    """Print what was read, and what became of the outcomes."""
+    unknown = int(np.count_nonzero(np.isnan(outcomes)))
+    mean = f" (mean {np.nanmean(outcomes):.4f})" if unknown < len(outcomes) else ""
     console.say(
-        f"{source}: {rounds:,} rounds, scores {job.score!r}, outcomes {rows.outcome_column!r} "
-        f"(mean {both.mean_outcome:.4f})"
+        f"{source}: {len(outcomes):,} rounds, scores {job.score!r}, outcomes "
+        f"{rows.outcome_column!r}{mean}"
     )
     if unknown:
         what = "outcomes that never arrived"
@@ -172,6 +189,11 @@ def show(
         if after:
             console.say(f"outcomes that arrived only after the last prediction: {after:,}")
     console.say_answers(answers, by_id=False)
+
+
+def show(report: RecalibrationReport) -> None:
+    """Print the measures, the groups, what they say, and what the probabilities rest on."""
+    both = report.measures
     head = ["", *both.columns, console.MEANING]
     measures = console.table("Before and after (lower is better)", head, measure_rows(both))
     console.out.print("", measures, sep="\n")
@@ -195,6 +217,10 @@ def show(
         rests_on = heaviest_in_words(report.recalibrator.weights())
         console.say(f"\nThe probabilities now rest on {rests_on}.", fold=True)
     console.say(f"\n{READING}", fold=True)
+
+
+def show_places(job: Job) -> None:
+    """Print where the results are."""
     if job.out is None and job.report is None:
         console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")
     else:

@@ -285,7 +285,9 @@ cdef class Learner:
         check_same_length("outcomes", len(known), "ids", len(names))
         if not isnan(book.silence):
             book.policy.check_all_whole(known)
-        times = None if at is None else times_or_one(at, len(names))
+        times = at
+        if at is not None:  # one time lets time pass even if no outcome came
+            times = time_of(at) if np.ndim(at) == 0 else times_or_one(at, len(names))
         with book.lock:
             if at is not None:
                 book.policy.check_timed(book.is_timed)
