@@ -1,5 +1,5 @@
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from threading import RLock
 from typing import Any
 
@@ -29,6 +29,7 @@ class Book:
     expired: int
     now: float
     is_timed: bool | None
+    arrivals: Sized
     late: list[int]
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
