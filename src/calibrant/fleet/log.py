@@ -13,7 +13,7 @@ from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant.fleet.fleet import Fleet
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import check_unit, when_of
+from calibrant.recalibrate.rows import check_unit, late_answers, when_of
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
@@ -32,7 +32,7 @@ class Judged(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The prediction of each row of a table, what was read of it, and what was settled meanwhile."""
+    """The prediction of each row of a table, what was read, and what was settled meanwhile."""
 
     predictions: Floats
     rows: Scored
@@ -48,7 +48,8 @@ class Log:
     in the fleet, and the next log goes on from there.
 
     With `id`, a row without an outcome waits under its id, and one without a score brings the
-    outcome of its id; `answers` counts what became of the latter, and of ids used twice.
+    outcome of its id; `answers` counts what became of the latter, of ids used twice and, once it is
+    finished, of outcomes that became known after silence was learned.
     """
 
     def __init__(
@@ -124,15 +125,17 @@ class Log:
         The latter have an outcome that counts once their deadline, or their time, has come; the
         fleet has not learned it.
         """
-        found, late = [], 0
+        found, after = [], 0
+        is_silent = self.fleet._policy.silence is not None
         for part in self.fleet._parts.values():
-            late += len(part.book.arrivals)
+            after += len(part.book.arrivals)
+            self.answers += late_answers(part.book)
             coming = {key: (time, outcome) for key, time, outcome in part.book.coming()}
             for key, each in part.book.waiting():
                 time, outcome = coming.get(key, (-np.inf, each.outcome))
-                if not np.isnan(outcome) and not time > each.due:
+                if not np.isnan(outcome) and not (is_silent and time > each.due):
                     found.append((each.raw, each.prediction, outcome))
-        return late, Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)
+        return after, Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)
 
 
 def keys_in(table: Table, column: str) -> Keys:
