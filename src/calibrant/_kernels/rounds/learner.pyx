@@ -61,13 +61,18 @@ cdef class Learner:
 
     def _predict(self, row, id=None, by=None, at=None, due=None):
         """Predict a row, and open a round that waits for its outcome."""
+        cdef double made
+        if id is None and by is None and at is None and due is None and self.is_plain:
+            made = self._rule.step(row)  # one kernel call, which needs no lock
+            self._book.unnamed = None
+            return made
+        return self._rule.answer(self._open_one(row, id, by, at, due))
+
+    cpdef Round _open_one(self, row, id, by, at, due):
+        """Do what `_predict` does; return the round."""
         cdef Book book = self._book
         cdef Round r
         cdef double made = NAN, end = NAN
-        if id is None and by is None and at is None and due is None and self.is_plain:
-            made = self._rule.step(row)  # one kernel call, which needs no lock
-            book.unnamed = None
-            return made
         name = None if id is None else checked(id)
         if name is None and book.has_deadlines:
             raise ValueError("with silence or hold a prediction needs an id, for its outcome")
@@ -93,9 +98,9 @@ cdef class Learner:
             r = book.open_one(row, name, by, made, end)
             if name is None:
                 self._rule.forget_step()
+            return r
         finally:
             book.release()
-        return self._rule.answer(r)
 
     def _predict_many(self, rows, ids=None, by=None, at=None, due=None):
         """Predict rows as things stand now; those with ids wait for their outcomes."""
@@ -214,7 +219,7 @@ cdef class Learner:
                 return "applied"
             if at is not None:
                 book.policy.check_timed(book.is_timed)
-            answer = book.observe_one(name, y, time)
+            answer = book.observe_one(name, y, time, REPEATED)
             if answer <= REPEATED:
                 return "applied" if answer == APPLIED else "repeated"
             raise self._refusal(name, y, answer)
@@ -351,8 +356,5 @@ cdef class Learner:
         (1, 0)
         >>> _ = recalibrator.predict(0.2, id="a")
         """
-        cdef Book book = self._book
-        with book.lock:
-            waited = len(book.expire(number=self.rounds))
-            book.forget()
-            return waited
+        with self._book.lock:
+            return self._book.forget()

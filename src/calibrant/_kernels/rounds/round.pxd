@@ -6,10 +6,10 @@ from libc.stdint cimport int64_t
 cdef class Round:
     cdef readonly int64_t number      # rounds begun before it
     cdef readonly int64_t batch       # the number of the first round of the same call
-    cdef readonly double at           # when it was predicted; NaN if nothing says so
+    cdef public double at             # when it was predicted; NaN if nothing says so
     cdef readonly double due          # when its outcome counts; NaN without a deadline
     cdef readonly double outcome      # what is known of it; NaN for nothing
-    cdef readonly double arrived      # when that became known; NaN if nothing says so
+    cdef public double arrived        # when that became known; NaN if nothing says so
     cdef readonly double smooth       # the estimate for ranking, if it was asked for; else NaN
     cdef bint is_held                 # does its outcome wait for the deadline?
     cdef bint is_silence              # is its outcome that no news came?
