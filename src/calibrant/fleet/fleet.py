@@ -175,7 +175,13 @@ class Fleet(Kept):
         return predictions
 
     def _open(
-        self, keys: Keys, scores: Any, ids: Any, at: Any = None, parents: Any = None, due: Any = None
+        self,
+        keys: Keys,
+        scores: Any,
+        ids: Any,
+        at: Any = None,
+        parents: Any = None,
+        due: Any = None,
     ) -> list[Any]:
         """Do what `predict` does with ids; return the rounds."""
         self._check_open()
@@ -186,7 +192,7 @@ class Fleet(Kept):
         rounds = [None] * len(batch)
         with self._lock:
             dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
-            named = [taken(names, each.at) for each, _ in dealt]
+            named: list[Any] = [taken(names, each.at) for each, _ in dealt]
             for (_, part), own in zip(dealt, named, strict=True):
                 part.book.check_new_ids(own)
             ends = None if due is None else np.asarray(times_or_one(due, len(batch), "due"))
@@ -431,9 +437,7 @@ class Fleet(Kept):
         with self._lock:
             parts = list(self._parts.values())
             times = [self._policy.time_to_advance(now, part.book.is_timed) for part in parts]
-            return sum(
-                part.book.advance(time) for part, time in zip(parts, times, strict=True)
-            )
+            return sum(part.book.advance(time) for part, time in zip(parts, times, strict=True))
 
     def _observe(
         self,

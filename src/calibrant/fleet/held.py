@@ -176,9 +176,7 @@ class Held:
                 return [name for part in parts for name in part.book.expire(before=time)]
             age = check_integer("older_than", older_than, 0)
             return [
-                name
-                for part in parts
-                for name in part.book.expire(number=part.kernel.rounds - age)
+                name for part in parts for name in part.book.expire(number=part.kernel.rounds - age)
             ]
 
     def forget_ids(self) -> int:
