@@ -11,9 +11,14 @@ import pytest
 import calibrant
 
 ROOT = Path(__file__).parents[1]
-# What `make` installed lies in the cache, so that an environment takes a second.
 UV = [sys.executable, "-m", "uv"]
-ENVIRONMENT = {**os.environ, "UV_CACHE_DIR": str(Path(sys.prefix) / "cache")}
+# What `make` installed lies in the cache, so that an environment takes a second; and a company's
+# proxy has a certificate that the system knows, and uv by itself does not.
+ENVIRONMENT = {
+    **os.environ,
+    "UV_CACHE_DIR": str(Path(sys.prefix) / "cache"),
+    "UV_SYSTEM_CERTS": "true",
+}
 
 IMPORT_EVERYTHING = """
 import importlib, pkgutil, sys
@@ -69,10 +74,11 @@ def empty_environment(wheel, tmp_path_factory):
     """Return the bin folder of an environment that holds the wheel and what it asks for."""
     folder = tmp_path_factory.mktemp("empty")
     run(*UV, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
-    run(
-        *UV, "pip", "install", "--quiet", "--python", str(folder / "bin" / "python"),
-        "--constraint", str(ROOT / "requirements.txt"), str(wheel), env=ENVIRONMENT,
-    )  # fmt: skip
+    python = ["--python", str(folder / "bin" / "python")]
+    what = ["--quiet", "--constraint", str(ROOT / "requirements.txt"), str(wheel)]
+    by_uv = subprocess.run([*UV, "pip", "install", *python, *what], env=ENVIRONMENT, check=False)
+    if by_uv.returncode != 0:  # as in the Makefile: only pip may know the way to an index
+        run(sys.executable, "-m", "pip", *python, "install", *what)
     return folder / "bin"
 
 

@@ -73,7 +73,10 @@ def test_a_signal_leaves_nothing_half_written(program, tmp_path, number):
     """The report is opened before the work, so its half is there while rows are read and made."""
     rows = "".join(f"{t % 97 / 97},{t % 2}\n" for t in range(300_000))
     (tmp_path / "in.csv").write_text("score,y\n" + rows)
+    # Under nohup the tests ignore SIGHUP, and so would the program, as it should.
+    before = signal.signal(number, signal.SIG_DFL)
     process = program("run", "in.csv", "--score", "score", "--report", "r.html", "--out", "o.csv")
+    signal.signal(number, before)
     while not list(tmp_path.glob(".*.part")):
         assert process.poll() is None
         time.sleep(0.01)

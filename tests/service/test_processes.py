@@ -18,6 +18,9 @@ from calibrant.service.settings import Settings
 from calibrant.service.store.sqlite import SqliteStore
 
 COMMAND = [sys.executable, "-m", "calibrant"]
+# Buffered, as where a user starts it: with PYTHONUNBUFFERED nothing is left to fail at the exit.
+ENVIRONMENT = {**os.environ, "COLUMNS": "200"}
+ENVIRONMENT.pop("PYTHONUNBUFFERED", None)
 
 
 def run(*arguments):
@@ -29,10 +32,10 @@ def run(*arguments):
 class Process:
     """``calibrant serve`` on a free port."""
 
-    def __init__(self, path):
+    def __init__(self, path, stdout=None):
         self.process = subprocess.Popen(
             [*COMMAND, "serve", "--store", str(path), "--port", "0"],
-            stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"},
+            stdout=stdout, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT,
         )  # fmt: skip
         self.said = []
         for line in self.process.stderr:
@@ -53,8 +56,8 @@ class Process:
 def serve(path):
     processes = []
 
-    def begin():
-        processes.append(Process(path))
+    def begin(stdout=None):
+        processes.append(Process(path, stdout))
         return processes[-1]
 
     yield begin
@@ -140,11 +143,27 @@ def test_a_stop_is_graceful_and_quick(serve, path):
     store.close()
 
 
-def test_a_stop_needs_nobody_who_reads_the_log(serve):
-    service = serve()
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_needs_nobody_who_reads_the_log(serve, path, number):
+    service = serve(stdout=subprocess.PIPE)
+    httpx.put(f"{service.url}/v1/streams/s", json={}).raise_for_status()
+    httpx.post(f"{service.url}/v1/streams/s/predictions", json={"id": "a", "score": 0.5})
+    service.process.stdout.close()
     service.process.stderr.close()
-    service.process.terminate()
+    service.process.send_signal(number)
     assert service.process.wait(timeout=30) == 0
+    with sqlite3.connect(path) as store:
+        assert store.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (1,)
+    store.close()
+
+
+def test_a_line_of_the_log_is_written_at_once(serve):
+    """It is there while the service still waits for a request to end."""
+    service = serve()
+    with httpx.Client(base_url=service.url) as http:
+        http.put("/v1/streams/s", json={}).raise_for_status()
+        service.process.terminate()
+        assert '"event": "stopping"' in service.process.stderr.readline()
 
 
 def test_a_second_server_is_refused_and_a_backup_taken_while_one_runs(serve, path, tmp_path):

@@ -38,11 +38,17 @@ cdef void correction_start(Correction *s) noexcept nogil:
     s.trust = START
 
 
-cdef double correction_word(const Correction *s, double x, double m, double q) noexcept nogil:
-    """Return the corrected word for an event, where the words say m and q inside (0, 1)."""
-    cdef double z = s.a[0] * x + s.a[1] * logit(m) + s.a[2] * logit(q) + s.a[3]
+cdef inline double word_of(const Correction *s, const double *f) noexcept nogil:
+    cdef double z = s.a[0] * f[0] + s.a[1] * f[1] + s.a[2] * f[2] + s.a[3]
     cdef double p = 1.0 / (1.0 + exp(-z))
     return LEAST if p < LEAST else 1.0 - LEAST if p > 1.0 - LEAST else p
+
+
+cdef double correction_word(const Correction *s, double x, double m, double q) noexcept nogil:
+    """Return the corrected word for an event, where the words say m and q inside (0, 1)."""
+    cdef double[FEATURES] f
+    f[0], f[1], f[2], f[3] = x, logit(m), logit(q), 1.0
+    return word_of(s, f)
 
 
 cdef void solve(const double *A, double n, double *g) noexcept nogil:
@@ -76,9 +82,11 @@ cdef void correction_learn(
     cdef Py_ssize_t i, j, at = 0
     cdef double old = s.trust * pow(q if event else 1.0 - q, POWER)
     cdef double new = (1.0 - s.trust) * pow(corrected if event else 1.0 - corrected, POWER)
-    cdef double p = correction_word(s, x, m, q), h = fmax(p * (1.0 - p), FLAT)
-    s.trust = (1.0 - SHARE) * old / (old + new) + SHARE * START
+    cdef double p, h
     f[0], f[1], f[2], f[3] = x, logit(m), logit(q), 1.0
+    p = word_of(s, f)
+    h = fmax(p * (1.0 - p), FLAT)
+    s.trust = (1.0 - SHARE) * old / (old + new) + SHARE * START
     for i in range(FEATURES):
         g[i] = (p - event) * f[i]
         for j in range(i, FEATURES):

@@ -38,7 +38,7 @@ cdef void delays_learn(double *H, Py_ssize_t k, double u) noexcept nogil:
 cdef void delays_shares(const double *H, double *F) noexcept nogil:
     """Fill in F of every range, at the AGES + 1 edges of the bins of ages."""
     cdef double[AGES + 1] pooled
-    cdef double total = 0.0, so_far
+    cdef double total = 0.0
     cdef Py_ssize_t j, k
     pooled[0] = 0.0
     for j in range(AGES):
@@ -49,13 +49,12 @@ cdef void delays_shares(const double *H, double *F) noexcept nogil:
         pooled[j] = (pooled[j] + <double>j / AGES) / (total + 1.0)
     for k in range(RANGES):
         total = 0.0
-        for j in range(AGES):
-            total += H[k * AGES + j]
-        so_far = 0.0
         for j in range(AGES + 1):
-            F[k * (AGES + 1) + j] = (so_far + POOL * pooled[j]) / (total + POOL)
+            F[k * (AGES + 1) + j] = total
             if j < AGES:
-                so_far += H[k * AGES + j]
+                total += H[k * AGES + j]
+        for j in range(AGES + 1):
+            F[k * (AGES + 1) + j] = (F[k * (AGES + 1) + j] + POOL * pooled[j]) / (total + POOL)
 
 
 cdef double delays_share(const double *F, Py_ssize_t k, double u) noexcept nogil:

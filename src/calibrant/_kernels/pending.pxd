@@ -11,7 +11,8 @@ cdef enum:
     AWAITED_SIZE = 7 + MOVED
 
 
-# Predictions of one slice with scores of one range and deadlines equally far, as sums. All doubles.
+# Predictions of one slice with scores of one range and deadlines equally far, as sums. All doubles,
+# of which the first CELL_SIZE are saved; the others follow from these.
 cdef struct Cell:
     double n                      # how many
     double came                   # of these, whose event has come
@@ -19,6 +20,9 @@ cdef struct Cell:
     double at                     # times of prediction, after the slice's start
     double span                   # from prediction to deadline
     double[MOVED] said            # what each expert said
+    double rated                  # F for which the logs hold; negative if n or `said` has changed
+    double[MOVED] log_said        # log of an event, by the mean of what each expert said
+    double[MOVED] log_silent      # log of no event so far
 
 
 cdef struct Slice:
@@ -28,6 +32,16 @@ cdef struct Slice:
     Py_ssize_t room
     int *keys                     # range and class of span of each cell
     Cell *cells
+
+
+# A cell as a fit sees it.
+cdef struct Seen:
+    double n
+    double came
+    double f                      # F at its age
+    double b                      # logit of what the waiting mixture says of it now
+    double[MOVED] weight          # for each expert
+    double[MOVED] p               # what each expert says of it now
 
 
 # A prediction until its deadline. All but the last two are doubles.
@@ -61,13 +75,17 @@ cdef class PendingKernel:
     cdef int64_t serial           # slices so far
     cdef bint _stale              # has a slice begun since the last fit?
     cdef Slice[SLICES] slices
+    cdef Seen *seen               # scratch of a fit
+    cdef Py_ssize_t seen_room
 
-    cdef double moved(self, double mean) noexcept nogil
+    cdef double moved(self, double mean, const double *said) noexcept nogil
     cdef double mixed(self, double probability, double mean) noexcept nogil
     cdef void words(self, double mean, double *said) noexcept nogil
     cdef Cell *find(self, const Wait *wait) noexcept nogil
     cdef Cell *cell_of(self, Wait *wait) noexcept nogil
-    cdef void fit(self, double now, const double *base, const double *x) noexcept nogil
+    cdef int make_room(self) except -1
+    cdef Py_ssize_t look(self, double now, const double *base, const double *x) noexcept nogil
+    cdef void step(self, Py_ssize_t many) noexcept nogil
     cdef void range_means(self, double *x, double *n) noexcept nogil
     cdef int begin(
         self, Wait *wait, double probability, double mean, double at, double due

@@ -123,6 +123,7 @@ cdef class PendingKernel:
         for i in range(SLICES):
             free(self.slices[i].keys)
             free(self.slices[i].cells)
+        free(self.seen)
 
     # -- a prediction ---------------------------------------------------------------------------
 
@@ -133,12 +134,10 @@ cdef class PendingKernel:
         for i in range(MOVED):
             said[i] = within(sigmoid(x + self.c[i]))
 
-    cdef double moved(self, double p) noexcept nogil:
-        """Return what all words say of an event, where the waiting mixture says p."""
-        cdef double[MOVED] said
+    cdef double moved(self, double p, const double *said) noexcept nogil:
+        """Return what all words say of an event: the waiting mixture's p, and the moved ones."""
         cdef double top = -INFINITY, total = 0.0, word = 0.0, weight
         cdef Py_ssize_t i
-        self.words(p, said)
         for i in range(MOVED):
             top = max(top, self.recent[i])
         for i in range(MOVED):
@@ -149,9 +148,12 @@ cdef class PendingKernel:
 
     cdef double mixed(self, double probability, double mean) noexcept nogil:
         """Return the word for an outcome 1, where the waiting mixture says `mean` to a score."""
+        cdef double[MOVED] said
         cdef double x = logit(within(1.0 - probability if self.silence else probability))
-        cdef double m = within(1.0 - mean if self.silence else mean)
-        cdef double q = within(self.moved(m)), trust = self.correction.trust
+        cdef double m = within(1.0 - mean if self.silence else mean), q
+        cdef double trust = self.correction.trust
+        self.words(m, said)
+        q = within(self.moved(m, said))
         q = trust * q + (1.0 - trust) * correction_word(&self.correction, x, m, q)
         return 1.0 - q if self.silence else q
 
@@ -215,47 +217,88 @@ cdef class PendingKernel:
             if n[k] > 0.0:
                 x[k] /= n[k]
 
-    cdef void fit(self, double now, const double *base, const double *x) noexcept nogil:
-        """Fit every c to what is pending, and compare what the moved experts said."""
+    cdef int make_room(self) except -1:
+        """Make room for what a fit sees: every cell there is."""
+        cdef Py_ssize_t i, many = 0
+        cdef void *grown
+        for i in range(SLICES):
+            many += self.slices[i].count
+        if many > self.seen_room:
+            many += many // 2
+            grown = realloc(self.seen, many * sizeof(Seen))
+            if grown == NULL:
+                raise MemoryError
+            self.seen, self.seen_room = <Seen *>grown, many
+        return 0
+
+    cdef Py_ssize_t look(self, double now, const double *base, const double *x) noexcept nogil:
+        """Note what both steps of a fit need of each cell; return how many cells there are.
+
+        Also compares what the moved experts said of them.
+        """
         cdef double[RANGES * (AGES + 1)] F
-        cdef double[MOVED] slope, bend
-        cdef double age, f, b, p, q, r, weight
+        cdef double[MOVED] fade
+        cdef double age, p, weight, recent = RECENT * self.span
         cdef Slice *s
         cdef Cell *cell
+        cdef Seen *seen = self.seen
         cdef Py_ssize_t i, j, k, e
-        cdef int step
         delays_shares(&self.H[0][0], F)
-        for step in range(2):
-            for e in range(MOVED):
-                slope[e], bend[e] = -PRIOR * self.c[e], PRIOR
-            if step == 0:
-                memset(self.recent, 0, sizeof(self.recent))
-            for i in range(SLICES):
-                s = &self.slices[i]
-                if s.serial < 0 or now - s.start > WINDOW * self.span:
+        for e in range(MOVED):
+            self.recent[e] = 0.0
+            fade[e] = MEMORIES[e] * self.span
+        for i in range(SLICES):
+            s = &self.slices[i]
+            if s.serial < 0 or now - s.start > WINDOW * self.span:
+                continue
+            for j in range(s.count):
+                cell = &s.cells[j]
+                if cell.n <= 0.0:
                     continue
-                for j in range(s.count):
-                    cell = &s.cells[j]
-                    if cell.n <= 0.0:
-                        continue
-                    k = s.keys[j] // SPANS
-                    age = now - s.start - cell.at / cell.n
-                    f = delays_share(F, k, age * cell.n / cell.span)
-                    b = base[k] + cell.x / cell.n - x[k]
+                k = s.keys[j] // SPANS
+                age = now - s.start - cell.at / cell.n
+                seen.n, seen.came = cell.n, cell.came
+                seen.f = delays_share(F, k, age * cell.n / cell.span)
+                seen.b = base[k] + cell.x / cell.n - x[k]
+                if cell.rated != seen.f:  # seldom so: after the deadline, F stays 1
                     for e in range(MOVED):
-                        weight = exp(-age / (MEMORIES[e] * self.span))
-                        p = within(sigmoid(b + self.c[e]))
-                        q = p * f
-                        r = (1.0 - p) / (1.0 - q)
-                        slope[e] += weight * r * (cell.came - cell.n * q)
-                        bend[e] += weight * cell.n * q * r * (1.0 - p)
-                        if step == 0:
-                            p = cell.said[e] / cell.n
-                            self.recent[e] += exp(-age / (RECENT * self.span)) * (
-                                cell.came * log(p) + (cell.n - cell.came) * log1p(-p * f)
-                            )
+                        p = cell.said[e] / cell.n
+                        if cell.rated < 0.0:
+                            cell.log_said[e] = log(p)
+                        cell.log_silent[e] = log1p(-p * seen.f)
+                    cell.rated = seen.f
+                weight = exp(-age / recent)
+                for e in range(MOVED):
+                    seen.weight[e] = exp(-age / fade[e])
+                    self.recent[e] += weight * (
+                        cell.came * cell.log_said[e] + (cell.n - cell.came) * cell.log_silent[e]
+                    )
+                seen += 1
+        return seen - self.seen
+
+    cdef void step(self, Py_ssize_t many) noexcept nogil:
+        """Move every c by a Newton step towards what is pending."""
+        cdef double[MOVED] slope, bend
+        cdef double p, q, r
+        cdef Seen *seen
+        cdef Py_ssize_t j, e
+        # Apart from the sums, which compilers then compute for two experts at a time.
+        for j in range(many):
+            seen = &self.seen[j]
             for e in range(MOVED):
-                self.c[e] += min(max(slope[e] / bend[e], -LONGEST), LONGEST)
+                seen.p[e] = within(sigmoid(seen.b + self.c[e]))
+        for e in range(MOVED):
+            slope[e], bend[e] = -PRIOR * self.c[e], PRIOR
+        for j in range(many):
+            seen = &self.seen[j]
+            for e in range(MOVED):
+                p = seen.p[e]
+                q = p * seen.f
+                r = (1.0 - p) / (1.0 - q)
+                slope[e] += seen.weight[e] * r * (seen.came - seen.n * q)
+                bend[e] += seen.weight[e] * seen.n * q * r * (1.0 - p)
+        for e in range(MOVED):
+            self.c[e] += min(max(slope[e] / bend[e], -LONGEST), LONGEST)
 
     # -- from Python ----------------------------------------------------------------------------
 
@@ -307,7 +350,7 @@ cdef class PendingKernel:
         wait.x = logit(within(1.0 - probability if self.silence else probability))
         wait.mean = within(1.0 - mean if self.silence else mean)
         self.words(wait.mean, wait.said)
-        wait.moved = within(self.moved(wait.mean))
+        wait.moved = within(self.moved(wait.mean, wait.said))
         wait.corrected = correction_word(&self.correction, wait.x, wait.mean, wait.moved)
         if self.span == 0.0:
             self.span = self.reference = due - at
@@ -322,6 +365,7 @@ cdef class PendingKernel:
         cell.span += due - at
         for i in range(MOVED):
             cell.said[i] += wait.said[i]
+        cell.rated = -1.0
         return 0
 
     def scores(self):
@@ -339,14 +383,17 @@ cdef class PendingKernel:
     def refit(self, double now, const double[::1] means):
         """Fit to what is pending, given what the waiting mixture says to each of `scores()`."""
         cdef double[RANGES] x, n, base
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, many
+        self.make_room()
         self.range_means(x, n)
         for k in range(RANGES):
             base[k] = 0.0
             if n[k] > 0.0:
                 base[k] = logit(within(1.0 - means[k] if self.silence else means[k]))
         with nogil:
-            self.fit(now, base, x)
+            many = self.look(now, base, x)
+            self.step(many)
+            self.step(many)
         self._stale = False
 
     def come(self, Awaited awaited not None, double now):
@@ -379,6 +426,7 @@ cdef class PendingKernel:
         cell.span -= wait.due - wait.at
         for i in range(MOVED):
             cell.said[i] -= wait.said[i]
+        cell.rated = -1.0
 
     def mature(self, Awaited awaited not None):
         """Learn, at its deadline, what became of a prediction."""
@@ -405,7 +453,7 @@ cdef class PendingKernel:
         self.waiting -= 1.0
 
     def __sizeof__(self):
-        cdef Py_ssize_t i, size = 0
+        cdef Py_ssize_t i, size = self.seen_room * sizeof(Seen)
         for i in range(SLICES):
             size += self.slices[i].room * (sizeof(int) + sizeof(Cell))
         return object.__sizeof__(self) + size

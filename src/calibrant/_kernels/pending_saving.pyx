@@ -95,7 +95,8 @@ def load_pending(PendingKernel kernel not None, state):
         s.serial, s.start, s.count, s.room = serial - many + 1 + i, starts[i], counts[i], counts[i] + 1
         for j in range(s.count):
             s.keys[j] = keys[at]
-            memcpy(&s.cells[j], &cells[at * CELL_SIZE], sizeof(Cell))
+            memcpy(&s.cells[j], &cells[at * CELL_SIZE], CELL_SIZE * sizeof(double))
+            s.cells[j].rated = -1.0
             at += 1
     memcpy(kernel.w, &w[0], sizeof(kernel.w))
     memcpy(kernel.c, &c[0], sizeof(kernel.c))

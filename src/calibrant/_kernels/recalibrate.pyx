@@ -71,7 +71,7 @@ cdef class Copy:
     cdef RecentState recent
     cdef Grid safe
     cdef double size
-    cdef int64_t rounds, learned
+    cdef int64_t rounds, learned, opened_as
     cdef bint open
     cdef Begun current
 
@@ -106,12 +106,12 @@ cdef class RecalibrateKernel(LookingKernel):
         """Predict for a caller that keeps the round; off the grid, the mixture's mean."""
         self.enter()
         cdef double value = self.as_score(score)
-        return as_round(self.begin(value) if placed else self.begin_mean(value))
+        return as_round(self.begin(value) if placed else self.begin_mean(value), self._rounds - 1)
 
     def _finish(self, ScoreRound opened not None, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
         self.enter()
-        cdef double y = as_outcome(outcome), late = self.lateness(&opened.begun)
+        cdef double y = as_outcome(outcome), late = self.lateness(opened.number)
         if not placed:
             self.finish_mean(&opened.begun, y, late)
         elif self.finish(&opened.begun, y, late) < 0:
@@ -134,7 +134,7 @@ cdef class RecalibrateKernel(LookingKernel):
         for i in range(x.shape[0]):
             r = self.begin(x[i]) if on_grid[i] else self.begin_mean(x[i])
             p[i] = r.z
-            rounds[i] = as_round(r)
+            rounds[i] = as_round(r, self._rounds - 1)
         return predictions, rounds
 
     def _reserve(self, Py_ssize_t outcomes):
@@ -162,7 +162,7 @@ cdef class RecalibrateKernel(LookingKernel):
         evidence_start(&recalled, 1 + RECENTS)
         for i in range(size):
             r = rounds[i]
-            late += self.lateness(&r.begun)  # integers, whose sum is exact in any order
+            late += self.lateness(r.number)  # integers, whose sum is exact in any order
             sharp_count(&evidence, r.begun.said, r.begun.recalled[0], outcomes[i])
             recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
             if on_grid[i] and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
@@ -262,7 +262,7 @@ cdef class RecalibrateKernel(LookingKernel):
         if grid_copy(&copy.safe, &self.safe) < 0:
             raise MemoryError
         copy.sharp, copy.recent, copy.size = self.sharp, self.recent, self.size
-        copy.current = self.current
+        copy.current, copy.opened_as = self.current, self.opened_as
         copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
         return copy
 
@@ -270,7 +270,7 @@ cdef class RecalibrateKernel(LookingKernel):
         """Return to the state that `_copy` gave, which must not be used again."""
         self.safe, before.safe = before.safe, self.safe
         self.sharp, self.recent, self.size = before.sharp, before.recent, before.size
-        self.current = before.current
+        self.current, self.opened_as = before.current, before.opened_as
         self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
         self.view_age = -1
 
@@ -282,11 +282,11 @@ cdef class RecalibrateKernel(LookingKernel):
     def _get_state(self):
         """Return everything the past left behind, as arrays and numbers by name."""
         self.enter()
-        opened = self.current.number if self._open else 0
+        opened = self.opened_as if self._open else 0
         state = {"learned": self._learned, "size": self.size, "number": opened}
         state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
         state |= grid_save(&self.safe)
-        state["open"] = array_of(&self.current.raw, ROUND if self._open else 0)
+        state["open"] = array_of(<double *>&self.current, ROUND if self._open else 0)
         return state
 
     def _set_state(self, state):
@@ -321,5 +321,5 @@ cdef class RecalibrateKernel(LookingKernel):
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:
-            self.current.number = opened
-            memcpy(&self.current.raw, &waiting[0], ROUND * sizeof(double))
+            self.opened_as = opened
+            memcpy(&self.current, &waiting[0], ROUND * sizeof(double))

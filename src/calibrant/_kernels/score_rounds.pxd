@@ -7,9 +7,8 @@ from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.sharp cimport EXPERTS
 
 
-# From raw on, nothing but doubles, saved as one block of ROUND_SIZE.
+# Nothing but doubles, saved as one block of ROUND_SIZE.
 cdef struct Begun:
-    int64_t number        # how many predictions came before
     double raw            # the score as a probability, as it came: for monitors, as is e
     double e              # the mean of what might have been predicted
     double s              # the score as a probability
@@ -29,9 +28,9 @@ cdef class ScoreRound(Round):
     cdef Begun begun
 
 
-cdef inline ScoreRound as_round(Begun begun):
-    """Return a round as an object that a book can keep."""
+cdef inline ScoreRound as_round(Begun begun, int64_t number):
+    """Return a round as an object that a book can keep; so many of its kernel came before."""
     cdef ScoreRound r = ScoreRound.__new__(ScoreRound)
     r.begun = begun
-    r.number = r.batch = begun.number
+    r.number = r.batch = number
     return r

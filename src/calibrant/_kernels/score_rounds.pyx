@@ -17,7 +17,7 @@ LEAST = sharp_least(1 << 62)  # no score and no expert is ever nearer to 0 or 1
 
 
 @cython.final
-@cython.freelist(64)
+@cython.freelist(4096)
 cdef class ScoreRound(Round):
     """A round whose outcome is still to come, to be kept and read in Python."""
 
@@ -55,8 +55,8 @@ def save_rounds(rounds):
     cdef Py_ssize_t i
     cdef ScoreRound r
     for i, r in enumerate(rounds):
-        number[i] = r.begun.number
-        memcpy(&to[i * ROUND_SIZE], &r.begun.raw, ROUND_SIZE * sizeof(double))
+        number[i] = r.number
+        memcpy(&to[i * ROUND_SIZE], &r.begun, ROUND_SIZE * sizeof(double))
     return numbers, places
 
 
@@ -66,9 +66,8 @@ def load_rounds(const int64_t[::1] numbers, const double[:, ::1] places):
     cdef Begun begun
     cdef Py_ssize_t i
     for i in range(numbers.shape[0]):
-        begun.number = numbers[i]
-        memcpy(&begun.raw, &places[i, 0], ROUND_SIZE * sizeof(double))
-        rounds.append(as_round(begun))
+        memcpy(&begun, &places[i, 0], ROUND_SIZE * sizeof(double))
+        rounds.append(as_round(begun, numbers[i]))
     return rounds
 
 

@@ -64,22 +64,26 @@ cdef class ScoreRule(Rule):
         if by is not None:
             return self.groups.begin(self.whole, row, by)
         self.whole.enter()
-        return as_round(self.whole.begin(self.whole.as_score(row)))
+        return as_round(self.whole.begin(self.whole.as_score(row)), self.whole._rounds - 1)
 
     cpdef list begin_many(self, rows, by):
         """Predict scores that were checked."""
-        cdef const double[::1] x
-        cdef list rounds
-        cdef ScoreRound r
-        cdef Py_ssize_t i
         if by is not None:
             return self.groups.begin_many(self.whole, rows, by)
-        x = rows
-        rounds = [ScoreRound.__new__(ScoreRound) for i in range(x.shape[0])]
-        for i in range(x.shape[0]):
-            r = rounds[i]
-            r.begun = self.whole.begin(x[i])
+        cdef list rounds = self.blanks(len(rows))
+        self.fill(rounds, rows)
         return rounds
+
+    cdef list blanks(self, Py_ssize_t size):
+        cdef Py_ssize_t i
+        return [ScoreRound.__new__(ScoreRound) for i in range(size)]
+
+    cdef int fill(self, list rounds, object rows) except -1:
+        cdef const double[::1] x = rows
+        cdef Py_ssize_t i
+        for i in range(x.shape[0]):
+            (<ScoreRound>rounds[i]).begun = self.whole.begin(x[i])
+        return 0
 
     # -- outcomes -------------------------------------------------------------------------------
 
@@ -102,7 +106,7 @@ cdef class ScoreRule(Rule):
             return
         begun = &(<ScoreRound>r).begun
         self.whole.enter()
-        if self.whole.finish(begun, outcome, self.whole.lateness(begun)) < 0:
+        if self.whole.finish(begun, outcome, self.whole.lateness(r.number)) < 0:
             raise MemoryError
 
     # -- one round without an id ------------------------------------------------------------------
@@ -111,7 +115,7 @@ cdef class ScoreRule(Rule):
         cdef ScoringKernel whole = self.whole
         whole.enter()
         whole.current = whole.begin(whole.as_score(row))
-        whole._open = True
+        whole.opened_as, whole._open = whole._rounds - 1, True
         return whole.current.z
 
     cdef int finish_step(self, double outcome) except -1:
@@ -119,7 +123,7 @@ cdef class ScoreRule(Rule):
         whole.enter()
         if not whole._open:
             raise ValueError(NONE_WAITS)
-        if whole.finish(&whole.current, outcome, whole.lateness(&whole.current)) < 0:
+        if whole.finish(&whole.current, outcome, whole.lateness(whole.opened_as)) < 0:
             raise MemoryError
         whole._open = False
         return 0
@@ -134,26 +138,27 @@ cdef class ScoreRule(Rule):
     cpdef object wait(self, Round r, double now):
         """Count a round that waits for its deadline from `now` on."""
         cdef ScoreRound first = first_of(r)
-        r.pending = malloc(sizeof(Wait))
-        if r.pending == NULL:
+        r.story.pending = malloc(sizeof(Wait))
+        if r.story.pending == NULL:
             raise MemoryError
         self.silence.begin(
-            <Wait *>r.pending, first.begun.s, self.whole.mean_begun(&first.begun), now, r.due
+            <Wait *>r.story.pending, first.begun.s, self.whole.mean_begun(&first.begun), now,
+            r.story.due,
         )
 
     cpdef object observed(self, Round r, double now):
         """Hear of an outcome before its deadline; the silent one only fixes it."""
-        if r.outcome != self.silence.silence:
-            self.silence.hear(<Wait *>r.pending, now)
+        if r.story.outcome != self.silence.silence:
+            self.silence.hear(<Wait *>r.story.pending, now)
 
     cpdef object mature(self, Round r):
         """Learn, at its deadline, how early the outcome of a round was known."""
-        self.silence.end(<Wait *>r.pending)
+        self.silence.end(<Wait *>r.story.pending)
 
     cpdef object drop(self, Round r):
         """Forget a round that expired."""
-        if r.is_held and r.pending != NULL:
-            self.silence.forget(<Wait *>r.pending)
+        if self.silence is not None and r.is_held():
+            self.silence.forget(<Wait *>r.story.pending)
 
     cpdef object refit(self, double now):
         """Fit what silence says, if a fit is due."""
@@ -180,9 +185,9 @@ def save_waits(list rounds not None):
     cdef Round r
     cdef list awaited = []
     for r in rounds:
-        if r.is_held and r.pending != NULL:
+        if r.is_held() and r.story.pending != NULL:
             each = Awaited.__new__(Awaited)
-            each.wait = (<Wait *>r.pending)[0]
+            each.wait = (<Wait *>r.story.pending)[0]
             awaited.append(each)
     return save_awaited(awaited)
 
@@ -191,13 +196,13 @@ def load_waits(PendingKernel silence not None, list rounds not None, places, cel
     """Give rounds that wait for their deadlines what `save_waits` returned."""
     cdef Awaited each
     cdef Round r
-    cdef list held = [r for r in rounds if r.is_held]
+    cdef list held = [r for r in rounds if r.is_held()]
     if len(places) != AWAITED * len(held) or len(cells) != 2 * len(held):
         raise ValueError("saved pending_awaited must be of each prediction with a deadline")
     for r, each in zip(held, load_awaited(silence, places, cells), strict=True):
         if each.wait.due != r.due:
             raise ValueError("a saved prediction that waits for its deadline has another one")
-        r.pending = malloc(sizeof(Wait))
-        if r.pending == NULL:
+        r.told().pending = malloc(sizeof(Wait))
+        if r.story.pending == NULL:
             raise MemoryError
-        (<Wait *>r.pending)[0] = each.wait
+        (<Wait *>r.story.pending)[0] = each.wait

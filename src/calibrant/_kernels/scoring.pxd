@@ -44,6 +44,7 @@ cdef class ScoringKernel:
     cdef bint _open               # does a prediction without an id wait for its outcome?
     cdef bint _running            # is a thread inside `run`, with the GIL released?
     cdef Begun current            # that prediction
+    cdef int64_t opened_as        # and how many came before it
     cdef View view                # what the experts said last; mostly, its outcome comes next
     cdef Recall recall            # and those that look at the past
     cdef PendingKernel pending    # what silence says, None if nothing
@@ -61,7 +62,7 @@ cdef class ScoringKernel:
     cdef Begun begin_mean(self, double score) noexcept nogil
     cdef Begun begin(self, double score) noexcept nogil
     cdef double mean_begun(self, const Begun *r) noexcept nogil
-    cdef double lateness(self, const Begun *r) noexcept nogil
+    cdef double lateness(self, int64_t number) noexcept nogil
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil
     cdef int enter(self) except -1

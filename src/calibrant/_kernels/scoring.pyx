@@ -112,7 +112,6 @@ cdef class ScoringKernel:
     cdef Begun opened(self, double score) noexcept nogil:
         """Open the next round, with what the experts say of its score."""
         cdef Begun r
-        r.number = self._rounds
         r.raw = self.given = self.raw_of(score)
         r.s = self.above_floor(r.raw)
         r.m = self.look(r.s)
@@ -136,16 +135,16 @@ cdef class ScoringKernel:
         cdef Begun r = self.opened(score)
         cdef Place place = safe_place(&self.safe, r.m)
         r.e, r.z = place_mean(place), place.hi
-        if uniform(self._key, <uint64_t>r.number) < place.share:
+        if uniform(self._key, <uint64_t>(self._rounds - 1)) < place.share:
             r.z = place.lo
         if place.moved:
             r.moved = 1.0
             recent_silence(r.recalled, r.recalled[0])
         return r
 
-    cdef double lateness(self, const Begun *r) noexcept nogil:
-        """Return how many predictions were made since a round was."""
-        return <double>(self._rounds - r.number - 1)
+    cdef double lateness(self, int64_t number) noexcept nogil:
+        """Return how many predictions were made since the one of this number."""
+        return <double>(self._rounds - number - 1)
 
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil:
         """Learn the outcome of a round that stayed off the grid."""

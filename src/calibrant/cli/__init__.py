@@ -18,7 +18,7 @@ from calibrant.cli.report import report
 from calibrant.cli.reproduce import reproduce
 from calibrant.cli.run import run
 from calibrant.cli.serve import serve
-from calibrant.cli.streams import open_what_is_closed
+from calibrant.cli.streams import forget_unread_remarks, open_what_is_closed
 from calibrant.cli.watch import watch
 
 app = typer.Typer(
@@ -38,4 +38,7 @@ app.add_typer(token.app, name="token")
 def main() -> None:
     """Run the command line."""
     open_what_is_closed()
-    app()
+    try:
+        app()
+    finally:
+        forget_unread_remarks()

@@ -25,6 +25,14 @@ class Remarks(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
+def forget_unread_remarks() -> None:
+    """Let go what standard error could not write, or Python would fail at its exit, with 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
 def forget_zero_width() -> None:
     """Forget a width of zero, which some shells give where there is no terminal."""
     if not os.environ.get("COLUMNS", "1").strip("0"):

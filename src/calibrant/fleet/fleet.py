@@ -181,8 +181,6 @@ class Fleet(Kept):
             ends = None if due is None else np.asarray(times_or_one(due, len(batch), "due"))
             until = [self._times(each, part, at, ends) for each, part in dealt]
             for (each, part), own, times in zip(dealt, named, until, strict=True):
-                if len(own) and part.book.has_deadlines:
-                    part.book.is_timed = at is not None
                 opened = part.open(each.rows, own, *times)
                 predictions[each.at] = part.book.rule.answers(opened)
         return predictions

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -72,10 +73,19 @@ class Timeline:
         if not self.has_dates or np.isnan(self.clock.ticks[row]):
             return self.clock.shown(row)
         moment = datetime.fromtimestamp(float(self.clock.ticks[row]), UTC)
-        seconds = self.clock.ticks[self.clock.ticks % 60.0 >= 1.0]
-        days = (self.clock.ticks % 86_400.0 == 0.0).all()
-        form = "%Y-%m-%d" if days else "%Y-%m-%d %H:%M:%S" if len(seconds) else "%Y-%m-%d %H:%M"
-        return moment.strftime(form) + (" UTC" if self.clock.sort == "times with a zone" else "")
+        return moment.strftime(self._form)
+
+    @cached_property
+    def _form(self) -> str:
+        """How dates are written: as finely as the whole clock needs it, hence looked at once."""
+        assert self.clock is not None
+        if (self.clock.ticks % 86_400.0 == 0.0).all():
+            form = "%Y-%m-%d"
+        elif (self.clock.ticks % 60.0 >= 1.0).any():
+            form = "%Y-%m-%d %H:%M:%S"
+        else:
+            form = "%Y-%m-%d %H:%M"
+        return form + (" UTC" if self.clock.sort == "times with a zone" else "")
 
     @property
     def has_dates(self) -> bool:

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import suppress
 from typing import Any
 
 from calibrant.service.api import structlog
+
+
+class Log(structlog.PrintLogger):
+    """Lines on standard error, written at once; that one cannot be written fails nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def msg(self, message: str) -> None:
+        """Write a line, unless nobody reads it or the disk is full."""
+        with suppress(OSError):
+            super().msg(message)
+
+    debug = info = warning = error = critical = exception = msg
 
 
 def set_up(level: str) -> Any:
@@ -19,6 +34,6 @@ def set_up(level: str) -> Any:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=Log,
     )
     return structlog.get_logger()

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, describe
+from calibrant.tables.dates import dates_at_once
 from calibrant.tables.errors import InputError, listed
 from calibrant.tables.notation import (
     NumberOf,
@@ -257,6 +258,26 @@ class Cells:
                     self, ticks / 1e6, "times with a zone" if zoned else "times without a zone"
                 )
         cells = self.values()
+        return Clock(self, *(self._ticks_at_once(cells) or self._ticks_one_by_one(cells)))
+
+    def _ticks_at_once(self, cells: Sequence[Any]) -> tuple[Floats, Sort | None] | None:
+        """Return what `read_tick` makes of all cells; None if it may refuse one, or is needed."""
+        types = set(map(type, cells)) - {type(None)}
+        first = next((cell for cell in cells if not is_missing(cell)), None)
+        if number_in(first, words=False) is None:
+            return dates_at_once(cells) if types <= {str} else None
+        if not types <= {str, int, float}:  # a truth value is no time
+            return None
+        gone = _missing(cells)
+        known = [cell for cell, no in zip(cells, gone, strict=True) if not no]
+        numbers = self._all_at_once(known, -sys.float_info.max, sys.float_info.max)
+        if numbers is None:
+            return None
+        ticks = np.full(len(cells), math.nan)
+        ticks[~np.array(gone)] = numbers
+        return ticks, "numbers"
+
+    def _ticks_one_by_one(self, cells: Sequence[Any]) -> tuple[Floats, Sort | None]:
         ticks = np.full(len(cells), math.nan)
         sort: Sort | None = None
         for row, cell in enumerate(cells):
@@ -271,7 +292,7 @@ class Cells:
                     row, f"got {cell!s}: {found} among {sort} cannot be put in order"
                 )
             sort = found
-        return Clock(self, ticks, sort)
+        return ticks, sort
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,10 +55,13 @@ cdef class Book:
 
     cdef int check_new(self, object name) except -1
     cdef int check_room(self, Py_ssize_t more, double now) except -1
+    cdef int claim(self, list names, list rounds) except -1
     cdef int keep(self, object name, Round r) except -1
     cdef int hold(self, object key, Round r, double due) except -1
     cdef int after_opening(self) except -1
-    cdef int finish(self, object key, Round r, double outcome) except -1
+    cdef int finish(self, object key, double outcome) except -1
+    cdef bint is_seen(self) noexcept
+    cdef int tell(self, object key, Round r) except -1
     cdef int add_finished(self, object name, double outcome) except -1
     cdef object oldest_name(self)
     cdef int give_up(self, object name) except -1
@@ -72,6 +75,7 @@ cdef class Book:
         const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
         double[:, ::1] told, unsigned char[::1] answers, list opened,
     ) except -1
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at)
     cdef int take(self, object key, Round r, double outcome, double now) except -1
     cdef int peek(self, object name, object found, double outcome, double at) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)

@@ -19,7 +19,7 @@ import numpy as np
 from calibrant._checks import check_id
 from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.rounds.agenda cimport Agenda, Event
-from calibrant._kernels.rounds.round cimport Round, learning_order
+from calibrant._kernels.rounds.round cimport Round, Story, learning_order
 from calibrant._kernels.rounds.rule cimport Rule
 from calibrant._kernels.rounds.settled import Settled
 
@@ -207,7 +207,9 @@ cdef class Book:
             found = self.known.get(<object>event.key)
             if event.when < now and isinstance(found, Round) and not isinstance(<object>event.key, Round):
                 r = found
-                ready += r.number == event.number and not (isnan(self.silence) and isnan(r.outcome))
+                ready += r.number == event.number and not (
+                    isnan(self.silence) and isnan(r.story.outcome)
+                )
         if self.named - ready + more > self.capacity:
             raise ValueError(
                 f"{self.named - ready:,} predictions wait for their outcomes, and {more:,} more are "
@@ -220,12 +222,7 @@ cdef class Book:
         """Refuse ids of new rounds that are taken, or that come twice; name the first."""
         cdef Py_ssize_t i
         cdef dict first = {}
-        cdef bint is_new = len(set(names)) == len(names)
-        for i in range(len(names)):
-            if names[i] in self.known:
-                is_new = False
-                break
-        if is_new:
+        if self.known.keys().isdisjoint(names) and len(set(names)) == len(names):
             return
         for i, name in enumerate(names):
             if name in first:
@@ -235,6 +232,19 @@ cdef class Book:
                 self.check_new(name)
             except ValueError as error:
                 raise ValueError(f"{error} (position {i})") from None
+
+    cdef int claim(self, list names, list rounds) except -1:
+        """Let new rounds have these ids, or refuse ids that are taken or come twice."""
+        cdef Py_ssize_t i, count = 0, size = len(names)
+        for i in range(size):
+            if self.known.setdefault(names[i], rounds[i]) is not rounds[i]:
+                break
+            count += 1
+        if count < size:
+            for i in range(count):
+                del self.known[names[i]]
+            self.check_new_ids(names)  # says which is taken
+        return 0
 
     cdef int keep(self, object name, Round r) except -1:
         """Let a round wait under an id; the oldest may expire."""
@@ -250,7 +260,8 @@ cdef class Book:
         """Let a round that is kept wait for its deadline."""
         if not self.is_timed and r.number > self.now:
             self.now = <double>r.number
-        r.due, r.is_held = due, True
+        cdef Story *story = r.told()
+        story.due, story.is_held = due, True
         self.deadlines.push(due, r.number, NAN, key)
         if not isnan(self.silence):
             self.rule.wait(r, self.now)
@@ -278,11 +289,12 @@ cdef class Book:
         first = self.rule.begun()
         r = self.rule.begin(row, by)
         r.number = r.batch = first
-        r.at = made
-        if made > self.now:
-            self.now = made
+        if not isnan(made):
+            r.told().at = made
+            if made > self.now:
+                self.now = made
         if self.want_smooth:
-            r.smooth = self.rule.smooth_of(r)
+            r.told().smooth = self.rule.smooth_of(r)
         if name is None:
             self.unnamed = r
             return r
@@ -296,32 +308,49 @@ cdef class Book:
         """Predict rows that come together; return their rounds.
 
         With names they wait by id. `made` says when each is predicted, and never falls; `dues` when
-        each outcome counts. All of it has been checked.
+        each outcome counts. All of it has been checked, but for the ids.
         """
         cdef Py_ssize_t i, size
         cdef list rounds
         cdef Round r
         cdef int64_t first
         cdef const double[::1] at, due
-        if made is not None and len(made):
-            self.pass_to(made[0], True)
-        first = self.rule.begun()
-        rounds = self.rule.begin_many(rows, by)
-        size = len(rounds)
+        cdef bint is_claimed
+        size = len(rows)
+        rounds = None if by is not None or names is None else self.rule.blanks(size)
+        is_claimed = rounds is not None
+        if is_claimed:
+            self.claim(names, rounds)
+        elif names is not None:
+            self.check_new_ids(names)
+        if self.has_deadlines and size:
+            self.is_timed = made is not None
+        try:
+            if made is not None and size:
+                self.pass_to(made[0], True)
+            first = self.rule.begun()
+            if is_claimed:
+                self.rule.fill(rounds, rows)
+            else:
+                rounds = self.rule.begin_many(rows, by)
+        except BaseException:
+            if is_claimed:
+                for name in names:
+                    del self.known[name]
+            raise
+        if made is not None:
+            at = made
         for i in range(size):
             r = rounds[i]
             r.number, r.batch = first + i, first
-        if made is not None:
-            at = made
-            for i in range(size):
-                (<Round>rounds[i]).at = at[i]
-        if self.want_smooth:
-            for i in range(size):
-                (<Round>rounds[i]).smooth = self.rule.smooth_of(rounds[i])
+            if made is not None:
+                r.told().at = at[i]
+            if self.want_smooth:
+                r.told().smooth = self.rule.smooth_of(r)
+            if names is not None and not is_claimed:
+                self.known[names[i]] = r
         if names is None:
             return rounds
-        for i in range(size):
-            self.known[names[i]] = rounds[i]
         self.named += size
         if self.gone:
             for name in names:
@@ -333,8 +362,8 @@ cdef class Book:
             for i in range(size):
                 r = rounds[i]
                 if self.known.get(names[i]) is r:  # else too many came at once, and it expired
-                    if r.at > self.now:
-                        self.now = r.at
+                    if made is not None and at[i] > self.now:
+                        self.now = at[i]
                     self.hold(names[i], r, due[i])
             self.after_opening()
         if made is not None and size and at[size - 1] > self.now:
@@ -356,16 +385,20 @@ cdef class Book:
         if type(found) is float:
             return REPEATED if <double>found == outcome else CONFLICT
         r = found
-        known = r.outcome
-        if isnan(known) and r.is_held and r.due < at:
-            known = self.silence
+        known = NAN
+        if r.story != NULL:
+            known = r.story.outcome
+            if isnan(known) and r.story.is_held and r.story.due < at:
+                known = self.silence
         if self.arrivals.is_over(at, True):
             for i in range(self.arrivals.count):
                 if self.arrivals.events[i].number == r.number and self.arrivals.events[i].when < at:
                     known = self.arrivals.events[i].outcome
         if not isnan(known):
             return REPEATED if known == outcome else CONFLICT
-        return EXPIRED if at - r.at > self.patience else PREDICTED
+        if self.patience > 0.0 and r.story != NULL and at - r.story.at > self.patience:
+            return EXPIRED
+        return PREDICTED
 
     cdef int observe_one(self, object name, double outcome, double at) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
@@ -409,7 +442,7 @@ cdef class Book:
         self, list names not None, const double[::1] outcomes, unsigned char[::1] answer, double at
     ):
         """Take outcomes that arrive at one time; `answer` takes what becomes of each."""
-        cdef Py_ssize_t i, row, count = 0
+        cdef Py_ssize_t i, count = 0
         cdef list rounds = [], keys
         cdef Round r
         cdef Py_ssize_t[::1] of
@@ -431,29 +464,38 @@ cdef class Book:
             once = once_each(rounds, rows, outcomes, answer)
             rows, rounds = rows[once], [rounds[i] for i in once]
         of = rows
-        cdef list learning = []
-        for i in range(of.shape[0]):
-            r = rounds[i]
-            if r.is_held:
-                self.take(names[of[i]], r, outcomes[of[i]], at)
-            else:
-                learning.append(i)
-        if not learning:
+        if self.has_deadlines:
+            rows, rounds = self.note(names, outcomes, rows, rounds, at)
+            of = rows
+        if not rounds:
             return
         # Learned in an order that is drawn; forgotten, in time, in the order of prediction.
-        rows = rows[learning]
-        order, rounds = learning_order([rounds[i] for i in learning], False)
-        for r in rounds:
-            r.arrived = at
-        keys = [names[row] for row in rows]
+        order, rounds = learning_order(rounds, False)
+        if not isnan(at):
+            for r in rounds:
+                r.told().arrived = at
+        keys = [names[of[i]] for i in range(of.shape[0])]
         self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
+
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at):
+        """Note outcomes of rounds that wait for their deadlines; return the rows of the others."""
+        cdef const Py_ssize_t[::1] of = rows
+        cdef list over = []
+        cdef Py_ssize_t i
+        for i in range(of.shape[0]):
+            if (<Round>rounds[i]).is_held():
+                self.take(names[of[i]], rounds[i], outcomes[of[i]], at)
+            else:
+                over.append(i)
+        return rows[over], [rounds[i] for i in over]
 
     cdef int take(self, object key, Round r, double outcome, double now) except -1:
         """Note the outcome of a round until its deadline, or learn it if that is over."""
-        r.arrived = now
-        if not r.is_held:
+        if not isnan(now):
+            r.told().arrived = now
+        if not r.is_held():
             return self.learn_one(key, r, outcome)
-        r.outcome = outcome
+        r.told().outcome = outcome
         if not isnan(self.silence):
             self.rule.observed(r, self.now)
         return 0
@@ -477,10 +519,12 @@ cdef class Book:
         """Learn an outcome that counts now."""
         if self.watcher is None or self.unseen is not None:
             self.rule.learn_one(r, outcome)
-            r.outcome = outcome
-            self.finish(key, r, outcome)
+            if self.is_seen():
+                r.told().outcome = outcome
+                self.tell(key, r)
+            self.finish(key, outcome)
         else:
-            self.learn([key], [r], np.array([outcome]), [0])
+            self.learn([key], [r], np.array([outcome]), np.zeros(1, dtype=np.intp))
         return 0
 
     cdef int learn(self, list keys, list rounds, outcomes, order) except -1:
@@ -490,15 +534,19 @@ cdef class Book:
         """
         cdef Py_ssize_t i
         cdef const double[::1] y
+        cdef const Py_ssize_t[::1] of = order
         cdef Round r
-        cdef list by_key = [None] * len(rounds)
+        cdef list by_key
+        outcomes = np.ascontiguousarray(outcomes)
         ordered = outcomes[order]
         y = ordered
         self.rule.reserve(len(rounds))
         before = None
         if self.watcher is not None and self.unseen is None:
             before = self.watcher.copy()
-            self.watcher.see(Settled(self.rule, [keys[i] for i in order], rounds, ordered))
+            self.watcher.see(
+                Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
+            )
         try:
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
@@ -508,13 +556,34 @@ cdef class Book:
             if before is not None:
                 self.watcher.go_back(before)
             raise
+        if not self.is_seen():
+            y = outcomes
+            for i in range(len(rounds)):
+                self.finish(keys[i], y[i])
+            return 0
+        by_key = [None] * len(rounds)
         for i in range(len(rounds)):
             r = rounds[i]
-            r.outcome = y[i]
-            by_key[order[i]] = r
+            r.told().outcome = y[i]
+            by_key[of[i]] = r
+        y = outcomes
         for i in range(len(rounds)):
-            r = by_key[i]
-            self.finish(keys[i], r, r.outcome)
+            self.tell(keys[i], by_key[i])
+            self.finish(keys[i], y[i])
+        return 0
+
+    cdef bint is_seen(self) noexcept:
+        """Whether somebody wants to see what is settled."""
+        return self.settled is not None or self.unseen is not None or self.record != NULL
+
+    cdef int tell(self, object key, Round r) except -1:
+        """Let those who asked know of a round that is settled."""
+        if self.settled is not None:
+            self.settled.append((key, r))
+        if self.unseen is not None:
+            self.unseen.append((key, r))
+        if self.record != NULL and 0 <= r.number - self.first < self.recorded:
+            self.record[r.number - self.first] = r.story.outcome
         return 0
 
     cdef int settle(self, double now, bint strictly) except -1:
@@ -533,15 +602,15 @@ cdef class Book:
                 self.rule.reserve(len(over))
         except BaseException:
             for key, r in over:
-                self.deadlines.push(r.due, r.number, NAN, key)
+                self.deadlines.push(r.story.due, r.number, NAN, key)
             raise
         for key, r in over:
-            r.is_held = False
-            outcome = r.outcome
+            r.story.is_held = False
+            outcome = r.story.outcome
             if not isnan(self.silence):
                 self.rule.mature(r)
                 if isnan(outcome):
-                    outcome, r.is_silence = self.silence, True
+                    outcome, r.story.is_silence = self.silence, True
             if isnan(outcome):
                 continue  # it is learned when it arrives
             keys.append(key)
@@ -557,7 +626,7 @@ cdef class Book:
             at = order.tolist()
             self.learn(
                 [keys[i] for i in at], ordered, np.array([outcomes[i] for i in at]),
-                list(range(len(at))),
+                np.arange(len(at)),
             )
         return 0
 
@@ -590,14 +659,8 @@ cdef class Book:
         self.pass_to(now, False)
         return self.rule.learned - before
 
-    cdef int finish(self, object key, Round r, double outcome) except -1:
+    cdef int finish(self, object key, double outcome) except -1:
         """Let a round be done with."""
-        if self.settled is not None:
-            self.settled.append((key, r))
-        if self.unseen is not None:
-            self.unseen.append((key, r))
-        if self.record != NULL and 0 <= r.number - self.first < self.recorded:
-            self.record[r.number - self.first] = outcome
         if isinstance(key, Round):
             del self.known[key]
             self.nameless -= 1
@@ -711,12 +774,12 @@ cdef class Book:
             if opened is not None:
                 opened.append(r)
             if made is not None:
-                r.at = made[i]
+                r.told().at = made[i]
                 if made[i] > self.now:
                     self.now = made[i]
             told[0, i], told[1, i] = r.as_prediction(), r.as_expected()
             if has_smooth:
-                r.smooth = told[2, i] = self.rule.smooth_of(r)
+                r.told().smooth = told[2, i] = self.rule.smooth_of(r)
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
@@ -816,8 +879,8 @@ cdef class Book:
             else:
                 self.named += 1
             self.known[key] = r
-            if r.is_held:
-                self.deadlines.push(r.due, r.number, NAN, key)
+            if r.is_held():
+                self.deadlines.push(r.story.due, r.number, NAN, key)
 
     def load_arrivals(self, list keys, times, outcomes):
         """Take over outcomes of rounds that wait, which become known later."""

@@ -114,8 +114,6 @@ cdef class Learner:
                 raise ValueError("due needs silence or hold: what is learned at the deadline?")
             if names is None and book.has_deadlines:
                 raise ValueError("with silence or hold predictions need ids, for their outcomes")
-            if names is not None:
-                book.check_new_ids(names)
             made, dues = book.policy.times(
                 size, None if at is None else times_or_one(at, size),
                 None if due is None else times_or_one(due, size, "due"),
@@ -123,8 +121,6 @@ cdef class Learner:
             )
             if book.refuse and names is not None:
                 book.check_room(size, made[0] if made is not None and size else NAN)
-            if book.has_deadlines and size:
-                book.is_timed = at is not None
             return book.open(rows, names, by, made, dues)
 
     # -- tables ---------------------------------------------------------------------------------

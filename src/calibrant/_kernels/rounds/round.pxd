@@ -3,18 +3,25 @@
 from libc.stdint cimport int64_t
 
 
+# What is known of a round besides its number, once anything is. NaN for what is not.
+cdef struct Story:
+    double at                         # when it was predicted
+    double due                        # when its outcome counts
+    double outcome                    # what is known of it
+    double arrived                    # when that became known
+    double smooth                     # the estimate for ranking, if it was asked for
+    void *pending                     # what the silence model keeps of it; NULL without
+    bint is_held                      # does its outcome wait for the deadline?
+    bint is_silence                   # is its outcome that no news came?
+
+
 cdef class Round:
     cdef readonly int64_t number      # rounds begun before it
     cdef readonly int64_t batch       # the number of the first round of the same call
-    cdef readonly double at           # when it was predicted; NaN if nothing says so
-    cdef readonly double due          # when its outcome counts; NaN without a deadline
-    cdef readonly double outcome      # what is known of it; NaN for nothing
-    cdef readonly double arrived      # when that became known; NaN if nothing says so
-    cdef readonly double smooth       # the estimate for ranking, if it was asked for; else NaN
-    cdef bint is_held                 # does its outcome wait for the deadline?
-    cdef bint is_silence              # is its outcome that no news came?
-    cdef void *pending                # what the silence model keeps of it
+    cdef Story *story                 # NULL while there is nothing to say: most rounds are brief
 
+    cdef Story *told(self) except NULL
+    cdef bint is_held(self) noexcept
     cdef double as_raw(self)
     cdef double as_prediction(self)
     cdef double as_expected(self)

@@ -5,23 +5,66 @@ only reference, and a round has no reference to Python objects (`PyRound` and `S
 a million of them do not slow down the garbage collector.
 """
 
-from libc.math cimport NAN
+from libc.math cimport NAN, isnan
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
 from calibrant._kernels.draws cimport scramble
 
 
+cdef Story NOTHING
+NOTHING.at = NOTHING.due = NOTHING.outcome = NOTHING.arrived = NOTHING.smooth = NAN
+NOTHING.pending = NULL
+NOTHING.is_held = NOTHING.is_silence = False
+
+
 cdef class Round:
     """What every rule's rounds have in common."""
 
-    def __cinit__(self):
-        self.at = self.due = self.outcome = self.arrived = self.smooth = NAN
-
     def __dealloc__(self):
-        free(self.pending)
+        if self.story != NULL:
+            free(self.story.pending)
+            free(self.story)
+
+    cdef Story *told(self) except NULL:
+        """Return the story of the round, which has one from now on."""
+        if self.story == NULL:
+            self.story = <Story *>malloc(sizeof(Story))
+            if self.story == NULL:
+                raise MemoryError
+            self.story[0] = NOTHING
+        return self.story
+
+    cdef bint is_held(self) noexcept:
+        """Whether its outcome waits for the deadline."""
+        return self.story != NULL and self.story.is_held
+
+    @property
+    def at(self):
+        """When it was predicted; NaN if nothing says so, as below."""
+        return NAN if self.story == NULL else self.story.at
+
+    @property
+    def due(self):
+        """When its outcome counts, if that is at a deadline."""
+        return NAN if self.story == NULL else self.story.due
+
+    @property
+    def outcome(self):
+        """What is known of its outcome."""
+        return NAN if self.story == NULL else self.story.outcome
+
+    @property
+    def arrived(self):
+        """When its outcome became known."""
+        return NAN if self.story == NULL else self.story.arrived
+
+    @property
+    def smooth(self):
+        """The estimate for ranking, if it was asked for."""
+        return NAN if self.story == NULL else self.story.smooth
 
     cdef double as_raw(self):
         return NAN
@@ -100,7 +143,8 @@ cdef tuple learning_order(list rounds, bint by_due):
     cdef double[::1] due = dues
     for i in range(size):
         r = rounds[i]
-        batch[i], draw[i], due[i] = r.batch, scramble(<uint64_t>r.number + 1), r.due
+        batch[i], draw[i] = r.batch, scramble(<uint64_t>r.number + 1)
+        due[i] = r.story.due if by_due else 0.0
         one_batch = one_batch and batch[i] == batch[0]
         one_due = one_due and due[i] == due[0]
     if by_due and not one_due:
@@ -117,11 +161,13 @@ def round_columns(list rounds not None):
     cdef double[:, ::1] to = found
     cdef Py_ssize_t i
     cdef Round r
+    cdef const Story *story
     for i in range(len(rounds)):
         r = rounds[i]
-        to[0, i], to[1, i], to[2, i] = r.outcome, r.as_raw(), r.as_prediction()
-        to[3, i], to[4, i], to[5, i] = r.as_expected(), r.smooth, r.at
-        to[6, i], to[7, i], to[8, i] = r.arrived, r.due, r.is_silence
+        story = &NOTHING if r.story == NULL else r.story
+        to[0, i], to[1, i], to[2, i] = story.outcome, r.as_raw(), r.as_prediction()
+        to[3, i], to[4, i], to[5, i] = r.as_expected(), story.smooth, story.at
+        to[6, i], to[7, i], to[8, i] = story.arrived, story.due, story.is_silence
     return found
 
 
@@ -132,11 +178,13 @@ def rounds_as_arrays(list rounds not None):
     cdef double[:, ::1] real = numbers
     cdef Py_ssize_t i
     cdef Round r
+    cdef const Story *story
     for i in range(len(rounds)):
         r = rounds[i]
-        whole[0, i], whole[1, i], whole[2, i] = r.number, r.batch, r.is_held
-        real[0, i], real[1, i], real[2, i] = r.at, r.due, r.outcome
-        real[3, i], real[4, i] = r.arrived, r.smooth
+        story = &NOTHING if r.story == NULL else r.story
+        whole[0, i], whole[1, i], whole[2, i] = r.number, r.batch, story.is_held
+        real[0, i], real[1, i], real[2, i] = story.at, story.due, story.outcome
+        real[3, i], real[4, i] = story.arrived, story.smooth
     return integers, numbers
 
 
@@ -144,10 +192,16 @@ def rounds_from_arrays(
     list rounds not None, const int64_t[:, ::1] integers, const double[:, ::1] numbers
 ):
     """Give rounds what `rounds_as_arrays` returned."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, k
     cdef Round r
+    cdef Story *story
     for i in range(len(rounds)):
         r = rounds[i]
-        r.number, r.batch, r.is_held = integers[0, i], integers[1, i], integers[2, i] != 0
-        r.at, r.due, r.outcome = numbers[0, i], numbers[1, i], numbers[2, i]
-        r.arrived, r.smooth = numbers[3, i], numbers[4, i]
+        r.number, r.batch = integers[0, i], integers[1, i]
+        for k in range(5):
+            if not isnan(numbers[k, i]):
+                story = r.told()
+                story.at, story.due, story.outcome = numbers[0, i], numbers[1, i], numbers[2, i]
+                story.arrived, story.smooth = numbers[3, i], numbers[4, i]
+                story.is_held = integers[2, i] != 0
+                break

@@ -13,6 +13,8 @@ cdef class Rule:
     cpdef Round begin(self, row, by)
     cdef Round begin_row(self, object columns, object by, Py_ssize_t i)
     cpdef list begin_many(self, rows, by)
+    cdef list blanks(self, Py_ssize_t size)
+    cdef int fill(self, list rounds, object rows) except -1
     cpdef object learn(self, list rounds, outcomes)
     cpdef object learn_one(self, Round r, double outcome)
     cpdef object reserve(self, Py_ssize_t outcomes)

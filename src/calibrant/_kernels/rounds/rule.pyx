@@ -51,6 +51,17 @@ cdef class Rule:
         """Predict rows as things stand now; all or none."""
         raise NotImplementedError
 
+    cdef list blanks(self, Py_ssize_t size):
+        """Return rounds that `fill` can fill, so that ids are taken before anything is predicted.
+
+        None where rounds can only be made by `begin_many`.
+        """
+        return None
+
+    cdef int fill(self, list rounds, object rows) except -1:
+        """Predict rows, none of which has a group, in rounds of `blanks`."""
+        raise NotImplementedError
+
     cpdef object learn(self, list rounds, outcomes):
         """Learn outcomes that count together, in this order; all or none."""
         raise NotImplementedError

@@ -163,7 +163,7 @@ async def run(
     def end() -> None:
         close()  # those who follow events would hold it up
         server.should_exit = True
-        log.info("stopping")  # last: nobody may read the log any more
+        log.info("stopping")
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

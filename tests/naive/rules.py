@@ -1,0 +1,229 @@
+"""The rules beside the plain book: bare kernels, one step after the other."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant._kernels.event import EventKernel
+from calibrant._kernels.fleet import PartKernel
+from calibrant._kernels.fleet_rounds import save_rounds
+from calibrant._kernels.key_batch import checked_keys, parts_of
+from calibrant._kernels.keys import KeyIndex
+from calibrant._kernels.pending import PendingKernel
+from calibrant._kernels.pending_saving import save_pending
+from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant.recalibrate.groups import Groups
+from calibrant.recalibrate.one_vs_rest import PerClass, summing_to_one
+from calibrant.recalibrate.top_label import TopLabel, one_with_confidence
+from naive.rounds import NoRule
+
+
+@dataclass(eq=False)
+class Token:
+    """What a rule remembers of a prediction; `awaited` is what its models of silence do."""
+
+    begun: object
+    prediction: object
+    expected: object
+    raw: object
+    awaited: object = None
+
+
+class ScoreRule(NoRule):
+    """Scores of one event, each in a group or none: rows of (score, group)."""
+
+    def __init__(self, seed, silence=None):
+        self.kernel, self.groups = RecalibrateKernel("probability", seed), Groups(1000, seed)
+        self.pending = None if silence is None else PendingKernel(silence)
+        self.kernel._attend(self.pending)
+
+    @property
+    def learned(self):
+        return self.kernel.learned
+
+    def begin(self, rows):
+        scores, by = [score for score, _ in rows], [group for _, group in rows]
+        if any(group is not None for group in by):
+            begun = self.groups.begin_many(self.kernel, scores, by)
+        else:
+            begun = self.kernel._begin_many(scores)[1]
+        return [
+            Token(each, each.prediction, stages_of(each)[-1].expected, stages_of(each)[0].raw)
+            for each in begun
+        ]
+
+    def learn(self, tokens, outcomes):
+        begun, y = [each.begun for each in tokens], np.array(outcomes, dtype=np.float64)
+        if self.groups.names:
+            self.groups.finish_many(self.kernel, begun, y)
+        else:
+            self.kernel._finish_many(begun, y)
+
+    def drop(self, tokens):
+        for each in tokens:
+            if each.awaited is not None:
+                self.pending.drop(each.awaited)
+
+    def wait(self, token, made, due):
+        if self.pending is not None:
+            whole = stages_of(token.begun)[0]
+            mean = self.kernel._waiting_mean(whole)
+            token.awaited = self.pending.open(whole.probability, mean, made, due)
+
+    def observed(self, token, outcome, now):  # noqa: ARG002 - there is one that is not silence
+        if token.awaited is not None:
+            self.pending.come(token.awaited, now)
+
+    def mature(self, token):
+        if token.awaited is not None:
+            self.pending.mature(token.awaited)
+            token.awaited = None
+
+    def refit(self, now):
+        self.kernel._refit(now)
+
+    def states(self):
+        """Return all that was learned, as dicts of arrays and numbers."""
+        silence = [] if self.pending is None else [save_pending(self.pending)]
+        return [self.kernel._get_state(), self.groups.get_state(), *silence]
+
+
+def stages_of(begun):
+    """Return the rounds of all kernels that a prediction went through; the whole comes first."""
+    return begun.rounds if hasattr(begun, "rounds") else (begun,)
+
+
+class ClassRule(NoRule):
+    """Several classes: rows of probabilities, and columns for outcomes."""
+
+    def __init__(self, classes, seed, mode="per-class", silence=None):
+        self.engine = (PerClass if mode == "per-class" else TopLabel)(classes, seed)
+        self.pendings = []
+        if silence is not None and mode == "per-class":
+            # For a class that is announced, silence means no; for the silent one, yes.
+            self.pendings = [PendingKernel(int(column == silence)) for column in range(classes)]
+            for kernel, pending in zip(self.engine.kernels, self.pendings, strict=True):
+                kernel._attend(pending)
+
+    @property
+    def learned(self):
+        return self.engine.kernels[0].learned
+
+    def begin(self, rows):
+        given = np.array(rows)
+        predictions, begun = self.engine.begin_many(given)
+        return [
+            Token(each, prediction.tolist(), self.expected_of(each, row).tolist(), row.tolist())
+            for each, prediction, row in zip(begun, predictions, given, strict=True)
+        ]
+
+    def expected_of(self, begun, row):
+        """Return the row that is predicted if each kernel predicts its mean."""
+        if isinstance(self.engine, PerClass):
+            return summing_to_one(np.array([each.expected for each in begun.rounds]))
+        return one_with_confidence(row, int(row.argmax()), begun.rounds[-1].expected)
+
+    def learn(self, tokens, outcomes):
+        self.engine.finish_many([each.begun for each in tokens], np.array(outcomes))
+
+    def drop(self, tokens):
+        for each in tokens:
+            for pending, awaited in zip(self.pendings, each.awaited or (), strict=False):
+                pending.drop(awaited)
+
+    def wait(self, token, made, due):
+        token.awaited = [
+            pending.open(begun.probability, kernel._waiting_mean(begun), made, due)
+            for kernel, pending, begun in zip(
+                self.engine.kernels, self.pendings, token.begun.rounds, strict=False
+            )
+        ]
+
+    def observed(self, token, outcome, now):
+        for column, (pending, awaited) in enumerate(zip(self.pendings, token.awaited, strict=True)):
+            if int(outcome == column) != pending.silence:
+                pending.come(awaited, now)
+
+    def mature(self, token):
+        for pending, awaited in zip(self.pendings, token.awaited, strict=True):
+            pending.mature(awaited)
+        token.awaited = None
+
+    def refit(self, now):
+        for kernel, _ in zip(self.engine.kernels, self.pendings, strict=False):
+            kernel._refit(now)
+
+    def states(self):
+        return [self.engine.get_state(), *(save_pending(each) for each in self.pendings)]
+
+
+class FleetRule(NoRule):
+    """The keys of one shard: rows of (key, score). It has no model of silence."""
+
+    def __init__(self, seed):
+        self.kernel, self.index = PartKernel("probability", seed), KeyIndex()
+
+    @property
+    def learned(self):
+        return self.kernel.learned
+
+    def begin(self, rows):
+        before = len(self.index)
+        slots = self.index.slots([key for key, _ in rows], add=True)
+        self.kernel.keys.add(self.index.hashes(before))
+        scores = np.array([score for _, score in rows])
+        nowhere, never = np.full(len(rows), -1), np.full(len(rows), math.nan)
+        _, begun = self.kernel.predict(slots, nowhere, scores, never, True)
+        saved = save_rounds(begun)
+        return [
+            Token(each, each.prediction, expected, raw)
+            for each, expected, raw in zip(
+                begun, saved["expected"].tolist(), saved["raw"].tolist(), strict=True
+            )
+        ]
+
+    def learn(self, tokens, outcomes):
+        for each, outcome in zip(tokens, outcomes, strict=True):
+            self.kernel.learn([each.begun], np.array([outcome]))
+
+    def states(self):
+        return [shard_state(self.kernel)]
+
+
+def shard_state(kernel):
+    """Return all that a shard has learned; when a key was predicted last is for `evict` alone."""
+    state = kernel.arrays()
+    for name, level in kernel.levels().items():
+        keys = level.keys()
+        state |= {f"{name}_{field}": keys[field] for field in keys.dtype.names if field != "last"}
+        state |= dict(zip((f"{name}_{i}" for i in range(3)), level.shared(), strict=True))
+        state[f"{name}_own"] = level.owned.saved()
+    return state
+
+
+def shard_of(key, shards):
+    """Return the number of the shard that a key belongs to."""
+    return int(parts_of(checked_keys([key]).hashes(), shards)[0])
+
+
+class EventRule(NoRule):
+    """Events without scores: a row is the time of the outcome, or None."""
+
+    def __init__(self, seed, ahead=1):
+        self.kernel = EventKernel(seed, [], ahead, 1, False)
+
+    @property
+    def learned(self):
+        return self.kernel.learned
+
+    def begin(self, rows):
+        begun = [self.kernel._open(math.nan if time is None else time) for time in rows]
+        return [Token(each, each.prediction, each.expected, None) for each in begun]
+
+    def learn(self, tokens, outcomes):
+        for each, outcome in zip(tokens, outcomes, strict=True):
+            self.kernel._finish(each.begun, outcome)
+
+    def states(self):
+        return [self.kernel._get_state()]

@@ -1,0 +1,937 @@
+"""The contract of a round, rule by rule, for every class that it concerns."""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+from calibrant import Fleet, MulticlassRecalibrator, Recalibrator
+from naive.rules import shard_of
+from rounds import inside
+from rounds.players import (
+    EVENT,
+    SILENT,
+    Classes,
+    Events,
+    Keys,
+    Scores,
+    Shards3,
+    TopLabels,
+)
+
+START = datetime(2026, 1, 1)
+DEADLINES = [Scores, Classes, TopLabels, Keys]  # these have silence and hold
+EVERY = [*DEADLINES, Shards3, Events]
+ALONE = [Scores, Classes, TopLabels, Events]  # `update` with one id raises for refusals
+UNNAMED = [Scores, Classes, TopLabels]  # a round without an id waits
+
+
+def play(*players, fails=(), rule=None):
+    """Run a test with these players; some do not follow the rule yet."""
+    late = pytest.mark.xfail(strict=True, reason=f"rule {rule}")
+    marks = [pytest.param(each, marks=late) if each in fails else each for each in players]
+    return pytest.mark.parametrize("player", marks, ids=lambda each: each.__name__)
+
+
+def unchanged(player, call, *given, match=".", **more):
+    """Check that a call is refused, and that it is as if it had not been made."""
+    before = player.to_bytes()
+    with pytest.raises(ValueError, match=match):
+        call(*given, **more)
+    assert player.to_bytes() == before
+
+
+def check_same(player, book):
+    """Check that all was learned that a plain book learned, bit for bit."""
+    books = getattr(book, "books", [book])
+    for states, each in zip(inside.states_of(player.learner), books, strict=True):
+        inside.check_same_states(states, each.rule.states())
+
+
+# -- 1: identity --------------------------------------------------------------------------------
+
+
+@play(*EVERY)
+def test_a_number_and_its_text_are_two_ids(player):
+    """Rule 1."""
+    player = player()
+    player.predict(1)
+    player.predict("1")
+    assert player.pending == 2
+    player.update(EVENT, "1")
+    assert player.update_many([SILENT, SILENT], [1, "1"]) == ["applied", "conflict"]
+
+
+@play(*UNNAMED)
+def test_one_round_waits_without_an_id(player):
+    """Rule 1: a second one takes its place, and nothing counts as expired."""
+    player = player()
+    player.predict()
+    player.predict("a")
+    player.predict()
+    assert (player.pending, player.expired) == (2, 0)
+    player.update(EVENT)
+    assert (player.pending, player.learned) == (1, 1)
+    unchanged(player, player.update, EVENT, match="none waits")
+
+
+def test_shards_have_books_of_their_own():
+    """Rule 1: the same id in two shards stands for two rounds, and each has its own capacity."""
+    fleet = Shards3(capacity=1)
+    keys = {shard_of(key, 3): key for key in "abcdefghij"}
+    fleet.predict_many(["x", "x", "y"], [(keys[shard], 0.3) for shard in range(3)])
+    assert (fleet.pending, fleet.expired) == (3, 0)
+    assert fleet.update_many([EVENT, EVENT], ["x", "y"]) == ["applied", "applied"]
+    assert fleet.pending == 1
+
+
+# -- 2: number and batch ------------------------------------------------------------------------
+
+
+@play(Scores, Classes, TopLabels, Keys, Shards3)
+def test_the_order_of_rows_that_came_together_says_nothing(player):
+    """Rule 2: rounds of a batch are learned as their numbers say."""
+    ids = list(range(40))
+    outcomes = [each % 3 % 2 for each in ids]
+    blobs = []
+    for order in (ids, ids[::-1]):
+        one = player()
+        one.predict_many(ids)
+        one.update_many([outcomes[each] for each in order], order)
+        blobs.append(one.to_bytes())
+    assert blobs[0] == blobs[1]
+
+
+@play(*EVERY)
+def test_the_number_of_a_round_counts_all_that_were_begun(player):
+    """Rule 2: with and without ids."""
+    player = player()
+    player.predict("old")
+    for number in range(5):
+        player.predict(number)
+        player.update(EVENT, number)
+    assert player.expire(older_than=6) == []
+    assert player.expire(older_than=5) == ["old"]
+
+
+# -- 3: the clock -------------------------------------------------------------------------------
+
+
+@play(*DEADLINES)
+def test_time_does_not_run_backwards(player):
+    """Rule 3: an earlier time counts as now."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=100)
+    player.predict("b", at=50)
+    assert player.advance(109) == 0
+    assert player.advance(110) == 2
+
+
+@play(*DEADLINES)
+def test_all_predictions_have_times_or_none(player):
+    """Rule 3: the first one decides, and it is saved."""
+    for first, second in (({"at": 5}, {}), ({}, {"at": 5})):
+        one = player(silence=SILENT, after=10)
+        one.predict("a", **first)
+        one.reload()
+        unchanged(one, one.predict, "b", match="all of them or none", **second)
+
+
+@play(*DEADLINES)
+def test_the_unit_of_a_span(player):
+    """Rule 3: a span of time needs times, and a bare number no dates."""
+    hours = player(silence=SILENT, after="2h")
+    unchanged(hours, hours.predict, "a", match="at=")
+    hours.predict("a", at=START)
+    assert hours.advance(START + timedelta(hours=2)) == 1
+    bare = player(hold=7)
+    unchanged(bare, bare.predict, "a", at=START, match="unit")
+
+
+# -- 4: due -------------------------------------------------------------------------------------
+
+
+@play(*DEADLINES)
+def test_a_deadline_moves_with_a_prediction_that_comes_late(player):
+    """Rule 4: due - at is what a row asks for."""
+    player = player(silence=SILENT, after=100)
+    player.predict("a", at=100)
+    player.predict("b", at=50, due=60)
+    assert player.advance(109) == 0
+    assert player.advance(110) == 1
+
+
+@play(*DEADLINES)
+def test_deadlines_in_predictions(player):
+    """Rule 4: the number of the prediction, plus the span."""
+    player = player(hold=3)
+    player.predict_many([0, 1])
+    player.update_many([EVENT, EVENT], [0, 1])
+    assert player.learned == 0
+    player.predict(2)
+    assert player.learned == 1
+    player.predict(3)
+    assert player.learned == 2
+
+
+@play(*DEADLINES)
+def test_deadlines_that_make_no_sense(player):
+    """Rule 4."""
+    held, silent = player(hold=5), player(silence=SILENT)
+    unchanged(held, held.predict, "a", at=7, due=7, match="later")
+    unchanged(silent, silent.predict, "a", at=7, match="deadline")
+    silent.predict("a", at=7, due=8)
+
+
+# -- 5: what is over ----------------------------------------------------------------------------
+
+
+@play(*DEADLINES)
+def test_an_outcome_at_its_deadline_is_in_time(player):
+    """Rule 5: what is due at a time comes after the outcomes of that time."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    assert player.update_many([EVENT], ["a"], at=10) == ["applied"]
+    assert player.learned == 0
+    assert player.advance(10) == 1
+    assert player.update_many([EVENT], ["a"]) == ["repeated"]
+
+
+@play(*DEADLINES)
+def test_an_outcome_after_its_deadline_is_late(player):
+    """Rule 5."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    assert player.update_many([EVENT], ["a"], at=10.5) == ["conflict"]
+    assert player.learned == 1
+
+
+@play(*DEADLINES)
+def test_a_prediction_at_a_deadline_does_without_it(player):
+    """Rule 5: it comes after the predictions of that time, too."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    player.predict("b", at=10)
+    assert player.learned == 0
+    player.predict("c", at=11)
+    assert player.learned == 1
+
+
+@play(*DEADLINES)
+def test_a_count_settles_what_it_reaches(player):
+    """Rule 5: with the second prediction, the first is two old."""
+    player = player(silence=SILENT, after=2)
+    player.predict("a")
+    assert player.learned == 0
+    player.predict("b")
+    assert player.learned == 1
+
+
+# -- 6: order inside a call ---------------------------------------------------------------------
+
+
+@play(*DEADLINES)
+def test_time_passes_before_a_prediction(player):
+    """Rule 6: what was due before it is learned first, and moves it."""
+    policy = {"silence": SILENT, "after": 10}
+    player, book = player(**policy), player().book(**policy)
+    for row in range(30):
+        assert [player.predict(row, at=7 * row)] == book.predict([player.row], [row], [7 * row])
+    check_same(player, book)
+
+
+@play(*DEADLINES)
+def test_a_batch_is_predicted_at_its_first_time(player):
+    """Rule 6: its rows keep their own times and deadlines."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    player.predict_many(["b", "c"], at=[5, 20])
+    assert player.learned == 0
+    assert player.advance(15) == 2
+    assert player.advance(30) == 1
+
+
+# -- 7: order of learning -----------------------------------------------------------------------
+
+
+@play(*DEADLINES, fails=[Classes, TopLabels], rule=7)
+def test_deadlines_are_learned_in_their_order(player):
+    """Rule 7: by deadline, then by batch, then as drawn; one step is learned together."""
+    policy = {"hold": 50}
+    player, book = player(**policy), player().book(**policy)
+    ids = list(range(60))
+    at, due = [0] * 60, [1 + 7 * each % 60 for each in ids]
+    outcomes = [each % 3 % 2 for each in ids]
+    rows = [player.row] * 60
+    player.predict_many(ids, at=at, due=due)
+    book.predict(rows, ids, at, due)
+    player.update_many(outcomes, ids, at=0)
+    book.observe(list(zip(ids, outcomes, strict=True)), 0)
+    assert player.advance(100) == book.advance(100) == 60
+    check_same(player, book)
+
+
+@play(*DEADLINES, fails=[Classes, TopLabels], rule=7)
+def test_ids_learned_at_deadlines_are_forgotten_in_that_order(player):
+    """Rule 7: which decides which of them are remembered."""
+    player = player(hold=50, capacity=3)
+    player.predict_many(["a", "b", "c"], at=0, due=[30, 20, 10])
+    player.update_many([EVENT] * 3, ["a", "b", "c"], at=0)
+    player.advance(30)
+    player.predict("d", at=40, due=41)
+    player.update_many([EVENT], ["d"])
+    player.advance(41)
+    assert player.update_many([EVENT] * 3, ["a", "b", "c"]) == ["repeated", "repeated", "unknown"]
+
+
+@play(*EVERY)
+def test_ids_learned_on_arrival_are_forgotten_as_they_were_predicted(player):
+    """Rule 7: not in the order of the rows."""
+    player = player(capacity=3)
+    player.predict_many(["a", "b", "c"])
+    player.update_many([EVENT] * 3, ["c", "b", "a"])
+    player.predict("d")
+    player.update(EVENT, "d")
+    assert player.update_many([EVENT] * 3, ["a", "b", "c"]) == ["unknown", "repeated", "repeated"]
+
+
+# -- 8: a step is a unit ------------------------------------------------------------------------
+
+
+@play(Scores, Keys)
+@pytest.mark.parametrize("steps", [[40], [20, 40], [9, 10, 11, 39, 40]])
+def test_a_step_is_learned_as_one(player, steps):
+    """Rule 8: so many steps of time, so many of learning."""
+    policy = {"silence": SILENT, "after": 50}
+    player, book = player(**policy), player().book(**policy)
+    ids, at, due = list(range(30)), [0] * 30, [1 + each for each in range(30)]
+    player.predict_many(ids, at=at, due=due)
+    book.predict([player.row] * 30, ids, at, due)
+    player.update_many([EVENT] * 10, ids[::3], at=0)
+    book.observe([(id_, EVENT) for id_ in ids[::3]], 0)
+    for now in steps:
+        assert player.advance(now) == book.advance(now)
+    check_same(player, book)
+
+
+# -- 9: silence ---------------------------------------------------------------------------------
+
+
+@play(*DEADLINES)
+def test_no_news_until_the_deadline_means_the_silent_outcome(player):
+    """Rule 9."""
+    player = player(silence=SILENT, after=10)
+    player.predict_many(["a", "b"], at=0)
+    assert player.advance(10) == 2
+    assert player.update_many([SILENT, EVENT], ["a", "b"]) == ["repeated", "conflict"]
+
+
+@play(*DEADLINES)
+def test_the_silent_outcome_announced_early_is_only_fixed(player):
+    """Rule 9: it is learned at the deadline, and teaches what silence would have."""
+    said, heard = player(silence=SILENT, after=5), player(silence=SILENT, after=5)
+    for row in range(60):
+        assert said.predict(row) == heard.predict(row)
+        if row % 2:
+            assert heard.update_many([SILENT], [row]) == ["applied"]
+            assert heard.update_many([EVENT], [row]) == ["conflict"]
+    assert inside_bytes(said) == inside_bytes(heard)
+
+
+def inside_bytes(player):
+    states = [each for states in inside.states_of(player.learner) for each in states]
+    return [{name: np.asarray(part).tobytes() for name, part in each.items()} for each in states]
+
+
+@play(Scores, Classes)
+def test_the_other_outcome_moves_predictions_at_once(player):
+    """Rule 9: through the model of silence; it is learned at the deadline."""
+    player = player(silence=SILENT, after=20)
+    for row in range(200):
+        player.predict(row)
+        if row % 2:
+            player.update(EVENT, row)
+    before, learned = player.expected(first(player.row)), player.learned
+    for row in range(182, 200, 2):
+        player.update(EVENT, row)
+    player.predict("later")
+    assert player.learned == learned + 1  # what was due with it
+    assert np.any(player.expected(first(player.row)) != before)
+
+
+def first(row):
+    return row[0] if isinstance(row, tuple) else row
+
+
+@play(Scores, Keys, fails=[Scores, Keys], rule=9)
+def test_with_silence_an_outcome_is_0_or_1(player):
+    """Rule 9: what would half an event have been by its deadline?"""
+    player = player(silence=SILENT, after=10)
+    player.predict_many(["a", "b"], at=0)
+    unchanged(player, player.update_many, [1, 0.5], ["a", "b"])
+    unchanged(player, player.update, 0.5, "a", at=3)
+    assert player.update_many([1, 0], ["a", "b"]) == ["applied", "applied"]
+
+
+# -- 10: hold -----------------------------------------------------------------------------------
+
+
+@play(*DEADLINES)
+def test_held_outcomes_are_learned_at_one_age(player):
+    """Rule 10: or when they come, if that is later."""
+    player = player(hold=10)
+    player.predict_many(["a", "b"], at=0)
+    player.update_many([EVENT], ["a"], at=3)
+    assert player.learned == 0
+    assert player.advance(10) == 1
+    assert player.pending == 1  # it goes on waiting for its id
+    assert player.update_many([EVENT], ["b"], at=50) == ["applied"]
+    assert (player.learned, player.pending) == (2, 0)
+
+
+@play(Scores, Keys)
+def test_held_outcomes_may_be_fractions(player):
+    """Rule 10."""
+    player = player(hold=10)
+    player.predict("a", at=0)
+    assert player.update_many([0.25], ["a"], at=3) == ["applied"]
+    assert player.update_many([0.25, 0.5], ["a", "a"], at=3) == ["repeated", "conflict"]
+    assert player.advance(10) == 1
+
+
+# -- 11: too late -------------------------------------------------------------------------------
+
+
+@play(*DEADLINES)
+def test_nothing_is_unlearned(player):
+    """Rule 11."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    player.advance(10)
+    states = inside_bytes(player)
+    answers = player.update_many([SILENT, EVENT, SILENT], ["a", "a", "a"], at=30)
+    assert answers == ["repeated", "conflict", "repeated"]
+    assert inside_bytes(player) == states
+
+
+# -- 12: repeats and conflicts ------------------------------------------------------------------
+
+
+@play(*EVERY)
+def test_rows_are_compared_with_what_is_known(player):
+    """Rule 12: row by row."""
+    player = player()
+    player.predict("a")
+    player.update(EVENT, "a")
+    assert player.update_many([EVENT, SILENT, EVENT], ["a"] * 3) == [
+        "repeated", "conflict", "repeated",
+    ]  # fmt: skip
+
+
+@play(*DEADLINES)
+def test_rows_are_compared_with_what_was_noted(player):
+    """Rule 12: an outcome that waits for its deadline is known."""
+    player = player(hold=10)
+    player.predict("a", at=0)
+    player.update_many([EVENT], ["a"], at=1)
+    assert player.update_many([SILENT, EVENT], ["a", "a"], at=1) == ["conflict", "repeated"]
+
+
+@play(*EVERY)
+def test_rows_that_disagree_are_all_in_conflict(player):
+    """Rule 12: where nothing is known, and the id goes on waiting; rows that agree count once."""
+    player = player()
+    player.predict("a")
+    assert player.update_many([EVENT, SILENT, EVENT], ["a"] * 3) == ["conflict"] * 3
+    assert (player.pending, player.learned) == (1, 0)
+    assert player.update_many([EVENT, EVENT], ["a"] * 2) == ["applied", "repeated"]
+
+
+# -- 13: unknown, expired -----------------------------------------------------------------------
+
+
+@play(*EVERY)
+def test_the_last_finished_ids_are_remembered(player):
+    """Rule 13: an id is used once while it is; so many as may wait."""
+    player = player(capacity=2)
+    for id_ in "abc":
+        player.predict(id_)
+        player.update(EVENT, id_)
+    assert player.update_many([EVENT] * 3, list("abc")) == ["unknown", "repeated", "repeated"]
+    unchanged(player, player.predict, "b", match="predicted already")
+    player.predict("a")
+
+
+@play(*EVERY)
+def test_the_last_expired_ids_are_remembered(player):
+    """Rule 13: they may be used again."""
+    player = player(capacity=2)
+    player.predict_many(list("abcde"))
+    assert player.update_many([EVENT] * 3, list("abc")) == ["unknown", "expired", "expired"]
+    player.predict("c")
+    assert player.update_many([EVENT] * 2, ["b", "c"]) == ["expired", "applied"]
+
+
+@play(*EVERY)
+def test_all_ids_can_be_forgotten(player):
+    """Rule 13: what waits is given up, and counted."""
+    player = player()
+    player.predict_many(["a", "b"])
+    player.update(EVENT, "a")
+    assert player.forget_ids() == 1
+    assert (player.pending, player.expired) == (0, 1)
+    assert player.update_many([EVENT] * 2, ["a", "b"]) == ["unknown", "unknown"]
+    player.predict_many(["a", "b"])
+
+
+# -- 14: capacity -------------------------------------------------------------------------------
+
+
+@play(*EVERY)
+def test_one_more_than_may_wait_and_the_oldest_expires(player):
+    """Rule 14: it teaches nothing."""
+    player = player(capacity=2)
+    player.predict_many(["a", "b"])
+    player.predict("c")
+    assert (player.pending, player.expired, player.learned) == (2, 1, 0)
+    assert player.update_many([EVENT] * 3, ["a", "b", "c"]) == ["expired", "applied", "applied"]
+
+
+@play(*DEADLINES)
+def test_what_was_noted_waits_and_expires_too(player):
+    """Rule 14: its outcome is dropped with it, silence as well as news."""
+    player = player(silence=SILENT, after=10, capacity=2)
+    player.predict_many(["a", "b"], at=0)
+    player.update_many([EVENT], ["a"], at=1)
+    player.predict_many(["c", "d"], at=2)
+    assert (player.pending, player.expired) == (2, 2)
+    assert player.advance(11) == 0
+    assert player.advance(12) == 2
+
+
+@play(*DEADLINES)
+def test_time_passes_before_the_room_is_counted(player):
+    """Rule 14: what is settled makes room, and nothing expires."""
+    player = player(silence=SILENT, after=10, capacity=2)
+    player.predict_many(["a", "b"], at=0)
+    player.predict_many(["c", "d"], at=11)
+    assert (player.pending, player.expired, player.learned) == (2, 0, 2)
+
+
+@play(Scores, Classes, TopLabels, fails=[Scores, Classes, TopLabels], rule=14)
+def test_a_full_book_counts_the_room_that_time_will_make(player):
+    """Rule 14: at its deadline a round is still there, after it not."""
+    player = player(silence=SILENT, after=10, capacity=2, full="refuse")
+    player.predict_many(["a", "b"], at=[0, 5])
+    unchanged(player, player.predict, "c", at=10, match="capacity")
+    unchanged(player, player.predict_many, ["c", "d"], at=[11, 50], match="capacity")
+    player.predict("c", at=11)
+    assert (player.pending, player.expired, player.learned) == (2, 0, 1)
+    player.predict_many(["d", "e"], at=[30, 30])
+    assert (player.pending, player.expired, player.learned) == (2, 0, 3)
+
+
+@play(Scores, Classes, TopLabels, Events)
+def test_a_full_book_may_refuse(player):
+    """Rule 14."""
+    player = player(capacity=2, full="refuse")
+    player.predict_many(["a", "b"])
+    unchanged(player, player.predict, "c", match="capacity")
+    player.update(EVENT, "a")
+    player.predict("c")
+    assert player.expired == 0
+
+
+@play(Scores, Classes, TopLabels)
+def test_a_held_round_without_an_outcome_makes_no_room(player):
+    """Rule 14: it goes on waiting after its deadline."""
+    player = player(hold=10, capacity=1, full="refuse")
+    player.predict("a", at=0)
+    unchanged(player, player.predict, "b", at=50, match="capacity")
+    player.expire(before=50)
+    player.predict("b", at=50)
+
+
+BACKWARDS = [Scores, Classes, TopLabels, Keys]
+
+
+@play(*BACKWARDS, fails=BACKWARDS, rule=14)
+@pytest.mark.parametrize("policy", [{}, {"hold": 10}], ids=["at once", "hold"])
+def test_old_rounds_are_those_that_count_as_made_before(player, policy):
+    """Rule 14: a time that runs backwards counts as now, in batches as well."""
+    player = player(**policy)
+    player.predict_many(["a", "b"], at=[9, 3])
+    assert player.expire(before=9) == []
+    assert player.expire(before=10) == ["a", "b"]
+
+
+@play(Scores, Classes, TopLabels)
+@pytest.mark.xfail(strict=True, reason="rule 14")
+def test_old_rounds_without_deadlines(player):
+    """Rule 14: there is one clock, whether or not anything is due by it."""
+    player = player()
+    player.predict("a", at=9)
+    player.predict("b", at=3)
+    assert player.expire(before=9) == []
+
+
+# -- 15: patience -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_an_outcome_after_all_patience_is_expired(gone):
+    """Rule 15: whether or not its round still waits."""
+    pandas = pytest.importorskip("pandas")
+    rows = pytest.importorskip("calibrant.integrations.spark.rows")
+    fleet = Fleet()
+    fleet.predict(["k", "k"], [0.3, 0.3], ids=["a", "b"], at=[100.0, 105.0])
+    if gone:
+        fleet.expire(before=101.0)
+    told = pandas.DataFrame(
+        {
+            "part": 0, "holds": rows.KEY | rows.ID | rows.TIME | rows.OUTCOME, "key": "k",
+            "sequence": [1, 2],
+            "id": ["a", "b"], "time": [111_000_000] * 2, "score": np.nan, "outcome": [1.0, 1.0],
+        }
+    )  # fmt: skip
+    refused = rows.play(fleet, told, wait=10.0)
+    assert refused["id"].tolist() == ["a"]
+    assert refused["reason"].tolist() == [rows.REASONS["expired"]]
+    assert fleet.learned == 1
+    book = Keys().book(patience=10.0)
+    book.predict([("k", 0.3)] * 2, ["a", "b"], [100.0, 105.0])
+    if gone:
+        book.expire_before(101.0)
+    assert book.observe([("a", 1), ("b", 1)], 111.0) == ["expired", "applied"]
+
+
+# -- 16: answers --------------------------------------------------------------------------------
+
+
+@play(*EVERY)
+def test_many_outcomes_are_answered_row_by_row(player):
+    """Rule 16: and never raise for what became of them."""
+    player = player(capacity=2)
+    player.predict_many(list("abc"))
+    player.update(EVENT, "b")
+    answers = player.update_many([EVENT] * 2 + [SILENT, EVENT, EVENT], ["c", "b", "b", "x", "a"])
+    assert answers == ["applied", "repeated", "conflict", "unknown", "expired"]
+
+
+@play(*ALONE)
+@pytest.mark.xfail(strict=True, reason="rule 16")
+def test_one_outcome_is_answered(player):
+    """Rule 16."""
+    player = player()
+    player.predict("a")
+    assert player.update(EVENT, "a") == "applied"
+    assert player.update(EVENT, "a") == "repeated"
+
+
+@play(*ALONE)
+@pytest.mark.xfail(strict=True, reason="rule 16")
+def test_one_outcome_that_is_refused_says_why(player):
+    """Rule 16."""
+    from calibrant.rounds import RoundError  # noqa: PLC0415
+
+    player = player(capacity=1)
+    player.predict("a")
+    player.predict("b")
+    player.update(EVENT, "b")
+    for outcome, id_, answer in (
+        (SILENT, "b", "conflict"),
+        (EVENT, "x", "unknown"),
+        (EVENT, "a", "expired"),
+    ):
+        with pytest.raises(RoundError) as error:
+            player.update(outcome, id_)
+        assert error.value.answer == answer
+        assert isinstance(error.value, ValueError)
+
+
+@play(Scores, Classes, TopLabels, Keys, Shards3, fails=[Keys, Shards3], rule=16)
+def test_a_time_without_deadlines_only_dates_the_round(player):
+    """Rule 16: what is predicted and learned does not depend on it."""
+    dated, plain = player(), player()
+    for row in range(20):
+        assert dated.predict(row, at=row) == plain.predict(row)
+        if row % 2:
+            answers = dated.update_many([EVENT], [row], at=row + 0.5)
+            assert answers == plain.update_many([EVENT], [row])
+    check_learned_alike(dated, plain)
+
+
+def check_learned_alike(one, other):
+    pairs = zip(inside.states_of(one.learner), inside.states_of(other.learner), strict=True)
+    for mine, theirs in pairs:
+        inside.check_same_states(mine, theirs)
+
+
+@play(Scores, Classes, TopLabels, Events)
+def test_an_id_in_use_cannot_be_predicted(player):
+    """Rule 16."""
+    player = player()
+    player.predict("a")
+    unchanged(player, player.predict, "a", match="waits for its outcome")
+    player.update(EVENT, "a")
+    unchanged(player, player.predict, "a", match="had its outcome")
+
+
+def test_in_a_log_an_id_in_use_is_answered():
+    """Rule 16: "used", and the row changes nothing."""
+    fleet, nan = Fleet(), float("nan")
+    fleet.predict(["k"], [0.3], ids=["a"])
+    before = fleet.to_bytes()
+    _, answers = fleet.play(["new key"], [0.3], [nan], ids=["a"])
+    assert answers.tolist() == ["used"]
+    assert fleet.to_bytes() == before
+
+
+# -- 17: several times in one call --------------------------------------------------------------
+
+
+@play(*DEADLINES, fails=DEADLINES, rule=17)
+def test_outcomes_with_times_of_their_own(player):
+    """Rule 17: in order of time, equal times together, whatever the order of the rows."""
+    by_row, by_call = player(silence=SILENT, after=10), player(silence=SILENT, after=10)
+    for each in (by_row, by_call):
+        each.predict_many(list("abcd"), at=[0, 0, 4, 4])
+    found = by_row.update_many([EVENT] * 4, list("dbac"), at=[11, 11, 10, 10])
+    assert found == ["applied", "conflict", "applied", "applied"]
+    assert by_call.update_many([EVENT] * 2, ["a", "c"], at=10) == ["applied"] * 2
+    assert by_call.update_many([EVENT] * 2, ["b", "d"], at=11) == ["conflict", "applied"]
+    assert by_row.to_bytes() == by_call.to_bytes()
+
+
+@play(*DEADLINES, fails=DEADLINES, rule=17)
+def test_rows_that_disagree_at_different_times(player):
+    """Rule 17: the earlier one is known by then."""
+    player = player(hold=10)
+    player.predict("a", at=0)
+    answers = player.update_many([SILENT, EVENT], ["a", "a"], at=[3, 2])
+    assert answers == ["conflict", "applied"]
+
+
+# -- 18: atomic ---------------------------------------------------------------------------------
+
+ONE_BY_ONE = [Scores, Classes, TopLabels]
+
+
+@play(*ONE_BY_ONE, fails=ONE_BY_ONE, rule=18)
+def test_an_outcome_that_is_refused_lets_no_time_pass(player):
+    """Rule 18: neither unknown, nor expired, nor in conflict with what would be learned."""
+    player = player(silence=SILENT, after=10, capacity=2)
+    player.predict_many(["a", "b", "c"], at=0)
+    unchanged(player, player.update, EVENT, "x", at=1e6, match="unknown")
+    unchanged(player, player.update, EVENT, "a", at=1e6, match="expired")
+    unchanged(player, player.update, EVENT, "b", at=1e6, match="now gets")
+    player.update(EVENT, "b", at=3)
+
+
+@play(*DEADLINES)
+def test_bad_outcomes_let_no_time_pass(player):
+    """Rule 18."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    unchanged(player, player.update_many, [EVENT, 7], ["a", "b"], at=1e6)
+    unchanged(player, player.update_many, [EVENT, EVENT], ["a", 1.5], at=1e6)
+    unchanged(player, player.update_many, [EVENT], ["a", "b"], at=1e6)
+
+
+@play(*DEADLINES)
+def test_bad_predictions_let_no_time_pass(player):
+    """Rule 18."""
+    player = player(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    bad = {Scores: (1.5, None), Keys: ("k", 1.5)}.get(type(player), [0.5, 0.1, 0.1])
+    good = player.row
+    unchanged(player, player.predict_many, ["b", "c"], [good, bad], at=1e6)
+    unchanged(player, player.predict_many, ["b", "a"], at=1e6, match="predicted already")
+    unchanged(player, player.predict_many, ["b", "b"], at=1e6, match="at positions")
+    unchanged(player, player.predict_many, ["b", "c"], at=[1e6, None])
+    unchanged(player, player.predict_many, ["b", "c"], at=1e6, due=[2e6, 1e6], match="later")
+
+
+@pytest.mark.xfail(strict=True, reason="rule 18")
+def test_a_bad_group_lets_no_time_pass():
+    """Rule 18."""
+    player = Scores(silence=SILENT, after=10)
+    player.predict("a", at=0)
+    unchanged(
+        player, player.learner.predict_many, [0.5, 0.5], ids=["b", "c"], by=["g", 1.5], at=1e6
+    )
+
+
+@pytest.mark.xfail(strict=True, reason="rule 18")
+def test_a_first_call_that_is_refused_fixes_no_unit():
+    """Rule 18: the clock has a unit from the first prediction on, and there was none."""
+    player = Scores(silence=SILENT, after=10)
+    unchanged(player, player.learner.predict_many, [0.5], ids=["b"], by=[1.5])
+    player.predict("a", at=0)
+
+
+@play(*EVERY)
+def test_a_batch_is_taken_whole_or_not_at_all(player):
+    """Rule 18."""
+    player = player()
+    player.predict_many(["a", "b"])
+    unchanged(player, player.update_many, [EVENT, 7], ["a", "b"])
+    unchanged(player, player.update_many, [EVENT, EVENT], ["a", None])
+    assert player.update_many([EVENT, EVENT], ["a", "b"]) == ["applied", "applied"]
+
+
+# -- 19: draws ----------------------------------------------------------------------------------
+
+
+@play(*EVERY)
+def test_ids_and_what_becomes_of_them_draw_nothing(player):
+    """Rule 19: a draw depends on the seed and on how many predictions came before."""
+    named, crowded = player(), player(capacity=1)
+    for row in range(50):
+        assert named.predict(row) == crowded.predict(row)
+    assert crowded.expired == 49
+
+
+@play(*UNNAMED)
+def test_rounds_with_and_without_ids_are_drawn_alike(player):
+    """Rule 19."""
+    named, unnamed = player(), player()
+    for row in range(50):
+        assert named.predict(row) == unnamed.predict()
+        named.update(row % 2, row)
+        unnamed.update(row % 2)
+
+
+# -- 20: measured is what was settled -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [{"silence": SILENT, "after": 50}, {"hold": 50}, {}])
+def test_monitors_see_what_is_learned_in_that_order(policy):
+    """Rule 20: silence too, and never an outcome that came too late."""
+    settings = {"every": 100, "block": 8}
+    player, book = Scores(monitor=settings, **policy), Scores().book(**policy)
+    random = np.random.default_rng(1)
+    for batch in range(8):
+        ids = list(range(10 * batch, 10 * batch + 10))
+        rows = [(float(score), None) for score in random.random(10)]
+        at = [20.0 * batch] * 10
+        due = [20.0 * batch + 1 + float(each) for each in random.permutation(60)[:10]]
+        times = {"at": at, "due": due} if policy else {"at": at}
+        player.predict_many(ids, rows, **times)
+        book.predict(rows, ids, *times.values())
+        told = [(id_, float(y)) for id_, y in zip(ids[::2], random.integers(0, 2, 5), strict=True)]
+        player.update_many([y for _, y in told], [id_ for id_, _ in told], at=20.0 * batch + 9)
+        book.observe(told, 20.0 * batch + 9)
+    settled = book.take_settled()
+    fresh = Scores(monitor=settings).monitors
+    for each in settled:
+        fresh.update(each.raw, each.expected, each.outcome, None)
+    assert player.learned == len(settled) > 30
+    for name in ("raw", "calibrated"):
+        ours, theirs = getattr(player.monitors, name), getattr(fresh, name)
+        assert ours.to_bytes() == theirs.to_bytes()
+
+
+# -- 21: saved ----------------------------------------------------------------------------------
+
+
+@play(*DEADLINES, Shards3)
+@pytest.mark.parametrize("name", ["silence", "hold"])
+def test_a_saved_state_goes_on_as_if_nothing_had_happened(player, name):
+    """Rule 21: clock, unit, what waits, what was noted, what is done with."""
+    policy = {"hold": 10} if name == "hold" else {"silence": SILENT, "after": 10}
+    one, other = player(capacity=12, **policy), player(capacity=12, **policy)
+    for row in range(40):
+        for each in (one, other):
+            each.predict(row, at=row)
+            each.update_many([EVENT, row % 2], [row - 2, row - 5], at=row)
+        other.reload()
+        assert one.to_bytes() == other.to_bytes()
+    assert one.advance(60) == other.advance(60)
+    assert one.to_bytes() == other.to_bytes()
+
+
+@play(*UNNAMED)
+def test_the_round_without_an_id_is_saved(player):
+    """Rule 21."""
+    one, other = player(), player()
+    for each in (one, other):
+        each.predict("a")
+        each.predict()
+    other.reload()
+    for each in (one, other):
+        each.update(EVENT)
+    assert one.to_bytes() == other.to_bytes()
+
+
+# -- run ----------------------------------------------------------------------------------------
+
+
+def stepped(player, rows, outcomes):
+    """Return what steps give where each outcome is known right after its prediction."""
+    said = []
+    for number, (row, outcome) in enumerate(zip(rows, outcomes, strict=True)):
+        said.append(player.predict(number, row))
+        if outcome is not None:
+            player.update_many([outcome], [number])
+    return said
+
+
+POLICIES = [{"silence": SILENT, "after": 30}, {"silence": EVENT, "after": 5}, {"hold": 12}]
+
+
+@pytest.mark.xfail(strict=True, reason="rules 5, 8 and 9: run learns at once")
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize("by", [None, ["a", "b", None] * 100])
+def test_a_run_learns_at_deadlines(policy, by):
+    """Rule 8: as steps do; an outcome that is not known is silence at its deadline."""
+    random = np.random.default_rng(0)
+    scores = random.random(300)
+    outcomes = [None if each < 0.3 else float(each < 0.6) for each in random.random(300)]
+    run, steps = Recalibrator(seed=3, **policy), Scores(**policy)
+    steps.learner = Recalibrator(seed=3, **policy)
+    said = run.run(scores, outcomes, by=by)
+    rows = zip(scores.tolist(), [None] * 300 if by is None else by, strict=True)
+    assert said.tolist() == stepped(steps, rows, outcomes)
+    assert run.learned == steps.learned
+    assert run.expected(0.4) == steps.expected(0.4)
+
+
+@pytest.mark.xfail(strict=True, reason="rules 5, 8 and 9: run learns at once")
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@play(Classes, TopLabels)
+def test_a_run_of_classes_learns_at_deadlines(player, policy):
+    """Rule 8."""
+    random = np.random.default_rng(0)
+    rows = random.dirichlet([1, 1, 1], 300)
+    labels = [None if each < 0.3 else int(10 * each) % 3 for each in random.random(300)]
+    run, steps = player(**policy), player(**policy)
+    said = run.learner.run(rows, labels)
+    assert said.tolist() == stepped(steps, rows.tolist(), labels)
+    assert run.learned == steps.learned
+    np.testing.assert_array_equal(run.expected([0.2, 0.3, 0.5]), steps.expected([0.2, 0.3, 0.5]))
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_a_run_of_keys_never_ignores_deadlines(policy):
+    """Rule 8: it honours them, or refuses."""
+    random = np.random.default_rng(0)
+    rows = [(f"key {each % 7}", float(score)) for each, score in enumerate(random.random(100))]
+    outcomes = [float(each < 0.4) for each in random.random(100)]
+    run, steps = Keys(**policy), Keys(**policy)
+    before = run.to_bytes()
+    try:
+        said = run.learner.run([key for key, _ in rows], [score for _, score in rows], outcomes)
+    except ValueError:
+        assert run.to_bytes() == before
+    else:
+        assert said.tolist() == stepped(steps, rows, outcomes)
+
+
+@pytest.mark.parametrize("make", [Recalibrator, lambda: MulticlassRecalibrator(2)])
+def test_a_run_without_deadlines_learns_at_once(make):
+    """Rule 8: one step a row."""
+    learner = make()
+    rows = [0.3] * 9 if isinstance(learner, Recalibrator) else [[0.7, 0.3]] * 9
+    learner.run(rows, [0, 1, None] * 3)
+    assert (learner.rounds, learner.learned, learner.pending) == (9, 6, 0)
