@@ -75,8 +75,8 @@ cdef class Book:
         const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
         double[:, ::1] told, unsigned char[::1] answers, list opened,
     ) except -1
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at)
-    cdef int take(self, object key, Round r, double outcome, double now) except -1
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds)
+    cdef int take(self, object key, Round r, double outcome) except -1
     cdef int peek(self, object name, object found, double outcome, double at) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
     cdef int observe_one(self, object name, double outcome, double at, int most) except -1

@@ -11,7 +11,7 @@ tests/naive/rounds.py is the slow and obvious twin.
 
 from collections import OrderedDict
 
-from libc.math cimport NAN, isnan
+from libc.math cimport NAN, isfinite, isnan
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -414,7 +414,7 @@ cdef class Book:
         if answer <= most and not isnan(at):
             self.pass_to(at, True)
         if is_news:
-            self.take(name, self.known[name], outcome, at)
+            self.take(name, self.known[name], outcome)
         return answer
 
     def observe(self, list names not None, outcomes, at=None, bint only_news=False):
@@ -429,6 +429,7 @@ cdef class Book:
         if at is None or np.ndim(at) == 0:
             self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
             return answers
+        at = np.maximum(at, self.now)  # an earlier time counts as now
         order = np.argsort(at, kind="stable")
         ends = np.flatnonzero(np.diff(at[order], append=NAN) != 0.0) + 1
         if len(ends) == 1:
@@ -455,10 +456,10 @@ cdef class Book:
         cdef Round r
         cdef Py_ssize_t[::1] of
         cdef int word
+        if not only_news and not isnan(at):
+            self.pass_to(at, True)
         if len(names) == 1:
-            answer[0] = self.observe_one(
-                names[0], outcomes[0], at, APPLIED if only_news else EXPIRED
-            )
+            answer[0] = self.observe_one(names[0], outcomes[0], at, APPLIED)
             return
         rows = np.empty(len(names), dtype=np.intp)
         of = rows
@@ -474,38 +475,38 @@ cdef class Book:
         if not is_once:
             once = once_each(rounds, rows, outcomes, answer)
             rows, rounds = rows[once], [rounds[i] for i in once]
-        if not isnan(at) and (rounds or not only_news):
+        if rounds and not isnan(at):
             self.pass_to(at, True)
         of = rows
         if self.has_deadlines:
-            rows, rounds = self.note(names, outcomes, rows, rounds, at)
+            rows, rounds = self.note(names, outcomes, rows, rounds)
             of = rows
         if not rounds:
             return
         # Learned in an order that is drawn; forgotten, in time, in the order of prediction.
         order, rounds = learning_order(rounds, False)
-        if not isnan(at):
+        if isfinite(self.now):
             for r in rounds:
-                r.told().arrived = at
+                r.told().arrived = self.now
         keys = [names[of[i]] for i in range(of.shape[0])]
         self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
 
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at):
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds):
         """Note outcomes of rounds that wait for their deadlines; return the rows of the others."""
         cdef const Py_ssize_t[::1] of = rows
         cdef list over = []
         cdef Py_ssize_t i
         for i in range(of.shape[0]):
             if (<Round>rounds[i]).is_held():
-                self.take(names[of[i]], rounds[i], outcomes[of[i]], at)
+                self.take(names[of[i]], rounds[i], outcomes[of[i]])
             else:
                 over.append(i)
         return rows[over], [rounds[i] for i in over]
 
-    cdef int take(self, object key, Round r, double outcome, double now) except -1:
+    cdef int take(self, object key, Round r, double outcome) except -1:
         """Note the outcome of a round until its deadline, or learn it if that is over."""
-        if not isnan(now):
-            r.told().arrived = now
+        if isfinite(self.now):
+            r.told().arrived = self.now
         if not r.is_held():
             return self.learn_one(key, r, outcome)
         r.told().outcome = outcome
@@ -646,7 +647,7 @@ cdef class Book:
             self.settle(event.when, True)
             found = self.known.get(key)
             if isinstance(found, Round) and (<Round>found).number == event.number:
-                self.take(key, found, event.outcome, event.when)
+                self.take(key, found, event.outcome)
                 word = APPLIED
             elif key in self.gone:
                 continue
@@ -817,7 +818,7 @@ cdef class Book:
             if known is not None:
                 self.arrivals.push(known[i], r.number, y, key)
             elif self.known.get(key) is r:
-                self.take(key, r, y, r.at)
+                self.take(key, r, y)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
                 self.late[REPEATED if y == self.silence else CONFLICT] += 1
