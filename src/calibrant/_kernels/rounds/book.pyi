@@ -21,6 +21,7 @@ class Book:
     lock: RLock
     capacity: int
     remember: int
+    patience: float
     refuse: bool
     has_deadlines: bool
     silence: float

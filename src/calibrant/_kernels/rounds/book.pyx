@@ -533,9 +533,7 @@ cdef class Book:
         """Learn an outcome that counts now."""
         if self.watcher is None or self.unseen is not None:
             self.rule.learn_one(r, outcome)
-            if self.is_seen():
-                r.told().outcome = outcome
-                self.tell(key, r)
+            self.tell(key, r, outcome)
             self.finish(key, outcome)
         else:
             self.learn([key], [r], np.array([outcome]), np.zeros(1, dtype=np.intp))
@@ -571,9 +569,7 @@ cdef class Book:
             raise
         if self.is_seen():
             for i in range(len(rounds)):
-                r = rounds[i]
-                r.told().outcome = y[i]
-                self.tell(keys[of[i]], r)
+                self.tell(keys[of[i]], rounds[i], y[i])
         y = outcomes
         for i in range(len(rounds)):
             self.finish(keys[i], y[i])
@@ -583,22 +579,29 @@ cdef class Book:
         """Whether somebody wants to see what is settled."""
         return self.settled is not None or self.unseen is not None or self.record != NULL
 
-    cdef int tell(self, object key, Round r) except -1:
+    cdef int tell(self, object key, Round r, double outcome) except -1:
         """Let those who asked know of a round that is settled."""
+        if self.settled is not None or self.unseen is not None:
+            r.told().outcome = outcome
         if self.settled is not None:
             self.settled.append((key, r))
         if self.unseen is not None:
             self.unseen.append((key, r))
         if self.record != NULL and 0 <= r.number - self.first < self.recorded:
-            self.record[r.number - self.first] = r.story.outcome
+            self.record[r.number - self.first] = outcome
         return 0
 
     cdef int settle(self, double now, bint strictly) except -1:
         """Learn what is due before `now`, or up to it, in the order of deadlines."""
         cdef Event event
         cdef Round r
-        cdef list keys = [], rounds = [], outcomes = [], over = []
+        cdef list keys, rounds, outcomes, over
         cdef double outcome
+        if not self.deadlines.is_over(now, strictly):
+            if now > self.now:
+                self.now = now
+            return 0
+        keys, rounds, outcomes, over = [], [], [], []
         while self.deadlines.is_over(now, strictly):
             key = self.deadlines.pop(&event)
             found = self.known.get(key)
@@ -759,6 +762,7 @@ cdef class Book:
         cdef Round r
         cdef int64_t first
         cdef bint has_smooth = told.shape[0] > 2, is_late
+        told[:, :] = NAN  # of rows that are not predicted
         for i in range(size):
             if self.unseen is not None and len(self.unseen) >= PORTION:
                 self.show_unseen()
@@ -767,13 +771,11 @@ cdef class Book:
             is_late = observes is not None and observes[i]
             if not is_late and name is not None and name in self.known:
                 answers[i] = USED
-                told[:, i] = NAN
                 continue
             if made is not None:
                 self.pass_to(made[i], True)
             if is_late:
                 answers[i] = self.observe_one(name, y, NAN if made is None else made[i], EXPIRED)
-                told[:, i] = NAN
                 continue
             first = self.rule.begun()
             r = self.rule.begin_row(columns, by, i)
@@ -796,9 +798,8 @@ cdef class Book:
                 continue  # nothing can be learned of it
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
-                self.known[r] = r
-                self.nameless += 1
-                self.learn_one(r, r, y)
+                self.rule.learn_one(r, y)
+                self.tell(r if name is None else name, r, y)
                 if name is not None and self.remember:
                     self.gone.pop(name, None)
                     self.add_finished(name, y)
