@@ -103,9 +103,9 @@ cdef class Learner:
             r = book.open_one(row, name, by, made, end)
             if name is None:
                 self._rule.forget_step()
+            return r
         finally:
             book.release()
-        return r
 
     def _predict_many(self, rows, ids=None, by=None, at=None, due=None):
         """Predict rows as things stand now; those with ids wait for their outcomes."""
@@ -224,7 +224,7 @@ cdef class Learner:
                 return "applied"
             if at is not None:
                 book.policy.check_timed(book.is_timed)
-            answer = book.observe_one(name, y, time)
+            answer = book.observe_one(name, y, time, REPEATED)
             if answer <= REPEATED:
                 return "applied" if answer == APPLIED else "repeated"
             raise self._refusal(name, y, answer)
@@ -363,8 +363,5 @@ cdef class Learner:
         (1, 0)
         >>> _ = recalibrator.predict(0.2, id="a")
         """
-        cdef Book book = self._book
-        with book.lock:
-            waited = len(book.expire(number=self.rounds))
-            book.forget()
-            return waited
+        with self._book.lock:
+            return self._book.forget()
