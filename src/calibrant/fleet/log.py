@@ -13,7 +13,6 @@ from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant.fleet.fleet import Fleet
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import check_unit, late_answers, when_of
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
@@ -86,8 +85,11 @@ class Log:
         self.outcome = rows.outcome_column
         fleet, keys, names = self.fleet, keys_in(table, self.key), self._names(table, rows)
         fleet._check_open()
-        check_unit(rows, fleet._policy)
-        made, known, due = when_of(rows)
+        clocks = (rows.clock, rows.available, rows.due)
+        made, known, due = (None if clock is None else clock.ticks for clock in clocks)
+        if fleet._policy.has_deadlines and due is None and rows.clock is not None:
+            if rows.clock.sort not in (None, "numbers"):
+                fleet._policy.check_unit()
         if made is not None and len(made) and made[0] < self.time:
             assert rows.clock is not None
             raise rows.clock.cells.refusal(0, "the time is before that of the row above")
@@ -129,7 +131,7 @@ class Log:
         is_silent = self.fleet._policy.silence is not None
         for part in self.fleet._parts.values():
             after += len(part.book.arrivals)
-            self.answers += late_answers(part.book)
+            self.answers += part.book.late
             coming = {key: (time, outcome) for key, time, outcome in part.book.coming()}
             for key, each in part.book.waiting():
                 time, outcome = coming.get(key, (-np.inf, each.outcome))
