@@ -46,7 +46,7 @@ cdef class Book:
     cdef public object is_timed           # do predictions say when they are made? None: not known
     cdef readonly Agenda deadlines
     cdef readonly Agenda arrivals         # outcomes that become known later
-    cdef readonly list late               # how many of these were applied, repeated, in conflict
+    cdef readonly object late             # how many of these repeat silence or contradict it
     cdef readonly list settled            # keys and rounds that are settled; None if nobody asks
     cdef bint want_smooth
     cdef list unseen                      # of a table: what the watcher has not seen yet
@@ -66,6 +66,7 @@ cdef class Book:
     cdef object oldest_name(self)
     cdef int give_up(self, object name) except -1
     cdef int settle(self, double now, bint strictly) except -1
+    cdef int count_late(self, double outcome) except -1
     cdef int pass_to(self, double now, bint strictly) except -1
     cdef int learn(self, list keys, list rounds, outcomes, order) except -1
     cdef int learn_one(self, object key, Round r, double outcome) except -1

@@ -1,4 +1,4 @@
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence, Sized
 from threading import RLock
 from typing import Any
@@ -32,7 +32,7 @@ class Book:
     now: float
     is_timed: bool | None
     arrivals: Sized
-    late: list[int]
+    late: Counter[str]
     settled: list[Any] | None
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...

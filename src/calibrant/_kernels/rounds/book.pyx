@@ -9,7 +9,7 @@ order that does not depend on how the rows of a call were sorted. docs/late.md s
 tests/naive/rounds.py is the slow and obvious twin.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 from libc.math cimport NAN, isfinite, isnan
 from libc.stdint cimport int64_t
@@ -129,7 +129,7 @@ cdef class Book:
         self.lock = forkable_lock()
         self.acquire, self.release = self.lock.acquire, self.lock.release
         self.now = -np.inf
-        self.late = [0, 0, 0]
+        self.late = Counter()
 
     def take_over(self, Book other not None):
         """Take over all that another book of the same policy holds; keep the lock."""
@@ -644,20 +644,20 @@ cdef class Book:
         """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
         cdef Event event
         cdef Round r
-        cdef int word
         while self.arrivals.is_over(now, strictly):
             key = self.arrivals.pop(&event)
             self.settle(event.when, True)
             found = self.known.get(key)
             if isinstance(found, Round) and (<Round>found).number == event.number:
                 self.take(key, found, event.outcome)
-                word = APPLIED
-            elif key in self.gone:
-                continue
-            else:
-                word = REPEATED if event.outcome == self.silence else CONFLICT
-            self.late[word] += 1
+            elif key not in self.gone:
+                self.count_late(event.outcome)
         return self.settle(now, strictly)
+
+    cdef int count_late(self, double outcome) except -1:
+        """Count an outcome of a table that comes after silence was learned."""
+        self.late["repeated" if outcome == self.silence else "conflict"] += 1
+        return 0
 
     def let_pass(self, double now):
         """Let time pass to `now`: what is due before is learned."""
@@ -822,7 +822,7 @@ cdef class Book:
                 self.take(key, r, y)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
-                self.late[REPEATED if y == self.silence else CONFLICT] += 1
+                self.count_late(y)
 
     # -- expiry ---------------------------------------------------------------------------------
 
