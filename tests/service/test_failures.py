@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from calibrant.service.owner import Owner
 from calibrant.service.checking import check_store
+from calibrant.service.owner import Owner
 from calibrant.service.service import Service
 from calibrant.service.store.interface import StoreError
 from calibrant.service.store.sqlite import SqliteStore
