@@ -199,7 +199,7 @@ def play_forecaster(player):
 def play_recalibrator(player):
     """Answer everything that waits, then play against what is predicted."""
     random = np.random.default_rng(0)
-    for id_ in list(player._waiting.named):
+    for id_ in player._book.ids:
         player.update(1, id=id_)
     for t in range(FURTHER):
         score, _, more = a_round(player, random, t % 2 and player.max_groups > 2)
@@ -213,7 +213,7 @@ def play_recalibrator(player):
 def play_classes(player):
     """Answer everything that waits, then let the class happen that was called the least likely."""
     random = np.random.default_rng(0)
-    for id_ in list(player._waiting.named):
+    for id_ in player._book.ids:
         player.update(player.classes[0], id=id_)
     for _ in range(FURTHER):
         said = player.predict(a_round(player, random, ())[0])

@@ -1,5 +1,5 @@
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from threading import RLock
 from typing import Any
 
@@ -30,8 +30,9 @@ class Book:
     expired: int
     now: float
     is_timed: bool | None
+    arrivals: Sized
     late: list[int]
-    settled: list[tuple[Any, Any]]
+    settled: list[Any] | None
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
     @property

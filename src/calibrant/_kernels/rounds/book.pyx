@@ -757,20 +757,21 @@ cdef class Book:
         cdef double y
         cdef Round r
         cdef int64_t first
-        cdef bint has_smooth = told.shape[0] > 2
+        cdef bint has_smooth = told.shape[0] > 2, is_late
         for i in range(size):
             if self.unseen is not None and len(self.unseen) >= PORTION:
                 self.show_unseen()
             y = outcomes[i]
             name = None if names is None else names[i]
-            if observes is not None and observes[i]:
-                answers[i] = self.observe_one(name, y, NAN if made is None else made[i], REPEATED)
+            is_late = observes is not None and observes[i]
+            if not is_late and name is not None and name in self.known:
+                answers[i] = USED
                 told[:, i] = NAN
                 continue
             if made is not None:
                 self.pass_to(made[i], True)
-            if name is not None and name in self.known:
-                answers[i] = USED
+            if is_late:
+                answers[i] = self.observe_one(name, y, NAN if made is None else made[i], EXPIRED)
                 told[:, i] = NAN
                 continue
             first = self.rule.begun()
@@ -789,6 +790,8 @@ cdef class Book:
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
+                if self.has_deadlines:
+                    self.after_opening()
                 continue  # nothing can be learned of it
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
@@ -796,6 +799,7 @@ cdef class Book:
                 self.nameless += 1
                 self.learn_one(r, r, y)
                 if name is not None and self.remember:
+                    self.gone.pop(name, None)
                     self.add_finished(name, y)
                 continue
             if name is None:
@@ -813,7 +817,7 @@ cdef class Book:
             if known is not None:
                 self.arrivals.push(known[i], r.number, y, key)
             elif self.known.get(key) is r:
-                self.take(key, r, y, self.now)
+                self.take(key, r, y, r.at)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
                 self.late[REPEATED if y == self.silence else CONFLICT] += 1

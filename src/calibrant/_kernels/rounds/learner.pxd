@@ -10,4 +10,4 @@ cdef class Learner:
     # The arguments of the class built on it, which it does not read.
     cdef public dict _given
 
-    cpdef Round _open_one(self, row, id, by, at, due)
+    cdef Round open_one(self, row, id, by, at, due)
