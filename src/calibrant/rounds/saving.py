@@ -93,6 +93,8 @@ def load_book(
     if len(ids) + len(nameless) + len(finished) + len(gone) > begun:
         raise ValueError(f"saved ids are more than {begun} predictions")
     whole, real = columns_of(state, size, unnamed, begun, highest)
+    if whole[0].tolist() != [each.number for each in rounds]:
+        raise ValueError("saved waiting_numbers must be those of the rounds that the rule saved")
     check_deadlines(book, whole[2], real, size - unnamed)
     outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
     if (outcomes > highest).any():

@@ -536,18 +536,16 @@ cdef class Book:
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
         cdef Round r
-        cdef list by_key
         outcomes = np.ascontiguousarray(outcomes)
         ordered = outcomes[order]
         y = ordered
         self.rule.reserve(len(rounds))
-        before = None
-        if self.watcher is not None and self.unseen is None:
-            before = self.watcher.copy()
-            self.watcher.see(
-                Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
-            )
+        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         try:
+            if before is not None:
+                self.watcher.see(
+                    Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
+                )
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
             else:
@@ -556,19 +554,13 @@ cdef class Book:
             if before is not None:
                 self.watcher.go_back(before)
             raise
-        if not self.is_seen():
-            y = outcomes
+        if self.is_seen():
             for i in range(len(rounds)):
-                self.finish(keys[i], y[i])
-            return 0
-        by_key = [None] * len(rounds)
-        for i in range(len(rounds)):
-            r = rounds[i]
-            r.told().outcome = y[i]
-            by_key[of[i]] = r
+                r = rounds[i]
+                r.told().outcome = y[i]
+                self.tell(keys[of[i]], r)
         y = outcomes
         for i in range(len(rounds)):
-            self.tell(keys[i], by_key[i])
             self.finish(keys[i], y[i])
         return 0
 
