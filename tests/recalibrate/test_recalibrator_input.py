@@ -164,7 +164,7 @@ def test_a_saved_state_that_makes_sense_is_taken():
         {"waiting_times": np.array([np.inf])}, {"waiting_times": np.zeros((1, 1))},
         {"waiting_dues": np.array([1.0, 2.0])}, {"waiting_outcomes": np.array([0.5])},
         {"waiting_arrived": np.array([1])}, {"waiting_smooth": np.array([-np.inf])},
-        {"waiting_smooth": np.array([2.0])}, {"waiting_arrived": np.array([3.0])},
+        {"waiting_smooth": np.array([2.0])},
         {"coming_rows": np.array([0])}, {"coming_rows": np.array([7])},
         {"coming_times": np.array([1.0])}, {"coming_outcomes": np.array([1.0])},
         {"expired": -1}, {"expired": 9}, {"expired_ids": [1]}, {"expired_ids": "a"},
