@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-from abc import abstractmethod
 from typing import Any, ClassVar, Self, SupportsFloat
 
 import numpy as np
@@ -56,13 +55,13 @@ class Savable:
         }
         return self
 
-    @abstractmethod
     def _save(self) -> tuple[int, dict[str, Any]]:
         """Return the rounds played, and all else that they left behind, by name."""
+        raise NotImplementedError
 
-    @abstractmethod
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
         """Take over what `_save` returned, or raise ValueError."""
+        raise NotImplementedError
 
     def to_bytes(self) -> bytes:
         """Return the whole state as bytes: versioned, checksummed, without pickle.

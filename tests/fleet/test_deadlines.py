@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet
+from calibrant.fleet.saving import as_bytes
 from fleet.worlds import keyed, log_loss
 
 
@@ -127,8 +128,10 @@ def test_refusals_change_nothing():
     fleet.predict(["x"], [0.5], ids=["a"], at=datetime(2026, 5, 1))
     before = fleet.to_bytes()
     for call, message in (
-        (lambda: fleet.run(["x"], [0.5], [1]), "learns outcomes at once"),
-        (lambda: fleet.play(["x"], [0.5], [1], ids=["b"]), "learns outcomes at once"),
+        (lambda: fleet.run(["x"], [0.5], [1]), "all of them or none"),
+        (lambda: fleet.run(["x"], [0.5], [0.5], at=datetime(2027, 1, 1)), "must be 0 or 1"),
+        (lambda: fleet.play(["x"], [0.5], [1], ids=["b"]), "all of them or none"),
+        (lambda: fleet.update(["a"], [0.5], at=datetime(2027, 1, 1)), "must be 0 or 1"),
         (lambda: fleet.predict(["x"], [0.5]), "need ids"),
         (lambda: fleet.predict(["x"], [0.5], ids=["b"]), "all of them or none"),
         (lambda: fleet.predict(["x"], [0.5], ids=["a"], at=datetime(2027, 1, 1)), "already"),
@@ -145,7 +148,8 @@ def test_refusals_change_nothing():
     plain = Fleet()
     for call, message in (
         (lambda: plain.advance(3), "without silence or hold"),
-        (lambda: plain.update(["a"], [1], at=3), "at needs silence or hold"),
+        (lambda: plain.run(["x"], [0.5], [1], at=1, due=3), "due needs silence"),
+        (lambda: plain.play(["x"], [0.5], [1], ["a"], at=1, due=3), "due needs silence"),
         (lambda: plain.predict(["x"], [0.5], ids=["a"], at=1, due=3), "due needs silence"),
         (lambda: Fleet(after=3), "after needs silence"),
         (lambda: Fleet(silence=0, hold=3), "exclude each other"),
@@ -158,11 +162,15 @@ def test_refusals_change_nothing():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("deadline_dues", [np.inf, 3.0]),
-        ("deadline_outcomes", [np.nan, 2.0]),
-        ("deadline_outcomes", [np.nan]),
-        ("deadline_clock", [np.nan, 1.0]),
-        ("deadline_clock", [0.0, 3.0]),
+        ("waiting_dues", [np.inf, 3.0]),
+        ("waiting_dues", [np.nan, 3.0]),
+        ("waiting_outcomes", [np.nan, 2.0]),
+        ("waiting_outcomes", [np.nan]),
+        ("waiting_held", [1, 2]),
+        ("waiting_held", [1, 0]),
+        ("clock", as_bytes("now")),
+        ("clock_timed", as_bytes(3)),
+        ("coming_rows", [7]),
     ],
 )
 def test_altered_deadlines_are_refused(name, value):
@@ -171,5 +179,62 @@ def test_altered_deadlines_are_refused(name, value):
     fleet.predict(["x", "y"], [0.5, 0.5], ids=["a", "b"], at=1)
     arrays = fleet.part_arrays(0)
     Fleet.from_parts(settings, {0: arrays})
-    with pytest.raises(ValueError, match="saved deadline"):
+    with pytest.raises(ValueError, match="saved"):
         Fleet.from_parts(settings, {0: arrays | {name: np.array(value)}})
+
+
+@pytest.mark.parametrize("span", [{"silence": 0, "after": 30}, {"hold": 50}])
+@pytest.mark.parametrize("timed", [False, True])
+@pytest.mark.parametrize("parts", [1, 3])
+def test_run_is_predict_and_update_row_by_row(span, timed, parts):
+    """An outcome is noted right after its prediction, and learned at its deadline."""
+    keys, scores, outcomes, _ = conversions(400, seed=6)
+    outcomes[::9] = np.nan
+    times = np.cumsum(np.random.default_rng(1).integers(0, 3, 400)).astype(float)
+    one, other = (Fleet(3, "logit", parts=parts, **span) for _ in range(2))
+    said = one.run(keys, scores, outcomes, at=times if timed else None)
+    for row in range(400):
+        at = {"at": times[row]} if timed else {}
+        assert other.predict([keys[row]], [scores[row]], ids=[row], **at)[0] == said[row]
+        if not np.isnan(outcomes[row]):
+            assert other.update([row], [outcomes[row]], **at).tolist() == ["applied"]
+    assert one.learned > 200
+    if parts == 1:  # `update` lets time pass in all parts, and `run` in those that have rows
+        never = np.isnan(outcomes).sum() if "hold" in span else 0  # waits by id, and not in `run`
+        assert (one.learned, one.pending) == (other.learned, other.pending - never)
+
+
+def test_a_time_only_dates_an_outcome_where_there_are_no_deadlines():
+    fleet, other = Fleet(), Fleet()
+    for each in (fleet, other):
+        each.predict(["x", "y"], [0.5, 0.2], ids=["a", "b"], at=3)
+    assert fleet.update(["a", "b"], [1, 0], at=7).tolist() == ["applied", "applied"]
+    other.update(["a", "b"], [1, 0])
+    assert fleet.smooth(["x", "y"]).tolist() == other.smooth(["x", "y"]).tolist()
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_outcomes_come_in_the_order_of_their_times(parts):
+    """One time a row: whatever the order of the rows, and as one call a time."""
+    keys, ids = [f"key {row}" for row in range(8)], list(range(8))
+    fleets = [Fleet(parts=parts, silence=0, after=10) for _ in range(3)]
+    for fleet in fleets:
+        fleet.predict(keys, [0.3] * 8, ids=ids, at=[0, 1, 2, 3, 4, 5, 6, 7])
+    outcomes, times = np.array([1, 1, 0, 1, 0, 1, 1, 1]), np.array([9, 9, 9, 20, 12, 12, 30, 15])
+    wanted = [
+        fleets[0].update([ids[row]], outcomes[[row]], at=float(times[row])).item()
+        for row in np.argsort(times, kind="stable")
+    ]
+    assert wanted.count("conflict") == 2  # silence spoke first of those that came at 20 and 30
+    for fleet, order in zip(fleets[1:], (np.arange(8), np.arange(8)[::-1]), strict=True):
+        answers = fleet.update([ids[row] for row in order], outcomes[order], at=times[order])
+        by_time = np.argsort(times[order], kind="stable")
+        assert sorted(answers[by_time].tolist()) == sorted(wanted)
+        assert fleet.to_bytes() == fleets[0].to_bytes()
+
+
+def test_an_outcome_of_nobody_is_unknown_before_the_first_prediction():
+    fleet = Fleet(silence=0, after=3)
+    assert fleet.update(["a"], [1], at=3).tolist() == ["unknown"]
+    _, answers = fleet.play(["x"], [np.nan], [1], ids=["a"], at=4)
+    assert answers.tolist() == ["unknown"]

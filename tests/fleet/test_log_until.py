@@ -11,6 +11,7 @@ from calibrant import Fleet
 from calibrant._kernels.key_batch import checked_keys, parts_of
 from calibrant.fleet.frames import recalibrate_frame
 from calibrant.fleet.log import Log
+from calibrant.rounds.saving import BOOK_PARTS
 from calibrant.tables import InputError, read
 
 COLUMNS = {"key": "k", "score": "s", "outcome": "y"}
@@ -36,31 +37,38 @@ def frame(size: int, seed: int = 0) -> pd.DataFrame:
 def played(log: Log, rows: pd.DataFrame, cuts: list[int]) -> list[float]:
     """Return what a log says of rows, cut into tables."""
     pieces = np.split(np.arange(len(rows)), cuts)
-    return np.concatenate([log.play(read(rows.iloc[own])).said for own in pieces]).tolist()
+    return np.concatenate([log.play(read(rows.iloc[own])).predictions for own in pieces]).tolist()
 
 
 def deadline(row, fleet: Fleet, has_due: bool) -> float:
-    """Return the deadline of a row; what is held counts as due when it comes, if that is later."""
-    due = row.due if has_due else row.t + (fleet.after if fleet.hold is None else fleet.hold)
-    return due if fleet.silence is not None else float(np.fmax(due, row.a))
+    """Return the deadline of a row."""
+    return row.due if has_due else row.t + (fleet.after if fleet.hold is None else fleet.hold)
 
 
-def by_hand(rows: pd.DataFrame, fleet: Fleet, has_due: bool) -> list[float]:
-    """Each row is predicted after what was heard before its time, by definition."""
+def by_hand(
+    rows: pd.DataFrame, fleet: Fleet, has_due: bool
+) -> tuple[list[float], list[tuple[float, float]]]:
+    """Each row is predicted after what was heard before its time, by definition.
+
+    Returns the predictions, and the rows whose outcomes come later than the last row.
+    """
     said, news = [], []
     for number, row in enumerate(rows.itertuples()):
         news.sort()
         while news and news[0][0] < row.t:
-            at, id_, y, _ = news.pop(0)
+            at, id_, y = news.pop(0)
             fleet.update([id_], [y], at=at)
         due = deadline(row, fleet, has_due)
         said.append(fleet.predict([int(row.k)], [row.s], ids=[number], at=row.t, due=due)[0])
         if not np.isnan(row.y) and not np.isnan(row.a):
-            news.append((row.a, number, row.y, due))
-    for at, id_, y, due in sorted(news):
-        if at <= due:  # what will come in time may be noted now: it is learned no earlier
-            fleet.update([id_], [y])
-    return said
+            news.append((row.a, number, row.y))
+    return said, news
+
+
+def without_ids(fleet: Fleet) -> dict[str, bytes]:
+    """Return all that a fleet has learned."""
+    arrays = fleet.part_arrays(0).items()
+    return {name: each.tobytes() for name, each in arrays if name not in BOOK_PARTS}
 
 
 @pytest.mark.parametrize("has_due", [False, True])
@@ -71,14 +79,22 @@ def test_a_log_is_its_rows_by_hand_whatever_the_chunks(span, has_due, seed):
     if "hold" in span:
         rows = rows.dropna()  # the log lets nothing wait that never comes
     twin = Fleet(seed=5, monitor=True, **span)
-    expected = by_hand(rows, twin, has_due)
+    expected, news = by_hand(rows, twin, has_due)
+    learned, pending = twin.learned, twin.pending
+    for at, id_, y in sorted(news):
+        twin.update([id_], [y], at=at)
+    twin.advance(10**4)
     for cuts in ([], [1, 200, 201, 390]):
         fleet = Fleet(seed=5, monitor=True, **span)
         log = Log(fleet, **COLUMNS, **CLOCKS, due="due" if has_due else None)
         assert played(log, rows, cuts) == expected
-        assert fleet.to_bytes() == twin.to_bytes()
-    assert fleet.learned > 200
-    assert fleet.pending > 0
+        assert (fleet.learned, fleet.pending) == (learned, pending)
+        assert log.finish()[0] == len(news) > 0
+        for each in (fleet, Fleet.from_bytes(fleet.to_bytes())):
+            each.advance(10**4)  # what was still to come comes
+            assert (each.learned, each.pending) == (twin.learned, 0)
+            assert without_ids(each) == without_ids(twin)
+    assert learned > 200
 
 
 @pytest.mark.parametrize("has_due", [False, True])
@@ -89,16 +105,18 @@ def test_a_plain_fleet_that_is_told_at_the_deadlines_says_the_same(span, has_due
     learned = []
     for number, row in enumerate(rows.itertuples()):
         for over in sorted(each for each in learned if each[0] < row.t):
-            plain.update([over[1]], [over[2]])
+            plain.update([over[-2]], [over[-1]])
             learned.remove(over)
         assert plain.predict([int(row.k)], [row.s], ids=[number])[0] == said[number]
-        due, y = deadline(row, fleet, has_due), row.y
+        due, y, is_due = deadline(row, fleet, has_due), row.y, True
         if np.isnan(row.a) or (fleet.silence is not None and row.a > due):
             y = np.nan
         if fleet.silence is not None and np.isnan(y):
             y = fleet.silence
+        if row.a > due and fleet.hold is not None:
+            due, is_due = row.a, False  # learned when it comes, before what is due then
         if not np.isnan(y):
-            learned.append((due, number, y))
+            learned.append((due, is_due, number, y))
     assert fleet.learned == plain.learned
     assert fleet.pending == len(learned)
 
@@ -177,19 +195,22 @@ def test_a_log_may_stop_anywhere_and_go_on_from_what_was_saved(span, named):
         assert fleet.to_bytes() == whole.to_bytes()
 
 
-def test_rows_without_an_outcome_are_judged_at_their_deadlines():
+def test_rows_are_judged_by_what_was_learned_of_them():
+    """At their deadlines: also where silence was learned, and an outcome came later."""
     rows = frame(500, seed=4)
     log = Log(Fleet(silence=1, after=40, capacity=1_000), **COLUMNS, **CLOCKS)
     judged = [log.play(read(rows.iloc[own])).judged for own in np.split(np.arange(500), [90, 400])]
     last = rows["t"].iloc[-1]
-    over = rows["y"].isna() & (rows["t"] + 40 < last)
-    outcomes = rows["y"].mask(over, 1.0).dropna()
-    assert sum(len(each.outcomes) for each in judged) == len(outcomes)
-    found = sorted(pair for scores, _, y in judged for pair in zip(scores, y, strict=True))
+    due = rows["t"] + 40
+    heard = rows["y"].where(rows["a"] <= due)
+    outcomes = heard.fillna(1.0)[due < last]
+    found = sorted(pair for raw, _, y in judged for pair in zip(raw, y, strict=True))
     assert found == sorted(zip(rows["s"][outcomes.index], outcomes, strict=True))
-    assert len(log.open) == (rows["y"].isna() & ~over).sum()
-    late = ~rows["y"].isna() & (rows["a"] >= last)
-    assert log.finish() == late.sum() > 0
+    late, waiting = log.finish()
+    assert late == (~rows["y"].isna() & (rows["a"] >= last)).sum() > 0
+    known = heard[due >= last].dropna()
+    found = sorted(zip(waiting.raw, waiting.outcomes, strict=True))
+    assert found == sorted(zip(rows["s"][known.index], known, strict=True))
 
 
 def test_an_outcome_lets_time_pass():
@@ -206,15 +227,24 @@ def test_an_outcome_lets_time_pass():
 
 
 def test_rows_that_expired_are_not_judged_and_not_kept():
-    rows = frame(300, seed=5).assign(y=np.nan)
+    rows = frame(300, seed=5).assign(y=np.nan, id=range(300))
     fleet = Fleet(silence=1, after=40, capacity=5)
-    log = Log(fleet, **COLUMNS, time="t")
+    log = Log(fleet, **COLUMNS, time="t", id="id")
     judged = log.play(read(rows)).judged
     assert len(judged.outcomes) == fleet.learned == 300 - fleet.expired - 5
-    assert len(log.open) == fleet.pending == 5
+    assert fleet.pending == 5
+    assert fleet.expired > 100
 
 
-def test_numbers_of_rows_keep_clear_of_ids():
+def test_rows_without_an_id_do_not_expire():
+    rows = frame(300, seed=5).assign(y=np.nan)
+    fleet = Fleet(silence=1, after=40, capacity=5)
+    judged = Log(fleet, **COLUMNS, time="t").play(read(rows)).judged
+    assert len(judged.outcomes) == fleet.learned == 300 - fleet.pending
+    assert (fleet.expired, fleet.waiting()) == (0, {})
+
+
+def test_rows_without_ids_keep_clear_of_ids():
     fleet = Fleet(silence=0, after=5)
     fleet.predict([1, 1], [0.5, 0.5], ids=[2, 7], at=0)
     log = Log(fleet, **COLUMNS, time="t")
@@ -263,8 +293,11 @@ def test_what_is_wrong_is_named_and_nothing_changes():
         assert fleet.to_bytes() == before
     counted = Fleet(**settings)
     counted.predict([1], [0.5], ids=["a"])
-    with pytest.raises(ValueError, match="outcomes say when they come if predictions do"):
+    with pytest.raises(ValueError, match="all of them or none"):
         Log(counted, **COLUMNS, time="t").play(read(rows))
+    late = pd.DataFrame({"k": [1], "s": [np.nan], "y": [1.0], "id": ["a"], "t": [3.0]})
+    with pytest.raises(ValueError, match="outcomes say when they come if predictions do"):
+        Log(counted, **COLUMNS, time="t", id="id").play(read(late))
     with pytest.raises(ValueError, match="a prediction needs a deadline"):
         Log(Fleet(silence=0), **COLUMNS, time="t").play(read(rows))
     with pytest.raises(ValueError, match="a deadline in time needs the"):

@@ -88,6 +88,40 @@ def test_answers_of_rows_that_change_nothing():
     assert (fleet.expected(["a", "c"], [0.3, 0.3]) == other.expected(["a", "c"], [0.3, 0.3])).all()
 
 
+def test_the_id_of_a_row_with_both_is_used():
+    fleet = Fleet(capacity=2)
+    log = [
+        ("a", 0.5, 1, "x", "applied"),
+        ("a", 0.5, 0, "x", "used"),
+        ("b", 0.5, NAN, "x", "used"),
+        ("a", NAN, 1, "x", "repeated"),
+        ("a", NAN, 0, "x", "conflict"),
+        ("a", 0.5, NAN, "y", "predicted"),
+        ("a", 0.5, NAN, "z", "predicted"),
+        ("a", 0.5, NAN, "u", "predicted"),
+        ("a", NAN, 1, "y", "expired"),
+        ("a", 0.5, 1, "y", "applied"),  # an expired id may be used again
+        ("a", NAN, 1, "y", "repeated"),
+    ]
+    keys, scores, outcomes, ids, wanted = zip(*log, strict=True)
+    _, answers = fleet.play(keys, scores, outcomes, ids)
+    assert answers.tolist() == list(wanted)
+    assert (len(fleet), fleet.learned, fleet.pending, fleet.expired) == (1, 2, 2, 1)
+    assert Fleet.from_bytes(fleet.to_bytes()).to_bytes() == fleet.to_bytes()
+
+
+def test_deadlines_of_rows_that_are_not_predicted_do_not_matter():
+    fleet = Fleet(silence=0)
+    columns = [["a"] * 3, [0.5, NAN, 0.2], [NAN, 1, NAN], ["x", "x", "y"]]
+    _, answers = fleet.play(*columns, at=[1, 2, 3], due=[9, NAN, 8])
+    assert answers.tolist() == ["predicted", "applied", "predicted"]
+    with pytest.raises(ValueError, match="due must be later than at=2.0, got 1.0"):
+        fleet.play(["a"], [0.5], [NAN], ["z"], at=2, due=1)
+    with pytest.raises(ValueError, match="due must be a date, a time or a finite number"):
+        fleet.play(["a"], [0.5], [NAN], ["z"], at=12, due=[NAN])
+    assert [fleet.advance(now) for now in (8, 9)] == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

@@ -116,7 +116,8 @@ def test_arrays_that_make_no_sense_are_refused():
     for name, value in [
         ("counts", -1), ("sharp", np.nan), ("heard", 1e9), ("grid_z", 2.0), ("key_rows", 255),
         ("key_weights", -1), ("key_scaling", np.inf), ("key_used", 2), ("waiting_rounds", 255),
-        ("finished_outcomes", 3), ("expired", -1), ("ids", 0), ("numbers", np.nan),
+        ("finished_outcomes", 3), ("expired", 255), ("waiting_ids", 0), ("finished_ids", 255),
+        ("numbers", np.nan), ("waiting_numbers", -1), ("waiting_batches", 10**9),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=r".+"):
             Fleet.from_parts(settings, {0: arrays | {name: np.full_like(arrays[name], value)}})

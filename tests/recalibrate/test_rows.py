@@ -8,29 +8,17 @@ from hypothesis import strategies as st
 
 from calibrant import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
-from calibrant.tables import Table, take_scored
-from naive.arrivals import late_streams, recalibrated
-
-
-def table_of(scores, outcomes, times=None, available=None, by=None):
-    """Return rows as the package takes them from a table; NaN is an empty cell."""
-    columns = {"score": scores, "outcome": outcomes, "time": times, "available": available, "by": by}
-    given = {name: list(column) for name, column in columns.items() if column is not None}
-    for name in given.keys() & {"outcome", "available"}:
-        given[name] = [None if math.isnan(cell) else cell for cell in given[name]]
-    return take_scored(Table("memory", given), **{name: name for name in given}, text=False)
-
-
-def predictions_of(recalibrator, *columns, **more):
-    return recalibrate_rows(recalibrator, table_of(*columns, **more)).predictions.tolist()
+from calibrant.tables import Scored
+from naive.arrivals import late_rows, late_streams, recalibrated
 
 
 @given(late_streams(), st.booleans())
 def test_predictions_are_those_of_the_slow_twin(stream, in_groups):
     scores, outcomes, times, available = stream
     by = ["ab"[row % 2] for row in range(len(times))] if in_groups else None
-    fast = predictions_of(Recalibrator(seed=3), *stream, by=by)
-    assert fast == recalibrated(scores, outcomes, times, available, seed=3, by=by)
+    rows = late_rows(scores, outcomes, times, available, by)
+    fast, *_ = recalibrate_rows(Recalibrator(seed=3), rows)
+    assert fast.tolist() == recalibrated(scores, outcomes, times, available, seed=3, by=by)
 
 
 @given(late_streams(), st.data())
@@ -40,8 +28,9 @@ def test_an_outcome_changes_nothing_said_until_it_is_available(stream, data):
     outcomes = np.nan_to_num(outcomes, nan=0.5)
     other = outcomes.copy()
     other[row] = 1.0 - outcomes[row] if outcomes[row] != 0.5 else 1.0
-    before = predictions_of(Recalibrator(), scores, outcomes, times, available)
-    after = predictions_of(Recalibrator(), scores, other, times, available)
+    rows, others = (late_rows(scores, y, times, available) for y in (outcomes, other))
+    before, *_ = recalibrate_rows(Recalibrator(), rows)
+    after, *_ = recalibrate_rows(Recalibrator(), others)
     for at, time in enumerate(times):
         if math.isnan(available[row]) or available[row] >= time:
             assert before[at] == after[at]
@@ -49,10 +38,13 @@ def test_an_outcome_changes_nothing_said_until_it_is_available(stream, data):
 
 def test_a_known_outcome_does_change_later_predictions():
     scores, times = np.full(40, 0.5), list(range(40))
-    available = [t + 3 for t in times]
-    ones = predictions_of(Recalibrator(), scores, np.ones(40), times, available)
-    zeros = predictions_of(Recalibrator(), scores, np.zeros(40), times, available)
-    assert ones[:4] == zeros[:4]  # row 0 is known after time 3, to row 4 first
+    ones, zeros = (
+        recalibrate_rows(
+            Recalibrator(), late_rows(scores, y, times, [t + 3 for t in times])
+        ).predictions
+        for y in (np.ones(40), np.zeros(40))
+    )
+    assert ones[:4].tolist() == zeros[:4].tolist()  # row 0 is known after time 3, to row 4 first
     assert ones[30] > 0.6
     assert zeros[30] < 0.4
 
@@ -62,17 +54,19 @@ def test_at_once_is_what_run_gives():
     scores, outcomes = random.random(500), (random.random(500) < 0.3).astype(float)
     groups = random.integers(0, 3, 500).tolist()
     for by in (None, groups):
-        fast = predictions_of(Recalibrator(seed=2), scores, outcomes, by=by)
-        assert fast == Recalibrator(seed=2).run(scores, outcomes, by).tolist()
-        assert fast == recalibrated(scores, outcomes, range(500), range(500), seed=2, by=by)
+        rows = Scored(scores, outcomes, "y", None, None, None, by, None)
+        fast, *_ = recalibrate_rows(Recalibrator(seed=2), rows)
+        assert fast.tolist() == Recalibrator(seed=2).run(scores, outcomes, by).tolist()
+        late = recalibrated(scores, outcomes, range(500), range(500), seed=2, by=by)
+        assert fast.tolist() == late
 
 
 def test_what_never_arrives_is_predicted_and_not_learned():
     scores, outcomes = np.array([0.2, 0.4, 0.6]), np.array([1.0, math.nan, 0.0])
-    recalibrator = Recalibrator()
-    predictions = predictions_of(recalibrator, scores, outcomes)
+    rows = Scored(scores, outcomes, "y", None, None, None, None, None)
+    predictions, *_ = recalibrate_rows(Recalibrator(), rows)
     twin = Recalibrator()
     expected = [twin.predict(0.2)]
     twin.update(1)
     expected += [twin.predict(0.4), twin.predict(0.6)]
-    assert predictions == expected
+    assert predictions.tolist() == expected

@@ -135,8 +135,10 @@ class Fleet(Kept):
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         watch = None if settings is None else part_settings(settings, parts)
         self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
-        policy = Policy.of(silence=silence_of(silence), after=after, hold=hold, capacity=capacity)
-        self._parts = {number: Part(kind, seed, policy, watch) for number in numbers}
+        self._policy = Policy.of(
+            silence=silence_of(silence), after=after, hold=hold, capacity=capacity
+        )
+        self._parts = {number: Part(kind, seed, self._policy, watch) for number in numbers}
         self._lock = forkable_lock()
         self._is_open = False  # for reading only?
 
@@ -159,31 +161,51 @@ class Fleet(Kept):
         Its offsets count below those of the key. `run`, `expected` and `smooth` then get them too.
         `due` gives deadlines, one for all or one a row, where there is `silence` or `hold`.
         """
+        if ids is not None:
+            rounds = self._open(keys, scores, ids, at, parents, due)
+            return next(iter(self._parts.values())).rule.answers(rounds)
         self._check_open()
         batch = self._batch(keys, scores, at, parents)
-        names = None if ids is None else listed_ids(ids)
-        if names is not None:
-            check_same_length("keys", len(batch), "ids", len(names))
-        if due is not None and not self._policy.has_deadlines:
-            raise ValueError("due needs silence or hold: what is learned at the deadline?")
-        if names is None and self._policy.has_deadlines:
+        if self._policy.has_deadlines:
             raise ValueError("with silence or hold predictions need ids, for their outcomes")
+        if due is not None:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
         predictions = np.empty(len(batch))
         with self._lock:
+            for each in batch.dealt():
+                predictions[each.at] = self._parts[each.part].predict(each.rows)
+        return predictions
+
+    def _open(
+        self,
+        keys: Keys,
+        scores: Any,
+        ids: Any,
+        at: Any = None,
+        parents: Any = None,
+        due: Any = None,
+    ) -> list[Any]:
+        """Do what `predict` does with ids; return the rounds."""
+        self._check_open()
+        batch, names = self._batch(keys, scores, at, parents), listed_ids(ids)
+        check_same_length("keys", len(batch), "ids", len(names))
+        if due is not None and not self._policy.has_deadlines:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
+        rounds = [None] * len(batch)
+        with self._lock:
             dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
-            if names is None:
-                for each, part in dealt:
-                    predictions[each.at] = part.predict(each.rows)
-                return predictions
-            named = [taken(names, each.at) for each, _ in dealt]
+            named: list[Any] = [taken(names, each.at) for each, _ in dealt]
             for (_, part), own in zip(dealt, named, strict=True):
                 part.book.check_new_ids(own)
-            ends = None if due is None else np.asarray(times_or_one(due, len(batch), "due"))
+            ends = None if due is None else times_or_one(due, len(batch), "due")
             until = [self._times(each, part, at, ends) for each, part in dealt]
             for (each, part), own, times in zip(dealt, named, until, strict=True):
                 opened = part.open(each.rows, own, *times)
-                predictions[each.at] = part.book.rule.answers(opened)
-        return predictions
+                if isinstance(each.at, slice):
+                    return opened
+                for row, one in zip(each.at.tolist(), opened, strict=True):
+                    rounds[row] = one
+        return rounds
 
     def update(
         self,
@@ -208,17 +230,15 @@ class Fleet(Kept):
         answers = np.empty(len(names), dtype=np.uint8)
         with self._lock:
             self._let_monitors_see()
-            if times is None:
-                self._observe(names, known, np.arange(len(names)), None, answers)
-                return ANSWERS[answers]
-            for part in self._parts.values():
-                if len(self._parts) == 1 or part.book.is_timed is not None:
-                    self._policy.check_timed(part.book.is_timed)
-            for time in np.unique(times).tolist():
-                if self._policy.has_deadlines:
-                    for part in self._parts.values():
-                        part.book.let_pass(time)
-                self._observe(names, known, np.flatnonzero(times == time), time, answers)
+            if times is not None:
+                for part in self._parts.values():
+                    self._policy.check_timed(part.book.is_timed is not False)
+            for part, rows in self._rows_of(names):
+                when = None if times is None else times[rows]
+                answers[rows] = part.book.observe(taken(names, rows), known[rows], when)
+            if times is not None and self._policy.has_deadlines:
+                for part in self._parts.values():  # time passes in all of them
+                    part.book.let_pass(times.max(initial=-np.inf))
         return ANSWERS[answers]
 
     def run(
@@ -242,8 +262,9 @@ class Fleet(Kept):
         known = as_known(outcomes)
         if self._policy.has_deadlines or due is not None:
             batch = self._batch(keys, scores, at, parents, len(known))
+            ends = None if due is None else times_or_one(due, len(batch), "due")
             with self._lock, self._undone_if_stopped():
-                return self._play(batch, known, None, at, None, due)[0]
+                return self._play(batch, known, None, at, None, ends)[0]
         if len(known) <= CHUNK:
             with self._lock:
                 return self._run(self._batch(keys, scores, at, parents, len(known)), known)
@@ -302,8 +323,9 @@ class Fleet(Kept):
             raise ValueError(
                 f"row {int(empty.argmax())} has neither a score nor an outcome with its id"
             )
+        ends = None if due is None else due_of(due, ~silent)
         with self._lock:
-            predictions, answers = self._play(batch, known, names, at, None, due)
+            predictions, answers = self._play(batch, known, names, at, None, ends)
         return predictions, ANSWERS[answers]
 
     def _play(
@@ -313,7 +335,7 @@ class Fleet(Kept):
         names: list[Id | None] | None,
         at: Any,
         known: Floats | None,
-        due: Any,
+        due: Floats | None,
     ) -> tuple[Floats, npt.NDArray[np.uint8]]:
         """Play the rows of a table; return predictions, and the numbers of the answers.
 
@@ -324,16 +346,15 @@ class Fleet(Kept):
         if self._policy.silence is not None:
             self._policy.check_all_whole(outcomes)
         size = len(batch)
-        ends = None if due is None else np.asarray(times_or_one(due, size, "due"))
         predictions, answers = np.empty(size), np.empty(size, dtype=np.uint8)
         self._let_monitors_see()
         dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
-        until = [self._times(each, part, at, ends) for each, part in dealt]
+        until = [self._times(each, part, at, due) for each, part in dealt]
         for (each, part), (made, dues) in zip(dealt, until, strict=True):
             own = len(each.rows.scores)
             told, found = np.empty((2, own)), np.empty(own, dtype=np.uint8)
             table = Table(
-                taken(names, each.at), outcomes[each.at], made,
+                None if names is None else taken(names, each.at), outcomes[each.at], made,
                 None if known is None else known[each.at], dues,
             )  # fmt: skip
             part.play(each.rows, table, told, found)
@@ -390,11 +411,6 @@ class Fleet(Kept):
 
     # -- what waits -----------------------------------------------------------------------------
 
-    @property
-    def _policy(self) -> Policy:
-        policy: Policy = next(iter(self._parts.values())).book.policy
-        return policy
-
     def advance(self, now: Time) -> int:
         """Let time pass: learn what is due by `now`; return how many outcomes that were.
 
@@ -415,29 +431,13 @@ class Fleet(Kept):
         with self._lock:
             parts = list(self._parts.values())
             times = [self._policy.time_to_advance(now, part.book.is_timed) for part in parts]
-            return sum(
-                part.book.advance(time) for part, time in zip(parts, times, strict=True)
-            )
+            return sum(part.book.advance(time) for part, time in zip(parts, times, strict=True))
 
-    def _observe(
-        self,
-        names: list[Id],
-        outcomes: Floats,
-        rows: npt.NDArray[np.intp],
-        at: float | None,
-        answers: npt.NDArray[np.uint8],
-    ) -> None:
-        """Take outcomes of some rows that arrive together; `answers` takes what becomes of them."""
-        own = [names[row] for row in rows.tolist()]
-        for part, here in self._rows_of(own):
-            given = [own[row] for row in here.tolist()]
-            answers[rows[here]] = part.book.observe(given, outcomes[rows[here]], at)
-
-    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64]]]:
+    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64] | slice]]:
         """Return the parts that know some of the ids, each with its rows; the first gets others."""
         parts = list(self._parts.values())
         if len(parts) == 1:
-            yield parts[0], np.arange(len(names))
+            yield parts[0], slice(None)
             return
         owners, left = dict.fromkeys(names, 0), set(names)
         for number, part in enumerate(parts):
@@ -512,6 +512,14 @@ class Fleet(Kept):
                     "which this fleet does not hold"
                 )
         return batch
+
+
+def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:
+    """Return the deadlines of rows; what is said of one that is not predicted does not matter."""
+    if isinstance(due, Sequence | np.ndarray) and not is_predicted.all():
+        check_same_length("keys", len(is_predicted), "due", len(due))
+        due = [each if has else 0.0 for each, has in zip(due, is_predicted.tolist(), strict=True)]
+    return times_or_one(due, len(is_predicted), "due")
 
 
 def plain_span(span: float | timedelta | str | None) -> float | str | None:

@@ -20,7 +20,7 @@ from calibrant.tables.errors import InputError
 class Kept(Held, Savable):
     """What a fleet does with its parts as a whole."""
 
-    __slots__ = ("_given", "_is_open", "_lock", "_parts")
+    __slots__ = ("_given", "_is_open", "_lock", "_parts", "_policy")
 
     def part_arrays(self, number: int) -> dict[str, npt.NDArray[Any]]:
         """Return everything of one part as flat arrays by name; `from_parts` reads them."""

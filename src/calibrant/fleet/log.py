@@ -13,12 +13,14 @@ from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant.fleet.fleet import Fleet
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import check_unit, when_of
+from calibrant.recalibrate.rows import check_unit, late_answers, when_of
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
 
 Keys = npt.NDArray[Any]
+#: What is measured of rounds that are settled, in the order of `Judged`.
+SETTLED = ("raw", "prediction", "outcome")
 
 
 class Judged(NamedTuple):
@@ -30,7 +32,7 @@ class Judged(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The prediction of each row of a table, what was read of it, and what was settled meanwhile."""
+    """The prediction of each row of a table, what was read, and what was settled meanwhile."""
 
     predictions: Floats
     rows: Scored
@@ -46,7 +48,8 @@ class Log:
     in the fleet, and the next log goes on from there.
 
     With `id`, a row without an outcome waits under its id, and one without a score brings the
-    outcome of its id; `answers` counts what became of the latter, and of ids used twice.
+    outcome of its id; `answers` counts what became of the latter, of ids used twice and, once it is
+    finished, of outcomes that became known after silence was learned.
     """
 
     def __init__(
@@ -76,27 +79,35 @@ class Log:
         )  # fmt: skip
         self.answers: Counter[str] = Counter()
         self.time = -np.inf  # of the last row
-        for part in fleet._parts.values():
-            part.book.collect()
 
     def play(self, table: Table) -> Played:
         """Predict the rows of a table, and learn what becomes known in between."""
         rows = self.take(table, outcome=self.outcome)
         self.outcome = rows.outcome_column
         fleet, keys, names = self.fleet, keys_in(table, self.key), self._names(table, rows)
+        fleet._check_open()
         check_unit(rows, fleet._policy)
         made, known, due = when_of(rows)
-        if made is not None and len(made):
-            if made[0] < self.time:
-                assert rows.clock is not None
-                raise rows.clock.cells.refusal(0, "the time is before that of the row above")
-            self.time = float(made[-1])
+        if made is not None and len(made) and made[0] < self.time:
+            assert rows.clock is not None
+            raise rows.clock.cells.refusal(0, "the time is before that of the row above")
         batch = fleet._batch(keys, rows.scores, made, None, len(rows.outcomes), missing=True)
+        books = [part.book for part in fleet._parts.values()]
         with fleet._lock:
-            predictions, numbers = fleet._play(batch, rows.outcomes, names, made, known, due)
+            try:
+                for book in books:
+                    book.collect()
+                predictions, numbers = fleet._play(batch, rows.outcomes, names, made, known, due)
+                settled = [book.take_settled() for book in books]
+            finally:
+                for book in books:
+                    book.stop_collecting()
+        if made is not None and len(made):
+            self.time = float(made[-1])
         answers = ANSWERS[numbers]
         self.answers.update(answers[np.isnan(rows.scores) | (answers == "used")].tolist())
-        return Played(predictions, rows, self._settled())
+        columns = ([getattr(each, name) for each in settled] for name in SETTLED)
+        return Played(predictions, rows, Judged(*map(np.concatenate, columns)))
 
     def _names(self, table: Table, rows: Scored) -> list[Id | None] | None:
         """Return the id of each row; refuse a row that has neither a score nor an outcome."""
@@ -108,36 +119,23 @@ class Log:
             raise cells.refusal(int(empty.argmax()), "the row has neither a score nor an outcome")
         return list(ids_in(table, self.id))
 
-    def _settled(self) -> Judged:
-        """Return what was settled since the last table."""
-        found = [part.book.take_settled() for part in self.fleet._parts.values()]
-        return Judged(
-            np.concatenate([each.raw for each in found]),
-            np.concatenate([each.prediction for each in found]),
-            np.concatenate([each.outcome for each in found]),
-        )
-
     def finish(self) -> tuple[int, Judged]:
         """Return how many outcomes become known only after the last row, and rows that still wait.
 
-        These have an outcome that counts once their deadline, or their time, has come; the fleet
-        has not learned it.
+        The latter have an outcome that counts once their deadline, or their time, has come; the
+        fleet has not learned it.
         """
-        rounds, outcomes, late = [], [], 0
+        found, after = [], 0
+        is_silent = self.fleet._policy.silence is not None
         for part in self.fleet._parts.values():
-            coming = {key: outcome for key, _, outcome in part.book.coming()}
-            late += len(coming)
+            after += len(part.book.arrivals)
+            self.answers += late_answers(part.book)
+            coming = {key: (time, outcome) for key, time, outcome in part.book.coming()}
             for key, each in part.book.waiting():
-                outcome = coming.get(key, each.outcome)
-                if not np.isnan(outcome):
-                    rounds.append(each)
-                    outcomes.append(outcome)
-            part.book.stop_collecting()
-        return late, Judged(
-            np.array([each.raw for each in rounds], dtype=np.float64),
-            np.array([each.prediction for each in rounds], dtype=np.float64),
-            np.array(outcomes, dtype=np.float64),
-        )
+                time, outcome = coming.get(key, (-np.inf, each.outcome))
+                if not np.isnan(outcome) and not (is_silent and time > each.due):
+                    found.append((each.raw, each.prediction, outcome))
+        return after, Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)
 
 
 def keys_in(table: Table, column: str) -> Keys:

@@ -104,11 +104,9 @@ def as_parents(parents: object, size: int) -> KeyBatch:
     return batch
 
 
-def taken(values: list[Any] | None, at: Integers | slice) -> list[Any] | None:
+def taken(values: list[Any], at: Integers | slice) -> list[Any]:
     """Return some of the values of a list."""
-    if values is None or isinstance(at, slice):
-        return values
-    return [values[row] for row in at]
+    return values if isinstance(at, slice) else [values[row] for row in at.tolist()]
 
 
 def sliceable(column: Any) -> Any:

@@ -43,10 +43,14 @@ def arrays_of(part: Part) -> Arrays:
         arrays |= part.watch.arrays()
     rounds = save_rounds(waiting_rounds(part.book))
     arrays["waiting_rounds"] = rounds.view(np.uint8).reshape(-1, OPENED.itemsize)
-    book = save_book(part.book)
-    plain = {name: each for name, each in book.items() if not isinstance(each, np.ndarray)}
-    arrays["book"] = np.frombuffer(json.dumps(plain, separators=(",", ":")).encode(), np.uint8)
-    return arrays | {name: each for name, each in book.items() if isinstance(each, np.ndarray)}
+    for name, each in save_book(part.book).items():
+        arrays[name] = each if isinstance(each, np.ndarray) else as_bytes(each)
+    return arrays
+
+
+def as_bytes(value: Any) -> npt.NDArray[np.uint8]:
+    """Return a list of ids, or a number, as bytes of JSON."""
+    return np.frombuffer(json.dumps(value, separators=(",", ":")).encode(), np.uint8)
 
 
 def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = True) -> None:
@@ -61,13 +65,15 @@ def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = T
         load_waiting(part, arrays)
         if part.watch is not None:
             part.watch.load(arrays, len(part.index), part.kernel.learned, copy)
-    except (KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
+    except (
+        KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError, RecursionError
+    ) as error:  # fmt: skip
         raise ValueError(f"the saved fleet makes no sense: {error!r}") from None
 
 
 def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) -> None:
     """Give a part its keys and its parents, and what each of them share."""
-    part.index = index_of(arrays, "key", copy)
+    part.rule.index = index_of(arrays, "key", copy)
     part.parent_index = index_of(arrays, "parent", copy)
     hashes = {"root": np.zeros(1, dtype=np.uint64)}
     if copy:
@@ -138,14 +144,16 @@ def check_keys(
 
 def load_waiting(part: Part, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Give a part its predictions that wait, and the ids that are done with."""
-    plain = json.loads(np.asarray(arrays["book"]).tobytes())
     rows = arrays["waiting_rounds"]
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != OPENED.itemsize:
         raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each")
     opened = np.ascontiguousarray(rows).reshape(-1).view(OPENED)
     check_rounds(opened, part)
-    book = {name: plain[name] if name in plain else arrays[name] for name in BOOK_PARTS}
-    if len(opened) and (np.asarray(book["waiting_numbers"]) != opened["number"]).any():
+    book = {name: arrays[name] for name in BOOK_PARTS}
+    for name, each in book.items():
+        if each.dtype == np.uint8:
+            book[name] = json.loads(each.tobytes())
+    if not np.array_equal(book["waiting_numbers"], opened["number"]):
         raise ValueError("saved waiting_rounds must be those of waiting_numbers")
     load_book(part.book, book, load_rounds(opened), part.kernel.rounds)
 

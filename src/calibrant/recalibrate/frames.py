@@ -123,7 +123,7 @@ def recalibrate_frame(
     )
     check_unit(rows, recalibrator._book.policy)
     ids = None if id is None or is_fresh else ids_in(table, str(id))
-    said = recalibrate_rows(recalibrator, rows, ids)
+    said = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
     delays = None if recalibrator._book.has_deadlines else delays_of(rows)
     if delays is not None and delays.depends:
         warnings.warn(delays.sentence(), stacklevel=2)

@@ -18,7 +18,7 @@ from calibrant._checks import (
     check_integer,
     check_seed,
 )
-from calibrant._groups import WHOLE
+from calibrant._groups import MAX_GROUPS, WHOLE
 from calibrant._kernels.pending import PendingKernel
 from calibrant._kernels.pending_saving import load_pending, save_pending
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, as_known
@@ -150,7 +150,7 @@ class Recalibrator(Savable, Learner):
         seed: int = 0,
         capacity: int = 100_000,
         full: str = "expire",
-        max_groups: int = 1_000_000,
+        max_groups: int = MAX_GROUPS,
         silence: int | None = None,
         after: float | timedelta | str | None = None,
         hold: float | timedelta | str | None = None,
@@ -308,16 +308,18 @@ class Recalibrator(Savable, Learner):
         scores: npt.ArrayLike,
         outcomes: npt.ArrayLike,
         by: Names | None,
+        *,
+        means: bool = False,
         smooth: bool = False,
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Play rounds whose outcomes are known at once.
 
-        Returns the predictions, the raw scores and expected predictions in two rows if somebody
-        watches, and the estimates for ranking if they are asked for.
+        Returns the predictions, the raw scores and expected predictions in two rows if these
+        `means` are asked for or somebody watches, and the estimates for ranking if asked for.
         """
         size = len(as_series(scores, "scores"))
         monitors = self.monitors
-        watched = None if monitors is None and not smooth else np.empty((2, size))
+        watched = None if monitors is None and not means else np.empty((2, size))
         ranked = np.empty((2, size)) if smooth else None
 
         def see() -> None:

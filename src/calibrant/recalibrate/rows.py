@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
 
 from calibrant._checks import Floats, Id
 from calibrant.measures import DelayCheck
@@ -13,6 +12,7 @@ from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.rounds.policy import Policy
 
 if TYPE_CHECKING:
+    from calibrant._kernels.rounds.book import Book
     from calibrant.tables import Scored
 
 
@@ -20,14 +20,14 @@ class Recalibrated(NamedTuple):
     """What was predicted of each row before its outcome was known, and the outcome that counted.
 
     `expected` is the mean of what might have been predicted, which a monitor watches; `smooth` the
-    estimate for ranking. `outcomes` are those that were settled; NaN where none was, and what is
-    known by now of rows that still wait.
+    estimate for ranking, None unless it was asked for. `outcomes` are those that were settled, NaN
+    where none was; of rows that still wait, what is known by their deadlines.
     """
 
     predictions: Floats
-    smooth: Floats
     expected: Floats
     outcomes: Floats
+    smooth: Floats | None
 
 
 class When(NamedTuple):
@@ -64,8 +64,18 @@ def delays_of(rows: Scored) -> DelayCheck | None:
     )  # fmt: skip
 
 
+def late_answers(book: Book) -> Counter[str]:
+    """Return what became of outcomes of tables that became known after silence was learned."""
+    _, repeated, conflict = book.late
+    return +Counter(repeated=repeated, conflict=conflict)
+
+
 def recalibrate_rows(
-    recalibrator: Recalibrator, rows: Scored, ids: Sequence[Id] | None = None
+    recalibrator: Recalibrator,
+    rows: Scored,
+    ids: Sequence[Id] | None = None,
+    *,
+    smooth: bool = False,
 ) -> Recalibrated:
     """Return each row's probability, made from the outcomes that had arrived by then.
 
@@ -78,12 +88,12 @@ def recalibrate_rows(
         if due is not None:
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
         predictions, watched, words = recalibrator._run(
-            rows.scores, rows.outcomes, rows.groups, smooth=True
+            rows.scores, rows.outcomes, rows.groups, means=True, smooth=smooth
         )
         assert watched is not None
-        assert words is not None
-        return Recalibrated(predictions, words, watched[1], rows.outcomes)
+        return Recalibrated(predictions, watched[1], rows.outcomes, words)
     told, outcomes = recalibrator._play(
-        rows.scores, rows.outcomes, rows.groups, at=made, known=known, due=due, ids=ids, smooth=True
-    )
-    return Recalibrated(told[0], told[2], told[1], outcomes)
+        rows.scores, rows.outcomes, rows.groups, at=made, known=known, due=due, ids=ids,
+        smooth=smooth,
+    )  # fmt: skip
+    return Recalibrated(told[0], told[1], outcomes, told[2] if smooth else None)

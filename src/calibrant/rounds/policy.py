@@ -129,15 +129,19 @@ class Policy:
         """Return when the next rounds are made, None if nothing says so, and when they count.
 
         None of them is made before the one above it. Rows that are not predicted, but bring the
-        outcome of an id, have no deadline.
+        outcome of an id, have the time that they say, and no deadline.
         """
+        made = None
+        if at is not None:
+            made = np.maximum.accumulate(np.maximum(at, now))
+            made = made if is_predicted is None else np.where(is_predicted, made, at)
         if not self.has_deadlines or not size:
-            return (None if at is None else np.maximum.accumulate(np.maximum(at, now))), None
+            return made, None
         predicted = np.ones(size, dtype=np.bool_) if is_predicted is None else is_predicted
         if not predicted.any():
-            self.check_timed(is_timed if at is not None else True)
-        else:
-            self._check(at is not None, due is not None, is_timed, is_dated)
+            self.check_timed(at is None or is_timed is not False)
+            return made, None
+        self._check(at is not None, due is not None, is_timed, is_dated)
         if at is None:
             numbers = rounds + np.cumsum(predicted) - predicted
             return None, self.due(numbers.astype(np.float64), None, None)
@@ -146,7 +150,6 @@ class Policy:
             raise ValueError(
                 f"due must be later than at={float(at[row])!r}, got {float(due[row])!r}"
             )
-        made = np.maximum.accumulate(np.maximum(at, now))
         return made, self.due(made, at, due)
 
     def _check(

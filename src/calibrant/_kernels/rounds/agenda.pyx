@@ -94,6 +94,9 @@ cdef class Agenda:
             self.events[at] = last
         return key
 
+    def __len__(self):
+        return self.count
+
     def next_time(self):
         """Return the time of the first event; infinity if there is none."""
         return self.events[0].when if self.count else float("inf")

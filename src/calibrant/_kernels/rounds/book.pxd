@@ -26,7 +26,7 @@ cdef class Book:
 
     cdef public Py_ssize_t capacity
     cdef readonly bint refuse
-    cdef Py_ssize_t remember              # how many finished ids are remembered
+    cdef public Py_ssize_t remember       # how many finished ids are remembered
     cdef readonly bint has_deadlines
     cdef readonly double silence          # the outcome that silence means; NaN for none
     cdef double span                      # from a prediction to its deadline; NaN if rows say so
@@ -79,7 +79,7 @@ cdef class Book:
     cdef int take(self, object key, Round r, double outcome, double now) except -1
     cdef int peek(self, object name, object found, double outcome, double at) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
-    cdef int observe_one(self, object name, double outcome, double at) except -1
+    cdef int observe_one(self, object name, double outcome, double at, int most) except -1
 
 
 cdef object checked(object id_)

@@ -1,5 +1,5 @@
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from threading import RLock
 from typing import Any
 
@@ -20,6 +20,7 @@ class Book:
     watcher: Any
     lock: RLock
     capacity: int
+    remember: int
     refuse: bool
     has_deadlines: bool
     silence: float
@@ -29,7 +30,9 @@ class Book:
     expired: int
     now: float
     is_timed: bool | None
+    arrivals: Sized
     late: list[int]
+    settled: list[Any] | None
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
     @property
@@ -43,7 +46,7 @@ class Book:
         self, rows: Any, names: list[Id] | None, by: Any, made: Floats | None, dues: Floats | None
     ) -> list[Any]: ...
     def observe(
-        self, names: list[Id], outcomes: Floats, at: Any = ...
+        self, names: list[Any], outcomes: Floats, at: Any = ..., only_news: bool = ...
     ) -> npt.NDArray[np.uint8]: ...
     def play(
         self,
@@ -66,7 +69,7 @@ class Book:
     def stop_collecting(self) -> None: ...
     def take_settled(self) -> Settled: ...
     def expire(self, number: int | None = ..., before: float | None = ...) -> list[Id]: ...
-    def forget(self) -> None: ...
+    def forget(self) -> int: ...
     def clear(self) -> None: ...
     def load(
         self,

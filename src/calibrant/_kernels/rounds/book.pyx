@@ -380,66 +380,74 @@ cdef class Book:
         cdef Round r
         cdef double known
         cdef Py_ssize_t i
+        cdef Event *event
         if found is None:
             return EXPIRED if name in self.gone else UNKNOWN
         if type(found) is float:
             return REPEATED if <double>found == outcome else CONFLICT
         r = found
-        known = NAN
-        if r.story != NULL:
-            known = r.story.outcome
-            if isnan(known) and r.story.is_held and r.story.due < at:
-                known = self.silence
-        if self.arrivals.is_over(at, True):
+        known = NAN if r.story == NULL else r.story.outcome
+        if isnan(known) and self.arrivals.is_over(at, True):
             for i in range(self.arrivals.count):
-                if self.arrivals.events[i].number == r.number and self.arrivals.events[i].when < at:
-                    known = self.arrivals.events[i].outcome
+                event = &self.arrivals.events[i]
+                if event.number == r.number and event.when < at and not (
+                    r.is_held() and event.when > r.story.due and not isnan(self.silence)
+                ):
+                    known = event.outcome
+        if isnan(known) and r.is_held() and r.story.due < at:
+            known = self.silence
         if not isnan(known):
             return REPEATED if known == outcome else CONFLICT
         if self.patience > 0.0 and r.story != NULL and at - r.story.at > self.patience:
             return EXPIRED
         return PREDICTED
 
-    cdef int observe_one(self, object name, double outcome, double at) except -1:
+    cdef int observe_one(self, object name, double outcome, double at, int most) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
-        If it is refused, no time passes.
+        If that is above `most`, no time passes.
         """
         cdef int answer = self.peek(name, self.known.get(name), outcome, at)
-        if answer > REPEATED and answer != PREDICTED:
-            return answer
-        if not isnan(at):
+        cdef bint is_news = answer == PREDICTED
+        if is_news:
+            answer = APPLIED
+        if answer <= most and not isnan(at):
             self.pass_to(at, True)
-        if answer == PREDICTED:
+        if is_news:
             self.take(name, self.known[name], outcome, at)
-            return APPLIED
         return answer
 
-    def observe(self, list names not None, outcomes, at=None):
+    def observe(self, list names not None, outcomes, at=None, bint only_news=False):
         """Take outcomes that arrive together, whatever their order; return what becomes of each.
 
         `at` is one time for all, or one a row: rows are then taken in order of time. An id that
-        contradicts itself has no outcome yet: all its rows are in conflict.
+        contradicts itself has no outcome yet: all its rows are in conflict. With `only_news` time
+        passes for outcomes that are applied, and for no others: these can be left out of a log.
         """
-        answers = np.empty(len(names), dtype=np.uint8)
+        cdef Py_ssize_t i, start, size = len(names)
+        answers = np.empty(size, dtype=np.uint8)
         if at is None or np.ndim(at) == 0:
-            self.observe_together(names, outcomes, answers, NAN if at is None else at)
+            self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
             return answers
-        times, starts = np.unique(at, return_index=True)
-        if len(times) == 1:
-            self.observe_together(names, outcomes, answers, times[0])
+        order = np.argsort(at, kind="stable")
+        ends = np.flatnonzero(np.diff(at[order], append=NAN) != 0.0) + 1
+        if len(ends) == 1:
+            self.observe_together(names, outcomes, answers, at[0], only_news)
             return answers
-        for time in times.tolist():
-            rows = np.flatnonzero(at == time)
-            found = np.empty(len(rows), dtype=np.uint8)
+        start = 0
+        for end in ends.tolist():
+            rows = order[start:end]
+            found = np.empty(end - start, dtype=np.uint8)
             self.observe_together(
-                [names[row] for row in rows.tolist()], outcomes[rows], found, time
+                [names[i] for i in rows], outcomes[rows], found, at[rows[0]], only_news
             )
             answers[rows] = found
+            start = end
         return answers
 
     def observe_together(
-        self, list names not None, const double[::1] outcomes, unsigned char[::1] answer, double at
+        self, list names not None, const double[::1] outcomes, unsigned char[::1] answer, double at,
+        bint only_news,
     ):
         """Take outcomes that arrive at one time; `answer` takes what becomes of each."""
         cdef Py_ssize_t i, count = 0
@@ -447,8 +455,11 @@ cdef class Book:
         cdef Round r
         cdef Py_ssize_t[::1] of
         cdef int word
-        if not isnan(at):
-            self.pass_to(at, True)
+        if len(names) == 1:
+            answer[0] = self.observe_one(
+                names[0], outcomes[0], at, APPLIED if only_news else EXPIRED
+            )
+            return
         rows = np.empty(len(names), dtype=np.intp)
         of = rows
         for i in range(len(names)):
@@ -463,6 +474,8 @@ cdef class Book:
         if not is_once:
             once = once_each(rounds, rows, outcomes, answer)
             rows, rounds = rows[once], [rounds[i] for i in once]
+        if not isnan(at) and (rounds or not only_news):
+            self.pass_to(at, True)
         of = rows
         if self.has_deadlines:
             rows, rounds = self.note(names, outcomes, rows, rounds, at)
@@ -743,20 +756,21 @@ cdef class Book:
         cdef double y
         cdef Round r
         cdef int64_t first
-        cdef bint has_smooth = told.shape[0] > 2
+        cdef bint has_smooth = told.shape[0] > 2, is_late
         for i in range(size):
             if self.unseen is not None and len(self.unseen) >= PORTION:
                 self.show_unseen()
             y = outcomes[i]
             name = None if names is None else names[i]
-            if observes is not None and observes[i]:
-                answers[i] = self.observe_one(name, y, NAN if made is None else made[i])
+            is_late = observes is not None and observes[i]
+            if not is_late and name is not None and name in self.known:
+                answers[i] = USED
                 told[:, i] = NAN
                 continue
             if made is not None:
                 self.pass_to(made[i], True)
-            if name is not None and name in self.known:
-                answers[i] = USED
+            if is_late:
+                answers[i] = self.observe_one(name, y, NAN if made is None else made[i], EXPIRED)
                 told[:, i] = NAN
                 continue
             first = self.rule.begun()
@@ -775,6 +789,8 @@ cdef class Book:
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
+                if self.has_deadlines:
+                    self.after_opening()
                 continue  # nothing can be learned of it
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
@@ -782,6 +798,7 @@ cdef class Book:
                 self.nameless += 1
                 self.learn_one(r, r, y)
                 if name is not None and self.remember:
+                    self.gone.pop(name, None)
                     self.add_finished(name, y)
                 continue
             if name is None:
@@ -799,7 +816,7 @@ cdef class Book:
             if known is not None:
                 self.arrivals.push(known[i], r.number, y, key)
             elif self.known.get(key) is r:
-                self.take(key, r, y, self.now)
+                self.take(key, r, y, r.at)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
                 self.late[REPEATED if y == self.silence else CONFLICT] += 1
@@ -848,10 +865,13 @@ cdef class Book:
         return old
 
     def forget(self):
-        """Give up what waits without an id, and forget all that is known of ids."""
-        for key, each in self.waiting():
+        """Give up what waits, and forget all that is known of ids; return how many waited."""
+        waited = self.waiting()
+        for key, each in waited:
             self.rule.drop(each)
         self.clear()
+        self.expired += len(waited)
+        return len(waited)
 
     # -- saving ---------------------------------------------------------------------------------
 

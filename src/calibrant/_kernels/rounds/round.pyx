@@ -46,6 +46,10 @@ cdef class Round:
         """When it was predicted; NaN if nothing says so, as below."""
         return NAN if self.story == NULL else self.story.at
 
+    @at.setter
+    def at(self, double at):
+        self.told().at = at
+
     @property
     def due(self):
         """When its outcome counts, if that is at a deadline."""
@@ -60,6 +64,10 @@ cdef class Round:
     def arrived(self):
         """When its outcome became known."""
         return NAN if self.story == NULL else self.story.arrived
+
+    @arrived.setter
+    def arrived(self, double arrived):
+        self.told().arrived = arrived
 
     @property
     def smooth(self):
