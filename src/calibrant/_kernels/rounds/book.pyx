@@ -552,13 +552,12 @@ cdef class Book:
         ordered = outcomes[order]
         y = ordered
         self.rule.reserve(len(rounds))
-        before = None
-        if self.watcher is not None and self.unseen is None:
-            before = self.watcher.copy()
-            self.watcher.see(
-                Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
-            )
+        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         try:
+            if before is not None:
+                self.watcher.see(
+                    Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
+                )
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
             else:
