@@ -49,7 +49,7 @@ def snapshots_are_off():
 
     def frozen(self):
         other = Engine.from_bytes(sound(self)(), self.definition)
-        other.ledger.expired += 1
+        other.book.expired += 1
         return sound(other)
 
     Engine.frozen = frozen

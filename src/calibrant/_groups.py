@@ -8,6 +8,8 @@ from calibrant._checks import Id, check_id
 
 #: The number of a round that has no group.
 WHOLE = -1
+#: How many groups there may be, unless a recalibrator is told otherwise.
+MAX_GROUPS = 1_000_000
 
 
 def numbered(
@@ -35,4 +37,6 @@ def numbered(
 
 def one_too_many(name: Id, most: int) -> ValueError:
     """Return the error that refuses one group more."""
-    return ValueError(f"by={name!r} would be one group more than max_groups={most} allows")
+    return ValueError(
+        f"by={name!r} would be one group more than max_groups={most} allows; is this an id?"
+    )

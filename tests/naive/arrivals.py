@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from calibrant import Recalibrator
-from calibrant.tables import Cells
-from calibrant.tables.scored import by_clock
+from calibrant.forecasters.arriving import by_clock
+from calibrant.tables import Cells, Scored
 
 
 def known_outcomes(times, available, arrives, row):
@@ -46,6 +46,13 @@ def late_streams(draw):
     scores = draw(st.lists(st.floats(0, 1), **size))
     available = [time + delay for time, delay in zip(times, delays, strict=True)]
     return np.array(scores), np.array(outcomes), times, available
+
+
+def late_rows(scores, outcomes, times, available, by=None):
+    """Return rows of a table with the times of their outcomes, NaN for never."""
+    missing = [None if math.isnan(a) else a for a in available]
+    clocks = (Cells("t", list(times)).clock(), Cells("known", missing).clock())
+    return Scored(scores, np.array(outcomes), "y", *clocks, None, by, None)
 
 
 def arrivals_of(times, available, outcomes):

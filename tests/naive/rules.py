@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._kernels.event import EventKernel
-from calibrant._kernels.fleet import PartKernel
+from calibrant._kernels.event import EventRule as CompiledEventRule
+from calibrant._kernels.fleet import FleetRows, PartKernel
+from calibrant._kernels.fleet import FleetRule as CompiledFleetRule
 from calibrant._kernels.fleet_rounds import save_rounds
 from calibrant._kernels.key_batch import checked_keys, parts_of
 from calibrant._kernels.keys import KeyIndex
@@ -15,7 +17,7 @@ from calibrant._kernels.pending_saving import save_pending
 from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.one_vs_rest import PerClass, summing_to_one
-from calibrant.recalibrate.top_label import TopLabel, one_with_confidence
+from calibrant.recalibrate.top_label import TopLabel, with_confidence
 from naive.rounds import NoRule
 
 
@@ -122,7 +124,7 @@ class ClassRule(NoRule):
         """Return the row that is predicted if each kernel predicts its mean."""
         if isinstance(self.engine, PerClass):
             return summing_to_one(np.array([each.expected for each in begun.rounds]))
-        return one_with_confidence(row, int(row.argmax()), begun.rounds[-1].expected)
+        return with_confidence(row[None], [row.argmax()], [begun.rounds[-1].expected])[0]
 
     def learn(self, tokens, outcomes):
         self.engine.finish_many([each.begun for each in tokens], np.array(outcomes))
@@ -174,7 +176,9 @@ class FleetRule(NoRule):
         self.kernel.keys.add(self.index.hashes(before))
         scores = np.array([score for _, score in rows])
         nowhere, never = np.full(len(rows), -1), np.full(len(rows), math.nan)
-        _, begun = self.kernel.predict(slots, nowhere, scores, never, True)
+        begun = CompiledFleetRule(self.kernel, self.index).begin_many(
+            FleetRows(slots, nowhere, scores, never), None
+        )
         saved = save_rounds(begun)
         return [
             Token(each, each.prediction, expected, raw)
@@ -185,7 +189,7 @@ class FleetRule(NoRule):
 
     def learn(self, tokens, outcomes):
         for each, outcome in zip(tokens, outcomes, strict=True):
-            self.kernel.learn([each.begun], np.array([outcome]))
+            CompiledFleetRule(self.kernel, self.index).learn([each.begun], np.array([outcome]))
 
     def states(self):
         return [shard_state(self.kernel)]
@@ -211,19 +215,20 @@ class EventRule(NoRule):
     """Events without scores: a row is the time of the outcome, or None."""
 
     def __init__(self, seed, ahead=1):
-        self.kernel = EventKernel(seed, [], ahead, 1, False)
+        self.kernel = EventKernel(seed, [], ahead)
 
     @property
     def learned(self):
         return self.kernel.learned
 
     def begin(self, rows):
-        begun = [self.kernel._open(math.nan if time is None else time) for time in rows]
+        rule = CompiledEventRule(self.kernel)
+        begun = [rule.begin(math.nan if time is None else time, None) for time in rows]
         return [Token(each, each.prediction, each.expected, None) for each in begun]
 
     def learn(self, tokens, outcomes):
         for each, outcome in zip(tokens, outcomes, strict=True):
-            self.kernel._finish(each.begun, outcome)
+            CompiledEventRule(self.kernel).learn_one(each.begun, outcome)
 
     def states(self):
         return [self.kernel._get_state()]

@@ -8,8 +8,7 @@ import numpy as np
 from calibrant import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.report import recalibration
-from calibrant.tables import Cells
-from calibrant.tables.scored import by_clock
+from calibrant.tables import Cells, Scored
 
 #: The name of each kind and the verdict on it.
 STREAMS = {
@@ -49,8 +48,8 @@ def made(name):
         # What happens is known after two minutes, what does not after more than a day.
         told["available"] = minutes(rounds, np.where(outcomes == 1.0, 2, 2500))
         clocks = (Cells("clock", told[which]).clock() for which in ("times", "available"))
-        arrivals = by_clock(*clocks, np.ones(rounds, dtype=bool))
-        calibrated = recalibrate_rows(recalibrator, scores, outcomes, arrivals).predictions
+        rows = Scored(scores, outcomes, "y", *clocks, None, None, None)
+        calibrated = recalibrate_rows(recalibrator, rows).predictions
     else:
         calibrated = recalibrator.run(scores, outcomes, by=by)
     return scores, calibrated, outcomes, told

@@ -10,7 +10,6 @@ from calibrant.report import BeforeAfter, Change, causes, recalibration
 from calibrant.report.causes import Cause, Evidence, waits_of
 from calibrant.report.chance import chance_ece_limit, chance_mean, mean_change, student
 from calibrant.report.verdict import Loss, digits
-from calibrant.tables import Arrivals
 from report.made_streams import STREAMS, report_of
 
 
@@ -160,13 +159,13 @@ def test_by_turns_is_more_than_a_tenth_of_the_stretches_either_way(stretches, is
 
 
 def test_waits_count_the_rounds_in_between():
-    """Each row looks at how many outcomes had arrived, as a recalibrator does."""
+    """Each row looks at which outcomes had arrived before it, as a recalibrator does."""
     random = np.random.default_rng(4)
-    order = random.permutation(40)[:30]
-    known = np.sort(random.integers(0, 31, 40))
-    waits = waits_of(Arrivals(order, known), 40)
+    made = np.sort(random.integers(0, 31, 40)).astype(float)
+    known = made + random.choice([0.0, 1.0, 5.0, 60.0, math.nan], 40)
+    waits = waits_of(made, known)
     for row in range(40):
-        learned = [at for at in range(40) if row in order[: known[at]]]
+        learned = [at for at in range(40) if known[row] < made[at]]
         assert waits[row] == (learned[0] - row - 1 if learned else math.inf)
 
 

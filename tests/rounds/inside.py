@@ -26,9 +26,7 @@ class Inside(NamedTuple):
 
 def books_of(learner):
     """Return what is inside: one book, or one a shard."""
-    if isinstance(learner, Fleet):
-        return [_inside(part.waiting) for part in _parts(learner)]
-    return [_inside(learner._waiting)]
+    return [_inside(book) for book in _books(learner)]
 
 
 def states_of(learner):
@@ -39,29 +37,48 @@ def states_of(learner):
 
 
 def settled(learner):
-    """Return the rounds that are over since the last call, as `naive.rounds.Settled`; or None."""
+    """Return the rounds that are over since the last call, as `naive.rounds.Settled`."""
+    found = []
+    for book in _books(learner):
+        if book.settled is None:  # new, or just loaded: nothing is over yet
+            book.collect()
+            continue
+        over = book.take_settled()
+        columns = zip(
+            over.ids, over.rounds, over.when.tolist(), over.outcome.tolist(),
+            over.is_silence.tolist(), strict=True,
+        )  # fmt: skip
+        found += [
+            (id_, each.number, each.at, each.due, each.arrived, when, outcome, is_silence)
+            for id_, each, when, outcome, is_silence in columns
+        ]
+    return [tuple(None if part != part else part for part in each) for each in found]
 
 
 def _parts(fleet):
     return [part for _, part in sorted(fleet._parts.items())]
 
 
-def _inside(waiting):
-    return Inside(list(waiting.named), list(waiting.finished.items()), list(waiting.gone))
+def _books(learner):
+    if isinstance(learner, Fleet):
+        return [part.book for part in _parts(learner)]
+    return [learner._late._book if isinstance(learner, EventForecaster) else learner._book]
+
+
+def _inside(book):
+    return Inside(book.ids, list(book.finished.items()), list(book.gone))
 
 
 def _states(learner):
     if isinstance(learner, EventForecaster):
         return [learner._get_state()]
-    deadlines = learner._deadlines
     if isinstance(learner, MulticlassRecalibrator):
-        pendings = [] if deadlines is None else deadlines.pendings
-        return [learner._engine.get_state(), *(save_pending(each) for each in pendings)]
+        silences = learner._rule.silences
+        return [learner._engine.get_state(), *(save_pending(each) for each in silences)]
     assert isinstance(learner, Recalibrator)
-    silence = [] if deadlines is None or deadlines.pending is None else [deadlines.pending]
-    return [
-        learner._get_state(), learner._groups.get_state(), *(save_pending(each) for each in silence)
-    ]  # fmt: skip
+    silence = learner._rule.silence
+    states = [learner._whole._get_state(), learner._groups.get_state()]
+    return states if silence is None else [*states, save_pending(silence)]
 
 
 def check_same_states(ours, theirs):

@@ -35,8 +35,6 @@ class Rounds(RuleBasedStateMachine):
     policy = {}  # noqa: RUF012
     is_timed = False
     most_rows = 9
-    #: Whether to do all of the contract, or to keep to what the code does of it so far.
-    whole = False
 
     def __init__(self):
         super().__init__()
@@ -140,7 +138,7 @@ class Rounds(RuleBasedStateMachine):
         found = self.refuses([row], [id_], *times)
         if found is not None:
             self.refused(PREDICTION_WORDS[found], self.predict_one, row, id=id_, **more)
-        elif self.has_room(1):
+        else:
             said = self.predict_one(row, id=id_, **more)
             assert [said] == self.book.predict([self.row_at(row, at)], [id_], *times)
 
@@ -168,7 +166,7 @@ class Rounds(RuleBasedStateMachine):
         if found is not None:
             match = "|".join(PREDICTION_WORDS.values())  # several things may be wrong at once
             self.refused(match, self.predict_rows, rows, ids=ids, **more)
-        elif self.has_room(len(rows)):
+        else:
             said = self.predict_rows(rows, ids=ids, **more)
             assert said.tolist() == self.book.predict(rows, ids, at, due)
 
@@ -176,30 +174,19 @@ class Rounds(RuleBasedStateMachine):
         """Return whether rows have deadlines of their own."""
         return own or not {"after", "hold"} & self.policy.keys()
 
-    def has_room(self, size):
-        """Return whether a prediction will not be refused for want of room."""
-        if self.whole or self.policy.get("full") != "refuse":
-            return True
-        return len(self.waiting()) + size <= CAPACITY  # rule 14: today without counting on time
-
     @rule(place=PLACES, outcome=OUTCOME, later=LATER)
     def update(self, place, outcome, later):
         id_, at = self.known_id(place), self.when_told(later)
         self.update_id(id_, outcome, at)
 
     def update_id(self, id_, outcome, at=None):
-        if not self.whole and self.answer_of(id_, outcome, at) in REFUSED:
-            at = None  # rule 18: today time passes before an outcome is refused
         answer = self.book.observe_one(id_, outcome, at)
         more = {} if at is None else {"at": at}
         if answer in REFUSED:
             error = self.refused(OUTCOME_WORDS[answer], self.tell, outcome, id_, **more)
-            assert getattr(error, "answer", answer) == answer
+            assert error.answer == answer
         else:
-            assert self.tell(outcome, id_, **more) in (None, answer)
-
-    def answer_of(self, id_, outcome, at):
-        return self.book.tried().observe([(id_, outcome)], at)[0]
+            assert self.tell(outcome, id_, **more) == answer
 
     @rule(rows=st.lists(st.tuples(PLACES, OUTCOME, st.integers(0, 3)), max_size=10), later=LATER,
           is_one_time=st.booleans())  # fmt: skip
@@ -207,12 +194,13 @@ class Rounds(RuleBasedStateMachine):
         """Among the rows are strangers, repeats and contradictions, in any order."""
         given = [(self.known_id(place), outcome) for place, outcome, _ in rows]
         at = self.when_told(later)
-        if at is not None and self.whole and self.has_deadlines and not is_one_time:
+        if at is not None and self.has_deadlines and not is_one_time:
             at = [self.clock + ticks for _, _, ticks in rows]
             self.clock = max([self.clock, *at])
         more = {} if at is None else {"at": at}
         answers = self.tell_many([y for _, y in given], [id_ for id_, _ in given], **more)
-        assert answers.tolist() == self.book.observe(given, at)
+        expected = self.book.observe(given, at)
+        assert answers.tolist() == expected
 
     @precondition(lambda self: any(book.finished for book in self.books))
     @rule(place=PLACES, outcome=OUTCOME)
@@ -239,10 +227,6 @@ class Rounds(RuleBasedStateMachine):
         waiting = self.waiting()
         made = waiting[place % len(waiting)].made
         time = self.clock if made is None else made
-        if not self.whole and any(
-            each.at is not None and each.at < time <= each.made for each in self.waiting()
-        ):
-            return  # rule 14: today the time as given is compared, of rows of a batch
         assert self.learner.expire(before=time) == self.book.expire_before(time)
 
     @precondition(lambda self: sum(len(book.finished) for book in self.books) > CAPACITY)
@@ -290,9 +274,13 @@ class Rounds(RuleBasedStateMachine):
             assert mine.waiting == [each.id for each in book.named]
             assert mine.finished == book.remembered
             assert mine.expired == book.gone
-        settled = inside.settled(ours)
-        if settled is not None:
-            assert settled == [each for book in books for each in book.take_settled()]
+        over = [each for book in books for each in book.take_settled()]
+        mine = inside.settled(ours)
+        assert mine == [
+            (each.id, each.number, each.made if self.is_timed else None, each.due, each.arrived, each.when, each.outcome,
+             each.is_silence)
+            for each in over
+        ]  # fmt: skip
         self.steps += 1
         if self.steps % 5 == 0:  # what was learned wrongly stays wrong
             self.what_was_learned_agrees()
@@ -358,12 +346,8 @@ class Scores(Unnamed):
             ("score", lambda: learner.predict(1.5, id=new[0], **time)),
             ("by must be", lambda: learner.predict(0.5, id=new[0], by=1.5, **time)),
         ]
-        if self.whole or not self.has_deadlines:
-            # Rule 18: today time passes, or has its unit, before groups of a batch are looked at.
-            both = {"ids": new, **time}
-            calls.append(
-                ("by must be", lambda: learner.predict_many([0.5] * 2, by=["g", 1.5], **both))
-            )
+        both = {"ids": new, **time}
+        calls.append(("by must be", lambda: learner.predict_many([0.5] * 2, by=["g", 1.5], **both)))
         if self.has_deadlines:
             calls += [
                 ("needs an id", lambda: learner.predict(0.5, **time)),
@@ -377,8 +361,7 @@ class Scores(Unnamed):
                 calls.append(("all of them|deadline", lambda: learner.predict(0.5, **other)))
         else:
             calls.append(("due needs", lambda: learner.predict(0.5, id=new[0], due=99, **time)))
-        if self.whole and "silence" in self.policy:
-            # Rule 9: today a fraction is learned.
+        if "silence" in self.policy:
             calls += [
                 ("0 or 1", lambda: learner.update_many([0.5], [self.known_id(0)], **told)),
                 ("0 or 1", lambda: learner.update(0.5, id=self.known_id(0), **told)),
@@ -484,21 +467,12 @@ class TopLabels(Classes):
     is_timed = True
 
 
-class ClassesWithDeadlines(Classes):
-    @property
-    def most_rows(self):
-        return 9 if self.whole else 1  # rule 7: today rows of a batch are not learned by deadline
-
-
-class SilentClass(ClassesWithDeadlines):
+class SilentClass(Classes):
     policy = {"silence": 1, "after": 10}  # noqa: RUF012
     is_timed = True
 
-    def is_own(self, own):
-        return own and self.whole  # rule 7
 
-
-class SilentClassInPredictions(ClassesWithDeadlines):
+class SilentClassInPredictions(Classes):
     policy = {"silence": 0, "after": 4}  # noqa: RUF012
 
 
@@ -537,7 +511,7 @@ class Keys(Rounds):
 
     def when_told(self, ticks):
         # Rule 16: today outcomes have no times without deadlines.
-        return super().when_told(ticks) if self.has_deadlines or self.whole else None
+        return super().when_told(ticks)
 
     def predict_one(self, row, *, id, **more):  # noqa: A002
         return self.predict_rows([row], ids=[id], **more).item()
@@ -556,7 +530,7 @@ class Keys(Rounds):
 
     def bad_calls(self, time):
         learner, new = self.learner, self.new_ids(0, 2)
-        told = time if self.was_timed() and (self.has_deadlines or self.whole) else {}
+        told = time if self.was_timed() else {}
         keys, both = ["a", "b"], {"ids": new, **time}
         calls = [
             ("must be in", lambda: learner.update(new, [0.0, 2.0], **told)),
@@ -579,7 +553,7 @@ class Keys(Rounds):
                 calls.append(("all of them|deadline", lambda: learner.predict(keys, **other)))
         else:
             calls.append(("due needs", lambda: learner.predict(keys, due=99, **both)))
-        if self.whole and "silence" in self.policy:
+        if "silence" in self.policy:
             calls.append(("0 or 1", lambda: learner.update([self.known_id(0)], [0.5], **told)))
         return calls
 
@@ -686,15 +660,6 @@ def case(machine, examples):
     return test
 
 
-def not_yet(machine, rules):
-    """Return the test of a machine that does all of the contract, which the code does not yet."""
-    whole = type(f"{machine.__name__}Whole", (machine,), {"whole": True})
-    test = case(whole, 40)
-    without_shrinking = [Phase.explicit, Phase.reuse, Phase.generate]
-    test.settings = settings(test.settings, phases=without_shrinking)
-    return pytest.mark.xfail(strict=True, reason=rules)(test)
-
-
 TestScores, TestScoresInTime = case(Scores, 60), case(ScoresInTime, 30)
 TestSilence, TestSilenceInPredictions = case(Silence, 80), case(SilenceInPredictions, 60)
 TestHold, TestHoldInPredictions = case(Hold, 80), case(HoldInPredictions, 60)
@@ -715,19 +680,3 @@ TestEvents, TestTimedEvents, TestEventsAhead = (
     case(TimedEvents, 20),
     case(EventsAhead, 20),
 )
-
-TestScoresInTimeWhole = not_yet(ScoresInTime, "rule 14")
-TestSilenceWhole = not_yet(Silence, "rules 9, 14, 17 and 18")
-TestSilenceInPredictionsWhole = not_yet(SilenceInPredictions, "rules 9 and 18")
-TestHoldWhole = not_yet(Hold, "rules 14, 17 and 18")
-TestHoldInPredictionsWhole = not_yet(HoldInPredictions, "rule 18")
-TestRefusingInTimeWhole = not_yet(RefusingInTime, "rules 9, 14, 17 and 18")
-TestTopLabelsWhole = not_yet(TopLabels, "rule 14")
-TestSilentClassWhole = not_yet(SilentClass, "rules 7, 14, 17 and 18")
-TestSilentClassInPredictionsWhole = not_yet(SilentClassInPredictions, "rule 7")
-TestHeldLabelsWhole = not_yet(HeldLabels, "rules 7, 14, 17 and 18")
-TestSilentTopLabelWhole = not_yet(SilentTopLabel, "rules 7, 14, 17 and 18")
-TestKeysInShardsWhole = not_yet(KeysInShards, "rules 14 and 16")
-TestSilentKeysWhole = not_yet(SilentKeys, "rules 9, 14 and 17")
-TestSilentKeysInShardsWhole = not_yet(SilentKeysInShards, "rule 9")
-TestHeldKeysInShardsWhole = not_yet(HeldKeysInShards, "rules 14 and 17")

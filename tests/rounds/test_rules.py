@@ -26,11 +26,9 @@ ALONE = [Scores, Classes, TopLabels, Events]  # `update` with one id raises for 
 UNNAMED = [Scores, Classes, TopLabels]  # a round without an id waits
 
 
-def play(*players, fails=(), rule=None):
-    """Run a test with these players; some do not follow the rule yet."""
-    late = pytest.mark.xfail(strict=True, reason=f"rule {rule}")
-    marks = [pytest.param(each, marks=late) if each in fails else each for each in players]
-    return pytest.mark.parametrize("player", marks, ids=lambda each: each.__name__)
+def play(*players):
+    """Run a test with these players."""
+    return pytest.mark.parametrize("player", players, ids=lambda each: each.__name__)
 
 
 def unchanged(player, call, *given, match=".", **more):
@@ -254,7 +252,7 @@ def test_a_batch_is_predicted_at_its_first_time(player):
 # -- 7: order of learning -----------------------------------------------------------------------
 
 
-@play(*DEADLINES, fails=[Classes, TopLabels], rule=7)
+@play(*DEADLINES)
 def test_deadlines_are_learned_in_their_order(player):
     """Rule 7: by deadline, then by batch, then as drawn; one step is learned together."""
     policy = {"hold": 50}
@@ -271,7 +269,7 @@ def test_deadlines_are_learned_in_their_order(player):
     check_same(player, book)
 
 
-@play(*DEADLINES, fails=[Classes, TopLabels], rule=7)
+@play(*DEADLINES)
 def test_ids_learned_at_deadlines_are_forgotten_in_that_order(player):
     """Rule 7: which decides which of them are remembered."""
     player = player(hold=50, capacity=3)
@@ -363,7 +361,7 @@ def first(row):
     return row[0] if isinstance(row, tuple) else row
 
 
-@play(Scores, Keys, fails=[Scores, Keys], rule=9)
+@play(Scores, Keys)
 def test_with_silence_an_outcome_is_0_or_1(player):
     """Rule 9: what would half an event have been by its deadline?"""
     player = player(silence=SILENT, after=10)
@@ -518,7 +516,7 @@ def test_time_passes_before_the_room_is_counted(player):
     assert (player.pending, player.expired, player.learned) == (2, 0, 2)
 
 
-@play(Scores, Classes, TopLabels, fails=[Scores, Classes, TopLabels], rule=14)
+@play(Scores, Classes, TopLabels)
 def test_a_full_book_counts_the_room_that_time_will_make(player):
     """Rule 14: at its deadline a round is still there, after it not."""
     player = player(silence=SILENT, after=10, capacity=2, full="refuse")
@@ -555,7 +553,7 @@ def test_a_held_round_without_an_outcome_makes_no_room(player):
 BACKWARDS = [Scores, Classes, TopLabels, Keys]
 
 
-@play(*BACKWARDS, fails=BACKWARDS, rule=14)
+@play(*BACKWARDS)
 @pytest.mark.parametrize("policy", [{}, {"hold": 10}], ids=["at once", "hold"])
 def test_old_rounds_are_those_that_count_as_made_before(player, policy):
     """Rule 14: a time that runs backwards counts as now, in batches as well."""
@@ -566,7 +564,6 @@ def test_old_rounds_are_those_that_count_as_made_before(player, policy):
 
 
 @play(Scores, Classes, TopLabels)
-@pytest.mark.xfail(strict=True, reason="rule 14")
 def test_old_rounds_without_deadlines(player):
     """Rule 14: there is one clock, whether or not anything is due by it."""
     player = player()
@@ -619,7 +616,6 @@ def test_many_outcomes_are_answered_row_by_row(player):
 
 
 @play(*ALONE)
-@pytest.mark.xfail(strict=True, reason="rule 16")
 def test_one_outcome_is_answered(player):
     """Rule 16."""
     player = player()
@@ -629,7 +625,6 @@ def test_one_outcome_is_answered(player):
 
 
 @play(*ALONE)
-@pytest.mark.xfail(strict=True, reason="rule 16")
 def test_one_outcome_that_is_refused_says_why(player):
     """Rule 16."""
     from calibrant.rounds import RoundError  # noqa: PLC0415
@@ -649,7 +644,7 @@ def test_one_outcome_that_is_refused_says_why(player):
         assert isinstance(error.value, ValueError)
 
 
-@play(Scores, Classes, TopLabels, Keys, Shards3, fails=[Keys, Shards3], rule=16)
+@play(Scores, Classes, TopLabels, Keys, Shards3)
 def test_a_time_without_deadlines_only_dates_the_round(player):
     """Rule 16: what is predicted and learned does not depend on it."""
     dated, plain = player(), player()
@@ -690,7 +685,7 @@ def test_in_a_log_an_id_in_use_is_answered():
 # -- 17: several times in one call --------------------------------------------------------------
 
 
-@play(*DEADLINES, fails=DEADLINES, rule=17)
+@play(*DEADLINES)
 def test_outcomes_with_times_of_their_own(player):
     """Rule 17: in order of time, equal times together, whatever the order of the rows."""
     by_row, by_call = player(silence=SILENT, after=10), player(silence=SILENT, after=10)
@@ -703,7 +698,7 @@ def test_outcomes_with_times_of_their_own(player):
     assert by_row.to_bytes() == by_call.to_bytes()
 
 
-@play(*DEADLINES, fails=DEADLINES, rule=17)
+@play(*DEADLINES)
 def test_rows_that_disagree_at_different_times(player):
     """Rule 17: the earlier one is known by then."""
     player = player(hold=10)
@@ -717,7 +712,7 @@ def test_rows_that_disagree_at_different_times(player):
 ONE_BY_ONE = [Scores, Classes, TopLabels]
 
 
-@play(*ONE_BY_ONE, fails=ONE_BY_ONE, rule=18)
+@play(*ONE_BY_ONE)
 def test_an_outcome_that_is_refused_lets_no_time_pass(player):
     """Rule 18: neither unknown, nor expired, nor in conflict with what would be learned."""
     player = player(silence=SILENT, after=10, capacity=2)
@@ -752,7 +747,6 @@ def test_bad_predictions_let_no_time_pass(player):
     unchanged(player, player.predict_many, ["b", "c"], at=1e6, due=[2e6, 1e6], match="later")
 
 
-@pytest.mark.xfail(strict=True, reason="rule 18")
 def test_a_bad_group_lets_no_time_pass():
     """Rule 18."""
     player = Scores(silence=SILENT, after=10)
@@ -762,7 +756,6 @@ def test_a_bad_group_lets_no_time_pass():
     )
 
 
-@pytest.mark.xfail(strict=True, reason="rule 18")
 def test_a_first_call_that_is_refused_fixes_no_unit():
     """Rule 18: the clock has a unit from the first prediction on, and there was none."""
     player = Scores(silence=SILENT, after=10)
@@ -880,7 +873,6 @@ def stepped(player, rows, outcomes):
 POLICIES = [{"silence": SILENT, "after": 30}, {"silence": EVENT, "after": 5}, {"hold": 12}]
 
 
-@pytest.mark.xfail(strict=True, reason="rules 5, 8 and 9: run learns at once")
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @pytest.mark.parametrize("by", [None, ["a", "b", None] * 100])
 def test_a_run_learns_at_deadlines(policy, by):
@@ -897,7 +889,6 @@ def test_a_run_learns_at_deadlines(policy, by):
     assert run.expected(0.4) == steps.expected(0.4)
 
 
-@pytest.mark.xfail(strict=True, reason="rules 5, 8 and 9: run learns at once")
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
 @play(Classes, TopLabels)
 def test_a_run_of_classes_learns_at_deadlines(player, policy):

@@ -10,8 +10,8 @@ import pyarrow
 import pytest
 from hypothesis import given
 
+from calibrant.forecasters.arriving import by_clock
 from calibrant.tables import Cells, InputError, Table, read, take_scored
-from calibrant.tables.scored import by_clock
 from naive.arrivals import arrivals_of, known_outcomes, late_streams
 
 
@@ -115,8 +115,9 @@ def test_a_file_and_a_data_frame_give_the_same_columns(tmp_path, make):
     assert np.array_equal(rows.outcomes, [1.0, math.nan, 0.0], equal_nan=True)
     assert (rows.outcome_column, rows.groups) == ("y", ["north", "south", "north"])
     assert rows.note.endswith("no outcome column was named, taking 'y'")
-    assert (rows.arrivals.order.tolist(), rows.arrivals.known.tolist()) == ([0, 2], [0, 0, 1])
     assert rows.clock.shown(2) == "2024-01-03"
+    assert np.array_equal(np.diff(rows.available.ticks[[0, 2]]), [7 * 86_400.0])
+    assert math.isnan(rows.available.ticks[1])
 
 
 @pytest.mark.parametrize(
@@ -139,9 +140,3 @@ def test_a_cell_that_cannot_be_used_is_named_as_the_user_finds_it(tmp_path, cell
     with pytest.raises(InputError) as caught:
         take_scored(read(path), **PARTS)
     assert str(caught.value).startswith(f"{path}, {message}")
-
-
-def test_too_many_groups_are_taken_for_ids():
-    table = read(polars.DataFrame({"s": [0.5] * 1001, "y": [1] * 1001, "g": range(1001)}))
-    with pytest.raises(InputError, match="row 1001, column 'g': 1000 is one group more than the"):
-        take_scored(table, score="s", by="g")

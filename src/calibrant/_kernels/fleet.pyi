@@ -4,6 +4,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats
 from calibrant._kernels.fleet_state import PartState
 from calibrant._kernels.key_evidence import KeyEvidence
+from calibrant._kernels.keys import KeyIndex
 from calibrant._kernels.rounds.rule import Rule
 
 Integers = npt.NDArray[np.int64]
@@ -34,5 +35,6 @@ class FleetRows:
     def __len__(self) -> int: ...
 
 class FleetRule(Rule):
-    def __init__(self, kernel: PartKernel) -> None: ...
+    def __init__(self, kernel: PartKernel, index: KeyIndex) -> None: ...
     kernel: PartKernel
+    index: KeyIndex

@@ -328,12 +328,13 @@ cdef class FleetRows:
 
 
 cdef class FleetRule(Rule):
-    """The rounds of one part of a fleet; rows are `FleetRows`."""
+    """The rounds of one part of a fleet; rows are `FleetRows`. The index knows the keys."""
 
     cdef readonly PartKernel kernel
+    cdef public object index
 
-    def __init__(self, PartKernel kernel not None):
-        self.kernel = kernel
+    def __init__(self, PartKernel kernel not None, index):
+        self.kernel, self.index = kernel, index
 
     @property
     def rounds(self):
@@ -383,3 +384,8 @@ cdef class FleetRule(Rule):
     cpdef double smooth_of(self, Round r):
         """Return the estimate for ranking of a round just begun: its mean before the grid."""
         return (<FleetRound>r).opened.m
+
+    cpdef object group_of(self, Round r):
+        """Return the key of a round; None if it was forgotten since."""
+        cdef int64_t slot = (<FleetRound>r).opened.slot
+        return None if slot < 0 else self.index.key(slot)

@@ -319,7 +319,9 @@ cdef class KeyIndex:
         """Return the key of one slot."""
         if not 0 <= slot < self.count:
             raise IndexError(f"slot must be in [0, {self.count}), got {slot}")
-        return self.keys_at(np.array([slot]))[0]
+        if self.sort != TEXTS:
+            return self.ints[slot]
+        return (<const char *>self.arena)[self.starts[slot]:self.starts[slot + 1]].decode("utf-8")
 
     def keys_at(self, slots):
         """Return the keys of some slots, as a list."""

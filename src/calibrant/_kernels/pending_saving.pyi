@@ -7,7 +7,6 @@ import numpy.typing as npt
 from calibrant._checks import Floats
 from calibrant._kernels.pending import Awaited, PendingKernel
 
-AWAITED: int
 
 def save_pending(kernel: PendingKernel) -> dict[str, Any]: ...
 def load_pending(kernel: PendingKernel, state: Mapping[str, Any]) -> None: ...

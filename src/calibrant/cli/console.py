@@ -94,6 +94,14 @@ def say(text: str, *, fold: bool = False) -> None:
     out.print(text, soft_wrap=not fold, markup=False)
 
 
+def say_answers(answers: Mapping[str, int], by_id: bool) -> None:
+    """Print what became of outcomes that came by id, or after silence was learned, if any did."""
+    if answers:
+        counts = ", ".join(f"{count:,} {answer}" for answer, count in sorted(answers.items()))
+        what = "by id" if by_id else "that arrived after their deadline"
+        say(f"outcomes {what}: {counts}")
+
+
 def busy(text: str) -> Status:
     """Return a spinner with a text, shown inside a ``with``."""
     return err.status(escape(text))

@@ -20,7 +20,14 @@ from calibrant.cli import console
 from calibrant.cli.arguments import ForecastJob
 from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.forecasters import EventForecaster, Forecaster
-from calibrant.forecasters.arriving import forecast_parts, last_words, used_from
+from calibrant.forecasters.arriving import (
+    Arrivals,
+    at_once,
+    by_clock,
+    forecast_parts,
+    last_words,
+    used_from,
+)
 from calibrant.forecasters.memories import Memory, heaviest_in_words
 from calibrant.forecasters.named import make
 from calibrant.measures import Scorecard
@@ -34,7 +41,6 @@ from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
 from calibrant.tables.roles import likely_scores
-from calibrant.tables.scored import Arrivals, at_once, by_clock
 
 BASELINES = ("zoom", "running-mean")
 #: Of these, the one with the least log loss stands beside the others.
@@ -67,22 +73,19 @@ def answer_lines(job: ForecastJob) -> None:
     """
     forecaster = make(job.spec(), seed=job.seed)
     lines = standard_input()
-    card, ahead, said = Scorecard(window=WINDOW), job.ahead or 0, []
+    card, ahead = Scorecard(window=WINDOW), job.ahead or 0
+    late = forecaster if ahead > 1 and isinstance(forecaster, EventForecaster) else None
+    if late is not None:
+        late._late._book.collect()
 
-    def answer(probability: float) -> None:
-        sys.stdout.write(f"{probability!r}\n")
+    def answer() -> None:
+        """Say the forecast of the last line that can be forecast by now."""
+        forecast = forecaster.predict() if late is None else late.predict(id=late.rounds)
+        sys.stdout.write(f"{forecast!r}\n")
         sys.stdout.flush()
 
-    def look_ahead() -> float:
-        """Return the forecast of the last line that can be forecast by now."""
-        if ahead > 1:
-            assert isinstance(forecaster, EventForecaster)
-            return forecaster.predict(id=forecaster.rounds)
-        return forecaster.predict()
-
     for _ in range(ahead):
-        said.append(look_ahead())
-        answer(said[-1])
+        answer()
     for row, value in enumerate(
         follow(
             lines, outcome=job.outcome, positive=job.positive, delimiter=job.delimiter,
@@ -90,17 +93,15 @@ def answer_lines(job: ForecastJob) -> None:
         )
     ):  # fmt: skip
         if not ahead:
-            said.append(forecaster.predict())
-            answer(said[0])
-        card.add(said.pop(0), value)
-        if ahead > 1:
-            assert isinstance(forecaster, EventForecaster)
-            forecaster.update(value, id=row)
-        else:
+            answer()
+        if late is None:
+            card.add(forecaster.predict(), value)  # what was said: nothing was learned since
             forecaster.update(value)
+        else:
+            late.update(value, id=row)
+            card.add(late._late._book.take_settled().prediction[0], value)
         if ahead:
-            said.append(look_ahead())
-            answer(said[-1])
+            answer()
     console.err.print(console.scorecards({job.spec(): card}))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +16,7 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
+from calibrant._checks import Floats
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.episodes import show_episodes, summary_of
@@ -22,17 +24,11 @@ from calibrant.cli.state import begin, keep
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import (
-    check_unit,
-    delays_of,
-    recalibrate_rows,
-    settled_outcomes,
-    when_of,
-)
+from calibrant.recalibrate.rows import Recalibrated, recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_panels import MEASURE_ROWS, READING, group_rows, measure_rows
 from calibrant.report.style import styled
-from calibrant.tables import InputError, Scored, replacing, take_scored, write
+from calibrant.tables import InputError, Scored, Table, replacing, take_scored, write
 
 GROUPS_IN_TERMINAL = 20
 
@@ -52,12 +48,6 @@ def recalibrate_file(job: Job) -> None:
             table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
             available=job.available, due=job.due, by=job.by, kind=job.kind, positive=job.positive,
         )  # fmt: skip
-        check_unit(rows, recalibrator._deadlines)
-        if np.isnan(rows.outcomes).all() and job.silence is None:
-            raise InputError(
-                "no outcome is known: every value is missing",
-                source=table.source, column=rows.outcome_column,
-            )  # fmt: skip
         if job.smooth is not None and job.smooth in (*table.columns, job.column):
             raise ValueError(
                 f"there is a column {job.smooth!r} already: name another with --smooth"
@@ -68,38 +58,49 @@ def recalibrate_file(job: Job) -> None:
     # The report is opened first: if it cannot be written, nothing else is.
     with nullcontext() if job.report is None else replacing(job.report) as report:
         with console.busy("recalibrating"):
-            calibrated, smooth, expected = recalibrate_rows(
-                recalibrator, rows.scores, rows.outcomes, rows.arrivals, rows.groups, ids,
-                when_of(rows),
-            )  # fmt: skip
+            said = recalibrate_rows(recalibrator, rows, ids, smooth=job.smooth is not None)
         with console.busy("measuring"):
-            happened = settled_outcomes(rows, recalibrator)
-            never = int(np.isnan(happened).sum())
-            if job.silence is None:
-                never = len(rows.scores) - len(rows.arrivals.order)
-            result = recalibration(
-                rows.scores, calibrated, happened, by=rows.groups, kind=job.kind,
-                times=table.row_called if rows.clock is None else rows.clock,
-                available=None if job.available is None or job.has_deadlines else rows.arrivals,
-                delays=None if job.has_deadlines else delays_of(rows),
-                recalibrator=recalibrator, expected=expected,
-                title=f"{Path(table.source).name}: scores before and after recalibration",
-                never=never, made=how_made(job, table.source, rows, never),
-            )  # fmt: skip
-            page = result.page.html().encode() if report is not None else b""
+            result = measured(job, table, rows, said, recalibrator)
+            page = b"" if report is None or result is None else result.page.html().encode()
         if job.out is not None:
             with console.busy(f"writing {job.out}"):
-                written = table.with_column(job.column, calibrated)
-                if job.smooth is not None:
-                    written = written.with_column(job.smooth, smooth)
+                written = table.with_column(job.column, said.predictions)
+                if job.smooth is not None and said.smooth is not None:
+                    written = written.with_column(job.smooth, said.smooth)
                 write(job.out, written)
         if report is not None:
             report.write(page)
     keep(job, recalibrator)
+    answers = recalibrator._book.late
     if job.json:
-        typer.echo(json.dumps(in_json(result)))
-    else:
-        show(job, table.source, rows, result)
+        measures = {"rounds": 0} if result is None else in_json(result)
+        typer.echo(json.dumps({**measures, "answers": answers}))
+        return
+    show_rows(job, table.source, rows, said.outcomes, answers)
+    if result is not None:
+        show(result)
+    show_places(job)
+
+
+def measured(
+    job: Job, table: Table, rows: Scored, said: Recalibrated, recalibrator: Recalibrator
+) -> RecalibrationReport | None:
+    """Return how good the probabilities are; None while all rows wait for their deadlines."""
+    unknown = int(np.count_nonzero(np.isnan(said.outcomes)))
+    if unknown == len(said.outcomes):
+        if job.silence is not None and job.report is None:
+            return None
+        problem = "no outcome is known: every value is missing, or counts only later"
+        raise InputError(problem, source=table.source, column=rows.outcome_column)
+    never = unknown if job.silence is None else 0
+    return recalibration(
+        rows.scores, said.predictions, said.outcomes, by=rows.groups, kind=job.kind,
+        times=table.row_called if rows.clock is None else rows.clock,
+        available=None if job.has_deadlines else rows.available,
+        recalibrator=recalibrator, expected=said.expected,
+        title=f"{Path(table.source).name}: scores before and after recalibration",
+        never=never, made=how_made(job, table.source, rows, never),
+    )  # fmt: skip
 
 
 def command_of(job: Job) -> str:
@@ -158,19 +159,33 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> None:
-    """Print what was read, the measures, the groups, what they say, and where the results are."""
-    both, arrivals, rounds = report.measures, rows.arrivals, len(rows.scores)
+def show_rows(
+    job: Job, source: str, rows: Scored, outcomes: Floats, answers: Mapping[str, int]
+) -> None:
+    """Print what was read, and what became of the outcomes."""
+    unknown = int(np.count_nonzero(np.isnan(outcomes)))
+    mean = f" (mean {np.nanmean(outcomes):.4f})" if unknown < len(outcomes) else ""
     console.say(
-        f"{source}: {rounds:,} rounds, scores {job.score!r}, outcomes {rows.outcome_column!r} "
-        f"(mean {both.mean_outcome:.4f})"
+        f"{source}: {len(outcomes):,} rounds, scores {job.score!r}, outcomes "
+        f"{rows.outcome_column!r}{mean}"
     )
-    if len(arrivals.order) < rounds and job.silence is None:
-        console.say(f"outcomes that never arrived: {rounds - len(arrivals.order):,}")
-    # The last row's own outcome always comes after the last prediction.
-    too_late = np.count_nonzero(arrivals.order[arrivals.known[-1] :] != rounds - 1)
-    if job.available is not None and too_late:
-        console.say(f"outcomes that arrived only after the last prediction: {too_late:,}")
+    if unknown:
+        what = "outcomes that never arrived"
+        if job.silence is not None:
+            what = "predictions without an outcome, whose deadline is still to come"
+        console.say(f"{what}: {unknown:,}")
+    if rows.clock is not None and rows.available is not None:
+        # The last row's own outcome always comes after the last prediction.
+        is_after = (rows.available.ticks >= rows.clock.ticks[-1]) & ~np.isnan(rows.outcomes)
+        after = np.count_nonzero(is_after[:-1])
+        if after:
+            console.say(f"outcomes that arrived only after the last prediction: {after:,}")
+    console.say_answers(answers, by_id=False)
+
+
+def show(report: RecalibrationReport) -> None:
+    """Print the measures, the groups, what they say, and what the probabilities rest on."""
+    both = report.measures
     head = ["", *both.columns, console.MEANING]
     measures = console.table("Before and after (lower is better)", head, measure_rows(both))
     console.out.print("", measures, sep="\n")
@@ -194,6 +209,10 @@ def show(job: Job, source: str, rows: Scored, report: RecalibrationReport) -> No
         rests_on = heaviest_in_words(report.recalibrator.weights())
         console.say(f"\nThe probabilities now rest on {rests_on}.", fold=True)
     console.say(f"\n{READING}", fold=True)
+
+
+def show_places(job: Job) -> None:
+    """Print where the results are."""
     if job.out is None and job.report is None:
         console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")
     else:

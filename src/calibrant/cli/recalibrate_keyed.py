@@ -21,7 +21,6 @@ from calibrant.cli.state import begin_fleet, keep
 from calibrant.fleet import FleetMonitor
 from calibrant.fleet.log import Judged, Log
 from calibrant.report.keyed_page import KEY_HEAD, Column, key_rows, keyed_page, keys_sentence
-from calibrant.report.recalibration_page import as_probabilities
 from calibrant.report.style import styled
 from calibrant.tables import InputError, Table, replacing
 from calibrant.tables.chunks import Chunk, Write, writing
@@ -62,17 +61,19 @@ def recalibrate_keyed(job: Job) -> None:
         task = progress.add_task(f"recalibrating {job.source}", total=1.0)
         for chunk in console.read_chunks(job.source, job.delimiter):
             try:
-                said, rows, judged = log.play(chunk.table)
+                predictions, rows, judged = log.play(chunk.table)
             except InputError as error:
                 raise chunk.placed(error) from None
             if chunk.rows_before == 0:
                 console.note(chunk.table.note)
                 console.note(rows.note)
             if write is not None:
-                write(with_predictions(job, chunk, said))
-            kept.add(len(said), judged)
+                write(with_predictions(job, chunk, predictions))
+            kept.add(len(predictions), judged)
             progress.update(task, completed=chunk.share)
-        kept.late, kept.answers = log.finish(), dict(log.answers)
+        kept.after, still_open = log.finish()
+        kept.add(0, still_open)
+        kept.answers = dict(log.answers)
         may_wait = job.id is not None or job.silence is not None
         if kept.known == 0 and (not may_wait or job.report is not None):
             raise InputError(
@@ -104,10 +105,10 @@ def writer(job: Job) -> AbstractContextManager[Write | None]:
     return nullcontext() if job.out is None else writing(job.out)
 
 
-def with_predictions(job: Job, chunk: Chunk, said: Floats) -> Table:
+def with_predictions(job: Job, chunk: Chunk, predictions: Floats) -> Table:
     """Return the rows of a chunk with their probabilities."""
     console.check_column(chunk.table, job.column)
-    return chunk.table.with_column(job.column, said)
+    return chunk.table.with_column(job.column, predictions)
 
 
 @dataclass
@@ -117,19 +118,18 @@ class Measured:
     kind: str
     rows: int = 0
     known: int = 0
-    late: int = 0  # outcomes that arrived only after the last prediction
+    after: int = 0  # outcomes that arrived only after the last prediction
     happened: float = 0.0
-    answers: dict[str, int] = field(default_factory=dict)  # to outcomes by id
+    answers: dict[str, int] = field(default_factory=dict)  # to outcomes by id, or too late
     columns: dict[str, Column] = field(default_factory=dict)
 
     def add(self, rows: int, judged: Judged) -> None:
-        """Count the rows of a chunk, and those whose outcomes are known by now."""
+        """Count the rows of a chunk, and those whose outcomes are settled by now."""
         self.rows += rows
         self.known += len(judged.outcomes)
         self.happened += float(judged.outcomes.sum())
-        raw = as_probabilities(judged.scores, self.kind)
-        for name, values in (("raw", raw), ("calibrated", judged.said)):
-            if values is not None:
+        for name, values in (("raw", judged.raw), ("calibrated", judged.predictions)):
+            if name != "raw" or self.kind != "margin":
                 self.columns.setdefault(name, Column()).add(values, judged.outcomes)
 
 
@@ -153,7 +153,7 @@ def in_json(fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> dic
     return {
         "rows": kept.rows, "keys": len(fleet), "outcomes": kept.known,
         "mean_outcome": kept.happened / kept.known if kept.known else None,
-        "arrived_late": kept.late, "expired": fleet.expired, "waiting": fleet.pending,
+        "arrived_late": kept.after, "expired": fleet.expired, "waiting": fleet.pending,
         "answers": kept.answers, **columns,
     }  # fmt: skip
 
@@ -165,9 +165,7 @@ def show(job: Job, fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor])
         f"{job.source}: {kept.rows:,} rows, {len(fleet):,} keys in {job.key!r}, scores "
         f"{job.score!r}{mean}"
     )
-    if kept.answers:
-        counts = ", ".join(f"{count:,} {name}" for name, count in sorted(kept.answers.items()))
-        console.say(f"outcomes by id: {counts}")
+    console.say_answers(kept.answers, job.id is not None)
     if job.silence is not None:
         console.say(f"predictions whose deadline is still to come: {fleet.pending:,}")
     elif job.id is not None or job.hold is not None:
@@ -175,8 +173,8 @@ def show(job: Job, fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor])
         console.say(f"predictions that wait for their outcomes{held}: {fleet.pending:,}")
     if job.id is None and job.silence is None and kept.known < kept.rows:
         console.say(f"rows without an outcome: {kept.rows - kept.known:,}")
-    if kept.late:
-        console.say(f"outcomes that arrived only after the last prediction: {kept.late:,}")
+    if kept.after:
+        console.say(f"outcomes that arrived only after the last prediction: {kept.after:,}")
     if fleet.expired:
         console.say(f"predictions given up because too many waited: {fleet.expired:,}")
     names = ("Brier score", "log loss", "mean of what was said")

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import OrderedDict
 from collections.abc import Iterable
 
-import numpy as np
-
 from calibrant._checks import Id, check_id, describe
+from calibrant._kernels.rounds.settled import RoundError
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.forecast import WINDOW
 from calibrant.cli.state import begin, keep
 from calibrant.measures import Scorecard
-from calibrant.report.recalibration_page import as_probabilities
 from calibrant.tables import InputError
 from calibrant.tables.cells import TIME, read_tick
 from calibrant.tables.notation import finite_number, is_empty, is_missing, outcome_in
@@ -82,9 +79,9 @@ class ScorePipe:
         check_parts(job.score, self.outcome, job.by)
         names = ("calibrated",) if self.job.kind == "margin" else ("raw", "calibrated")
         self.cards = {name: Scorecard(window=WINDOW) for name in names}
-        # Predictions of this pipe without an outcome yet, oldest first.
-        self.said: OrderedDict[Id | None, tuple[float, ...]] = OrderedDict()
         self.refused = 0
+        self.book = self.recalibrator._book
+        self.book.collect(smooth=job.smooth is not None)
 
     def answer(self, line: Line) -> None:
         """Take a line: answer its score, then learn its outcome."""
@@ -104,15 +101,13 @@ class ScorePipe:
         at, is_dated = time_in(line, self.job.time, "time")
         if not is_missing(score):
             due, _ = time_in(line, self.job.due, "deadline")
-            deadlines = self.recalibrator._deadlines
-            if deadlines is not None and is_dated and due is None:
-                deadlines.check_unit()
+            if self.book.has_deadlines and is_dated and due is None:
+                self.book.policy.check_unit()
             group = name_in(line, self.job.by, "group")
             self.predict(finite_number(score, decimal), id_, group, at, due)
         if happened is not None:
             self.learn(happened, id_, at)
-        if self.job.has_deadlines:
-            self.measure_settled()
+        self.measure()
 
     def predict(
         self,
@@ -122,44 +117,32 @@ class ScorePipe:
         at: float | None = None,
         due: float | None = None,
     ) -> None:
-        """Make a prediction, say it, and remember it until its outcome comes."""
-        smooth = self.job.smooth and self.recalibrator.smooth(score, group)
-        prediction = self.recalibrator.predict(score, id_, group, at, due)
-        raw = as_probabilities(np.array([score]), self.job.kind)
-        self.said[id_] = (prediction,) if raw is None else (float(raw[0]), prediction)
-        if len(self.said) > self.recalibrator.capacity:  # the oldest has expired
-            self.said.popitem(last=False)
-        if id_ is None and smooth is None:
-            say(repr(prediction))
+        """Make a prediction, which waits for its outcome, and say it."""
+        opened = self.recalibrator._open_one(score, id_, group, at, due)
+        if id_ is None and self.job.smooth is None:
+            say(repr(opened.prediction))
             return
         named = {} if self.job.id is None else {self.job.id: id_}
-        finer = {} if self.job.smooth is None else {self.job.smooth: smooth}
-        say(json.dumps({**named, self.job.column: prediction, **finer}))
+        finer = {} if self.job.smooth is None else {self.job.smooth: opened.smooth}
+        say(json.dumps({**named, self.job.column: opened.prediction, **finer}))
 
     def learn(self, outcome: float, id_: Id | None, at: float | None = None) -> None:
         """Learn an outcome; what comes twice counts once, what comes too late not at all."""
-        if id_ is None:
-            if None not in self.said:
-                raise ValueError("holds an outcome, but no score before it waits for one")
-            self.recalibrator.update(outcome)
-        else:
-            (answer,) = self.recalibrator.update_many([outcome], [id_], at)
-            if answer in ("unknown", "conflict"):
-                self.recalibrator.update(outcome, id_)  # says why it is refused
-            if answer != "applied" or self.job.has_deadlines:
-                return
-        for card, said in zip(self.cards.values(), self.said.pop(id_, ()), strict=False):
-            card.add(said, outcome)
+        if id_ is None and not self.recalibrator.is_open:
+            raise ValueError("holds an outcome, but no score before it waits for one")
+        try:
+            self.recalibrator.update(outcome, id_, at)
+        except RoundError as error:
+            if error.answer != "expired":
+                raise
 
-    def measure_settled(self) -> None:
-        """Measure the oldest predictions whose outcomes have been learned at their deadlines."""
-        while self.said:
-            id_ = next(iter(self.said))
-            outcome = self.recalibrator._outcome_of(id_)
-            if outcome is None:
-                break
-            for card, said in zip(self.cards.values(), self.said.pop(id_), strict=True):
-                card.add(said, outcome)
+    def measure(self) -> None:
+        """Measure the predictions whose outcomes were learned since the last line."""
+        settled = self.book.take_settled()
+        for name, card in self.cards.items():
+            said = settled.raw if name == "raw" else settled.prediction
+            for p, outcome in zip(said.tolist(), settled.outcome.tolist(), strict=True):
+                card.add(p, outcome)
 
     def refuse(self, number: int, error: InputError, line: Line | None = None) -> None:
         """Answer a line that cannot be used with what is wrong with it."""

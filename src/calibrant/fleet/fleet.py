@@ -161,32 +161,53 @@ class Fleet(Kept):
         Its offsets count below those of the key. `run`, `expected` and `smooth` then get them too.
         `due` gives deadlines, one for all or one a row, where there is `silence` or `hold`.
         """
+        if ids is not None:
+            rounds = self._open(keys, scores, ids, at, parents, due)
+            return next(iter(self._parts.values())).rule.answers(rounds)
         self._check_open()
         batch = self._batch(keys, scores, at, parents)
-        names = None if ids is None else listed_ids(ids)
-        if names is not None:
-            check_same_length("keys", len(batch), "ids", len(names))
-        if due is not None and not self._policy.has_deadlines:
-            raise ValueError("due needs silence or hold: what is learned at the deadline?")
-        if names is None and self._policy.has_deadlines:
+        if self._policy.has_deadlines:
             raise ValueError("with silence or hold predictions need ids, for their outcomes")
+        if due is not None:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
         predictions = np.empty(len(batch))
         with self._lock:
+            for each in batch.dealt():
+                part = self._parts[each.part]
+                part.let_pass(each.rows.times[:1])
+                predictions[each.at] = part.predict(each.rows)
+        return predictions
+
+    def _open(
+        self,
+        keys: Keys,
+        scores: Any,
+        ids: Any,
+        at: Any = None,
+        parents: Any = None,
+        due: Any = None,
+    ) -> list[Any]:
+        """Do what `predict` does with ids; return the rounds."""
+        self._check_open()
+        batch, names = self._batch(keys, scores, at, parents), listed_ids(ids)
+        check_same_length("keys", len(batch), "ids", len(names))
+        if due is not None and not self._policy.has_deadlines:
+            raise ValueError("due needs silence or hold: what is learned at the deadline?")
+        rounds = [None] * len(batch)
+        with self._lock:
             dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
-            if names is None:
-                for each, part in dealt:
-                    part.let_pass(each.rows.times[:1])
-                    predictions[each.at] = part.predict(each.rows)
-                return predictions
-            named = [taken(names, each.at) for each, _ in dealt]
+            named: list[Any] = [taken(names, each.at) for each, _ in dealt]
             for (_, part), own in zip(dealt, named, strict=True):
                 part.book.check_new_ids(own)
             ends = None if due is None else times_or_one(due, len(batch), "due")
             until = [self._times(each, part, at, ends) for each, part in dealt]
             for (each, part), own, times in zip(dealt, named, until, strict=True):
                 opened = part.open(each.rows, own, *times)
-                predictions[each.at] = part.book.rule.answers(opened)
-        return predictions
+                if isinstance(each.at, slice):
+                    return opened
+                for row, one in zip(each.at.tolist(), opened, strict=True):
+                    rounds[row] = one
+        return rounds
 
     def update(
         self,

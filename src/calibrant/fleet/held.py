@@ -186,11 +186,7 @@ class Held:
         """
         self._check_open()
         with self._lock:
-            waited = 0
-            for part in self._parts.values():
-                waited += len(part.book.expire(number=part.kernel.rounds))
-                part.book.forget()
-            return waited
+            return sum(part.book.forget() for part in self._parts.values())
 
     def _check_open(self) -> None:
         if self._is_open:

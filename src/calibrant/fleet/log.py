@@ -14,12 +14,13 @@ from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.fleet import Fleet
 from calibrant.fleet.rows import Batch
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import check_unit, when_of
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
 
 Keys = npt.NDArray[Any]
+#: When rows are predicted, when their outcomes become known, and when these are due.
+Times = tuple[Floats | None, Floats | None, Floats | None]
 #: What is measured of rounds that are settled, in the order of `Judged`.
 SETTLED = ("raw", "prediction", "outcome")
 
@@ -52,7 +53,8 @@ class Log:
     in the fleet, and the next log goes on from there.
 
     With `id`, a row without an outcome waits under its id, and one without a score brings the
-    outcome of its id; `answers` counts what became of the latter, and of ids used twice.
+    outcome of its id; `answers` counts what became of the latter, of ids used twice and, once it is
+    finished, of outcomes that became known after silence was learned.
     """
 
     def __init__(
@@ -89,8 +91,11 @@ class Log:
         self.outcome = rows.outcome_column
         fleet, keys, names = self.fleet, keys_in(table, self.key), self._names(table, rows)
         fleet._check_open()
-        check_unit(rows, fleet._policy)
-        made, known, _ = when_of(rows)
+        clocks = (rows.clock, rows.available, rows.due)
+        made, known, due = (None if clock is None else clock.ticks for clock in clocks)
+        if fleet._policy.has_deadlines and due is None and rows.clock is not None:
+            if rows.clock.sort not in (None, "numbers"):
+                fleet._policy.check_unit()
         if made is not None and len(made) and made[0] < self.time:
             assert rows.clock is not None
             raise rows.clock.cells.refusal(0, "the time is before that of the row above")
@@ -101,7 +106,8 @@ class Log:
             if names is None and not is_late and not fleet._policy.has_deadlines:
                 predictions, judged = self._run(batch, rows)
             else:
-                predictions, judged = self._play(books, batch, rows, names)
+                times = (made, known, due)
+                predictions, judged = self._play(books, batch, rows, names, times)
         if made is not None and len(made):
             self.time = float(made[-1])
         return Played(predictions, rows, judged)
@@ -116,14 +122,18 @@ class Log:
         return predictions, Judged(raw, predictions[has], rows.outcomes[has])
 
     def _play(
-        self, books: list[Book], batch: Batch, rows: Scored, names: list[Id | None] | None
+        self,
+        books: list[Book],
+        batch: Batch,
+        rows: Scored,
+        names: list[Id | None] | None,
+        times: Times,
     ) -> tuple[Floats, Judged]:
         """Play rows one by one; return predictions, and what was settled meanwhile."""
         try:
             for book in books:
                 book.collect()
-            made, known, due = when_of(rows)
-            predictions, numbers = self.fleet._play(batch, rows.outcomes, names, made, known, due)
+            predictions, numbers = self.fleet._play(batch, rows.outcomes, names, *times)
             settled = [book.take_settled() for book in books]
         finally:
             for book in books:
@@ -149,15 +159,17 @@ class Log:
         The latter have an outcome that counts once their deadline, or their time, has come; the
         fleet has not learned it.
         """
-        found, late = [], 0
+        found, after = [], 0
+        is_silent = self.fleet._policy.silence is not None
         for part in self.fleet._parts.values():
-            late += len(part.book.arrivals)
+            after += len(part.book.arrivals)
+            self.answers += part.book.late
             coming = {key: (time, outcome) for key, time, outcome in part.book.coming()}
             for key, each in part.book.waiting():
                 time, outcome = coming.get(key, (-np.inf, each.outcome))
-                if not np.isnan(outcome) and not time > each.due:
+                if not np.isnan(outcome) and not (is_silent and time > each.due):
                     found.append((each.raw, each.prediction, outcome))
-        return late, Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)
+        return after, Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)
 
 
 def keys_in(table: Table, column: str) -> Keys:

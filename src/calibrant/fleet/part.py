@@ -63,15 +63,20 @@ class Before(NamedTuple):
 class Part:
     """The keys with certain hashes: nothing in it depends on any other part."""
 
-    __slots__ = ("book", "index", "kernel", "parent_index", "watch")
+    __slots__ = ("book", "kernel", "parent_index", "rule", "watch")
 
     def __init__(
         self, kind: str, seed: int, policy: Policy, watch: Mapping[str, Any] | None = None
     ) -> None:
         self.watch = None if watch is None else PartWatch(watch)
         self.kernel = PartKernel(kind, seed, None if self.watch is None else self.watch.keys)
-        self.index, self.parent_index = KeyIndex(), KeyIndex()
-        self.book = Book(FleetRule(self.kernel), policy)
+        self.rule, self.parent_index = FleetRule(self.kernel, KeyIndex()), KeyIndex()
+        self.book = Book(self.rule, policy)
+
+    @property
+    def index(self) -> KeyIndex:
+        """The slots of the keys."""
+        return self.rule.index
 
     @property
     def nbytes(self) -> int:

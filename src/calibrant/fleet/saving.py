@@ -73,7 +73,7 @@ def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = T
 
 def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) -> None:
     """Give a part its keys and its parents, and what each of them share."""
-    part.index = index_of(arrays, "key", copy)
+    part.rule.index = index_of(arrays, "key", copy)
     part.parent_index = index_of(arrays, "parent", copy)
     hashes = {"root": np.zeros(1, dtype=np.uint64)}
     if copy:

@@ -3,13 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from calibrant._checks import Floats
 from calibrant.forecasters.base import Forecaster
 from calibrant.forecasters.event_forecaster import EventForecaster
-from calibrant.tables.scored import Arrivals
+from calibrant.tables import Clock
+from calibrant.tables.scored import check_available
+
+Rows = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """The order in which outcomes become known.
+
+    Attributes
+    ----------
+    order : array of int
+        The rows whose outcomes arrive, first to last. Equal times keep the order of rows.
+    known : array of int
+        For each row, how many of these have arrived when it is predicted. Never falls.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.forecasters.arriving import at_once
+    >>> arrivals = at_once(np.array([True, False, True]))
+    >>> arrivals.order, arrivals.known
+    (array([0, 2]), array([0, 1, 1]))
+    """
+
+    order: Rows
+    known: Rows
+
+
+def at_once(arrives: Mask) -> Arrivals:
+    """Return the arrivals of outcomes that are known before the next row, or never."""
+    return Arrivals(np.flatnonzero(arrives), np.cumsum(arrives) - arrives)
+
+
+def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
+    """Return the arrivals of outcomes that become known at times of their own.
+
+    `time` says when each row is predicted, `available` when its outcome becomes known, missing for
+    never; `arrives`, whether the row has an outcome at all.
+    """
+    time.check_order()
+    check_available(time, available)
+    rows = np.flatnonzero(arrives & ~np.isnan(available.ticks))
+    order = rows[np.argsort(available.ticks[rows], kind="stable")]
+    # No outcome is available before its own prediction and time never runs backwards, so all that
+    # arrive before a row is predicted belong to earlier rows.
+    return Arrivals(order, np.searchsorted(available.ticks[order], time.ticks, side="left"))
 
 
 def used_from(arrivals: Arrivals, ahead: int) -> Arrivals:
@@ -18,8 +68,7 @@ def used_from(arrivals: Arrivals, ahead: int) -> Arrivals:
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.forecasters.arriving import used_from
-    >>> from calibrant.tables.scored import at_once
+    >>> from calibrant.forecasters.arriving import at_once, used_from
     >>> used_from(at_once(np.array([True] * 5)), 3).known
     array([0, 0, 0, 1, 2])
     """
@@ -80,9 +129,8 @@ def last_words(forecaster: Forecaster, outcomes: Floats, arrivals: Arrivals) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from calibrant.forecasters.arriving import last_words, used_from
+    >>> from calibrant.forecasters.arriving import at_once, last_words, used_from
     >>> from calibrant.forecasters.rivals import RunningMean
-    >>> from calibrant.tables.scored import at_once
     >>> late = used_from(at_once(np.array([True] * 4)), 3)
     >>> last_words(RunningMean(), np.array([1.0, 0.0, 1.0, 1.0]), late)
     array([0.5       , 0.5       , 0.5       , 0.66666667])

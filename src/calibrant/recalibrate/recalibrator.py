@@ -18,7 +18,7 @@ from calibrant._checks import (
     check_integer,
     check_seed,
 )
-from calibrant._groups import WHOLE
+from calibrant._groups import MAX_GROUPS, WHOLE
 from calibrant._kernels.pending import PendingKernel
 from calibrant._kernels.pending_saving import load_pending, save_pending
 from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, as_known
@@ -34,7 +34,7 @@ from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
-from calibrant.recalibrate.weights import SILENCE, expert_words, group_weights, group_words
+from calibrant.recalibrate.weights import WORDS, group_weights
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 from calibrant.rounds.policy import Policy, silence_of
 from calibrant.rounds.saving import Integers, load_book, save_book, take_book, waiting_rounds
@@ -150,7 +150,7 @@ class Recalibrator(Savable, Learner):
         seed: int = 0,
         capacity: int = 100_000,
         full: str = "expire",
-        max_groups: int = 1_000_000,
+        max_groups: int = MAX_GROUPS,
         silence: int | None = None,
         after: float | timedelta | str | None = None,
         hold: float | timedelta | str | None = None,
@@ -278,8 +278,7 @@ class Recalibrator(Savable, Learner):
         is as if `run` had not been called.
         """
         if self._book.has_deadlines or at is not None or due is not None:
-            told, _ = self._play(scores, as_known(outcomes), by, at=at, due=due)
-            return told[0]
+            return self._play(scores, as_known(outcomes), by, at=at, due=due)
         return self._run(scores, outcomes, by)[0]
 
     def fit(
@@ -308,16 +307,18 @@ class Recalibrator(Savable, Learner):
         scores: npt.ArrayLike,
         outcomes: npt.ArrayLike,
         by: Names | None,
+        *,
+        means: bool = False,
         smooth: bool = False,
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Play rounds whose outcomes are known at once.
 
-        Returns the predictions, the raw scores and expected predictions in two rows if somebody
-        watches, and the estimates for ranking if they are asked for.
+        Returns the predictions, the raw scores and expected predictions in two rows if these
+        `means` are asked for or somebody watches, and the estimates for ranking if asked for.
         """
         size = len(as_series(scores, "scores"))
         monitors = self.monitors
-        watched = None if monitors is None and not smooth else np.empty((2, size))
+        watched = None if monitors is None and not means else np.empty((2, size))
         ranked = np.empty((2, size)) if smooth else None
 
         def see() -> None:
@@ -419,14 +420,13 @@ class Recalibrator(Savable, Learner):
         'the last 2 outcomes'
         """
         with self._book.lock:
-            silence = self._rule.silence
-            waiting = 1.0 if silence is None else float(silence.weights[0])
-            experts = self._whole._weights(placed=by is None)
+            rule = self._rule
+            waiting = 1.0 if rule.silence is None else float(rule.silence.weights[0])
+            experts = rule.whole._weights(placed=by is None)
             weights: Floats = np.append(experts * waiting, 1.0 - waiting)
             if by is not None:
-                weights = group_weights(weights, self._groups, self._groups.find(by)[1])
-        words = [*expert_words(), SILENCE, *group_words()]
-        return heaviest_first(words[: len(weights)], weights.tolist())
+                weights = group_weights(weights, rule.groups, rule.groups.find(by)[1])
+        return heaviest_first(WORDS[: len(weights)], weights.tolist())
 
     # -- saving ---------------------------------------------------------------------------------
 

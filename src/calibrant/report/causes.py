@@ -21,7 +21,6 @@ from calibrant.report.before_after import BeforeAfter
 from calibrant.report.chance import chance_ece_limit, chance_mean
 from calibrant.report.style import show_share
 from calibrant.report.verdict import FEW_EVENTS, Verdict, Word
-from calibrant.tables import Arrivals
 
 #: Outcomes that are learned at least so many rounds later, in the median, are called late.
 LATE = 10
@@ -188,23 +187,20 @@ CAUSES: tuple[Diagnosis, ...] = (
 )
 
 
-def waits_of(arrivals: Arrivals, rounds: int) -> Floats:
+def waits_of(made: Floats, known: Floats) -> Floats:
     """Return for each row how many others were predicted before its outcome was learned.
 
-    Infinite where that was not before the last prediction.
+    `made` says when rows were predicted, and never falls; `known` when their outcomes became known,
+    NaN for never. Infinite where that was not before the last prediction.
 
     Examples
     --------
     >>> import numpy as np
-    >>> waits_of(Arrivals(np.array([1, 0]), np.array([0, 0, 0, 1])), 4)
+    >>> waits_of(np.array([1.0, 2.0, 3.0, 4.0]), np.array([4.0, 3.0, 5.0, np.nan]))
     array([inf,  1., inf, inf])
     """
-    waits = np.full(rounds, np.inf)
-    learned_by = np.searchsorted(arrivals.known, np.arange(len(arrivals.order)), side="right")
-    in_time = learned_by < rounds
-    rows = arrivals.order[in_time]
-    waits[rows] = learned_by[in_time] - rows - 1
-    return waits
+    learned_by = np.searchsorted(made, known, side="right")  # an outcome is learned by later rows
+    return np.where(learned_by < len(made), learned_by - np.arange(len(made)) - 1.0, np.inf)
 
 
 def _is_calibrated(evidence: Evidence) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -33,8 +33,8 @@ from calibrant.report.style import show_number
 from calibrant.report.timeline import Timeline, Times
 from calibrant.report.verdict import Verdict
 from calibrant.report.watch_page import WatchReport, watch_rounds
-from calibrant.tables import Arrivals, Cells, Clock
-from calibrant.tables.scored import by_clock
+from calibrant.tables import Cells, Clock
+from calibrant.tables.scored import check_available
 
 
 def recalibration(
@@ -43,7 +43,7 @@ def recalibration(
     outcomes: npt.ArrayLike,
     *,
     times: Times = None,
-    available: npt.ArrayLike | Arrivals | None = None,
+    available: npt.ArrayLike | Clock | None = None,
     delays: DelayCheck | None = None,
     by: Sequence[Id] | npt.ArrayLike | None = None,
     kind: str = "probability",
@@ -70,8 +70,8 @@ def recalibration(
         When the rounds were: dates, numbers or text, or a function of the position. Dates and
         numbers stand on the axes of time too.
     available : array_like of shape (T,), optional
-        When each outcome became known, by the clock of `times`, missing for never; or the
-        `Arrivals` that came of it. Then the report can say whether outcomes came too late.
+        When each outcome became known, by the clock of `times`, missing for never: such rounds are
+        left out too. Then the report can say whether outcomes came too late.
     delays : DelayCheck, optional
         Whether delays depend on the outcome: if they do, the verdict turns. Made from `available`
         if not given, unless the `recalibrator` has `silence` or `hold`, which cure it.
@@ -110,10 +110,17 @@ def recalibration(
     """
     check_choice("kind", kind, KINDS)
     happened = as_series(outcomes, "outcomes").astype(np.float64)
-    known = np.flatnonzero(~np.isnan(happened))
+    timeline = Timeline.from_times(times, np.arange(len(happened)), len(happened))
+    later = None
+    if available is not None:
+        later = as_clock(available, timeline.clock, len(happened))
+        happened[np.isnan(later.ticks)] = np.nan
+    is_known = ~np.isnan(happened)
+    known = np.flatnonzero(is_known)
+    timeline = replace(timeline, rows=known)
     if len(known) == 0:
         raise ValueError(f"outcomes must hold one that is known, got none in {len(happened)}")
-    happened[np.isnan(happened)] = 0.0  # so that a bad one is named by its own position
+    happened[~is_known] = 0.0  # so that a bad one is named by its own position
     happened = as_unit_series(happened, "outcomes")
     after = as_unit_series(calibrated, "calibrated")
     if kind == "probability":
@@ -132,19 +139,12 @@ def recalibration(
         groups = as_listed(by, "by", "the group of each round")
         check_same_length("by", len(groups), "outcomes", len(happened))
         groups = [check_id(groups[row], f"by at position {row}") for row in known]
-    timeline = Timeline.from_times(times, known, len(happened))
-    arrivals = None
-    if isinstance(available, Arrivals):
-        arrivals = available
-    elif available is not None:
-        later = as_clock(available, timeline.clock, len(happened))
-        arrives = np.zeros(len(happened), dtype=np.bool_)
-        arrives[known] = True
-        assert timeline.clock is not None
-        arrivals = by_clock(timeline.clock, later, arrives)
+    waits = None
+    if later is not None and timeline.clock is not None:
+        waits = waits_of(timeline.clock.ticks, later.ticks)[known]
         if delays is None and not is_cured(recalibrator):
             delays = DelayCheck.from_times(
-                np.where(arrives, happened, np.nan), timeline.clock.ticks, later.ticks,
+                np.where(is_known, happened, np.nan), timeline.clock.ticks, later.ticks,
                 scores=said, is_time=timeline.has_dates,
             )  # fmt: skip
     before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
@@ -152,10 +152,9 @@ def recalibration(
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
-    waits = None if arrivals is None else waits_of(arrivals, len(said))[known]
     verdict = explain(measures.verdict, Evidence(measures, predictions, happened, waits, delays))
     if never is None:
-        never = len(said) - len(known if arrivals is None else arrivals.order)
+        never = len(said) - len(known)
     _, *others = measures.findings(never=never, place=timeline.name)
     made = {"scores are": kind} if made is None else dict(made)
     return RecalibrationReport(
@@ -284,15 +283,20 @@ def as_probabilities(scores: Floats, kind: str) -> Floats | None:
     return scores if kind == "probability" else None
 
 
-def as_clock(available: npt.ArrayLike, clock: Clock | None, rounds: int) -> Clock:
+def as_clock(available: npt.ArrayLike | Clock, clock: Clock | None, rounds: int) -> Clock:
     """Return when outcomes became known, by the clock of the rounds."""
     if clock is None:
         raise ValueError("available needs times by the same clock, as dates or as numbers")
+    if isinstance(available, Clock):  # of a table, which was checked
+        return available
     if isinstance(available, np.ndarray) and available.dtype.kind == "M":
         available = available.astype("datetime64[us]")
     listed = as_listed(available, "available", "when each outcome became known")
     check_same_length("available", len(listed), "outcomes", rounds)
-    return Cells("available", listed).clock()
+    later = Cells("available", listed).clock()
+    clock.check_order()
+    check_available(clock, later)
+    return later
 
 
 def is_cured(recalibrator: object) -> bool:

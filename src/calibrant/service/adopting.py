@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from calibrant import Fleet, Recalibrator
 from calibrant.fleet.file import MAGIC as FLEET
-from calibrant.saving import unpack
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine
 from calibrant.service.keeping import PIECE
 from calibrant.service.learners import ByKey, OneForAll
-from calibrant.service.limits import MOST_ROWS, NAME
+from calibrant.service.limits import NAME
 from calibrant.service.problems import Problem
 from calibrant.service.store.interface import Store, StoreError
 from calibrant.service.stream import checksum_of
@@ -40,6 +39,7 @@ def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = Fa
     learner = engine.learner.fleet if isinstance(engine.learner, ByKey) else (
         engine.learner.recalibrator)  # fmt: skip
     waited = learner.forget_ids()
+    engine.book.expired = 0  # it counts those of the stream
     if waited and not give_up:
         raise ValueError(
             f"{path}: {waited:,} predictions wait for outcomes, which the stream could not take: "
@@ -72,7 +72,7 @@ def engine_of(path: Path) -> Engine:
     try:
         if blob.startswith(FLEET):
             return engine_with_fleet(Fleet.from_bytes(blob))
-        return engine_with_recalibrator(Recalibrator.from_bytes(blob), unpack(blob).state)
+        return engine_with_recalibrator(Recalibrator.from_bytes(blob))
     except Problem as problem:
         raise InputError(f"does not make a stream: {problem.detail}", source=str(path)) from None
     except ValueError as error:
@@ -84,33 +84,29 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
     if fleet.parts != 1:
         raise ValueError(f"the fleet has {fleet.parts} parts; a stream's has one")
     engine = Engine(definition_of(fleet, keyed=True, **watched_with(fleet)))
-    if engine.ledger.has_deadlines:
-        go_on_from(engine, *fleet.part_arrays(0)["deadline_clock"].tolist())
     engine.learner = ByKey(fleet, engine.definition)
+    check_clock(engine)
     if engine.learner.watch is not None:
         engine.learner.watch.begin()
     return engine
 
 
-def engine_with_recalibrator(recalibrator: Recalibrator, state: Mapping[str, Any]) -> Engine:
+def engine_with_recalibrator(recalibrator: Recalibrator) -> Engine:
     """Return the engine of a stream that is not keyed."""
     engine = Engine(definition_of(recalibrator, groups=recalibrator.max_groups))
-    if engine.ledger.has_deadlines:
-        go_on_from(engine, state["deadline_now"], state["deadline_timed"])
+    engine.learner = OneForAll(recalibrator)
+    check_clock(engine)
     for name in recalibrator.groups:
         if not isinstance(name, str):
             raise ValueError(f"its group {name!r} is no text; a stream's groups are")
         engine.tallies.know(name)
-    engine.learner = OneForAll(recalibrator, engine.definition)
     return engine
 
 
 def definition_of(learner: Recalibrator | Fleet, **own: Any) -> Definition:
     """Return the settings of a stream in which this learns."""
-    settings = {
-        name: getattr(learner, name) for name in ("kind", "seed", "silence", "after", "hold")
-    }
-    settings |= {"capacity": room(learner)} | own
+    names = ("kind", "seed", "silence", "after", "hold", "capacity")
+    settings = {name: getattr(learner, name) for name in names} | own
     return Definition.from_json({k: v for k, v in settings.items() if v is not None})
 
 
@@ -124,22 +120,13 @@ def watched_with(fleet: Fleet) -> dict[str, Any]:
     return {"watch_keys": True, "every": monitor.every, "tolerance": monitor.tolerance}
 
 
-def go_on_from(engine: Engine, now: float, timed: float) -> None:
-    """Let the time of a stream go on from that of its state; `timed` is -1 if there is none yet."""
-    if timed not in (-1, int(engine.definition.is_timed)):
+def check_clock(engine: Engine) -> None:
+    """Refuse a state whose deadlines are on another clock than those of a stream."""
+    if engine.book.is_timed not in (None, engine.definition.is_timed):
         raise ValueError(
             "its deadlines are numbers on a clock of its own; a stream counts predictions, or "
             'time with a unit such as "30d"'
         )
-    if engine.definition.is_timed:
-        engine.ledger.now = float(now)
-
-
-def room(learner: Recalibrator | Fleet) -> int:
-    """Return how many predictions may wait in a stream: its last request comes on top."""
-    if learner.capacity < 2 * MOST_ROWS:
-        raise ValueError(f"its capacity is {learner.capacity:,}; a stream needs {2 * MOST_ROWS:,}")
-    return learner.capacity - MOST_ROWS
 
 
 def pieces(blob: bytes) -> Iterator[bytes]:

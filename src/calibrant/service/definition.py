@@ -130,11 +130,11 @@ class Definition:
         return None if span is None else as_span(span, "after").length
 
     def recalibrator(self) -> Recalibrator:
-        """Return a fresh recalibrator. What waits is bounded by the ledger, well below its own."""
+        """Return a fresh recalibrator."""
         return Recalibrator(
             self.kind,
             seed=self.seed,
-            capacity=self.capacity + MOST_ROWS,
+            capacity=self.capacity,
             max_groups=self.groups,
             silence=self.silence,
             after=self.after,
@@ -146,7 +146,7 @@ class Definition:
         return Fleet(
             self.seed,
             self.kind,
-            capacity=self.capacity + MOST_ROWS,
+            capacity=self.capacity,
             monitor={"every": self.every, "tolerance": self.tolerance}
             if self.watch_keys
             else False,

@@ -15,20 +15,20 @@ import numpy as np
 
 from calibrant import Episode, Monitor
 from calibrant._checks import Floats
+from calibrant._kernels.rounds.book import ANSWERS, Book
+from calibrant._kernels.rounds.round import Round
 from calibrant.measures import Scorecard
+from calibrant.rounds import Settled
 from calibrant.service.definition import Definition
 from calibrant.service.history import History
 from calibrant.service.keys import Key
 from calibrant.service.learners import ByKey, fresh_learner, saved_learner
-from calibrant.service.ledger import Ledger, Settled, make_entry
 from calibrant.service.problems import bad_value
 from calibrant.service.tallies import Tallies
 from calibrant.service.watching import KeyChange
 
 #: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
 GRID = 4096.0
-#: Settled rows that are measured at once, at the most.
-PORTION = 4096
 
 
 class Predicted(NamedTuple):
@@ -54,9 +54,10 @@ class Engine:
     --------
     >>> engine = Engine(Definition())
     >>> said = engine.predict(["a", "b"], [0.2, 0.9], at=[0.0, 0.0])
-    >>> engine.learn(["b"], [1.0], at=[60.0])
-    >>> engine.ledger.entries.keys()
-    dict_keys(['a'])
+    >>> engine.learn(["b", "c"], [1.0, 0.0], at=[60.0, 60.0])
+    ['applied', 'unknown']
+    >>> engine.book.ids
+    ['a']
     >>> again = Engine.from_bytes(engine.to_bytes(), Definition())
     >>> again.to_bytes() == engine.to_bytes()
     True
@@ -71,9 +72,14 @@ class Engine:
         self.raw_card: Scorecard | None = None
         if definition.kind != "margin":  # a margin is no probability to be watched
             self.raw_monitor, self.raw_card = definition.monitor(), Scorecard()
-        self.ledger, self.tallies, self.history = Ledger(definition), Tallies(), History()
-        self._settled: list[Settled] = []
+        self.tallies, self.history = Tallies(), History()
+        #: How many waited after each row that was settled and is not measured yet.
         self._waiting: list[int] = []
+
+    @property
+    def book(self) -> Book:
+        """What waits, and the clock: nothing else decides what is due."""
+        return self.learner.book
 
     def check(self, by: Sequence[str | None] | None, keys: Sequence[Key] | None) -> None:
         """Refuse rows of these groups or with these keys if they cannot be predicted."""
@@ -104,70 +110,71 @@ class Engine:
 
         `due` is given where rows have deadlines of their own.
         """
-        first, timed = self.learner.rounds, self.definition.is_timed
-        ends = self._own_deadlines(at, due)
-        if timed:
-            self._pass_to(min(at))
-        dues = self.ledger.dues(first, at, ends)
-        expected, smooth, said = self.learner.say(ids, scores, by, keys, at, ends)
-        raw = as_probabilities(scores, self.definition.kind)
-        nothing = [None] * len(ids)
-        numbers = range(first, first + len(ids))
-        columns = zip(
-            numbers, at, dues, raw, said, smooth, expected, by or nothing, keys or nothing,
-            strict=True,
-        )  # fmt: skip
-        self.ledger.open(ids, list(map(make_entry, columns)))
+        before, timed = len(self.book.settled), self.definition.is_timed
+        ends = None if due is None else self._own_deadlines(at, due)
+        rounds = self.learner.open(ids, scores, by, keys, list(at) if timed else None, ends)
+        for each, made in zip(rounds, at, strict=True):
+            each.at = made  # what the row says; a book counts on from the latest, or predictions
         self.tallies.predicted(scores, by, max(at))
-        if timed:
-            self._pass_to(max(at))
-        elif self.ledger.has_deadlines:
-            self._settle(self.ledger.advance(float(self.learner.rounds), max(at)))
-        kept_from = self.ledger.overflow()
-        if kept_from is not None:
-            self.learner.give_up(kept_from)
-        deadlines: list[Any] = dues if self.ledger.has_deadlines else nothing
-        return Predicted(deadlines, said, smooth)
+        if not timed:
+            for _, each in self.book.settled[before:]:
+                each.arrived = max(at)  # when there were so many predictions
+        self._look(before)
+        return Predicted(
+            [None if math.isnan(each.due) else each.due for each in rounds],
+            [each.prediction for each in rounds],
+            [each.smooth for each in rounds],
+        )
 
-    def _own_deadlines(
-        self, at: Sequence[float], due: Sequence[float | None] | None
-    ) -> list[float] | None:
-        """Return a deadline for each row, if any row has one of its own."""
-        if due is None:
-            return None
+    def _own_deadlines(self, at: Sequence[float], due: Sequence[float | None]) -> list[float]:
+        """Return a deadline for each row, where some have one of their own."""
         wait = self.definition.wait
         return [
             made + wait if end is None else end  # type: ignore[operator]
             for made, end in zip(at, due, strict=True)
         ]
 
-    def learn(self, ids: list[str], outcomes: list[float], at: Sequence[float]) -> None:
-        """Learn outcomes that came together; each id waits, has none yet, and is not late."""
-        entries, timed = self.ledger.entries, None
-        if self.definition.is_timed:
-            timed = min(at)
-            self._pass_to(timed)
-        self.learner.learn(ids, outcomes, timed)
-        made = [entries[id_].at for id_ in ids]
-        self.tallies.heard([came - start for came, start in zip(at, made, strict=True)], max(at))
-        self._settle(self.ledger.hear(ids, outcomes, at))
-        if timed is not None:
-            self._pass_to(max(at))
+    def learn(self, ids: list[str], outcomes: list[float], at: Sequence[float]) -> list[str]:
+        """Take outcomes that came together; return what becomes of each.
 
-    def _pass_to(self, now: float) -> None:
-        """Let time pass in the learner and in the ledger."""
-        if now > self.ledger.now:
-            self.learner.pass_to(now)
-            self._settle(self.ledger.advance(now))
+        Where deadlines are times, rows are taken in order of time. Only those that are applied
+        change anything: of the others no time passes, and the log need not have them.
+        """
+        before, timed = len(self.book.settled), self.definition.is_timed
+        rounds: list[Any] = list(map(self.book.known.get, ids))
+        times = np.array(at) if timed else None
+        answers = self.book.observe(ids, np.array(outcomes), times, only_news=True)
+        words: list[str] = ANSWERS[answers].tolist()
+        applied = np.flatnonzero(answers == 0).tolist()
+        if not applied:
+            return words
+        heard, came = [rounds[row] for row in applied], [at[row] for row in applied]
+        delays = [time - each.at for each, time in zip(heard, came, strict=True)]
+        self.tallies.heard(delays, max(came))
+        if not timed:
+            for each, time in zip(heard, came, strict=True):
+                each.arrived = time
+            if len(set(came)) > 1:  # learned together, and measured in order of time
+                self.book.settled[before:] = sorted(self.book.settled[before:], key=arrival)
+        self._look(before)
+        return words
+
+    def _look(self, before: int) -> None:
+        """Look at what has just been settled: how many wait beside it, and its keys."""
+        settled = self.book.settled[before:]
+        self._waiting += [len(self.book)] * len(settled)
+        watch = self.learner.watch
+        if settled and watch is not None:
+            ids, rounds = zip(*settled, strict=True)
+            rows = Settled(self.book.rule, list(ids), list(rounds), None)
+            keys: list[Any] = rows.by
+            watch.look(dict(zip(keys, self._times(rows).tolist(), strict=True)))
 
     # -- measuring what is settled --------------------------------------------------------------
 
-    def _settle(self, rows: list[Settled]) -> None:
-        """Take what has just been learned."""
-        if rows and self.learner.watch is not None:
-            self.learner.watch.look(rows)
-        self._settled += rows
-        self._waiting += [len(self.ledger.entries)] * len(rows)
+    def _times(self, rows: Settled) -> Floats:
+        """Return since when rows are settled."""
+        return rows.when if self.definition.is_timed else rows.arrived
 
     def measure(self, at_least: int = 1) -> list[Happening | KeyChange]:
         """Measure what was settled since the last time; return what began or ended.
@@ -178,37 +185,33 @@ class Engine:
         happened: list[Happening | KeyChange] = []
         if self.learner.watch is not None:
             happened += self.learner.watch.changes()
-        while len(self._settled) >= at_least and self._settled:
-            rows, self._settled = self._settled[:PORTION], self._settled[PORTION:]
-            waiting, self._waiting = self._waiting[:PORTION], self._waiting[PORTION:]
-            happened += self._measure(rows, waiting)
+        if len(self.book.settled) >= at_least:
+            happened += self._measure(self.book.take_settled())
         return happened
 
-    def _measure(self, rows: list[Settled], waiting: list[int]) -> list[Happening]:
-        entries, happened, at = zip(*rows, strict=True)
-        _, made, _, raw, said, smooth, expected, by, _ = zip(*entries, strict=True)
-        columns: dict[str, Floats] = {
-            "raw": np.array(raw), "said": np.array(said), "smooth": np.array(smooth),
-            "happened": np.array(happened), "at": np.array(at),
-            "waiting": np.array(waiting, dtype=np.float64),
-        }  # fmt: skip
-        columns["delay"] = columns["at"] - np.array(made)
-        groups = list(by) if any(by) else None
-        times, y = columns["at"], columns["happened"]
-        found, columns["evidence"] = watch(
-            "calibrated", self.monitor, np.array(expected), y, groups, times
-        )
-        columns["evidence_raw"] = np.full(len(rows), np.nan)
-        self.card.extend(columns["said"], y)
-        self.smooth_card.extend(on_grid(columns["smooth"]), y)
+    def _measure(self, rows: Settled) -> list[Happening]:
+        times, y = self._times(rows), rows.outcome
+        by: list[Any] | None = rows.by if self.tallies.groups else None
+        groups = by if by is not None and any(by) else None
+        found, evidence = watch("calibrated", self.monitor, rows.expected, y, groups, times)
+        raw = evidence_raw = np.full(len(rows), np.nan)
+        self.card.extend(rows.prediction, y)
+        self.smooth_card.extend(on_grid(rows.smooth), y)
         if self.raw_monitor is not None and self.raw_card is not None:
-            more, columns["evidence_raw"] = watch(
-                "raw", self.raw_monitor, columns["raw"], y, groups, times
-            )
-            self.raw_card.extend(on_grid(columns["raw"]), y)
+            raw = rows.raw
+            more, evidence_raw = watch("raw", self.raw_monitor, raw, y, groups, times)
+            self.raw_card.extend(on_grid(raw), y)
             found += more
-        self.history.add(columns)
-        self.tallies.measured(rows)
+        self.history.add(
+            {
+                "raw": raw, "said": rows.prediction, "smooth": rows.smooth, "happened": y,
+                "at": times, "delay": times - rows.at,
+                "waiting": np.array(self._waiting, dtype=np.float64),
+                "evidence": evidence, "evidence_raw": evidence_raw,
+            }
+        )  # fmt: skip
+        self._waiting = []
+        self.tallies.measured(rows, by)
         return found
 
     # -- saving ---------------------------------------------------------------------------------
@@ -223,8 +226,8 @@ class Engine:
         learned = self.learner.frozen()
         parts = {
             "monitor": self.monitor, "raw_monitor": self.raw_monitor, "card": self.card,
-            "smooth_card": self.smooth_card, "raw_card": self.raw_card, "ledger": self.ledger,
-            "tallies": self.tallies, "history": self.history,
+            "smooth_card": self.smooth_card, "raw_card": self.raw_card, "tallies": self.tallies,
+            "history": self.history,
         }  # fmt: skip
         blobs = {name: part.to_bytes() for name, part in parts.items() if part is not None}
 
@@ -252,7 +255,6 @@ class Engine:
             if engine.raw_monitor is not None:
                 engine.raw_monitor = Monitor.from_bytes(parts["raw_monitor"])
                 engine.raw_card = Scorecard.from_bytes(parts["raw_card"])
-            engine.ledger = Ledger.from_bytes(bytes(parts["ledger"]), definition)
             engine.tallies = Tallies.from_bytes(bytes(parts["tallies"]))
             engine.history = History.from_bytes(bytes(parts["history"]))
         except (KeyError, TypeError, IndexError) as error:
@@ -279,6 +281,11 @@ def watch(
             if episode.end is not None and episode.end >= before:
                 found.append(Happening(of, True, episode))
     return found, evidence
+
+
+def arrival(settled: tuple[Any, Round]) -> float:
+    """Return when the outcome of a round came that stands beside its id."""
+    return settled[1].arrived
 
 
 def as_probabilities(scores: list[float], kind: str) -> list[float]:

@@ -1,6 +1,6 @@
 """What learns in a stream: a recalibrator for all rows, or a fleet with something for each key.
 
-Both are asked in the same words by the engine.
+The engine asks both in the same words, and their books for all that waits.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 from calibrant import Fleet, Recalibrator
 from calibrant._checks import Floats
+from calibrant._kernels.rounds.book import Book
+from calibrant._kernels.rounds.round import Round
 from calibrant.forecasters.memories import Memory
 from calibrant.service.definition import Definition
 from calibrant.service.keys import Key, as_integer, same_kind
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.rankings import Rankings
 from calibrant.service.watching import KeyWatch
-
-Said = tuple[list[float], list[float], list[float]]
 
 
 class OneForAll:
@@ -29,51 +29,23 @@ class OneForAll:
     #: It has no keys to watch.
     watch: KeyWatch | None = None
 
-    def __init__(self, recalibrator: Recalibrator, definition: Definition) -> None:
-        self.recalibrator, self._is_timed = recalibrator, definition.is_timed
+    def __init__(self, recalibrator: Recalibrator) -> None:
+        self.recalibrator, self.book = recalibrator, attended(recalibrator._book)
 
-    @property
-    def rounds(self) -> int:
-        """Predictions made so far."""
-        return self.recalibrator.rounds
-
-    def say(
+    def open(
         self,
         ids: list[str],
         scores: list[float],
         by: list[str | None] | None,
         keys: Sequence[Key] | None,  # noqa: ARG002 - its rows have none
-        at: Sequence[float],
+        at: list[float] | None,
         due: list[float] | None,
-    ) -> Said:
-        """Predict new rows; return what is expected, the smooth word, and what is said of each."""
-        recalibrator, timed = self.recalibrator, self._is_timed
-        if len(ids) == 1:  # three times as fast as a batch of one
-            score, group = scores[0], None if by is None else by[0]
-            looked = recalibrator.expected(score, group), recalibrator.smooth(score, group)
-            said = recalibrator.predict(
-                score, ids[0], group, at[0] if timed else None, None if due is None else due[0]
-            )
-            return [looked[0]], [looked[1]], [said]
-        table = np.array(scores)
-        looked_at = recalibrator.expected(table, by), recalibrator.smooth(table, by)
-        many = recalibrator.predict_many(table, ids, by, list(at) if timed else None, due)
-        return looked_at[0].tolist(), looked_at[1].tolist(), many.tolist()
-
-    def learn(self, ids: list[str], outcomes: list[float], at: float | None) -> None:
-        """Learn the outcomes of rows that wait."""
-        if len(ids) == 1:
-            self.recalibrator.update(outcomes[0], ids[0], at)
-        else:
-            check_applied(self.recalibrator.update_many(outcomes, ids, at))
-
-    def pass_to(self, now: float) -> None:
-        """Let time pass."""
-        self.recalibrator.advance(now)
-
-    def give_up(self, before: int) -> None:
-        """Wait no longer for the predictions before this number."""
-        self.recalibrator.expire(older_than=self.recalibrator.rounds - before)
+    ) -> list[Round]:
+        """Predict new rows; return their rounds. `at` is given where deadlines are times."""
+        if len(ids) > 1:
+            return self.recalibrator._open(np.array(scores), ids, by, at, due)
+        rest = [None if each is None else each[0] for each in (by, at, due)]
+        return [self.recalibrator._open_one(scores[0], ids[0], *rest)]
 
     def seen(self, scores: Floats, by: str | None, key: str | None) -> tuple[Floats, Floats]:
         """Return what is expected of scores now, and the smooth word; nothing changes."""
@@ -103,43 +75,22 @@ class ByKey:
     name = "fleet"
 
     def __init__(self, fleet: Fleet, definition: Definition) -> None:
-        self.fleet, self._is_timed = fleet, definition.is_timed
+        self.fleet, self.book = fleet, attended(fleet._parts[0].book)
         self.watch = KeyWatch(fleet, definition.kind) if definition.watch_keys else None
         self.rankings = Rankings(fleet, self.watch)
 
-    @property
-    def rounds(self) -> int:
-        """Predictions made so far."""
-        return self.fleet.rounds
-
-    def say(
+    def open(
         self,
         ids: list[str],
         scores: list[float],
         by: list[str | None] | None,  # noqa: ARG002 - its rows have none
         keys: Sequence[Key] | None,
-        at: Sequence[float],
+        at: list[float] | None,
         due: list[float] | None,
-    ) -> Said:
-        """Predict new rows; return what is expected, the smooth word, and what is said of each."""
+    ) -> list[Round]:
+        """Predict new rows; return their rounds. `at` is given where deadlines are times."""
         assert keys is not None
-        fleet, named = self.fleet, same_kind(keys)
-        expected, smooth = fleet.expected(named, scores), fleet.smooth(named, scores)
-        times = list(at) if self._is_timed else None
-        said = fleet.predict(named, scores, ids, times, due=due)
-        return expected.tolist(), smooth.tolist(), said.tolist()
-
-    def learn(self, ids: list[str], outcomes: list[float], at: float | None) -> None:
-        """Learn the outcomes of rows that wait."""
-        check_applied(self.fleet.update(ids, outcomes, at))
-
-    def pass_to(self, now: float) -> None:
-        """Let time pass."""
-        self.fleet.advance(now)
-
-    def give_up(self, before: int) -> None:
-        """Wait no longer for the predictions before this number."""
-        self.fleet.expire(older_than=self.fleet.rounds - before)
+        return self.fleet._open(same_kind(keys), scores, ids, at, due=due)
 
     def seen(self, scores: Floats, by: str | None, key: str | None) -> tuple[Floats, Floats]:
         """Return what is expected of scores now, and the smooth word; nothing changes.
@@ -200,11 +151,18 @@ class ByKey:
 Learner = OneForAll | ByKey
 
 
+def attended(book: Book) -> Book:
+    """Return a book that gives what is settled to be measured; the store remembers the ids."""
+    book.remember = 0
+    book.collect(smooth=True)
+    return book
+
+
 def fresh_learner(definition: Definition) -> Learner:
     """Return what learns in a stream, before its first row."""
     if definition.keyed:
         return ByKey(definition.fleet(), definition)
-    return OneForAll(definition.recalibrator(), definition)
+    return OneForAll(definition.recalibrator())
 
 
 def saved_learner(parts: dict[str, Any], definition: Definition) -> Learner:
@@ -214,10 +172,4 @@ def saved_learner(parts: dict[str, Any], definition: Definition) -> Learner:
         if learner.watch is not None:
             learner.watch.load(parts[KeyWatch.name])
         return learner
-    return OneForAll(Recalibrator.from_bytes(parts[OneForAll.name]), definition)
-
-
-def check_applied(answers: Any) -> None:
-    """Make sure that all outcomes were learned: the ledger lets no other through."""
-    if (answers != "applied").any():
-        raise AssertionError("what learns and the ledger disagree on what waits")
+    return OneForAll(Recalibrator.from_bytes(parts[OneForAll.name]))

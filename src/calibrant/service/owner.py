@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from calibrant.service.clock import SteadyClock
@@ -243,8 +244,9 @@ class Owner:
                     if isinstance(job.rows, Predictions):
                         answers.append((job, stream.predict(job.rows, known[job.stream], group)))
                     else:
-                        self._look_again(stream, job.rows, known[job.stream])
-                        answers.append((job, stream.learn(job.rows, known[job.stream], group)))
+                        ask = partial(self.store.known, stream.number)
+                        words = stream.learn(job.rows, known[job.stream], group, ask)
+                        answers.append((job, words))
                 except Problem as problem:  # refused before anything changed
                     job.promise.set_exception(problem)
             now = self.clock.now()
@@ -273,14 +275,6 @@ class Owner:
             name: self.store.known(self.streams[name].number, list(ids))
             for name, ids in asked.items()
         }
-
-    def _look_again(self, stream: Stream, rows: Outcomes, known: Known) -> None:
-        """Ask the store for what has left the state since the group began: it waits no longer."""
-        left = [id_ for id_ in stream.unknown_ids(rows) if id_ not in known.predictions]
-        if left:
-            found = self.store.known(stream.number, left)
-            known.predictions.update(found.predictions)
-            known.outcomes.update(found.outcomes)
 
     def _take_back(self, jobs: list[Job], touched: dict[str, Stream], error: Exception) -> None:
         """Bring the streams back to what the log says, and tell everybody."""

@@ -171,6 +171,10 @@ def outcomes_of(rows: list[dict[str, Any]], definition: Definition, now: float) 
     seen = check_fields(rows, OUTCOME, OUTCOME_NEEDS)
     ids = texts(rows, "id")
     outcomes = numbers(rows, "outcome", "a number in [0, 1], true or false", True, (bool,))
+    if definition.silence is not None:  # a fraction would be neither silence nor the event
+        for number, outcome in enumerate(outcomes):
+            if outcome % 1.0:
+                raise bad_value("got " + shown(outcome), "outcome", "0 or 1, with silence", number)
     return Outcomes(ids, outcomes, times(rows, "at", seen, definition, now))
 
 

@@ -7,7 +7,7 @@ what the requests before in the same group have added.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from itertools import repeat
@@ -68,8 +68,8 @@ class Stream:
         """Return the ids that the store has to be asked for."""
         if isinstance(request, Predictions):
             return request.ids
-        entries = self.engine.ledger.entries
-        return [id_ for id_ in request.ids if id_ not in entries]
+        known = self.engine.book.known
+        return [id_ for id_ in request.ids if id_ not in known]
 
     def predict(self, request: Predictions, known: Known, group: Group) -> list[Answer]:
         """Answer predictions; the new ones are added to the group that is to be written."""
@@ -111,76 +111,56 @@ class Stream:
         group.predictions += new
         known.predictions.update(zip(ids, new, strict=True))
 
-    def learn(self, request: Outcomes, known: Known, group: Group) -> list[str]:
-        """Say of each outcome what became of it; those applied are added to the group."""
-        words = [""] * len(request.ids)
-        contested = contested_ids(request)
-        candidates: dict[str, int] = {}
-        for row, id_ in enumerate(request.ids):
-            if id_ in contested:
-                words[row] = "conflict"
-            elif id_ in candidates:
-                words[row] = "repeated"
+    def learn(
+        self,
+        request: Outcomes,
+        known: Known,
+        group: Group,
+        ask: Callable[[list[str]], Known] = lambda _: Known({}, {}),
+    ) -> list[str]:
+        """Say of each outcome what became of it; those applied are added to the group.
+
+        `ask` asks the store for ids that have left the state since `known` was.
+        """
+        words = self.engine.learn(request.ids, request.outcomes, request.at)
+        rows = [row for row, word in enumerate(words) if word == "applied"]
+        ids, outcomes = [request.ids[row] for row in rows], [request.outcomes[row] for row in rows]
+        first = self.sequence + 1
+        self.sequence += len(rows)
+        logged = zip(
+            repeat(self.number), range(first, first + len(rows)), repeat(first), ids, outcomes,
+            [request.at[row] for row in rows], strict=False,
+        )  # fmt: skip
+        group.outcomes += map(make_outcome, logged)
+        known.outcomes.update(zip(ids, outcomes, strict=True))
+        gone = [row for row, word in enumerate(words) if word in ("unknown", "expired")]
+        left = [request.ids[row] for row in gone if request.ids[row] not in known.predictions]
+        if left:
+            found = ask(left)
+            known.predictions.update(found.predictions)
+            known.outcomes.update(found.outcomes)
+        for row in gone:
+            final = self._outcome_of(request.ids[row], words[row], known)
+            if isinstance(final, str):
+                words[row] = final
             else:
-                words[row] = self._word(id_, request.outcomes[row], known)
-                if words[row] == "applied":
-                    candidates[id_] = row
-        self._leave_out_late(request, candidates, words)
-        if candidates:
-            ids, rows = list(candidates), list(candidates.values())
-            outcomes = [request.outcomes[row] for row in rows]
-            at = [request.at[row] for row in rows]
-            self.engine.learn(ids, outcomes, at)
-            first = self.sequence + 1
-            self.sequence += len(rows)
-            numbers = range(first, first + len(rows))
-            logged = zip(
-                repeat(self.number), numbers, repeat(first), ids, outcomes, at, strict=False
-            )
-            group.outcomes += map(make_outcome, logged)
-            known.outcomes.update(zip(ids, outcomes, strict=True))
+                words[row] = "repeated" if final == request.outcomes[row] else "conflict"
         return words
 
-    def _word(self, id_: str, outcome: float, known: Known) -> str:
-        """Say what becomes of an outcome, time aside."""
-        ledger = self.engine.ledger
-        if id_ in ledger.entries:
-            if id_ not in ledger.noted:
-                return "applied"
-            return "repeated" if ledger.noted[id_][0] == outcome else "conflict"
+    def _outcome_of(self, id_: str, word: str, known: Known) -> float | str:
+        """Return the outcome that an id had which does not wait, or a word where it had none."""
         if id_ in known.outcomes:
-            return "repeated" if known.outcomes[id_] == outcome else "conflict"
-        found = known.predictions.get(id_)
-        if found is None:
-            return "unknown"
-        silence, deadline = self.definition.silence, found.deadline
-        if silence is not None and deadline is not None and deadline <= ledger.now:
-            return "repeated" if silence == outcome else "conflict"
-        return "expired"
-
-    def _leave_out_late(
-        self, request: Outcomes, candidates: dict[str, int], words: list[str]
-    ) -> None:
-        """Take out what comes after silence was taken for an answer.
-
-        Time passes to the earliest of the rows that are left, which may make others late.
-        """
-        if not self.definition.is_timed:
-            return
-        while candidates:
-            now = min(request.at[row] for row in candidates.values())
-            late = [id_ for id_ in candidates if self.engine.ledger.is_late(id_, now)]
-            if not late:
-                return
-            for id_ in late:
-                row = candidates.pop(id_)
-                same = request.outcomes[row] == self.definition.silence
-                words[row] = "repeated" if same else "conflict"
+            return known.outcomes[id_]
+        found, silence = known.predictions.get(id_), self.definition.silence
+        if found is None or word == "expired":
+            return word
+        is_over = found.deadline is not None and found.deadline <= self.engine.book.now
+        return "expired" if silence is None or not is_over else silence
 
     def happenings(self, now: float) -> list[EventRow]:
         """Measure what was settled, and return what is to be told."""
         events = [event_of(self.name, now, each) for each in self.engine.measure()]
-        waiting, capacity = len(self.engine.ledger.entries), self.definition.capacity
+        waiting, capacity = len(self.engine.book), self.definition.capacity
         if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
             self.is_busy = not self.is_busy
             kind = "pending.high" if self.is_busy else "pending.low"
@@ -238,20 +218,23 @@ class Stream:
                 f"stream {self.name}: rows after {self.sequence} are missing from the log"
             )
         if isinstance(batch, LoggedPredictions):
-            self._predict_again(batch)
+            is_same = self._predict_again(batch)
         else:
-            self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
-        self.sequence = last
-
-    def _predict_again(self, batch: LoggedPredictions) -> None:
-        by, due, keys = told(batch.by), told(batch.due), self._logged_keys(batch)
-        said = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
-        if tuple(said.probability) != batch.probability or tuple(said.smooth) != batch.smooth:
+            words = self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
+            is_same = words.count("applied") == len(words)
+        if not is_same:
             raise StoreError(
                 f"stream {self.name}: a replay of rows {batch.sequence[0]} to "
                 f"{batch.sequence[-1]} does not give what was answered; was the log changed, or "
                 "written by another version of calibrant?"
             )
+        self.sequence = last
+
+    def _predict_again(self, batch: LoggedPredictions) -> bool:
+        """Predict what the log says; return whether that gives what was answered."""
+        by, due, keys = told(batch.by), told(batch.due), self._logged_keys(batch)
+        said = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
+        return tuple(said.probability) == batch.probability and tuple(said.smooth) == batch.smooth
 
     def _logged_keys(self, batch: LoggedPredictions) -> list[Key] | None:
         if not self.definition.keyed:
@@ -269,15 +252,6 @@ def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:
     """Whether a row asks for what is stored under its id."""
     key = None if request.keys is None else key_as_text(request.keys[row])
     return found.score == request.scores[row] and found.key == key
-
-
-def contested_ids(request: Outcomes) -> set[str]:
-    """Return the ids that a request gives two outcomes; its rows have no order."""
-    last = dict(zip(request.ids, request.outcomes, strict=True))
-    if len(last) == len(request.ids):
-        return set()
-    rows = zip(request.ids, request.outcomes, strict=True)
-    return {id_ for id_, outcome in rows if last[id_] != outcome}
 
 
 def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:

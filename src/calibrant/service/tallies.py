@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.rounds import Settled
 from calibrant.service.gaps import Gaps
-from calibrant.service.ledger import Settled
 
 #: Delays are counted in bins whose edges grow by this factor, from a thousandth of a second to 30
 #: years.
@@ -71,18 +71,19 @@ class Tallies:
             self.delay_bins[bin_] += count
         self.delay_total += int(np.rint(np.maximum(column, 0.0) * 1000.0).astype(np.int64).sum())
 
-    def measured(self, rows: list[Settled]) -> None:
+    def measured(self, rows: Settled, by: list[Any] | None) -> None:
         """Count what was settled, of each group by itself too."""
         self.settled += len(rows)
-        if not self.groups:
+        if by is None:
             return
-        for entry, outcome, _ in rows:
-            if entry.by is not None:
-                group = self.groups[entry.by]
+        columns = zip(by, rows.expected.tolist(), rows.outcome.tolist(), strict=True)
+        for name, expected, outcome in columns:
+            if name is not None:
+                group = self.groups[name]
                 group[1] += 1
-                group[2] += entry.expected
+                group[2] += expected
                 group[3] += outcome
-                group[4] += entry.expected * (1.0 - entry.expected)
+                group[4] += expected * (1.0 - expected)
 
     @property
     def silent_since(self) -> float | None:

@@ -34,9 +34,9 @@ def summary(stream: Stream) -> dict[str, Any]:
         "predictions": tallies.predictions,
         "outcomes": tallies.outcomes,
         "settled": tallies.settled,
-        "waiting": len(engine.ledger.entries),
+        "waiting": len(engine.book),
         "capacity": stream.definition.capacity,
-        "expired": engine.ledger.expired,
+        "expired": engine.book.expired,
         "last_prediction_at": tallies.last_prediction,
         "last_outcome_at": tallies.last_outcome,
         "silent_since": tallies.silent_since,
@@ -176,22 +176,25 @@ def episodes(stream: Stream) -> dict[str, Any]:
 
 def pending(stream: Stream, limit: int) -> dict[str, Any]:
     """Return what waits, the oldest first, and how long outcomes took."""
-    ledger, tallies = stream.engine.ledger, stream.engine.tallies
+    book, tallies, settings = stream.engine.book, stream.engine.tallies, stream.definition
+    waiting = (each for each in book.known.items() if each[0] is not None)
     rows = [
         {
-            "id": id_, "at": entry.at, "due": number(entry.due), "probability": entry.said,
-            "raw": number(entry.raw), "by": entry.by, "key": entry.key,
-            "outcome": ledger.noted.get(id_, (None,))[0],
+            "id": id_, "at": each.at, "due": number(each.due), "probability": each.prediction,
+            "raw": None if settings.kind == "margin" else each.raw,
+            "by": None if settings.keyed else book.rule.group_of(each),
+            "key": book.rule.group_of(each) if settings.keyed else None,
+            "outcome": number(each.outcome),
         }
-        for id_, entry in islice(ledger.entries.items(), limit)
+        for id_, each in islice(waiting, limit)
     ]  # fmt: skip
     came = tallies.outcomes
     return {
-        "waiting": len(ledger.entries),
-        "capacity": stream.definition.capacity,
-        "expired": ledger.expired,
+        "waiting": len(book),
+        "capacity": settings.capacity,
+        "expired": book.expired,
         "oldest_at": rows[0]["at"] if rows else None,
-        "next_due": number(ledger.next_due()),
+        "next_due": number(book.next_due()),
         "rows": rows,
         "delay": {
             "outcomes": came,

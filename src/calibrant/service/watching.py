@@ -7,7 +7,7 @@ when it ends, as the log brings its outcomes: so a replay notes the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ from calibrant._bytes import Saved, pack, unpack
 from calibrant.fleet import KeyOff
 from calibrant.fleet.monitors import FleetMonitor
 from calibrant.service.keys import Key, same_kind
-from calibrant.service.ledger import Settled
 
 
 class KeyChange(NamedTuple):
@@ -52,15 +51,16 @@ class KeyWatch:
         #: Since when which keys have been off.
         self.since: dict[str, dict[Key, float]] = {of: {} for of in self.monitors}
         self._changes: list[KeyChange] = []
+        self._fleet = fleet
 
     def begin(self) -> None:
         """Note the keys that are off before the first row of a stream."""
         for of, monitor in self.monitors.items():
             self.since[of] = {each.key: -math.inf for each in monitor.keys_off()}
 
-    def look(self, rows: Iterable[Settled]) -> None:
-        """Look at the keys whose outcomes were just learned."""
-        times = {row.entry.key: row.at for row in rows}  # the last of each key
+    def look(self, times: Mapping[Key, float]) -> None:
+        """Look at keys whose outcomes were just learned, the last of each at a time."""
+        self._fleet._let_monitors_see()
         asked: list[Any] = list(times)
         for of, monitor in self.monitors.items():
             since = self.since[of]

@@ -4,12 +4,11 @@ A file or a data frame becomes a `Table`, its columns as they were read; what a 
 decided when it is taken. Read in the order in which a row travels: `reading` opens a file, unpacks
 it (`packed`) and calls `delimited` (CSV, split at what `delimiters` finds), `json_rows` or `frames`
 (data frames and Parquet), each of which gives a `table`. `notation` says what one cell stands for,
-`cells` reads a whole column as numbers, outcomes or a clock. `scored` takes from a table all that a
-recalibration needs, down to which outcome is known to which prediction; `inspection` looks at a
-table nobody has described yet, its `columns` and the `roles` they seem to play. `pipes` reads line
-by line, `writing` writes, and `atomic` sees to it that a file appears whole or not at all;
-`in_files` does so for whatever is saved as bytes. What cannot be used is an `InputError`
-(`errors`): what is wrong, in which file, row and column.
+`cells` reads a whole column as numbers, outcomes or a clock (`dates` many at once). `scored` takes
+from a table all that a recalibration needs; `inspection` looks at a table nobody has described yet,
+its `columns` and the `roles` they seem to play. `pipes` reads line by line, `chunks` some rows at a
+time, `writing` writes, and `atomic` sees to it that a file appears whole or not at all. What cannot
+be used is an `InputError` (`errors`): what is wrong, in which file, row and column.
 """
 
 from calibrant.tables.atomic import replacing as replacing
@@ -20,7 +19,6 @@ from calibrant.tables.inspection import Inspection as Inspection
 from calibrant.tables.inspection import inspect_table as inspect_table
 from calibrant.tables.pipes import follow as follow
 from calibrant.tables.reading import read as read
-from calibrant.tables.scored import Arrivals as Arrivals
 from calibrant.tables.scored import Scored as Scored
 from calibrant.tables.scored import take_scored as take_scored
 from calibrant.tables.table import Column as Column

@@ -19,35 +19,7 @@ from calibrant.tables.errors import InputError
 from calibrant.tables.notation import PERCENTS, is_empty
 from calibrant.tables.table import Table
 
-Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
-
-#: As many as a Recalibrator takes unless it is told otherwise.
-MAX_GROUPS = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class Arrivals:
-    """The order in which outcomes become known.
-
-    Attributes
-    ----------
-    order : array of int
-        The rows whose outcomes arrive, first to last. Equal times keep the order of rows.
-    known : array of int
-        For each row, how many of these have arrived when it is predicted. Never falls.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from calibrant.tables.scored import at_once
-    >>> arrivals = at_once(np.array([True, False, True]))
-    >>> arrivals.order, arrivals.known
-    (array([0, 2]), array([0, 1, 1]))
-    """
-
-    order: Rows
-    known: Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +34,6 @@ class Scored:
         In [0, 1], NaN where the cell is empty.
     outcome_column : str
         The column of the outcomes, named or guessed.
-    arrivals : Arrivals
-        Which outcomes are known to which rows.
     clock : Clock or None
         When each row was predicted.
     available : Clock or None
@@ -87,7 +57,6 @@ class Scored:
     scores: Floats
     outcomes: Floats
     outcome_column: str
-    arrivals: Arrivals
     clock: Clock | None
     available: Clock | None
     due: Clock | None
@@ -151,15 +120,14 @@ def take_scored(
     clock, known, end = (
         None if name is None else table.cells(name).clock() for name in (time, available, due)
     )
-    arrivals = at_once(~np.isnan(outcomes))
     if clock is not None:
         clock.check_order()
         if known is not None:
-            arrivals = by_clock(clock, known, ~np.isnan(outcomes))
+            check_available(clock, known)
         if end is not None:
             check_due(clock, end, ~np.isnan(scores))
     groups = None if by is None else take_groups(table.cells(by))
-    return Scored(scores, outcomes, outcome, arrivals, clock, known, end, groups, note)
+    return Scored(scores, outcomes, outcome, clock, known, end, groups, note)
 
 
 def check_parts(score: str, outcome: str, by: str | None) -> None:
@@ -192,7 +160,6 @@ def check_ids(cells: Cells) -> None:
 def take_groups(cells: Cells) -> list[Id]:
     """Return the group of each row, text or an integer."""
     groups: list[Id] = []
-    distinct: set[Id] = set()
     for row, cell in enumerate(cells.values()):
         if is_empty(cell):
             raise cells.refusal(row, "the group is missing")
@@ -200,28 +167,11 @@ def take_groups(cells: Cells) -> list[Id]:
             groups.append(check_id(cell, "a group"))
         except ValueError as error:
             raise cells.refusal(row, str(error)) from None
-        distinct.add(groups[-1])
-        if len(distinct) > MAX_GROUPS:
-            raise cells.refusal(
-                row,
-                f"{cell!r} is one group more than the {MAX_GROUPS:,} that are allowed; "
-                "is this a column of ids?",
-            )
     return groups
 
 
-def at_once(arrives: Mask) -> Arrivals:
-    """Return the arrivals of outcomes that are known before the next row, or never."""
-    return Arrivals(np.flatnonzero(arrives), np.cumsum(arrives) - arrives)
-
-
-def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
-    """Return the arrivals of outcomes that become known at times of their own.
-
-    `time` says when each row is predicted, `available` when its outcome becomes known, missing for
-    never; `arrives`, whether the row has an outcome at all.
-    """
-    time.check_order()
+def check_available(time: Clock, available: Clock) -> None:
+    """Refuse an outcome that is known before its prediction is made."""
     check_same_sort(time, available)
     early = available.ticks < time.ticks
     if early.any():
@@ -231,11 +181,6 @@ def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
             f"the outcome is available at {available.shown(row)}, before its prediction at "
             f"{time.shown(row)}",
         )
-    rows = np.flatnonzero(arrives & ~np.isnan(available.ticks))
-    order = rows[np.argsort(available.ticks[rows], kind="stable")]
-    # No outcome is available before its own prediction and time never runs backwards, so all that
-    # arrive before a row is predicted belong to earlier rows.
-    return Arrivals(order, np.searchsorted(available.ticks[order], time.ticks, side="left"))
 
 
 def check_same_sort(time: Clock, other: Clock) -> None:

@@ -1,4 +1,4 @@
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence, Sized
 from threading import RLock
 from typing import Any
@@ -20,6 +20,7 @@ class Book:
     watcher: Any
     lock: RLock
     capacity: int
+    remember: int
     patience: float
     refuse: bool
     has_deadlines: bool
@@ -31,7 +32,8 @@ class Book:
     now: float
     is_timed: bool | None
     arrivals: Sized
-    late: list[int]
+    late: Counter[str]
+    settled: list[Any] | None
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
     @property
@@ -45,7 +47,7 @@ class Book:
         self, rows: Any, names: list[Id] | None, by: Any, made: Floats | None, dues: Floats | None
     ) -> list[Any]: ...
     def observe(
-        self, names: list[Id], outcomes: Floats, at: Any = ...
+        self, names: list[Any], outcomes: Floats, at: Any = ..., only_news: bool = ...
     ) -> npt.NDArray[np.uint8]: ...
     def play(
         self,
@@ -68,7 +70,7 @@ class Book:
     def stop_collecting(self) -> None: ...
     def take_settled(self) -> Settled: ...
     def expire(self, number: int | None = ..., before: float | None = ...) -> list[Id]: ...
-    def forget(self) -> None: ...
+    def forget(self) -> int: ...
     def clear(self) -> None: ...
     def load(
         self,

@@ -9,9 +9,9 @@ order that does not depend on how the rows of a call were sorted. docs/late.md s
 tests/naive/rounds.py is the slow and obvious twin.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
-from libc.math cimport NAN, isnan
+from libc.math cimport NAN, isfinite, isnan
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -129,7 +129,7 @@ cdef class Book:
         self.lock = forkable_lock()
         self.acquire, self.release = self.lock.acquire, self.lock.release
         self.now = -np.inf
-        self.late = [0, 0, 0]
+        self.late = Counter()
 
     def take_over(self, Book other not None):
         """Take over all that another book of the same policy holds; keep the lock."""
@@ -380,66 +380,75 @@ cdef class Book:
         cdef Round r
         cdef double known
         cdef Py_ssize_t i
+        cdef Event *event
         if found is None:
             return EXPIRED if name in self.gone else UNKNOWN
         if type(found) is float:
             return REPEATED if <double>found == outcome else CONFLICT
         r = found
-        known = NAN
-        if r.story != NULL:
-            known = r.story.outcome
-            if isnan(known) and r.story.is_held and r.story.due < at:
-                known = self.silence
-        if self.arrivals.is_over(at, True):
+        known = NAN if r.story == NULL else r.story.outcome
+        if isnan(known) and self.arrivals.is_over(at, True):
             for i in range(self.arrivals.count):
-                if self.arrivals.events[i].number == r.number and self.arrivals.events[i].when < at:
-                    known = self.arrivals.events[i].outcome
+                event = &self.arrivals.events[i]
+                if event.number == r.number and event.when < at and not (
+                    r.is_held() and event.when > r.story.due and not isnan(self.silence)
+                ):
+                    known = event.outcome
+        if isnan(known) and r.is_held() and r.story.due < at:
+            known = self.silence
         if not isnan(known):
             return REPEATED if known == outcome else CONFLICT
         if self.patience > 0.0 and r.story != NULL and at - r.story.at > self.patience:
             return EXPIRED
         return PREDICTED
 
-    cdef int observe_one(self, object name, double outcome, double at) except -1:
+    cdef int observe_one(self, object name, double outcome, double at, int most) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
-        If it is refused, no time passes.
+        If that is above `most`, no time passes.
         """
         cdef int answer = self.peek(name, self.known.get(name), outcome, at)
-        if answer > REPEATED and answer != PREDICTED:
-            return answer
-        if not isnan(at):
+        cdef bint is_news = answer == PREDICTED
+        if is_news:
+            answer = APPLIED
+        if answer <= most and not isnan(at):
             self.pass_to(at, True)
-        if answer == PREDICTED:
-            self.take(name, self.known[name], outcome, at)
-            return APPLIED
+        if is_news:
+            self.take(name, self.known[name], outcome)
         return answer
 
-    def observe(self, list names not None, outcomes, at=None):
+    def observe(self, list names not None, outcomes, at=None, bint only_news=False):
         """Take outcomes that arrive together, whatever their order; return what becomes of each.
 
         `at` is one time for all, or one a row: rows are then taken in order of time. An id that
-        contradicts itself has no outcome yet: all its rows are in conflict.
+        contradicts itself has no outcome yet: all its rows are in conflict. With `only_news` time
+        passes for outcomes that are applied, and for no others: these can be left out of a log.
         """
-        answers = np.empty(len(names), dtype=np.uint8)
+        cdef Py_ssize_t i, start, size = len(names)
+        answers = np.empty(size, dtype=np.uint8)
         if at is None or np.ndim(at) == 0:
-            self.observe_together(names, outcomes, answers, NAN if at is None else at)
+            self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
             return answers
-        times, starts = np.unique(at, return_index=True)
-        if len(times) == 1:
-            self.observe_together(names, outcomes, answers, times[0])
+        at = np.maximum(at, self.now)  # an earlier time counts as now
+        order = np.argsort(at, kind="stable")
+        ends = np.flatnonzero(np.diff(at[order], append=NAN) != 0.0) + 1
+        if len(ends) == 1:
+            self.observe_together(names, outcomes, answers, at[0], only_news)
             return answers
-        for time in times.tolist():
-            rows = np.flatnonzero(at == time)
-            found = np.empty(len(rows), dtype=np.uint8)
+        start = 0
+        for end in ends.tolist():
+            rows = order[start:end]
+            found = np.empty(end - start, dtype=np.uint8)
             self.observe_together(
-                [names[row] for row in rows.tolist()], outcomes[rows], found, time
+                [names[i] for i in rows], outcomes[rows], found, at[rows[0]], only_news
             )
             answers[rows] = found
+            start = end
         return answers
 
     def observe_together(
-        self, list names not None, const double[::1] outcomes, unsigned char[::1] answer, double at
+        self, list names not None, const double[::1] outcomes, unsigned char[::1] answer, double at,
+        bint only_news,
     ):
         """Take outcomes that arrive at one time; `answer` takes what becomes of each."""
         cdef Py_ssize_t i, count = 0
@@ -447,8 +456,11 @@ cdef class Book:
         cdef Round r
         cdef Py_ssize_t[::1] of
         cdef int word
-        if not isnan(at):
+        if not only_news and not isnan(at):
             self.pass_to(at, True)
+        if len(names) == 1:
+            answer[0] = self.observe_one(names[0], outcomes[0], at, APPLIED)
+            return
         rows = np.empty(len(names), dtype=np.intp)
         of = rows
         for i in range(len(names)):
@@ -463,36 +475,38 @@ cdef class Book:
         if not is_once:
             once = once_each(rounds, rows, outcomes, answer)
             rows, rounds = rows[once], [rounds[i] for i in once]
+        if rounds and not isnan(at):
+            self.pass_to(at, True)
         of = rows
         if self.has_deadlines:
-            rows, rounds = self.note(names, outcomes, rows, rounds, at)
+            rows, rounds = self.note(names, outcomes, rows, rounds)
             of = rows
         if not rounds:
             return
         # Learned in an order that is drawn; forgotten, in time, in the order of prediction.
         order, rounds = learning_order(rounds, False)
-        if not isnan(at):
+        if isfinite(self.now):
             for r in rounds:
-                r.told().arrived = at
+                r.told().arrived = self.now
         keys = [names[of[i]] for i in range(of.shape[0])]
         self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
 
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at):
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds):
         """Note outcomes of rounds that wait for their deadlines; return the rows of the others."""
         cdef const Py_ssize_t[::1] of = rows
         cdef list over = []
         cdef Py_ssize_t i
         for i in range(of.shape[0]):
             if (<Round>rounds[i]).is_held():
-                self.take(names[of[i]], rounds[i], outcomes[of[i]], at)
+                self.take(names[of[i]], rounds[i], outcomes[of[i]])
             else:
                 over.append(i)
         return rows[over], [rounds[i] for i in over]
 
-    cdef int take(self, object key, Round r, double outcome, double now) except -1:
+    cdef int take(self, object key, Round r, double outcome) except -1:
         """Note the outcome of a round until its deadline, or learn it if that is over."""
-        if not isnan(now):
-            r.told().arrived = now
+        if isfinite(self.now):
+            r.told().arrived = self.now
         if not r.is_held():
             return self.learn_one(key, r, outcome)
         r.told().outcome = outcome
@@ -534,18 +548,16 @@ cdef class Book:
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
         cdef Round r
-        cdef list by_key
         outcomes = np.ascontiguousarray(outcomes)
         ordered = outcomes[order]
         y = ordered
         self.rule.reserve(len(rounds))
-        before = None
-        if self.watcher is not None and self.unseen is None:
-            before = self.watcher.copy()
-            self.watcher.see(
-                Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
-            )
+        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         try:
+            if before is not None:
+                self.watcher.see(
+                    Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
+                )
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
             else:
@@ -554,17 +566,11 @@ cdef class Book:
             if before is not None:
                 self.watcher.go_back(before)
             raise
-        if not self.is_seen():
-            y = outcomes
+        if self.is_seen():
             for i in range(len(rounds)):
-                self.finish(keys[i], y[i])
-            return 0
-        by_key = [None] * len(rounds)
-        for i in range(len(rounds)):
-            by_key[of[i]] = rounds[i]
+                self.tell(keys[of[i]], rounds[i], y[i])
         y = outcomes
         for i in range(len(rounds)):
-            self.tell(keys[i], by_key[i], y[i])
             self.finish(keys[i], y[i])
         return 0
 
@@ -637,20 +643,20 @@ cdef class Book:
         """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
         cdef Event event
         cdef Round r
-        cdef int word
         while self.arrivals.is_over(now, strictly):
             key = self.arrivals.pop(&event)
             self.settle(event.when, True)
             found = self.known.get(key)
             if isinstance(found, Round) and (<Round>found).number == event.number:
-                self.take(key, found, event.outcome, event.when)
-                word = APPLIED
-            elif key in self.gone:
-                continue
-            else:
-                word = REPEATED if event.outcome == self.silence else CONFLICT
-            self.late[word] += 1
+                self.take(key, found, event.outcome)
+            elif key not in self.gone:
+                self.count_late(event.outcome)
         return self.settle(now, strictly)
+
+    cdef int count_late(self, double outcome) except -1:
+        """Count an outcome of a table that comes after silence was learned."""
+        self.late["repeated" if outcome == self.silence else "conflict"] += 1
+        return 0
 
     def let_pass(self, double now):
         """Let time pass to `now`: what is due before is learned."""
@@ -768,7 +774,7 @@ cdef class Book:
             if made is not None:
                 self.pass_to(made[i], True)
             if is_late:
-                answers[i] = self.observe_one(name, y, NAN if made is None else made[i])
+                answers[i] = self.observe_one(name, y, NAN if made is None else made[i], EXPIRED)
                 continue
             first = self.rule.begun()
             r = self.rule.begin_row(columns, by, i)
@@ -812,10 +818,10 @@ cdef class Book:
             if known is not None:
                 self.arrivals.push(known[i], r.number, y, key)
             elif self.known.get(key) is r:
-                self.take(key, r, y, r.at)
+                self.take(key, r, y)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
-                self.late[REPEATED if y == self.silence else CONFLICT] += 1
+                self.count_late(y)
 
     # -- expiry ---------------------------------------------------------------------------------
 
@@ -861,10 +867,13 @@ cdef class Book:
         return old
 
     def forget(self):
-        """Give up what waits without an id, and forget all that is known of ids."""
-        for key, each in self.waiting():
+        """Give up what waits, and forget all that is known of ids; return how many waited."""
+        waited = self.waiting()
+        for key, each in waited:
             self.rule.drop(each)
         self.clear()
+        self.expired += len(waited)
+        return len(waited)
 
     # -- saving ---------------------------------------------------------------------------------
 

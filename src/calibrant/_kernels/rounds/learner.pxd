@@ -1,4 +1,5 @@
 from calibrant._kernels.rounds.book cimport Book
+from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.rounds.rule cimport Rule
 
 
@@ -8,3 +9,5 @@ cdef class Learner:
     cdef bint is_plain                # is there neither a deadline nor a watcher?
     # The arguments of the class built on it, which it does not read.
     cdef public dict _given
+
+    cdef Round open_one(self, row, id, by, at, due)

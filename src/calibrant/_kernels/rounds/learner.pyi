@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ class Learner:
     def _predict(
         self, row: Any, id: Any = ..., by: Any = ..., at: Any = ..., due: Any = ...
     ) -> Any: ...
+    def _open_one(
+        self, row: Any, id: Any = ..., by: Any = ..., at: Any = ..., due: Any = ...
+    ) -> Any: ...
     def _predict_many(
         self, rows: Any, ids: Any = ..., by: Any = ..., at: Any = ..., due: Any = ...
     ) -> Any: ...
@@ -40,12 +44,24 @@ class Learner:
         by: Any = ...,
         *,
         at: Any = ...,
-        known: Floats | None = ...,
         due: Any = ...,
+        opened: list[Any] | None = ...,
+    ) -> Floats: ...
+    def _play_table(
+        self,
+        rows: Any,
+        outcomes: Floats,
+        by: Any = ...,
+        *,
+        at: Floats | None = ...,
+        known: Floats | None = ...,
+        due: Floats | None = ...,
         ids: Any = ...,
+        is_dated: bool = ...,
         smooth: bool = ...,
         opened: list[Any] | None = ...,
     ) -> tuple[Floats, Floats]: ...
+    def _whole_or_not_at_all(self) -> AbstractContextManager[None]: ...
     def update(self, outcome: Any, id: Id | None = ..., at: Time | None = ...) -> str: ...
     def update_many(
         self, outcomes: Any, ids: Sequence[Id] | npt.NDArray[Any], at: Any = ...

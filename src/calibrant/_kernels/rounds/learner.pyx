@@ -62,12 +62,22 @@ cdef class Learner:
     def _predict(self, row, id=None, by=None, at=None, due=None):
         """Predict a row, and open a round that waits for its outcome."""
         cdef Book book = self._book
+        cdef double made
+        if id is None and by is None and at is None and due is None and self.is_plain:
+            if book.settled is None:
+                made = self._rule.step(row)  # one kernel call, which needs no lock
+                book.unnamed = None
+                return made
+        return self._rule.answer(self.open_one(row, id, by, at, due))
+
+    def _open_one(self, row, id=None, by=None, at=None, due=None):
+        """Do what `_predict` does; return the round."""
+        return self.open_one(row, id, by, at, due)
+
+    cdef Round open_one(self, row, id, by, at, due):
+        cdef Book book = self._book
         cdef Round r
         cdef double made = NAN, end = NAN
-        if id is None and by is None and at is None and due is None and self.is_plain:
-            made = self._rule.step(row)  # one kernel call, which needs no lock
-            book.unnamed = None
-            return made
         name = None if id is None else checked(id)
         if name is None and book.has_deadlines:
             raise ValueError("with silence or hold a prediction needs an id, for its outcome")
@@ -78,6 +88,7 @@ cdef class Learner:
             if name is not None:
                 book.check_new(name)
             if book.has_deadlines:
+                self._rule.check_one(row, by)
                 made, end = book.policy.times_of_one(
                     at, due, book.now, book.is_timed, self._rule.rounds
                 )
@@ -86,16 +97,15 @@ cdef class Learner:
             if book.refuse and name is not None:
                 book.check_room(1, NAN if at is None else made)
             if book.has_deadlines:
-                self._rule.check_one(row, by)
                 book.is_timed = at is not None
                 if at is None:
                     made = NAN
             r = book.open_one(row, name, by, made, end)
             if name is None:
                 self._rule.forget_step()
+            return r
         finally:
             book.release()
-        return self._rule.answer(r)
 
     def _predict_many(self, rows, ids=None, by=None, at=None, due=None):
         """Predict rows as things stand now; those with ids wait for their outcomes."""
@@ -125,14 +135,29 @@ cdef class Learner:
 
     # -- tables ---------------------------------------------------------------------------------
 
-    def _play(self, rows, outcomes, by=None, *, at=None, known=None, due=None, ids=None,
-              bint smooth=False, opened=None):
+    def _play(self, rows, outcomes, by=None, *, at=None, due=None, opened=None):
+        """Predict row after row, each outcome being known at once; all or nothing.
+
+        `outcomes` are numbers, NaN for none. Returns the predictions.
+        """
+        size = len(outcomes)
+        with self._book.lock, self._whole_or_not_at_all():
+            told, _ = self._play_table(
+                rows, outcomes, by, at=None if at is None else times_or_one(at, size),
+                due=None if due is None else times_or_one(due, size, "due"),
+                is_dated=self._book.policy.is_dated(at), opened=opened,
+            )
+        return told[0]
+
+    def _play_table(self, rows, outcomes, by=None, *, at=None, known=None, due=None, ids=None,
+                    bint is_dated=False, bint smooth=False, opened=None):
         """Predict row after row from what is known by then: from `known` on, or at once.
 
-        `outcomes` are numbers, NaN for none. What is still to come at the end waits here, and the
-        next table goes on from there as if both were one; rows with `ids` wait under these. All or
-        nothing. Returns what was told of the rows, and the outcomes that counted: what was settled,
-        and what is known by now of rows that still wait.
+        Times and `outcomes` are numbers, NaN for none; `is_dated` says whether times are dates.
+        What is still to come at the end waits here, and the next table goes on from there as if
+        both were one; rows with `ids` wait under these. Bad rows change nothing; it is not for this
+        to go back where it is interrupted. Returns what was told of the rows, and the outcomes that
+        counted: what was settled, and what is known by their deadlines of rows that still wait.
         """
         cdef Book book = self._book
         policy = book.policy
@@ -149,25 +174,26 @@ cdef class Learner:
             if not isnan(book.silence):
                 policy.check_all_whole(outcomes)
             made, dues = policy.times(
-                size, None if at is None else times_or_one(at, size),
-                None if due is None else times_or_one(due, size, "due"),
-                book.now, book.is_timed, self._rule.rounds, policy.is_dated(at),
+                size, at, due, book.now, book.is_timed, self._rule.rounds, is_dated
             )
             told = np.empty((3 if smooth else 2, size))
-            with self._whole_or_not_at_all():
-                if size:
-                    book.unnamed = None
-                    self._rule.forget_step()
-                    if book.has_deadlines:
-                        book.is_timed = at is not None
-                settled = book.play(
-                    list(rows) if rows.ndim > 1 else rows.tolist(),
-                    None if by is None else as_listed(by, "by", "names"), names, outcomes, made,
-                    known, dues, None, told, np.empty(size, dtype=np.uint8), opened,
-                )
-        is_open = np.isnan(settled)
-        if known is not None:
-            is_open &= known <= dues if dues is not None else ~np.isnan(known)
+            expired = book.expired
+            if size:
+                book.unnamed = None
+                self._rule.forget_step()
+                if book.has_deadlines:
+                    book.is_timed = at is not None
+            settled = book.play(
+                list(rows) if rows.ndim > 1 else rows.tolist(),
+                None if by is None else as_listed(by, "by", "names"), names, outcomes, made,
+                known, dues, None, told, np.empty(size, dtype=np.uint8), opened,
+            )
+            is_open = np.isnan(settled)
+            if known is not None and size:
+                # With silence, what becomes known after the deadline does not count.
+                is_open &= ~np.isnan(known) if isnan(book.silence) else known <= dues
+            if book.expired > expired:
+                is_open &= [book.round_of(name) is not None for name in names]
         return told, np.where(is_open, outcomes, settled)
 
     @contextmanager
@@ -210,7 +236,7 @@ cdef class Learner:
                 return "applied"
             if at is not None:
                 book.policy.check_timed(book.is_timed)
-            answer = book.observe_one(name, y, time)
+            answer = book.observe_one(name, y, time, REPEATED)
             if answer <= REPEATED:
                 return "applied" if answer == APPLIED else "repeated"
             raise self._refusal(name, y, answer)
@@ -271,7 +297,9 @@ cdef class Learner:
         check_same_length("outcomes", len(known), "ids", len(names))
         if not isnan(book.silence):
             book.policy.check_all_whole(known)
-        times = None if at is None else times_or_one(at, len(names))
+        times = at
+        if at is not None:  # one time lets time pass even if no outcome came
+            times = time_of(at) if np.ndim(at) == 0 else times_or_one(at, len(names))
         with book.lock:
             if at is not None:
                 book.policy.check_timed(book.is_timed)
@@ -347,8 +375,5 @@ cdef class Learner:
         (1, 0)
         >>> _ = recalibrator.predict(0.2, id="a")
         """
-        cdef Book book = self._book
-        with book.lock:
-            waited = len(book.expire(number=self.rounds))
-            book.forget()
-            return waited
+        with self._book.lock:
+            return self._book.forget()

@@ -46,6 +46,10 @@ cdef class Round:
         """When it was predicted; NaN if nothing says so, as below."""
         return NAN if self.story == NULL else self.story.at
 
+    @at.setter
+    def at(self, double at):
+        self.told().at = at
+
     @property
     def due(self):
         """When its outcome counts, if that is at a deadline."""
@@ -60,6 +64,10 @@ cdef class Round:
     def arrived(self):
         """When its outcome became known."""
         return NAN if self.story == NULL else self.story.arrived
+
+    @arrived.setter
+    def arrived(self, double arrived):
+        self.told().arrived = arrived
 
     @property
     def smooth(self):
@@ -113,6 +121,7 @@ cdef class StagedRound(Round):
 
     def __init__(self, int64_t group, tuple rounds not None, word=None):
         self.group, self.rounds, self.word = group, rounds, word
+        self.number = self.batch = (<Round>rounds[0]).number
 
     cdef double as_raw(self):
         return (<Round>self.rounds[0]).as_raw()

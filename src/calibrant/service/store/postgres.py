@@ -128,11 +128,8 @@ class PostgresStore(ReadableStore):
                 writer.execute(spoken(table))
             for table in sharing.TABLES:
                 writer.execute(table)
-            found = writer.execute(spoken(sql.LAYOUT_OF)).fetchone()
-            if found is None:
+            if not self._has_layout(writer.execute(spoken(sql.LAYOUT_OF))):
                 writer.execute(spoken(sql.SET_LAYOUT), (sql.LAYOUT,))
-            elif found[0] != sql.LAYOUT:
-                raise StoreError(f"{self} has layout {found[0]}; this calibrant reads {sql.LAYOUT}")
             writer.execute(spoken(sql.SET_OPENED), (__version__,))
 
     @contextmanager
@@ -307,6 +304,7 @@ class PostgresStore(ReadableStore):
     def check(self) -> list[str]:
         """Read every row of the two tables; return what is wrong, in sentences."""
         try:
+            self._has_layout(self._rows(sql.LAYOUT_OF))
             alone = self._rows(sql.ORPHANS)[0][0]
             self._rows("SELECT COUNT(smooth) FROM predictions")
         except StoreError as error:

@@ -14,6 +14,7 @@ from calibrant.service.store.interface import (
     Known,
     PredictionRow,
     SnapshotRow,
+    StoreError,
     StreamRow,
     TokenRow,
 )
@@ -33,6 +34,16 @@ class ReadableStore(ABC):
     @abstractmethod
     def _saying(self, what: str) -> AbstractContextManager[None]:
         """Turn errors of the database into a `StoreError` that says what could not be done."""
+
+    def _has_layout(self, found: Iterable[tuple[Any, ...]]) -> bool:
+        """Return whether a store says how it is laid out; refuse one that this cannot read."""
+        layouts = [layout for (layout,) in found]
+        if layouts not in ([], [sql.LAYOUT]):
+            raise StoreError(
+                f"{self} has layout {layouts[0]}, and this calibrant reads {sql.LAYOUT}: start a "
+                "new store, or go on with the version that wrote this one"
+            )
+        return bool(layouts)
 
     def streams(self) -> list[StreamRow]:
         """Return all streams, the oldest first."""

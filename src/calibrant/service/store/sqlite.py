@@ -102,13 +102,8 @@ class SqliteStore(ReadableStore):
         try:
             for table in sql.TABLES:
                 writer.execute(table.format(**sql.SQLITE._asdict()))
-            found = writer.execute(sql.LAYOUT_OF).fetchone()
-            if found is None:
+            if not self._has_layout(writer.execute(sql.LAYOUT_OF)):
                 writer.execute(sql.SET_LAYOUT, (sql.LAYOUT,))
-            elif found[0] != sql.LAYOUT:
-                raise StoreError(
-                    f"{self.path} has layout {found[0]}; this calibrant reads {sql.LAYOUT}"
-                )
             writer.execute(sql.SET_OPENED, (__version__,))
         except BaseException:
             writer.execute("ROLLBACK")
@@ -247,6 +242,8 @@ class SqliteStore(ReadableStore):
         """Look at every page of the file; return what is wrong, in sentences."""
         try:
             rows = self._rows("PRAGMA integrity_check(20)")
+            if rows == [("ok",)]:
+                self._has_layout(self._rows(sql.LAYOUT_OF))
         except StoreError as error:
             return [str(error)]
         return [f"{self.path}: {row[0]}" for row in rows if row[0] != "ok"]

@@ -15,8 +15,8 @@ from calibrant.service.store.interface import (
     SnapshotRow,
 )
 
-#: The layout of the tables. A store of another layout is refused.
-LAYOUT = "1"
+#: The layout of tables, log and snapshots. A store of another layout is refused.
+LAYOUT = "2"
 #: Ids that one statement asks for; shorter lists are filled up, so that few texts are prepared.
 ASKED = (1, 16, 256)
 
