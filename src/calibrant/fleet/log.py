@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.fleet import Fleet
+from calibrant.fleet.part import USED
 from calibrant.fleet.rows import Batch
 from calibrant.recalibrate.frames import ids_in
 from calibrant.tables.notation import is_empty
@@ -93,9 +94,9 @@ class Log:
         fleet._check_open()
         clocks = (rows.clock, rows.available, rows.due)
         made, known, due = (None if clock is None else clock.ticks for clock in clocks)
-        if fleet._policy.has_deadlines and due is None and rows.clock is not None:
-            if rows.clock.sort not in (None, "numbers"):
-                fleet._policy.check_unit()
+        is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")
+        if fleet._policy.has_deadlines and due is None and is_dated:
+            fleet._policy.check_unit()
         if made is not None and len(made) and made[0] < self.time:
             assert rows.clock is not None
             raise rows.clock.cells.refusal(0, "the time is before that of the row above")
@@ -118,7 +119,8 @@ class Log:
         has = ~np.isnan(rows.outcomes)
         raw = rows.scores[has]
         if self.fleet.kind != "probability":
-            raw = 1.0 / (1.0 + np.exp(-raw)) if self.fleet.kind == "logit" else raw * np.nan
+            is_logit = self.fleet.kind == "logit"
+            raw = np.exp(-np.logaddexp(0.0, -raw)) if is_logit else raw * np.nan
         return predictions, Judged(raw, predictions[has], rows.outcomes[has])
 
     def _play(
@@ -138,8 +140,9 @@ class Log:
         finally:
             for book in books:
                 book.stop_collecting()
-        answers = ANSWERS[numbers]
-        self.answers.update(answers[np.isnan(rows.scores) | (answers == "used")].tolist())
+        told = numbers[np.isnan(rows.scores) | (numbers == USED)]
+        words, counts = np.unique(told, return_counts=True)
+        self.answers += Counter(dict(zip(ANSWERS[words].tolist(), counts.tolist(), strict=True)))
         columns = ([getattr(each, name) for each in settled] for name in SETTLED)
         return predictions, Judged(*map(np.concatenate, columns))
 

@@ -101,6 +101,7 @@ class Part:
 
     def predict(self, rows: Rows) -> Floats:
         """Predict rows as things stand now, of which no outcome will be learned."""
+        self._let_pass(rows.times[:1])
         return self.kernel.predict(*self._added(rows), rows.scores, rows.times)
 
     def open(
@@ -115,9 +116,10 @@ class Part:
         predictions = np.empty(len(outcomes))
         slots, parents = self._added(rows)
         self.kernel.run(slots, parents, rows.scores, rows.times, outcomes, predictions)
+        self._let_pass(rows.times)
         return predictions
 
-    def let_pass(self, times: Floats) -> None:
+    def _let_pass(self, times: Floats) -> None:
         """Let time pass to the latest of some times, if they are no NaN."""
         if len(times) and not np.isnan(times[0]):
             self.book.let_pass(times.max())
