@@ -93,9 +93,9 @@ class Log:
         fleet._check_open()
         clocks = (rows.clock, rows.available, rows.due)
         made, known, due = (None if clock is None else clock.ticks for clock in clocks)
-        if fleet._policy.has_deadlines and due is None and rows.clock is not None:
-            if rows.clock.sort not in (None, "numbers"):
-                fleet._policy.check_unit()
+        is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")
+        if is_dated and due is None and fleet._policy.has_deadlines:
+            fleet._policy.check_unit()
         if made is not None and len(made) and made[0] < self.time:
             assert rows.clock is not None
             raise rows.clock.cells.refusal(0, "the time is before that of the row above")

@@ -33,7 +33,7 @@ class Book:
     is_timed: bool | None
     arrivals: Sized
     late: Counter[str]
-    settled: list[Any] | None
+    settled: Any
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
     @property
