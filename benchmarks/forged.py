@@ -7,6 +7,7 @@ probability, every distribution sums to one, and it saves and loads again, to th
 
 import json
 from collections import Counter
+from copy import deepcopy
 from hashlib import blake2b
 
 import numpy as np
@@ -143,7 +144,7 @@ def change_header(header, random):
         holder, name = holder[name], random.integers(len(holder[name]))
     way = random.random()
     if way < 0.2:
-        holder[name] = STRANGE[random.integers(len(STRANGE))]
+        holder[name] = deepcopy(STRANGE[random.integers(len(STRANGE))])
     elif way < 0.4 and isinstance(holder[name], int | float) and abs(holder[name]) < 1e300:
         holder[name] += [1, -1, 1e-9, 0.5][random.integers(4)]
     else:

@@ -296,9 +296,9 @@ class LearnsUpToTheBadRow(Recalibrator):
 
 class DropsOddBatches(Recalibrator):
     def update_many(self, outcomes, ids, at=None):
-        odd = len(ids) == 8
-        answers = super().update_many(outcomes[odd:], ids[odd:], at)
-        return np.append(["applied"] * odd, answers)
+        if ids != list(range(8)):
+            return super().update_many(outcomes, ids, at)
+        return np.append("applied", super().update_many(outcomes[1:], ids[1:], at))
 
 
 BROKEN = [

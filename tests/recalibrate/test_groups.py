@@ -47,7 +47,9 @@ def test_agrees_with_its_twin(number, names, earned, monkeypatch):
             if late + delays[late] == t:
                 kernel.update(outcomes[late], id=late)
                 twin.update(outcomes[late], late)
-    np.testing.assert_allclose(kernel._whole._get_state()["w"], twin.whole.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        kernel._whole._get_state()["w"], twin.whole.weights, rtol=0, atol=1e-9
+    )
     shared = kernel._groups.shared._get_state()["w"]
     np.testing.assert_allclose(shared, twin.shared.weights, rtol=0, atol=1e-9)
     for at, name in enumerate(kernel.groups):
@@ -260,10 +262,10 @@ def saved_with(**changes):
         {"waiting_keys": np.array([0, 1, 1])}, {"waiting_keys": np.array([2, 2, 1])},
         {"waiting_keys": np.array([0.0, 2.0, 1.0])}, {"waiting_sizes": np.array([3, 2, 2])},
         {"waiting_sizes": np.array([2, 3, 3])}, {"waiting_sizes": np.array([3])},
-        {"waiting_places": np.full(8 * ROUND, 0.123)}, {"waiting_numbers": np.array([3])},
-        {"waiting_numbers": np.array([10, 2, 9, 11, 5, 12, 2, 2])},
-        {"waiting_numbers": np.array([10, 2, 2, 11, 9, 12, 2, 2])},
-        {"waiting_numbers": np.array([13, 2, 2, 11, 5, 12, 2, 2])},
+        {"waiting_places": np.full(8 * ROUND, 0.123)}, {"waiting_counts": np.array([3])},
+        {"waiting_counts": np.array([10, 2, 9, 11, 5, 12, 2, 2])},
+        {"waiting_counts": np.array([10, 2, 2, 11, 9, 12, 2, 2])},
+        {"waiting_counts": np.array([13, 2, 2, 11, 5, 12, 2, 2])},
         {"waiting_ids": ["x", "y", "z", "u"]}, {"waiting_ids": []},
         {"more": 1},
     ],
