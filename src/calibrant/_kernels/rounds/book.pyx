@@ -294,7 +294,7 @@ cdef class Book:
             if made > self.now:
                 self.now = made
         if self.want_smooth:
-            r.told().smooth = self.rule.smooth_of(r)
+            self.rule.fill_smooth([r])
         if name is None:
             self.unnamed = r
             return r
@@ -345,10 +345,10 @@ cdef class Book:
             r.number, r.batch = first + i, first
             if made is not None:
                 r.told().at = at[i]
-            if self.want_smooth:
-                r.told().smooth = self.rule.smooth_of(r)
             if names is not None and not is_claimed:
                 self.known[names[i]] = r
+        if self.want_smooth:
+            self.rule.fill_smooth(rounds)
         if names is None:
             return rounds
         self.named += size
@@ -402,7 +402,7 @@ cdef class Book:
             return EXPIRED
         return PREDICTED
 
-    cdef int observe_one(self, object name, double outcome, double at, int most) except -1:
+    cpdef int observe_one(self, object name, double outcome, double at, int most) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
         If that is above `most`, no time passes.
@@ -792,7 +792,8 @@ cdef class Book:
                     self.now = made[i]
             told[0, i], told[1, i] = r.as_prediction(), r.as_expected()
             if has_smooth:
-                r.told().smooth = told[2, i] = self.rule.smooth_of(r)
+                self.rule.fill_smooth([r])
+                told[2, i] = r.smooth
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
