@@ -548,7 +548,6 @@ cdef class Book:
         cdef Py_ssize_t i
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
-        cdef Round r
         cdef list named = keys
         ordered = outcomes
         before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from typing import Self
 
 from calibrant._checks import check_integer, check_real, check_seed
@@ -108,4 +110,4 @@ def checked(gaps: int, width: float, seed: int) -> tuple[int, int, float]:
 
 def gaps_for(horizon: int) -> int:
     """Return how many gaps suit so many rounds."""
-    return max(1, round(check_integer("horizon", horizon, 1, 2**48) ** 0.5))
+    return max(1, round(math.sqrt(check_integer("horizon", horizon, 1, 2**48))))
