@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-
 from typing import Self
 
 from calibrant._checks import check_integer, check_real, check_seed
