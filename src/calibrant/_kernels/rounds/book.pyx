@@ -5,7 +5,7 @@ that is given a time settles the deadlines before that time, and `advance` and a
 those up to it. With silence, a round without an outcome by its deadline had the silent one; what is
 announced before is noted at once and learned at the deadline. With hold, every outcome is learned at
 the deadline, or on arrival if that is later. All that one step settles is learned together, in an
-order that does not depend on how the rows of a call were sorted. docs/late.md says it at length, and
+order that does not depend on how the rows of a call were sorted. docs/rounds.md says it at length, and
 tests/naive/rounds.py is the slow and obvious twin.
 """
 
