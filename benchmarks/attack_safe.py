@@ -47,7 +47,7 @@ class Whole:
         self.recalibrator.update(outcome)
 
     def columns(self):
-        return self.recalibrator._get_state()
+        return self.recalibrator._whole._get_state()
 
 
 class Game:

@@ -7,6 +7,7 @@ probability, every distribution sums to one, and it saves and loads again, to th
 
 import json
 from collections import Counter
+from copy import deepcopy
 from hashlib import blake2b
 
 import numpy as np
@@ -143,7 +144,7 @@ def change_header(header, random):
         holder, name = holder[name], random.integers(len(holder[name]))
     way = random.random()
     if way < 0.2:
-        holder[name] = STRANGE[random.integers(len(STRANGE))]
+        holder[name] = deepcopy(STRANGE[random.integers(len(STRANGE))])
     elif way < 0.4 and isinstance(holder[name], int | float) and abs(holder[name]) < 1e300:
         holder[name] += [1, -1, 1e-9, 0.5][random.integers(4)]
     else:
@@ -199,7 +200,7 @@ def play_forecaster(player):
 def play_recalibrator(player):
     """Answer everything that waits, then play against what is predicted."""
     random = np.random.default_rng(0)
-    for id_ in list(player._waiting.named):
+    for id_ in player._book.ids:
         player.update(1, id=id_)
     for t in range(FURTHER):
         score, _, more = a_round(player, random, t % 2 and player.max_groups > 2)
@@ -213,7 +214,7 @@ def play_recalibrator(player):
 def play_classes(player):
     """Answer everything that waits, then let the class happen that was called the least likely."""
     random = np.random.default_rng(0)
-    for id_ in list(player._waiting.named):
+    for id_ in player._book.ids:
         player.update(player.classes[0], id=id_)
     for _ in range(FURTHER):
         said = player.predict(a_round(player, random, ())[0])

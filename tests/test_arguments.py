@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from calibrant import Epoch, Interval, Refined
-from calibrant.arguments import Arguments
 from calibrant.experiments.groups import FORECASTER_GROUPS
 from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.forecasters.rivals import ExponentialWindow, FosterHart, RunningMean
+from calibrant.saving import Savable
 
 
 def test_arguments_can_be_read_and_not_written():
@@ -60,7 +60,7 @@ def test_subclasses():
     assert repr(Named(3)) == "Named(seed=3)"
 
 
-class Plain(Arguments):
+class Plain(Savable):
     """Something without a kernel, which has a slot for what it was given."""
 
     __slots__ = ("_given",)

@@ -161,14 +161,15 @@ def test_unbounded_memory_is_found():
 
 class CountsTwice(EventForecaster):
     def update(self, outcome, id=None):  # noqa: A002
-        super().update(outcome, id)
-        if id is not None and id in self._waiting.finished:
+        answer = super().update(outcome, id)
+        if answer == "repeated":
             super().update(outcome)
+        return answer
 
 
 class HoldsMore(EventForecaster):
     def predict(self, id=None, *, time=None):  # noqa: A002
-        self._waiting.capacity = 4
+        self._late._book.capacity = 4
         return super().predict(id, time=time)
 
 

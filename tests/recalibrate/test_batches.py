@@ -29,7 +29,7 @@ def test_agrees_with_its_twin(number):
         if known:
             kernel.update_many(outcomes[known], ids=known)
             twin.update_many(outcomes[known].tolist(), known)
-    state = kernel._get_state()
+    state = kernel._whole._get_state()
     np.testing.assert_allclose(state["w"], twin.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
     assert state["lag"][0] == pytest.approx(twin.lag, abs=1e-9)

@@ -7,6 +7,7 @@ import pytest
 
 from calibrant import MulticlassRecalibrator, Recalibrator
 from calibrant.recalibrate.rivals import OnlinePlatt, Raw
+from calibrant.rounds import RoundError
 from calibrant.testing import check_recalibrator, class_probabilities, grouped
 from calibrant.testing.recalibrators import CHECKS
 
@@ -14,10 +15,11 @@ from calibrant.testing.recalibrators import CHECKS
 class NothingToClose(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            super().update(outcome, id)
+            return super().update(outcome, id)
         except ValueError as error:
             if "none waits" not in str(error):
                 raise
+            return "applied"
 
 
 class CountsOnlyAnswers(Raw):
@@ -30,16 +32,16 @@ class KeepsTheFirst(OnlinePlatt):
     """Takes an outcome for the first prediction that is open, not for the last."""
 
     def predict(self, score, id=None):
-        before = self._waiting.unnamed
+        before = self._book.unnamed
         prediction = super().predict(score, id)
         if before is not None:
-            self._waiting.unnamed = before
+            self._book.unnamed = before
         return prediction
 
 
 class EmptyRunsGiveUp(Recalibrator):
     def run(self, scores, outcomes, by=None):
-        self._give_up()
+        self._rule.forget()
         return super().run(scores, outcomes, by)
 
 
@@ -49,8 +51,8 @@ class LeavesTheInterval(Raw):
 
 
 class GivesScalarsOfNumPy(Raw):
-    def _forecast(self, score):
-        return np.float64(score)
+    def predict(self, score, id=None):
+        return np.float64(super().predict(score, id))
 
 
 class SumsToLess(MulticlassRecalibrator):
@@ -77,35 +79,35 @@ class AnswersTheOldest(OnlinePlatt):
     """Ignores which id an outcome is for, as long as one waits."""
 
     def update(self, outcome, id=None):
-        if id in self._waiting.named:
-            oldest, known = next(iter(self._waiting.named)), self._waiting.known
+        if id in self._book.ids:
+            oldest, known = self._book.ids[0], self._book.known
             known[id], known[oldest] = known[oldest], known[id]
-        super().update(outcome, id)
+        return super().update(outcome, id)
 
 
 class CountsTwice(OnlinePlatt):
     def update(self, outcome, id=None):
-        if id in self._waiting.finished and self._waiting.finished[id] == outcome:
+        answer = super().update(outcome, id)
+        if answer == "repeated":
             self._learn(outcome)
-        super().update(outcome, id)
+        return answer
 
 
 class TakesBack(Recalibrator):
     """Believes the second of two outcomes for one id."""
 
     def update(self, outcome, id=None):
-        if id in self._waiting.finished:
-            return
-        super().update(outcome, id)
+        return "repeated" if id in self._book.finished else super().update(outcome, id)
 
 
 class BelievesStrangers(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            super().update(outcome, id)
-        except ValueError as error:
-            if "unknown" not in str(error):
+            return super().update(outcome, id)
+        except RoundError as error:
+            if error.answer != "unknown":
                 raise
+            return "applied"
 
 
 class ExpiresTheNewest(Recalibrator):
@@ -122,7 +124,7 @@ class WaitsForEver(Recalibrator):
 class HoldsMore(Recalibrator):
     def __init__(self, kind="probability", *, seed=0, capacity=100_000):
         super().__init__(kind, seed=seed, capacity=capacity)
-        self._waiting.capacity += 1
+        self._book.capacity += 1
 
 
 class DrawsFromElsewhere(Recalibrator):
@@ -144,7 +146,7 @@ class AnySeed(Recalibrator):
 
 class LookingCounts(Recalibrator):
     def expected(self, score, by=None):
-        self._begin(score)
+        self._whole._begin(score)
         return super().expected(score, by)
 
 
@@ -152,7 +154,7 @@ class ForgetsWhatWaits(Recalibrator):
     @classmethod
     def from_bytes(cls, blob):
         recalibrator = super().from_bytes(blob)
-        recalibrator._waiting.load({}, {}, [], {})
+        recalibrator._book.clear()
         return recalibrator
 
 
@@ -205,10 +207,10 @@ class RaisesOtherErrors(OnlinePlatt):
 class ClosesBeforeItChecks(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            super().update(outcome, id)
+            return super().update(outcome, id)
         except ValueError as error:
             if "outcome must" in str(error):
-                self._give_up()
+                self._rule.forget()
             raise
 
 
@@ -217,7 +219,7 @@ class AnyId(Recalibrator):
         return super().predict(score, self.as_id(id), by)
 
     def update(self, outcome, id=None):
-        super().update(outcome, self.as_id(id))
+        return super().update(outcome, self.as_id(id))
 
     @staticmethod
     def as_id(value):
@@ -259,7 +261,7 @@ class LearnsAsTheyCome(Recalibrator):
 
     def update_many(self, outcomes, ids, at=None):
         names = list(ids)
-        if len(set(names)) < len(names) or not self._waiting.named.keys() >= set(names):
+        if len(set(names)) < len(names) or not {*self._book.ids} >= {*names}:
             return super().update_many(outcomes, ids, at)
         for outcome, id_ in zip(outcomes, names, strict=True):
             self.update(outcome, id_)
@@ -293,10 +295,10 @@ class LearnsUpToTheBadRow(Recalibrator):
 
 
 class DropsOddBatches(Recalibrator):
-    def _learn_many(self, predictions, outcomes):
-        if len(predictions) == 8:
-            predictions, outcomes = predictions[1:], outcomes[1:]
-        super()._learn_many(predictions, outcomes)
+    def update_many(self, outcomes, ids, at=None):
+        if ids != list(range(8)):
+            return super().update_many(outcomes, ids, at)
+        return np.append("applied", super().update_many(outcomes[1:], ids[1:], at))
 
 
 BROKEN = [

@@ -80,7 +80,7 @@ def test_even_with_a_checksum_that_fits_nothing_crashes(saved):
         taken += 1
         several = isinstance(recalibrator, MulticlassRecalibrator)
         label = recalibrator.classes[0] if several else 1
-        for id_ in list(recalibrator._waiting.named):
+        for id_ in recalibrator._book.ids:
             recalibrator.update(label, id=id_)
         said = recalibrator.predict([0.2, 0.3, 0.5] if several else 0.4)
         recalibrator.update(label)

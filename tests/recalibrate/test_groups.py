@@ -47,7 +47,9 @@ def test_agrees_with_its_twin(number, names, earned, monkeypatch):
             if late + delays[late] == t:
                 kernel.update(outcomes[late], id=late)
                 twin.update(outcomes[late], late)
-    np.testing.assert_allclose(kernel._get_state()["w"], twin.whole.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        kernel._whole._get_state()["w"], twin.whole.weights, rtol=0, atol=1e-9
+    )
     shared = kernel._groups.shared._get_state()["w"]
     np.testing.assert_allclose(shared, twin.shared.weights, rtol=0, atol=1e-9)
     for at, name in enumerate(kernel.groups):
@@ -99,7 +101,7 @@ def test_the_whole_learns_from_groups_but_its_grid_does_not():
     plain, grouped = Recalibrator(seed=1), Recalibrator(seed=1)
     plain.run(scores, outcomes)
     grouped.run(scores, outcomes, by=["a"] * 800)
-    before, after = plain._get_state(), grouped._get_state()
+    before, after = plain._whole._get_state(), grouped._whole._get_state()
     assert after["w"].tolist() == before["w"].tolist()
     assert after["n"].sum() == 0
     counts = [stage._get_state()["n"].sum() for stage in last_stages(grouped._groups)]
@@ -260,10 +262,10 @@ def saved_with(**changes):
         {"waiting_keys": np.array([0, 1, 1])}, {"waiting_keys": np.array([2, 2, 1])},
         {"waiting_keys": np.array([0.0, 2.0, 1.0])}, {"waiting_sizes": np.array([3, 2, 2])},
         {"waiting_sizes": np.array([2, 3, 3])}, {"waiting_sizes": np.array([3])},
-        {"waiting_places": np.full(8 * ROUND, 0.123)}, {"waiting_numbers": np.array([3])},
-        {"waiting_numbers": np.array([10, 2, 9, 11, 5, 12, 2, 2])},
-        {"waiting_numbers": np.array([10, 2, 2, 11, 9, 12, 2, 2])},
-        {"waiting_numbers": np.array([13, 2, 2, 11, 5, 12, 2, 2])},
+        {"waiting_places": np.full(8 * ROUND, 0.123)}, {"waiting_counts": np.array([3])},
+        {"waiting_counts": np.array([10, 2, 9, 11, 5, 12, 2, 2])},
+        {"waiting_counts": np.array([10, 2, 2, 11, 9, 12, 2, 2])},
+        {"waiting_counts": np.array([13, 2, 2, 11, 5, 12, 2, 2])},
         {"waiting_ids": ["x", "y", "z", "u"]}, {"waiting_ids": []},
         {"more": 1},
     ],
@@ -315,7 +317,7 @@ def test_what_is_proved_of_a_groups_means(name):
     buckets, first = np.empty(len(scores), dtype=int), {}  # of the word; its weight there at first
     for t, (score, outcome, group) in enumerate(zip(scores, outcomes, by.tolist(), strict=True)):
         recalibrator.predict(score, by=group)
-        opened = recalibrator._waiting.unnamed
+        opened = recalibrator._book.unnamed
         whole, *own = [begun.mean for begun in opened.rounds]
         means[t] = [whole, opened.word.mean, own[0], own[-1]]
         buckets[t] = save_words([opened.word])["views"]["bucket"][0]
@@ -373,7 +375,7 @@ def test_a_group_that_no_one_saw_starts_from_the_whole():
     recalibrator = Recalibrator(seed=2)
     recalibrator.run(scores, outcomes, by=by)
     for score in (0.1, 0.5, 0.9):
-        mean = recalibrator._look(score)[1]
+        mean = recalibrator._whole._look(score)[1]
         # It has no outcomes, so its word is that of the whole but for the scaling. The five others
         # had stages of their own after one round: the shared one and its grid are coarse.
         assert abs(recalibrator.smooth(score, by="new") - mean) <= 0.05

@@ -99,7 +99,7 @@ class LateOutcomes(RuleBasedStateMachine):
         if not applied:
             return
         self.log.append(("update_many", list(applied.values()), list(applied), None))
-        order = list(self.recalibrator._waiting.finished)[-len(applied) :]
+        order = list(self.recalibrator._book.finished)[-len(applied) :]
         for name in order if len(applied) <= CAPACITY else applied:
             self.finished.append((name, applied[name]))
         for name in applied:
@@ -236,11 +236,11 @@ class LateOutcomesInGroups(LateOutcomes):
 
     @staticmethod
     def state(recalibrator):
-        return recalibrator._get_state() | recalibrator._groups.get_state()
+        return recalibrator._whole._get_state() | recalibrator._groups.get_state()
 
     def counted(self):
         """Return how many outcomes all grids have been charged with."""
-        grids = [self.recalibrator, *last_stages(self.recalibrator._groups)]
+        grids = [self.recalibrator._whole, *last_stages(self.recalibrator._groups)]
         return sum(grid._get_state()["n"].sum() for grid in grids)
 
 
@@ -368,7 +368,7 @@ def test_memory_is_bounded_by_the_grid_and_what_waits():
         if t >= 40:
             recalibrator.update(chance < score, id=t - 40)
         if t in (1999, 19_999):
-            points = len(recalibrator._get_state()["z"])
+            points = len(recalibrator._whole._get_state()["z"])
             sizes.append(len(recalibrator.to_bytes()) - 6 * 8 * points)
     # The 90 ids in the header and some counts there have a digit more.
     assert abs(sizes[1] - sizes[0]) < 400

@@ -41,7 +41,7 @@ def test_slots_and_weights_agree_with_the_twin(number):
             for row in reversed(ids):
                 kernel.update(outcomes[row], id=row)
                 twin.update(outcomes[row], row)
-    state, recent = kernel._get_state(), twin.recent
+    state, recent = kernel._whole._get_state(), twin.recent
     np.testing.assert_allclose(state["recent_w"], recent.weights, rtol=0, atol=1e-9)
     assert state["past"] == int("".join(map(str, recent.past)), 2)
     odds = []
@@ -120,7 +120,7 @@ def test_what_is_looked_at_knows_the_past():
 
 
 def test_words_of_the_weights():
-    assert len(expert_words()) == len(Recalibrator()._weights())
+    assert len(expert_words()) == len(Recalibrator()._whole._weights())
     recalibrator = Recalibrator()
     recalibrator.run(np.full(3000, 0.2), iid(3000, mean=0.6, seed=1).outcomes)
     assert recalibrator.weights()[0].words.startswith("a fixed")
@@ -137,7 +137,7 @@ def test_words_of_the_weights():
 
 def test_a_saved_past_that_cannot_be():
     recalibrator = Recalibrator().fit([0.5] * 10, [1, 0] * 5)
-    state = recalibrator._get_state() | {"rounds": 10}
+    state = recalibrator._whole._get_state() | {"rounds": 10}
     for name, value, message in (
         ("past", np.array([64.0]), "past"),
         ("past", np.array([0.5]), "past"),
@@ -146,7 +146,7 @@ def test_a_saved_past_that_cannot_be():
         ("recent_w", np.full(9, 0.5), "recent_w"),
     ):
         with pytest.raises(ValueError, match=message):
-            Recalibrator()._set_state({**state, name: value})
+            Recalibrator()._whole._set_state({**state, name: value})
 
 
 def test_a_place_says_when_it_is_moved():

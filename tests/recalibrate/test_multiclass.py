@@ -330,8 +330,8 @@ def saved_with(mode, **changes):
     [
         {"more": 1}, {"waiting_keys": np.array([7, 0])}, {"waiting_sizes": np.array([1, 1])},
         {"waiting_ids": []}, {"waiting_ids": ...}, {"finished_outcomes": np.array([3.0])},
-        {"waiting_places": np.full(6 * ROUND, 0.123)}, {"waiting_numbers": np.array([3])},
-        {"waiting_numbers": np.array([99, 0, 0, 4, 0, 0])},
+        {"waiting_places": np.full(6 * ROUND, 0.123)}, {"waiting_counts": np.array([3])},
+        {"waiting_counts": np.array([99, 0, 0, 4, 0, 0])},
     ],
     ids=str,
 )  # fmt: skip

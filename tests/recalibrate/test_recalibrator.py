@@ -29,7 +29,7 @@ def test_agrees_with_its_twin(number):
             if late + delays[late] == t:
                 kernel.update(outcomes[late], id=late)
                 twin.update(outcomes[late], late)
-    state = kernel._get_state()
+    state = kernel._whole._get_state()
     np.testing.assert_allclose(state["w"], twin.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["z"], [point.z for point in twin.safe.points], atol=1e-9)
     np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
@@ -73,8 +73,8 @@ def test_predictions_with_an_id_are_those_without():
         assert named.predict(score, id=t) == plain.predict(score)
         named.update(outcome, id=t)
         plain.update(outcome)
-    for name, value in named._get_state().items():
-        assert np.array_equal(value, plain._get_state()[name]), name
+    for name, value in named._whole._get_state().items():
+        assert np.array_equal(value, plain._whole._get_state()[name]), name
 
 
 def test_looking_changes_nothing():
@@ -100,7 +100,7 @@ def contrary(recalibrator, scores):
     """Play the outcome that is less expected; yield the state and P_t of each round before it."""
     for score in scores:
         points, weights = recalibrator.distribution(score)
-        state = recalibrator._get_state()
+        state = recalibrator._whole._get_state()
         outcome = float(points @ weights < 0.5)
         yield state, points, weights, outcome
         recalibrator.predict(score)
@@ -141,13 +141,13 @@ def test_the_mixture_follows_the_best_expert_of_any_stretch(name):
     """A weight never falls below 0.00005 of its prior, and keeps 0.99995 of itself a round."""
     scores, _, outcomes = hostile(name, 12_000, seed=3)
     recalibrator = Recalibrator(seed=3)
-    priors = recalibrator._get_state()["w"]
+    priors = recalibrator._whole._get_state()["w"]
     likelihoods = np.empty((12_000, 25))  # of the mixture, then of each expert
     for t in range(12_000):
-        begun = recalibrator._begin(scores[t])
+        begun = recalibrator._whole._begin(scores[t])
         means = np.array([begun.mean, *begun.experts])
         likelihoods[t] = means if outcomes[t] else 1 - means
-        recalibrator._finish(begun, outcomes[t])
+        recalibrator._whole._finish(begun, outcomes[t])
     losses = -np.log(likelihoods)
     for start, end in [(0, 12_000), (4900, 5100), (5000, 5200), (5000, 10_000), (11_000, 12_000)]:
         mixture, *experts = losses[start:end].sum(axis=0)
@@ -247,7 +247,7 @@ def test_how_late_outcomes_come_survives_saving():
     other = Recalibrator.from_bytes(recalibrator.to_bytes())
     for each in (recalibrator, other):
         each.update(1)
-    assert recalibrator._get_state()["lag"].tolist() == [0.5]
+    assert recalibrator._whole._get_state()["lag"].tolist() == [0.5]
     assert other.to_bytes() == recalibrator.to_bytes()
 
 

@@ -162,7 +162,7 @@ def test_arguments_that_make_no_sense_are_refused(given, said):
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        (lambda r: r.predict([0.5, 0.3, 0.2]), "need ids"),
+        (lambda r: r.predict([0.5, 0.3, 0.2]), "needs an id"),
         (lambda r: r.predict([0.5, 0.3, 0.2], id="a", at=50.0), "predicted already"),
         (lambda r: r.predict([0.5, 0.3, 0.2], id="z"), "all of them or none"),
         (lambda r: r.predict([0.5, 0.3, 0.2], id="z", at=9.0, due=8.0), "later than at"),
@@ -191,8 +191,8 @@ def test_without_deadlines_there_is_nothing_to_advance_to():
 @pytest.mark.parametrize(
     ("part", "damage"),
     [
-        ("deadline_outcomes", lambda _: np.array([0.5, np.nan, np.nan])),
-        ("deadline_outcomes", lambda _: np.array([3.0, np.nan, np.nan])),
+        ("waiting_outcomes", lambda _: np.array([0.5, np.nan, np.nan])),
+        ("waiting_outcomes", lambda _: np.array([3.0, np.nan, np.nan])),
         ("pending_1_correction", lambda part: -part),
         ("pending_1_waiting", lambda _: -1.0),
     ],

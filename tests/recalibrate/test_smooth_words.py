@@ -68,9 +68,7 @@ def rare_events(rate, rounds, seed):
 
 
 def words_of(scores, outcomes):
-    words = np.empty(len(scores))
-    Recalibrator()._run(scores, outcomes, None, words)
-    return words
+    return Recalibrator()._run(scores, outcomes, None, smooth=True)[2]
 
 
 @pytest.mark.parametrize(("rate", "rounds"), [(1e-3, 100_000), (1e-4, 400_000)])
@@ -112,6 +110,6 @@ def test_scores_below_the_floor_keep_their_order(kind, by):
 def test_it_is_as_good_as_what_is_placed(name):
     stream = streams.load(name)
     words = words_of(stream.scores, stream.outcomes)
-    means = Recalibrator()._run_means(stream.scores, stream.outcomes)[1]
+    means = Recalibrator()._whole._run_means(stream.scores, stream.outcomes)[1]
     for loss in (brier, log_loss):
         assert loss(words, stream.outcomes) < loss(means, stream.outcomes) + 0.0005

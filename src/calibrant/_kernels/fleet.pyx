@@ -367,8 +367,11 @@ cdef class FleetRule(Rule):
 
     cpdef object learn_one(self, Round r, double outcome):
         """Learn one outcome."""
-        self.kernel.reserve(1)
-        self.kernel.settle(&(<FleetRound>r).opened, outcome)
+        cdef PartKernel kernel = self.kernel
+        if kernel.watched is not None:
+            kernel.watched.reserve(1, kernel.keys.count)
+        if kernel.settle(&(<FleetRound>r).opened, outcome) < 0:
+            raise MemoryError
 
     cpdef object learn(self, list rounds, outcomes):
         """Learn outcomes one by one, in this order."""

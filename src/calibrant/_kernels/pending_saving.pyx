@@ -25,8 +25,6 @@ from calibrant._kernels.pending cimport (
 )
 from calibrant._kernels.saved import SLACK, check_names, floats, number
 
-AWAITED = AWAITED_SIZE
-
 
 def save_pending(PendingKernel kernel not None):
     """Return everything the past left behind, as arrays and numbers by name."""
@@ -137,7 +135,7 @@ def whole_numbers(state, name, most):
 
 
 def save_awaited(awaited):
-    """Return what is known of predictions: AWAITED doubles of each, and its slice and cell."""
+    """Return what is known of predictions: AWAITED_SIZE doubles of each, and its slice and cell."""
     places = np.empty((len(awaited), AWAITED_SIZE))
     cells = np.empty((len(awaited), 2), dtype=np.int64)
     cdef double[:, ::1] to = places
@@ -152,6 +150,10 @@ def save_awaited(awaited):
 
 def load_awaited(PendingKernel kernel not None, places, cells):
     """Return the predictions that `save_awaited` saved, or raise ValueError."""
+    if not isinstance(places, np.ndarray) or not isinstance(cells, np.ndarray):
+        raise ValueError("saved predictions that wait for their deadlines must be arrays")
+    if kernel.waiting * AWAITED_SIZE != places.size or kernel.waiting * 2 != cells.size:
+        raise ValueError(f"saved predictions that wait for their deadlines must be {kernel.waiting}")
     cdef const double[:, ::1] of = places.reshape(-1, AWAITED_SIZE)
     cdef const int64_t[:, ::1] at = cells.reshape(-1, 2)
     cdef Py_ssize_t i

@@ -1,10 +1,11 @@
 """The rule for the scores of one event: the whole, groups beside it, and what silence says."""
 
+from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 from libc.stdlib cimport malloc
 
 from calibrant._kernels.pending cimport Awaited, PendingKernel, Wait
-from calibrant._kernels.pending_saving import AWAITED, load_awaited, save_awaited
+from calibrant._kernels.pending_saving import load_awaited, save_awaited
 from calibrant._kernels.recalibrate import NONE_WAITS
 from calibrant._kernels.rounds.round cimport Round, StagedRound
 from calibrant._kernels.rounds.rule cimport Rule
@@ -196,13 +197,20 @@ def load_waits(PendingKernel silence not None, list rounds not None, places, cel
     """Give rounds that wait for their deadlines what `save_waits` returned."""
     cdef Awaited each
     cdef Round r
-    cdef list held = [r for r in rounds if r.is_held()]
-    if len(places) != AWAITED * len(held) or len(cells) != 2 * len(held):
-        raise ValueError("saved pending_awaited must be of each prediction with a deadline")
-    for r, each in zip(held, load_awaited(silence, places, cells), strict=True):
-        if each.wait.due != r.due:
-            raise ValueError("a saved prediction that waits for its deadline has another one")
+    cdef list held = [r for r in rounds if r.is_held()], awaited = load_awaited(silence, places, cells)
+    check_waits(awaited, held, [r.outcome == 1 - silence.silence for r in held])
+    for r, each in zip(held, awaited):
         r.told().pending = malloc(sizeof(Wait))
         if r.story.pending == NULL:
             raise MemoryError
         (<Wait *>r.story.pending)[0] = each.wait
+
+
+def check_waits(list awaited not None, list rounds not None, list announced not None):
+    """Refuse what the silence model keeps of rounds if it is of others."""
+    cdef Awaited each
+    if len(awaited) != len(rounds):
+        raise ValueError(f"saved predictions that wait for their deadlines must be {len(rounds)}")
+    for each, r, is_announced in zip(awaited, rounds, announced):
+        if each.wait.due != r.due or isfinite(each.wait.came) != is_announced:
+            raise ValueError("a saved prediction has another deadline, or another outcome before it")

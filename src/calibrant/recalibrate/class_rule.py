@@ -1,13 +1,14 @@
 """The rule for several classes: rows of probabilities in, rows that sum to one out.
 
 With `silence` each class against the rest has a silence model of its own. For a class that is
-announced, silence until the deadline means that it did not happen; for the silent class, that it did.
-With labels by the top class nothing can be made of silence before its deadline: what it means there
-depends on which class is on top.
+announced, silence until the deadline means that it did not happen; for the silent class, that it
+did. With labels by the top class nothing can be made of silence before its deadline: what it means
+there depends on which class is on top.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ from calibrant._kernels.pending_saving import (
 )
 from calibrant._kernels.rounds.round import StagedRound
 from calibrant._kernels.rounds.rule import Rule
+from calibrant._kernels.saved import check_names
+from calibrant._kernels.score_rule import check_waits
 from calibrant.recalibrate.named_columns import by_name
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
 from calibrant.recalibrate.top_label import TopLabel
@@ -160,7 +163,7 @@ class ClassRule(Rule):
     def observed(self, r: StagedRound, now: float) -> None:
         """Hear of a label before its deadline: of each class, that it is not silence."""
         for column, (silence, each) in enumerate(self._awaited(r)):
-            if (r.outcome == column) == (silence.silence == 0):
+            if self._is_announced(r, column):
                 silence.come(each, now)
 
     def mature(self, r: StagedRound) -> None:
@@ -193,8 +196,9 @@ class ClassRule(Rule):
             state |= {f"{column}_{name}": part for name, part in parts.items()}
         return state
 
-    def load_silences(self, state: dict[str, Any], numbers: Sequence[int]) -> None:
-        """Take over what `save_silences` returned, for rounds of these numbers."""
+    def load_silences(self, state: dict[str, Any], rounds: list[Any]) -> None:
+        """Take over what `save_silences` returned, for rounds that wait for their deadlines."""
+        check_names(state, set(self.save_silences()))
         found: list[list[Awaited]] = []
         for column, silence in enumerate(self.silences):
             start = f"{column}_"
@@ -202,7 +206,13 @@ class ClassRule(Rule):
             places, cells = own.pop("awaited"), own.pop("awaited_cells")
             load_pending(silence, own)
             found.append(load_awaited(silence, places, cells))
-            if len(found[-1]) != len(numbers):
-                raise ValueError(f"saved class {column} must wait for each prediction")
+            announced = [self._is_announced(each, column) for each in rounds]
+            check_waits(found[-1], rounds, announced)
         if found:
+            numbers = [each.number for each in rounds]
             self.awaited = dict(zip(numbers, map(list, zip(*found, strict=True)), strict=True))
+
+    def _is_announced(self, r: StagedRound, column: int) -> bool:
+        """Whether it is known of a class, before the deadline, that it is not silence."""
+        silent = self.silences[column].silence
+        return not math.isnan(r.outcome) and (r.outcome == column) == (silent == 0)

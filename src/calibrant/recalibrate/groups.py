@@ -177,10 +177,15 @@ class Groups:
         return predictions
 
     def finish_many(
-        self, whole: RecalibrateKernel, predictions: Sequence[ScoreRound | StagedRound], outcomes: Floats
+        self,
+        whole: RecalibrateKernel,
+        predictions: Sequence[ScoreRound | StagedRound],
+        outcomes: Floats,
     ) -> None:
         """Learn the outcomes of predictions of `begin` and `begin_many` that came together."""
-        grouped = [(row, each) for row, each in enumerate(predictions) if isinstance(each, StagedRound)]
+        grouped = [
+            (row, each) for row, each in enumerate(predictions) if isinstance(each, StagedRound)
+        ]
         rows = np.array([row for row, _ in grouped], dtype=np.intp)
         pending = [each for _, each in grouped]
         numbers = np.array([each.group for each in pending], dtype=np.int64)

@@ -249,13 +249,9 @@ class MulticlassRecalibrator(Savable, Learner):
         check_names(state, set(engine.get_state()))
         if self.rounds != rounds:
             raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
-        for name in ("finished_outcomes", "waiting_outcomes"):
-            if (np.nan_to_num(np.asarray(book[name])) % 1.0).any():
-                raise ValueError(f"saved {name} must be numbers of classes")
         waiting = load_rounds(tokens, engine.check_pending, engine.words_of)
-        load_book(self._book, book, waiting, rounds, len(self._rule.labels) - 1.0)
-        held = [each.number for _, each in self._book.waiting()]
-        self._rule.load_silences(silences, held)
+        load_book(self._book, book, waiting, rounds, len(self._rule.labels))
+        self._rule.load_silences(silences, [each for _, each in self._book.waiting()])
 
     def _row(self, probabilities: npt.ArrayLike) -> Floats:
         check_unmasked(probabilities, "probabilities")

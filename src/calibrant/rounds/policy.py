@@ -152,9 +152,7 @@ class Policy:
             )
         return made, self.due(made, at, due)
 
-    def _check(
-        self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool
-    ) -> None:
+    def _check(self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool) -> None:
         """Say what is missing for a deadline."""
         if is_timed is not None and is_timed != has_at:
             raise ValueError("predictions say when they are made, at=..., all of them or none")
@@ -171,7 +169,9 @@ class Policy:
         """Refuse a span without a unit, for predictions made at dates."""
         if self.span is not None and not self.span.is_time:
             word = "hold" if self.is_held else "after"
-            raise ValueError(f'{word}={self.span} has no unit; beside dates, say "{self.span}d" or so')
+            raise ValueError(
+                f'{word}={self.span} has no unit; beside dates, say "{self.span}d" or so'
+            )
 
     def is_dated(self, at: Any) -> bool:
         """Return whether times are given as dates: one for all, or one a row."""

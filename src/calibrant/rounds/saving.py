@@ -12,9 +12,10 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, check_id, check_integer
 from calibrant._kernels.rounds.book import Book
 from calibrant._kernels.rounds.round import Round, rounds_as_arrays, rounds_from_arrays
-from calibrant._kernels.saved import floats
+from calibrant._kernels.saved import floats, number
 
 Integers = npt.NDArray[np.int64]
+LARGEST = np.finfo(np.float64).max
 
 #: What `save_book` returns; a rule saves what it keeps of the rounds beside it.
 BOOK_PARTS = (
@@ -72,12 +73,12 @@ def load_book(
     state: Mapping[str, Any],
     rounds: list[Any],
     begun: int,
-    highest: float = 1.0,
+    classes: int | None = None,
 ) -> None:
     """Give a fresh book what `save_book` returned, or raise ValueError.
 
-    `rounds` are the rule's, in the order of `waiting_rounds`; `begun` were begun in all, and no
-    outcome is above `highest`.
+    `rounds` are the rule's, in the order of `waiting_rounds`, and `begun` were begun in all.
+    Outcomes are in [0, 1], or numbers of so many classes.
     """
     ids, finished, gone = (
         ids_of(state, name) for name in ("waiting_ids", "finished_ids", "expired_ids")
@@ -92,16 +93,17 @@ def load_book(
         raise ValueError(f"saved waiting_ids must be of {size} rounds, got {len(rounds)}")
     if len(ids) + len(nameless) + len(finished) + len(gone) > begun:
         raise ValueError(f"saved ids are more than {begun} predictions")
-    whole, real = columns_of(state, size, unnamed, begun, highest)
-    check_deadlines(book, whole[2], real, size - unnamed)
-    outcomes = floats(state, "finished_outcomes", size=len(finished), low=0.0)
-    if (outcomes > highest).any():
-        raise ValueError(f"saved finished_outcomes must be in [0, {highest:.0f}]")
-    expired = check_integer("saved expired", state["expired"], len(gone), begun)
+    whole, real = columns_of(state, size, unnamed, begun)
+    if whole[0].tolist() != [each.number for each in rounds]:
+        raise ValueError("saved waiting_numbers must be those of the rounds that the rule saved")
     timed = check_integer("saved clock_timed", state["clock_timed"], -1, 1)
-    clock = state["clock"]
-    if clock is not None and (not isinstance(clock, int | float) or not math.isfinite(clock)):
-        raise ValueError("saved clock must be a number")
+    check_deadlines(book, whole[2], real, timed, size - unnamed)
+    outcomes = floats(state, "finished_outcomes", size=len(finished))
+    for name in ("waiting_outcomes", "finished_outcomes", "coming_outcomes"):
+        check_outcomes(name, state[name], classes, is_whole=not math.isnan(book.silence))
+    expired = check_integer("saved expired", state["expired"], len(gone), begun)
+    is_set = state["clock"] is not None
+    clock = number(state, "clock", low=-LARGEST, high=LARGEST) if is_set else -math.inf
     if (np.diff(nameless) <= 0).any() or (nameless >= size - unnamed).any():
         raise ValueError("saved waiting_nameless must be increasing rows of what waits")
     is_named = np.ones(size - unnamed, dtype=np.bool_)
@@ -116,13 +118,13 @@ def load_book(
         gone,
     )
     book.unnamed = rounds[-1] if unnamed else None
-    book.expired, book.now = expired, -math.inf if clock is None else float(clock)
+    book.expired, book.now = expired, clock
     book.is_timed = None if timed < 0 else bool(timed)
-    load_coming(book, state, keys, rounds, highest)
+    load_coming(book, state, keys, rounds)
 
 
 def columns_of(
-    state: Mapping[str, Any], size: int, unnamed: int, begun: int, highest: float
+    state: Mapping[str, Any], size: int, unnamed: int, begun: int
 ) -> tuple[Integers, Floats]:
     """Return what a book keeps of rounds, checked, as `rounds_from_arrays` takes it."""
     numbers, batches, held = (
@@ -136,39 +138,52 @@ def columns_of(
     real = np.empty((len(REALS), size))
     for row, name in enumerate(REALS):
         values = state[name]
-        if not isinstance(values, np.ndarray) or values.dtype != np.float64 or len(values) != size:
-            raise ValueError(f"saved {name} must be {size} numbers")
-        if np.isinf(values).any():
-            raise ValueError(f"saved {name} must be finite, or NaN")
+        if not isinstance(values, np.ndarray) or values.dtype != np.float64:
+            raise ValueError(f"saved {name} must be an array of float64")
+        if values.shape != (size,) or np.isinf(values).any():
+            raise ValueError(f"saved {name} must be {size} numbers, finite or NaN")
         real[row] = values
-    outcomes = real[2]
-    if not (np.isnan(outcomes) | ((outcomes >= 0.0) & (outcomes <= highest))).all():
-        raise ValueError(f"saved waiting_outcomes must be in [0, {highest:.0f}], or NaN")
+    if ((real[-1] < 0.0) | (real[-1] > 1.0)).any():
+        raise ValueError("saved waiting_smooth must be in [0, 1], or NaN")
     return np.stack([numbers, batches, held]), real
 
 
-def check_deadlines(book: Book, held: Integers, real: Floats, size: int) -> None:
+def check_outcomes(name: str, outcomes: Floats, classes: int | None, *, is_whole: bool) -> None:
+    """Refuse saved outcomes that no rule has; NaN stands for none."""
+    highest = 1.0 if classes is None else classes - 1.0
+    if ((outcomes < 0.0) | (outcomes > highest)).any():
+        raise ValueError(f"saved {name} must be in [0, {highest:.0f}]")
+    if (is_whole or classes is not None) and (outcomes % 1.0 > 0.0).any():
+        raise ValueError(f"saved {name} must be whole numbers")
+
+
+def check_deadlines(book: Book, held: Integers, real: Floats, timed: int, size: int) -> None:
     """Refuse rounds that wait for no deadline where all do, or for one where none does."""
-    _, due, outcome, _, _ = real
-    if (held > 1).any() or (np.isnan(due) != ~(held[: len(due)] > 0))[held > 0].any():
+    at, due, outcome, _, _ = real
+    waits = held > 0
+    if (held > 1).any() or np.isnan(due[waits]).any():
         raise ValueError("saved waiting_held must be 1 for what waits for its deadline, else 0")
-    if not book.has_deadlines and held.any():
+    if waits.any() and (not book.has_deadlines or timed < 0):
         raise ValueError("a saved prediction waits for a deadline, and there are none here")
-    if not math.isnan(book.silence) and not held[:size].all():
+    if timed > 0 and not (at[waits] < due[waits]).all():
+        raise ValueError("saved waiting_dues must be later than waiting_times")
+    if not math.isnan(book.silence) and not waits[:size].all():
         raise ValueError("a saved prediction waits for no deadline, where silence has one")
-    if not np.isnan(outcome[held == 0]).all():
+    if not np.isnan(outcome[~waits]).all():
         raise ValueError("a saved outcome is noted of a prediction that waits for no deadline")
 
 
 def load_coming(
-    book: Book, state: Mapping[str, Any], keys: list[Id | None], rounds: list[Any], highest: float
+    book: Book, state: Mapping[str, Any], keys: list[Id | None], rounds: list[Any]
 ) -> None:
     """Give a book the outcomes that become known later."""
     rows = integers(state, "coming_rows", low=0)
     times = floats(state, "coming_times", size=len(rows))
-    outcomes = floats(state, "coming_outcomes", size=len(rows), low=0.0, high=highest)
+    outcomes = floats(state, "coming_outcomes", size=len(rows))
     if (rows >= len(keys)).any() or len(np.unique(rows)) < len(rows):
         raise ValueError("saved coming_rows must be rows of what waits, each once")
+    if not all(math.isnan(rounds[row].outcome) for row in rows.tolist()):
+        raise ValueError("saved coming_rows must be of what has no outcome yet")
     found = [rounds[row] if keys[row] is None else keys[row] for row in rows.tolist()]
     book.load_arrivals(found, times.tolist(), outcomes.tolist())
 

@@ -16,6 +16,7 @@ import numpy as np
 from calibrant import Episode, Monitor
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import ANSWERS, Book
+from calibrant._kernels.rounds.round import Round
 from calibrant.measures import Scorecard
 from calibrant.rounds import Settled
 from calibrant.service.definition import Definition
@@ -153,6 +154,8 @@ class Engine:
         if not timed:
             for each, time in zip(heard, came, strict=True):
                 each.arrived = time
+            if len(set(came)) > 1:  # learned together, and measured in order of time
+                self.book.settled[before:] = sorted(self.book.settled[before:], key=arrival)
         self._look(before)
         return words
 
@@ -278,6 +281,11 @@ def watch(
             if episode.end is not None and episode.end >= before:
                 found.append(Happening(of, True, episode))
     return found, evidence
+
+
+def arrival(settled: tuple[Any, Round]) -> float:
+    """Return when the outcome of a round came that stands beside its id."""
+    return settled[1].arrived
 
 
 def as_probabilities(scores: list[float], kind: str) -> list[float]:

@@ -30,7 +30,7 @@ cdef class Book:
     cdef readonly bint has_deadlines
     cdef readonly double silence          # the outcome that silence means; NaN for none
     cdef double span                      # from a prediction to its deadline; NaN if rows say so
-    cdef double patience                  # how long after its prediction an outcome counts
+    cdef public double patience           # how long after its prediction an outcome counts
 
     cdef readonly dict known              # by key: the round that waits, or the outcome it had
     cdef Py_ssize_t named                 # how many of them wait under an id
@@ -61,7 +61,7 @@ cdef class Book:
     cdef int after_opening(self) except -1
     cdef int finish(self, object key, double outcome) except -1
     cdef bint is_seen(self) noexcept
-    cdef int tell(self, object key, Round r) except -1
+    cdef int tell(self, object key, Round r, double outcome) except -1
     cdef int add_finished(self, object name, double outcome) except -1
     cdef object oldest_name(self)
     cdef int give_up(self, object name) except -1
@@ -76,8 +76,8 @@ cdef class Book:
         const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
         double[:, ::1] told, unsigned char[::1] answers, list opened,
     ) except -1
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at)
-    cdef int take(self, object key, Round r, double outcome, double now) except -1
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds)
+    cdef int take(self, object key, Round r, double outcome) except -1
     cdef int peek(self, object name, object found, double outcome, double at) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
     cdef int observe_one(self, object name, double outcome, double at, int most) except -1

@@ -21,6 +21,7 @@ class Book:
     lock: RLock
     capacity: int
     remember: int
+    patience: float
     refuse: bool
     has_deadlines: bool
     silence: float
@@ -32,7 +33,7 @@ class Book:
     is_timed: bool | None
     arrivals: Sized
     late: Counter[str]
-    settled: list[Any] | None
+    settled: Any
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
     @property

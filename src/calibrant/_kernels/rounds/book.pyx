@@ -11,7 +11,7 @@ tests/naive/rounds.py is the slow and obvious twin.
 
 from collections import Counter, OrderedDict
 
-from libc.math cimport NAN, isnan
+from libc.math cimport NAN, isfinite, isnan
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -414,7 +414,7 @@ cdef class Book:
         if answer <= most and not isnan(at):
             self.pass_to(at, True)
         if is_news:
-            self.take(name, self.known[name], outcome, at)
+            self.take(name, self.known[name], outcome)
         return answer
 
     def observe(self, list names not None, outcomes, at=None, bint only_news=False):
@@ -429,6 +429,7 @@ cdef class Book:
         if at is None or np.ndim(at) == 0:
             self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
             return answers
+        at = np.maximum(at, self.now)  # an earlier time counts as now
         order = np.argsort(at, kind="stable")
         ends = np.flatnonzero(np.diff(at[order], append=NAN) != 0.0) + 1
         if len(ends) == 1:
@@ -455,10 +456,10 @@ cdef class Book:
         cdef Round r
         cdef Py_ssize_t[::1] of
         cdef int word
+        if not only_news and not isnan(at):
+            self.pass_to(at, True)
         if len(names) == 1:
-            answer[0] = self.observe_one(
-                names[0], outcomes[0], at, APPLIED if only_news else EXPIRED
-            )
+            answer[0] = self.observe_one(names[0], outcomes[0], at, APPLIED)
             return
         rows = np.empty(len(names), dtype=np.intp)
         of = rows
@@ -474,38 +475,38 @@ cdef class Book:
         if not is_once:
             once = once_each(rounds, rows, outcomes, answer)
             rows, rounds = rows[once], [rounds[i] for i in once]
-        if not isnan(at) and (rounds or not only_news):
+        if rounds and not isnan(at):
             self.pass_to(at, True)
         of = rows
         if self.has_deadlines:
-            rows, rounds = self.note(names, outcomes, rows, rounds, at)
+            rows, rounds = self.note(names, outcomes, rows, rounds)
             of = rows
         if not rounds:
             return
         # Learned in an order that is drawn; forgotten, in time, in the order of prediction.
         order, rounds = learning_order(rounds, False)
-        if not isnan(at):
+        if isfinite(self.now):
             for r in rounds:
-                r.told().arrived = at
+                r.told().arrived = self.now
         keys = [names[of[i]] for i in range(of.shape[0])]
         self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
 
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at):
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds):
         """Note outcomes of rounds that wait for their deadlines; return the rows of the others."""
         cdef const Py_ssize_t[::1] of = rows
         cdef list over = []
         cdef Py_ssize_t i
         for i in range(of.shape[0]):
             if (<Round>rounds[i]).is_held():
-                self.take(names[of[i]], rounds[i], outcomes[of[i]], at)
+                self.take(names[of[i]], rounds[i], outcomes[of[i]])
             else:
                 over.append(i)
         return rows[over], [rounds[i] for i in over]
 
-    cdef int take(self, object key, Round r, double outcome, double now) except -1:
+    cdef int take(self, object key, Round r, double outcome) except -1:
         """Note the outcome of a round until its deadline, or learn it if that is over."""
-        if not isnan(now):
-            r.told().arrived = now
+        if isfinite(self.now):
+            r.told().arrived = self.now
         if not r.is_held():
             return self.learn_one(key, r, outcome)
         r.told().outcome = outcome
@@ -532,9 +533,7 @@ cdef class Book:
         """Learn an outcome that counts now."""
         if self.watcher is None or self.unseen is not None:
             self.rule.learn_one(r, outcome)
-            if self.is_seen():
-                r.told().outcome = outcome
-                self.tell(key, r)
+            self.tell(key, r, outcome)
             self.finish(key, outcome)
         else:
             self.learn([key], [r], np.array([outcome]), None)
@@ -549,18 +548,16 @@ cdef class Book:
         cdef Py_ssize_t i
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
-        cdef Round r
         cdef list named = keys
         ordered = outcomes
         if order is not None:
             ordered, named = outcomes[order], [keys[of[i]] for i in range(len(rounds))]
         y = ordered
         self.rule.reserve(len(rounds))
-        before = None
-        if self.watcher is not None and self.unseen is None:
-            before = self.watcher.copy()
-            self.watcher.see(Settled(self.rule, named, rounds, ordered))
+        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         try:
+            if before is not None:
+                self.watcher.see(Settled(self.rule, named, rounds, ordered))
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
             else:
@@ -571,9 +568,7 @@ cdef class Book:
             raise
         if self.is_seen():
             for i in range(len(rounds)):
-                r = rounds[i]
-                r.told().outcome = y[i]
-                self.tell(named[i], r)
+                self.tell(named[i], rounds[i], y[i])
         y = outcomes
         for i in range(len(rounds)):
             self.finish(keys[i], y[i])
@@ -583,14 +578,16 @@ cdef class Book:
         """Whether somebody wants to see what is settled."""
         return self.settled is not None or self.unseen is not None or self.record != NULL
 
-    cdef int tell(self, object key, Round r) except -1:
+    cdef int tell(self, object key, Round r, double outcome) except -1:
         """Let those who asked know of a round that is settled."""
+        if self.settled is not None or self.unseen is not None:
+            r.told().outcome = outcome
         if self.settled is not None:
             self.settled.append((key, r))
         if self.unseen is not None:
             self.unseen.append((key, r))
         if self.record != NULL and 0 <= r.number - self.first < self.recorded:
-            self.record[r.number - self.first] = r.story.outcome
+            self.record[r.number - self.first] = outcome
         return 0
 
     cdef int settle(self, double now, bint strictly) except -1:
@@ -646,13 +643,12 @@ cdef class Book:
     cdef int pass_to(self, double now, bint strictly) except -1:
         """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
         cdef Event event
-        cdef Round r
         while self.arrivals.is_over(now, strictly):
             key = self.arrivals.pop(&event)
             self.settle(event.when, True)
             found = self.known.get(key)
             if isinstance(found, Round) and (<Round>found).number == event.number:
-                self.take(key, found, event.outcome, event.when)
+                self.take(key, found, event.outcome)
             elif key not in self.gone:
                 self.count_late(event.outcome)
         return self.settle(now, strictly)
@@ -765,6 +761,7 @@ cdef class Book:
         cdef Round r
         cdef int64_t first
         cdef bint has_smooth = told.shape[0] > 2, is_late
+        told[:, :] = NAN  # of rows that are not predicted
         for i in range(size):
             if self.unseen is not None and len(self.unseen) >= PORTION:
                 self.show_unseen()
@@ -773,13 +770,11 @@ cdef class Book:
             is_late = observes is not None and observes[i]
             if not is_late and name is not None and name in self.known:
                 answers[i] = USED
-                told[:, i] = NAN
                 continue
             if made is not None:
                 self.pass_to(made[i], True)
             if is_late:
                 answers[i] = self.observe_one(name, y, NAN if made is None else made[i], EXPIRED)
-                told[:, i] = NAN
                 continue
             first = self.rule.begun()
             r = self.rule.begin_row(columns, by, i)
@@ -802,9 +797,8 @@ cdef class Book:
                 continue  # nothing can be learned of it
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
-                self.known[r] = r
-                self.nameless += 1
-                self.learn_one(r, r, y)
+                self.rule.learn_one(r, y)
+                self.tell(r if name is None else name, r, y)
                 if name is not None and self.remember:
                     self.gone.pop(name, None)
                     self.add_finished(name, y)
@@ -824,7 +818,7 @@ cdef class Book:
             if known is not None:
                 self.arrivals.push(known[i], r.number, y, key)
             elif self.known.get(key) is r:
-                self.take(key, r, y, r.at)
+                self.take(key, r, y)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
                 self.count_late(y)

@@ -88,6 +88,7 @@ cdef class Learner:
             if name is not None:
                 book.check_new(name)
             if book.has_deadlines:
+                self._rule.check_one(row, by)
                 made, end = book.policy.times_of_one(
                     at, due, book.now, book.is_timed, self._rule.rounds
                 )
@@ -96,7 +97,6 @@ cdef class Learner:
             if book.refuse and name is not None:
                 book.check_room(1, NAN if at is None else made)
             if book.has_deadlines:
-                self._rule.check_one(row, by)
                 book.is_timed = at is not None
                 if at is None:
                     made = NAN

@@ -121,6 +121,7 @@ cdef class StagedRound(Round):
 
     def __init__(self, int64_t group, tuple rounds not None, word=None):
         self.group, self.rounds, self.word = group, rounds, word
+        self.number = self.batch = (<Round>rounds[0]).number
 
     cdef double as_raw(self):
         return (<Round>self.rounds[0]).as_raw()
