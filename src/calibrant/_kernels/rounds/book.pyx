@@ -5,7 +5,7 @@ that is given a time settles the deadlines before that time, and `advance` and a
 those up to it. With silence, a round without an outcome by its deadline had the silent one; what is
 announced before is noted at once and learned at the deadline. With hold, every outcome is learned at
 the deadline, or on arrival if that is later. All that one step settles is learned together, in an
-order that does not depend on how the rows of a call were sorted. docs/late.md says it at length, and
+order that does not depend on how the rows of a call were sorted. docs/rounds.md says it at length, and
 tests/naive/rounds.py is the slow and obvious twin.
 """
 
@@ -294,7 +294,7 @@ cdef class Book:
             if made > self.now:
                 self.now = made
         if self.want_smooth:
-            r.told().smooth = self.rule.smooth_of(r)
+            self.rule.fill_smooth([r])
         if name is None:
             self.unnamed = r
             return r
@@ -345,10 +345,10 @@ cdef class Book:
             r.number, r.batch = first + i, first
             if made is not None:
                 r.told().at = at[i]
-            if self.want_smooth:
-                r.told().smooth = self.rule.smooth_of(r)
             if names is not None and not is_claimed:
                 self.known[names[i]] = r
+        if self.want_smooth:
+            self.rule.fill_smooth(rounds)
         if names is None:
             return rounds
         self.named += size
@@ -402,7 +402,7 @@ cdef class Book:
             return EXPIRED
         return PREDICTED
 
-    cdef int observe_one(self, object name, double outcome, double at, int most) except -1:
+    cpdef int observe_one(self, object name, double outcome, double at, int most) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
         If that is above `most`, no time passes.
@@ -550,11 +550,13 @@ cdef class Book:
         cdef const Py_ssize_t[::1] of = order
         cdef list named = keys
         ordered = outcomes
+        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         if order is not None:
-            ordered, named = outcomes[order], [keys[of[i]] for i in range(len(rounds))]
+            ordered = outcomes[order]
+            if before is not None or self.is_seen():
+                named = [keys[of[i]] for i in range(len(rounds))]
         y = ordered
         self.rule.reserve(len(rounds))
-        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         try:
             if before is not None:
                 self.watcher.see(Settled(self.rule, named, rounds, ordered))
@@ -643,6 +645,7 @@ cdef class Book:
     cdef int pass_to(self, double now, bint strictly) except -1:
         """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
         cdef Event event
+        cdef Round r
         while self.arrivals.is_over(now, strictly):
             key = self.arrivals.pop(&event)
             self.settle(event.when, True)
@@ -788,7 +791,8 @@ cdef class Book:
                     self.now = made[i]
             told[0, i], told[1, i] = r.as_prediction(), r.as_expected()
             if has_smooth:
-                r.told().smooth = told[2, i] = self.rule.smooth_of(r)
+                self.rule.fill_smooth([r])
+                told[2, i] = r.smooth
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
