@@ -217,4 +217,4 @@ def silence_of(silence: object) -> float | None:
         return None
     if isinstance(silence, bool) or silence not in (0, 1):
         raise ValueError(f"silence must be the outcome that no news means, 0 or 1, got {silence!r}")
-    return float(silence)  # type: ignore[arg-type]
+    return float(silence)

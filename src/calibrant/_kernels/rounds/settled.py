@@ -76,7 +76,7 @@ class Settled:
     @property
     def when(self) -> Floats:
         """Since when each counts: its deadline, or its arrival if that is later."""
-        return np.fmax(self.arrived, self.due)
+        return np.asarray(np.fmax(self.arrived, self.due))
 
     @property
     def is_silence(self) -> npt.NDArray[np.bool_]:
