@@ -1,8 +1,9 @@
 """Which functions a file of five rows visits, from the command line to its report.
 
-``python -m benchmarks.trace`` prints the functions of each module, and the totals. Not counted are
-the code of modules and classes, which runs on import, methods that dataclasses and named tuples
-generate, and comprehensions, which newer Pythons run inside the function that holds them.
+``python -m benchmarks.trace`` prints the functions of each module, and the totals, for a file with
+groups and a report, and for one with deadlines and without. Not counted are the code of modules and
+classes, which runs on import, methods that dataclasses and named tuples generate, and
+comprehensions, which newer Pythons run inside the function that holds them.
 """
 
 from __future__ import annotations
@@ -21,19 +22,23 @@ import calibrant
 from calibrant.cli import app
 
 ROWS = """\
-s,y,t,a,g
-0.9,1,1,2.5,north
-0.8,0,2,3.5,south
-0.3,0,3,3.5,north
-0.6,1,4,,south
-0.7,1,5,5.5,north
+s,y,t,a,d,g
+0.9,1,1,2.5,3,north
+0.8,0,2,3.5,4,south
+0.3,0,3,3.5,5,north
+0.6,1,4,,6,south
+0.7,1,5,5.5,7,north
 """
-COMMAND = "run rows.csv --score s --outcome y --time t --available a --by g --report r.html"
+REPORT = "run rows.csv --score s --outcome y --time t --available a --by g --report r.html"
+SILENCE = "run rows.csv --score s --outcome y --time t --available a --due d --silence 0"
 PACKAGE = str(Path(calibrant.__file__).parent) + os.sep
+#: Where rounds are played: who keeps them, the rules that predict and learn them, and what these
+#: rules are saved as. The rest reads tables, measures, watches, draws and prints.
+MACHINERY = ("_kernels.", "fleet.", "forecasters.", "recalibrate.", "rounds.")
 
 
-def visited() -> dict[str, list[str]]:
-    """Return the functions that the command visits, by module."""
+def visited(command: str) -> dict[str, list[str]]:
+    """Return the functions that a command visits, by module."""
     codes: set[CodeType] = set()
 
     def look(frame: FrameType, event: str, _: object) -> None:
@@ -45,7 +50,7 @@ def visited() -> dict[str, list[str]]:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             sys.setprofile(look)
             try:
-                app(COMMAND.split(), standalone_mode=False)
+                app(command.split(), standalone_mode=False)
             finally:
                 sys.setprofile(None)
     found = defaultdict(list)
@@ -58,12 +63,24 @@ def visited() -> dict[str, list[str]]:
     return dict(found)
 
 
+def machinery(found: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return those of the modules that play rounds."""
+    return {name: each for name, each in found.items() if name.startswith(MACHINERY)}
+
+
+def counted(found: dict[str, list[str]]) -> str:
+    """Return how many functions these are, and in how many modules."""
+    return f"{sum(map(len, found.values()))} functions in {len(found)} modules"
+
+
 def main() -> None:
     """Print what a row visits."""
-    found = visited()
-    for module, functions in sorted(found.items()):
-        print(f"{module} ({len(functions)}): {', '.join(sorted(functions))}")
-    print(f"{sum(map(len, found.values()))} functions in {len(found)} modules")
+    for command in (REPORT, SILENCE):
+        found = visited(command)
+        print(f"\ncalibrant {command}")
+        for module, functions in sorted(found.items()):
+            print(f"{module} ({len(functions)}): {', '.join(sorted(functions))}")
+        print(f"{counted(found)}, of which {counted(machinery(found))} play rounds")
 
 
 if __name__ == "__main__":

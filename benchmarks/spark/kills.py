@@ -83,9 +83,11 @@ def local_answers(folder: Path, parts: int) -> tuple[pd.Series, Fleet]:
     rows["late"] = rows["score"].isna()
     rows = rows.sort_values(["micros", "late", "key", "id"], kind="stable")
     fleet = Fleet(parts=parts)
+    is_whole = rows["score"].notna() & rows["outcome"].notna()  # whose ids are not looked at
     said, _ = fleet.play(
         rows["key"].to_numpy(), rows["score"].to_numpy(), rows["outcome"].to_numpy(),
-        rows["id"].tolist(), at=rows["micros"].to_numpy() / 1e6,
+        rows["id"].astype(object).mask(is_whole, None).tolist(),
+        at=rows["micros"].to_numpy() / 1e6,
     )  # fmt: skip
     has = ~rows["late"].to_numpy()
     return pd.Series(said[has], index=rows["id"].to_numpy()[has]).sort_index(), fleet

@@ -1,5 +1,6 @@
 """``calibrant run - --score``: a conversation, line by line."""
 
+import csv
 import json
 
 import pytest
@@ -131,11 +132,10 @@ def test_a_bad_line_ends_the_conversation_with_a_message(
 
 def test_old_predictions_are_given_up_when_too_many_wait():
     pipe = ScorePipe(Job("-", "s", id="id"))
-    pipe.recalibrator = Recalibrator(capacity=3)
+    pipe.book.capacity = 3
     for name in "abcde":
         pipe.predict(0.5, name, None)
-    assert pipe.recalibrator.pending == 3
-    assert list(pipe.said) == ["c", "d", "e"]
+    assert pipe.book.ids == ["c", "d", "e"]
     for name in "bbc":  # the outcome of b, also a second time, is too late but no error
         pipe.learn(1.0, name)
     assert (pipe.recalibrator.expired, pipe.recalibrator.learned) == (2, 1)
@@ -144,6 +144,8 @@ def test_old_predictions_are_given_up_when_too_many_wait():
     pipe.predict(0.5, "e", None)  # such a name may come again
     pipe.learn(1.0, "e")
     assert pipe.recalibrator.learned == 2
+    pipe.measure()
+    assert pipe.cards["raw"].rounds == 2
 
 
 def test_bad_lines_are_answered_and_passed_over(calibrant):
@@ -176,15 +178,58 @@ def test_bad_lines_are_answered_and_passed_over(calibrant):
 def test_a_state_goes_on_and_smooth_answers(calibrant, tmp_path):
     state = tmp_path / "state"
     options = ("--score", "s", "--outcome", "y", "--id", "id", "--state", str(state))
+    twin = Recalibrator()
     first = calibrant("run", "-", *options, stdin='{"id": "a", "s": 0.3}\n')
     assert first.exit_code == 0, first.stderr
+    twin.predict(0.3, "a")
+    assert Recalibrator.load(state).to_bytes() == twin.to_bytes()
     lines = '{"id": "a", "y": 1}\n{"id": "b", "s": 0.3}\n'
     second = calibrant("run", "-", *options, "--smooth", "fine", stdin=lines)
     assert second.exit_code == 0, second.stderr
-    twin = Recalibrator()
-    twin.predict(0.3, "a")
     twin.update(1, "a")
     fine = twin.smooth(0.3)
     answer = {"id": "b", "calibrated": twin.predict(0.3, "b"), "fine": fine}
     assert json.loads(second.stdout) == answer
-    assert Recalibrator.load(state).to_bytes() == twin.to_bytes()
+    again = Recalibrator.load(state)
+    for each in (again, twin):
+        each.update(1, "b")
+    assert again.to_bytes() == twin.to_bytes()
+
+
+def test_one_row_that_is_never_answered_keeps_no_scores_from_the_others(calibrant):
+    lines = [{"id": "never", "s": 0.8}]
+    for row in range(30):
+        lines += [{"id": row, "s": 0.8}, {"id": row, "outcome": row % 2}]
+    lines += [{"id": f"after {row}", "s": 0.8} for row in range(3)]
+    result, said = answers(calibrant, lines, "--id", "id", "--hold", "3")
+    assert result.exit_code == 0, result.stderr
+    (brier,) = [line.split() for line in result.stderr.splitlines() if line.startswith("Brier")]
+    assert float(brier[2]) == pytest.approx((0.04 + 0.64) / 2, abs=1e-4)
+    assert "outcomes that never arrived: 4" in result.stderr
+    assert len(said) == 34
+
+
+@pytest.mark.parametrize(
+    "options", [("--silence", "0", "--after", "15"), ("--hold", "15"), ()], ids=str
+)
+def test_a_pipe_says_what_a_file_says(calibrant, tmp_path, options):
+    """The smooth probability too: both are said once time has passed."""
+    rows = [
+        {"id": row, "t": 4 * row, "s": 0.2 + row % 7 / 10, "y": row % 3 % 2} for row in range(60)
+    ]
+    source, out = tmp_path / "rows.csv", tmp_path / "out.csv"
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    source.write_text("\n".join(lines) + "\n")
+    named = ("--outcome", "y", "--id", "id", *(("--time", "t") if options else ()), *options)
+    piped = calibrant(
+        "run", "-", "--score", "s", *named, "--smooth", "fine", stdin=source.read_text()
+    )
+    assert piped.exit_code == 0, piped.stderr
+    asked = ("--smooth", "fine", "--out", out)
+    result = calibrant("run", source, "--score", "s", *named, *asked)
+    assert result.exit_code == 0, result.stderr
+    found = [json.loads(line) for line in piped.stdout.splitlines()]
+    for row, line in zip(found, csv.DictReader(out.read_text().splitlines()), strict=True):
+        assert {**row, "calibrated": str(row["calibrated"]), "fine": str(row["fine"])} == {
+            name: line[name] for name in row
+        }

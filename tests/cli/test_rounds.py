@@ -20,10 +20,6 @@ SIZE, AFTER = 200, 9.75
 NAMES = ("--score", "s", "--outcome", "y", "--time", "t")
 
 
-def not_yet(rule):
-    return pytest.mark.xfail(strict=True, reason=f"rule {rule}")
-
-
 def table(late=20, quiet=20):
     """Return rows a tick apart; half of the events become known after their deadlines.
 
@@ -63,7 +59,6 @@ def score_of(row):
 # -- what is measured ---------------------------------------------------------------------------
 
 
-@not_yet(20)
 def test_a_file_is_measured_by_what_was_learned(calibrant, tmp_path):
     """Rule 20: where silence was learned, silence is measured, whatever the cell says later."""
     rows = table()
@@ -81,7 +76,6 @@ def test_a_file_is_measured_by_what_was_learned(calibrant, tmp_path):
     assert found["calibrated"]["brier"] == pytest.approx(np.mean(errors))
 
 
-@not_yet(20)
 def test_a_file_with_keys_is_measured_by_what_was_learned(calibrant, tmp_path):
     """Rule 20."""
     rows = table()
@@ -110,7 +104,6 @@ def test_rows_that_are_still_open_are_measured(calibrant, tmp_path):
     assert found["rounds"] == len(learned) + len(still_open)
 
 
-@not_yet(11)
 def test_outcomes_that_come_too_late_are_counted(calibrant, tmp_path):
     """Rule 11: as outcomes by id are, "repeated" or "conflict"."""
     rows = table()
@@ -147,7 +140,6 @@ def test_a_file_is_the_plain_book(calibrant, tmp_path, policy, named):
     assert pd.read_csv(out)["calibrated"].tolist() == expected
 
 
-@not_yet(21)
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @pytest.mark.parametrize("named", [(), ("--id", "id")], ids=["without ids", "by id"])
 def test_a_table_in_parts_is_one_table(calibrant, tmp_path, policy, named):
@@ -178,7 +170,6 @@ def piped(calibrant, lines, *options):
     return result
 
 
-@not_yet(20)
 def test_a_pipe_measures_beyond_an_id_that_is_never_answered(calibrant):
     """Rule 20: a held round that waits for ever does not stand in the way of the others."""
     answered = [
@@ -201,7 +192,6 @@ def test_a_pipe_measures_silence(calibrant):
     assert float(score[2]) == pytest.approx((0.04 + 0.64) / 2, abs=1e-4)
 
 
-@not_yet(6)
 def test_the_smooth_probability_of_a_pipe_knows_what_its_prediction_knows(calibrant):
     """Rule 6: time passes first, and both are said on the same state."""
     lines = [{"id": row, "t": 10 * row, "s": 0.8} for row in range(30)]

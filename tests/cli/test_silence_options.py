@@ -226,7 +226,7 @@ def test_a_pipe_measures_what_has_reached_its_deadline():
     for name in range(5):
         pipe.predict(0.5, name, None)
         pipe.learn(1.0, name)
-        pipe.measure_settled()
+        pipe.measure()
     assert pipe.cards["raw"].rounds == 4
     assert pipe.cards["raw"].summary()["brier"] == 0.25
 

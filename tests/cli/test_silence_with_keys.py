@@ -150,7 +150,8 @@ def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_pa
     found = json.loads(calibrant("run", source, *NAMES, *KEY, *options, "--json").stdout)
     assert found["rows"] == SIZE
     is_over = payments["due"] < payments["at"].iloc[-1]
-    measured = is_over | (payments["fraud"] == 1)
+    in_time = payments["known"] <= payments["due"]
+    measured = is_over | (payments["fraud"] == 1) & in_time
     assert found["outcomes"] == measured.sum() < SIZE
     assert found["waiting"] == (~is_over).sum()
     assert (
@@ -158,7 +159,10 @@ def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_pa
         == ((silent["fraud"] == 1) & (payments["known"] >= payments["at"].iloc[-1])).sum()
     )
     said = pd.read_csv(tmp_path / "out.csv")["calibrated"][measured]
-    assert found["calibrated"]["brier"] == pytest.approx(brier(said, payments["fraud"][measured]))
+    settled = (payments["fraud"] == 1) & in_time
+    assert found["calibrated"]["brier"] == pytest.approx(brier(said, settled[measured]))
+    late = (payments["fraud"] == 1) & ~in_time & (payments["known"] < payments["at"].iloc[-1])
+    assert found["answers"] == {"conflict": late.sum()}
     page = tmp_path / "page.html"
     result = calibrant("run", source, *NAMES, *KEY, *options, "--report", page)
     assert f"predictions whose deadline is still to come: {found['waiting']}" in result.stdout

@@ -115,7 +115,7 @@ def test_deadlines_of_rows_that_are_not_predicted_do_not_matter():
     columns = [["a"] * 3, [0.5, NAN, 0.2], [NAN, 1, NAN], ["x", "x", "y"]]
     _, answers = fleet.play(*columns, at=[1, 2, 3], due=[9, NAN, 8])
     assert answers.tolist() == ["predicted", "applied", "predicted"]
-    with pytest.raises(ValueError, match="due must be later than at=2.0, got 1.0"):
+    with pytest.raises(ValueError, match=r"due must be later than at=2\.0, got 1\.0"):
         fleet.play(["a"], [0.5], [NAN], ["z"], at=2, due=1)
     with pytest.raises(ValueError, match="due must be a date, a time or a finite number"):
         fleet.play(["a"], [0.5], [NAN], ["z"], at=12, due=[NAN])

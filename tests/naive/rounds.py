@@ -223,7 +223,8 @@ class Book:
 
     def observe_unnamed(self, outcome):
         """Learn the outcome of the round without an id."""
-        self.rule.learn([self.unnamed.token], [outcome])
+        self.unnamed.outcome = outcome
+        self.learn([self.unnamed])
         self.unnamed = None
 
     # -- outcomes ------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ class FleetRule(NoRule):
         self.kernel.keys.add(self.index.hashes(before))
         scores = np.array([score for _, score in rows])
         nowhere, never = np.full(len(rows), -1), np.full(len(rows), math.nan)
-        begun = CompiledFleetRule(self.kernel).begin_many(
+        begun = CompiledFleetRule(self.kernel, self.index).begin_many(
             FleetRows(slots, nowhere, scores, never), None
         )
         saved = save_rounds(begun)
@@ -189,7 +189,7 @@ class FleetRule(NoRule):
 
     def learn(self, tokens, outcomes):
         for each, outcome in zip(tokens, outcomes, strict=True):
-            CompiledFleetRule(self.kernel).learn([each.begun], np.array([outcome]))
+            CompiledFleetRule(self.kernel, self.index).learn([each.begun], np.array([outcome]))
 
     def states(self):
         return [shard_state(self.kernel)]

@@ -85,14 +85,35 @@ def test_silence_has_the_last_word_after_the_deadline(running, rows):
 
 def test_an_outcome_that_is_itself_too_late_changes_nothing(running):
     running.stream(silence=0, after="1h", clock="told")
-    running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in "ab"])
+    running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in "abcd"])
     before = running.state()
-    assert running.words([{"id": "a", "outcome": 1, "at": 3600}]) == ["conflict"]
+    assert running.words([{"id": "a", "outcome": 1, "at": 3601}]) == ["conflict"]
+    late = [{"id": "a", "outcome": 1, "at": 3601}, {"id": "b", "outcome": 0, "at": 9000}]
+    assert running.words(late) == ["conflict", "repeated"]
     assert running.state() == before
-    # Of a list, time passes to the earliest first: what came in time is in time.
-    rows = [{"id": "a", "outcome": 1, "at": 3599}, {"id": "b", "outcome": 1, "at": 9000}]
-    assert running.words(rows) == ["applied", "applied"]
-    assert running.http.get("/v1/streams/s").json()["settled"] == 2
+    # Of a list, time passes in the order of time: what came in time is in time.
+    rows = [{"id": "b", "outcome": 1, "at": 9000}, {"id": "a", "outcome": 1, "at": 3600}]
+    assert running.words(rows) == ["conflict", "applied"]
+    assert running.http.get("/v1/streams/s").json()["settled"] == 0
+    # What a row settles on its way is known to the rows after it.
+    running.predict({"id": "later", "score": 0.5, "at": 3600})
+    rows = [{"id": id_, "outcome": 1, "at": at} for id_, at in (("later", 3700), ("c", 3800))]
+    assert running.words([*rows, {"id": "d", "outcome": 0, "at": 3800}]) == [
+        "applied",
+        "conflict",
+        "repeated",
+    ]
+    assert running.http.get("/v1/streams/s").json()["settled"] == 4
+
+
+def test_an_id_with_an_outcome_of_its_own_is_not_expired(running):
+    """What waited for its deadline with an outcome and expired is answered from the store."""
+    running.stream(silence=0, after="1h", clock="told", capacity=10_000)
+    running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in "ab"])
+    assert running.words([{"id": "a", "outcome": 1, "at": 1}]) == ["applied"]
+    running.predict([{"id": f"r{n}", "score": 0.5, "at": 2} for n in range(10_000)])
+    rows = [{"id": id_, "outcome": y, "at": 3} for id_, y in (("a", 1), ("a", 0), ("b", 1))]
+    assert running.words(rows) == ["repeated", "conflict", "expired"]
 
 
 def test_settings_again_are_fine_and_others_a_conflict(running):

@@ -71,6 +71,6 @@ def test_a_history(running, tmp_path, monkeypatch):
     with Client(running.url) as client:
         seen = client.stream("history")
     assert (seen["predictions"], seen["settled"], seen["waiting"]) == (60, 40, 20)
-    assert stream.engine.learner.rounds == 60
+    assert stream.engine.book.rule.rounds == 60
     exec(program, {})  # again: nothing changes
     assert running.state("history") == state

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from calibrant.service.checking import check_store
 from calibrant.service.owner import Owner
 from calibrant.service.service import Service
 from calibrant.service.store.interface import StoreError
@@ -114,13 +115,18 @@ def test_a_file_that_is_no_store_is_refused(path):
         Service(SqliteStore(path)).start()
 
 
-def test_a_store_of_another_layout_is_refused(start, path):
+@pytest.mark.parametrize("layout", [1, 99])
+def test_a_store_of_another_layout_is_refused(start, path, layout):
+    """Before layout 2 deadlines were settled in another order: its log gives other predictions."""
     start().stop()
     with sqlite3.connect(path) as store:
-        store.execute("UPDATE meta SET value = '99'")
+        store.execute(f"UPDATE meta SET value = '{layout}' WHERE name = 'layout'")
     store.close()
-    with pytest.raises(StoreError, match="has layout 99; this calibrant reads 1"):
+    words = f"has layout {layout}, and this calibrant reads 2: start a new store, or go on with"
+    with pytest.raises(StoreError, match=words):
         Service(SqliteStore(path)).start()
+    (found,) = check_store(SqliteStore(path), lambda _: None)
+    assert words in found
 
 
 def test_a_damaged_page_is_refused_and_said(start, path):

@@ -1,4 +1,4 @@
-"""Keyed streams with deadlines: the ledger and the fleet hold the same, whatever comes and when."""
+"""Keyed streams with deadlines, whatever comes and when."""
 
 import random
 
@@ -7,7 +7,13 @@ import pytest
 from calibrant.service.definition import Definition
 from calibrant.service.engine import Engine
 from calibrant.service.rows import Outcomes, Predictions
-from calibrant.service.store.interface import Group, Known, StreamRow
+from calibrant.service.store.interface import (
+    Group,
+    Known,
+    LoggedOutcomes,
+    LoggedPredictions,
+    StreamRow,
+)
 from calibrant.service.stream import Stream
 
 WAITS = {
@@ -49,31 +55,40 @@ def requests(seed, definition):
             yield Outcomes(ids, [float(chance.random() < 0.4) for _ in ids], at)
 
 
+def logged(group):
+    """Return the batch of a group as a replay reads it."""
+    for rows, make in ((group.predictions, LoggedPredictions), (group.outcomes, LoggedOutcomes)):
+        if rows:
+            yield make(*(tuple(getattr(row, name) for row in rows) for name in make._fields))
+
+
 @pytest.mark.parametrize("watched", [False, True], ids=["plain", "watched"])
 @pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
-def test_the_ledger_and_the_fleet_agree(wait, watched):
+def test_every_prediction_waits_is_settled_or_expired(wait, watched):
+    """And the log gives the same again, bit for bit."""
     words = set()
     for seed in range(12):
-        stream = stream_of(watch_keys=watched, **wait)
+        stream, twin = (stream_of(watch_keys=watched, **wait) for _ in range(2))
         known = Known({}, {})
         for number, request in enumerate(requests(seed, stream.definition)):
+            group = Group()
             if isinstance(request, Predictions):
-                stream.predict(request, known, Group())
+                stream.predict(request, known, group)
             else:
-                words |= set(stream.learn(request, known, Group()))
+                words |= set(stream.learn(request, known, group))
+            for batch in logged(group):
+                twin.replay(batch)
             if number % 20 == 19:
                 blob = stream.engine.to_bytes()
                 stream.engine = Engine.from_bytes(blob, stream.definition)
-                assert stream.engine.to_bytes() == blob
-            ledger, fleet = stream.engine.ledger, stream.engine.learner.fleet
-            assert len(ledger.entries) == fleet.pending <= 20
-            if stream.definition.is_timed:
-                assert set(fleet.waiting()) == set(ledger.entries)
+                assert stream.engine.to_bytes() == twin.engine.to_bytes() == blob
+            book, fleet = stream.engine.book, stream.engine.learner.fleet
+            assert len(book) == fleet.pending <= 20
             stream.engine.measure()
             settled = stream.engine.tallies.settled
             assert settled == fleet.learned
-            assert fleet.rounds == settled + fleet.pending + ledger.expired
-        assert ledger.expired > 0
+            assert fleet.rounds == settled + fleet.pending + book.expired
+        assert book.expired > 0
     assert words >= {"applied", "repeated", "conflict", "expired"}
 
 
@@ -113,3 +128,15 @@ def test_what_a_number_of_predictions_settles_is_settled_when_they_are_made(wait
     engine.measure()
     times = engine.history.columns()
     assert times["start"].tolist() == times["end"].tolist() == [201.0]
+
+
+def test_outcomes_that_come_together_are_measured_in_order_of_time():
+    """They are learned in one step, where no deadline is a time."""
+    engine = Engine(Definition(clock="told"))
+    ids, at = [f"r{n}" for n in range(64)], [1e9 + 60.0 * n for n in range(64)]
+    engine.predict(ids, [0.5] * 64, at=at)
+    engine.learn(ids[::-1], [0.0] * 64, at[::-1])
+    engine.measure()
+    times = engine.history.columns()
+    assert times["start"].tolist() == [at[0], at[32]]
+    assert times["end"].tolist() == [at[31], at[63]]

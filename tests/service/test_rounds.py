@@ -10,10 +10,6 @@ NOON, HOUR = 1.7e9, 3600.0
 KEYED = pytest.mark.parametrize("keyed", [False, True], ids=["scores", "keys"])
 
 
-def not_yet(rule):
-    return pytest.mark.xfail(strict=True, reason=f"rule {rule}")
-
-
 def silent(running, keyed, **settings):
     running.stream(silence=0, after="1h", clock="told", keyed=keyed, **settings)
 
@@ -27,7 +23,6 @@ def told(id_, outcome, at):
 
 
 @KEYED
-@not_yet(5)
 def test_an_outcome_at_its_deadline_is_in_time(running, keyed):
     """Rule 5: clocks with coarse ticks cannot say which came first."""
     silent(running, keyed)
@@ -38,7 +33,6 @@ def test_an_outcome_at_its_deadline_is_in_time(running, keyed):
 
 
 @KEYED
-@not_yet(5)
 def test_a_prediction_at_a_deadline_comes_before_it(running, keyed):
     """Rule 5: so an outcome of that time is still in time."""
     silent(running, keyed)
@@ -68,7 +62,6 @@ def test_deadlines_are_answered_as_the_library_says(running, keyed):
 
 
 @KEYED
-@not_yet(17)
 def test_each_outcome_of_a_request_has_its_time(running, keyed):
     """Rule 17: in order of time, whatever the order of the rows."""
     silent(running, keyed)
@@ -78,7 +71,6 @@ def test_each_outcome_of_a_request_has_its_time(running, keyed):
 
 
 @KEYED
-@not_yet(12)
 def test_rows_of_a_request_are_compared_with_what_is_known_first(running, keyed):
     """Rule 12: only where nothing is known do rows that disagree hold each other up."""
     silent(running, keyed)
@@ -110,7 +102,6 @@ def test_predictions_are_those_of_the_library(running, keyed):
 
 
 @KEYED
-@not_yet(6)
 def test_a_batch_is_scored_once(running, keyed, monkeypatch):
     """Rule 6: what is predicted, expected and smooth comes from one pass over the experts."""
     calls = Counter()
@@ -144,7 +135,6 @@ def test_a_refused_request_changes_nothing(running, keyed):
 
 
 @KEYED
-@not_yet(9)
 def test_with_silence_an_outcome_is_0_or_1(running, keyed):
     """Rule 9."""
     silent(running, keyed)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from calibrant import Fleet, Monitor, Recalibrator
+from calibrant import Fleet, Recalibrator
 
 #: Batches are a little more than an hour apart, so that no deadline falls on a row.
 BATCH, STEP = 40, 3700.0
@@ -52,7 +52,7 @@ def test_a_stream_says_what_the_library_says(running, settings, keyed):
     running.stream(clock="told", keyed=keyed, **settings)
     spans = [settings[name] for name in ("after", "hold") if name in settings]
     timed = isinstance(spans[0], str) if spans else "silence" in settings
-    learner = (Fleet if keyed else Plain)(**settings, capacity=110_000)
+    learner = (Fleet if keyed else Plain)(**settings)
     before = None
     for number, scores, outcomes, announced in played():
         at, ids = 1e9 + STEP * number, [f"{number} {row}" for row in range(BATCH)]
@@ -91,14 +91,16 @@ def test_tolerance_and_every_are_those_of_the_monitors(running):
     settings = {"loose": {"tolerance": 0.4}, "strict": {"tolerance": 0.0, "every": 1000}}
     for name, own in settings.items():
         running.stream(name, **own)
-        monitor = Monitor(own.get("every", 1_000_000), tolerance=own["tolerance"])
+        learner = Recalibrator(monitor={"every": 1_000_000} | own)
+        monitor = learner.monitors.raw
         for number, scores, outcomes, _ in played():
             ids = [f"{number} {row}" for row in range(BATCH)]
             columns = zip(ids, scores.tolist(), outcomes.tolist(), strict=True)
             rows = [({"id": i, "score": s}, {"id": i, "outcome": y}) for i, s, y in columns]
             running.predict([row for row, _ in rows], name)
             running.learn([row for _, row in rows], name)
-            monitor.run(scores, outcomes)
+            learner.predict_many(scores, ids)
+            learner.update_many(outcomes, ids)
         found = running.http.get(f"/v1/streams/{name}").json()
         assert found["evidence"]["raw"] == monitor.evidence
         assert found["verdict"]["raw"] == monitor.state

@@ -103,11 +103,13 @@ cdef class KeyEvidence:
         """Make room for that many more outcomes, of that many keys in all."""
         cdef Py_ssize_t room = self.room + max(self.room >> 3, LEAST_ROOM)
         cdef void *grown
-        if self.waiting + outcomes > self.queue_room:
-            grown = realloc(self.queue, (self.waiting + outcomes) * sizeof(Unseen))
+        cdef Py_ssize_t queue_room = self.waiting + outcomes
+        if queue_room > self.queue_room:
+            queue_room = max(queue_room, self.queue_room + (self.queue_room >> 1))
+            grown = realloc(self.queue, queue_room * sizeof(Unseen))
             if grown == NULL:
                 raise MemoryError
-            self.queue, self.queue_room = <Unseen *>grown, self.waiting + outcomes
+            self.queue, self.queue_room = <Unseen *>grown, queue_room
         if keys > self.room:
             room = max(room, keys)
             grown = realloc(self.cells, room * SIDES * sizeof(KeyCell))

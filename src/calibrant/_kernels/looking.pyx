@@ -1,7 +1,10 @@
 """What a recalibrator would say now: questions that change nothing."""
 
+from libc.stdint cimport uint64_t
+
 import numpy as np
 
+from calibrant._kernels.draws cimport uniform
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.recent cimport RECENTS
 from calibrant._kernels.safe cimport Place, safe_place
@@ -44,6 +47,11 @@ cdef class LookingKernel(ScoringKernel):
     def expected(self, score):
         """Return the mean of what `predict` would draw for this score now; changes nothing."""
         return place_mean(self.would_be(score))
+
+    def next_prediction(self, score):
+        """Return what `predict` would return for this score now; changes nothing."""
+        cdef Place place = self.would_be(score)
+        return place.lo if uniform(self._key, <uint64_t>self._rounds) < place.share else place.hi
 
     def _expected_many(self, scores):
         """Return what `expected` gives for each of many scores."""

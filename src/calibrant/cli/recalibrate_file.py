@@ -24,13 +24,7 @@ from calibrant.cli.state import begin, keep
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import (
-    Recalibrated,
-    check_unit,
-    delays_of,
-    late_answers,
-    recalibrate_rows,
-)
+from calibrant.recalibrate.rows import Recalibrated, recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.recalibration_panels import MEASURE_ROWS, READING, group_rows, measure_rows
 from calibrant.report.style import styled
@@ -54,7 +48,6 @@ def recalibrate_file(job: Job) -> None:
             table, score=job.score, outcome=job.outcome, id=job.id, time=job.time,
             available=job.available, due=job.due, by=job.by, kind=job.kind, positive=job.positive,
         )  # fmt: skip
-        check_unit(rows, recalibrator._book.policy)
         if job.smooth is not None and job.smooth in (*table.columns, job.column):
             raise ValueError(
                 f"there is a column {job.smooth!r} already: name another with --smooth"
@@ -78,7 +71,7 @@ def recalibrate_file(job: Job) -> None:
         if report is not None:
             report.write(page)
     keep(job, recalibrator)
-    answers = late_answers(recalibrator._book)
+    answers = recalibrator._book.late
     if job.json:
         measures = {"rounds": 0} if result is None else in_json(result)
         typer.echo(json.dumps({**measures, "answers": answers}))
@@ -104,7 +97,6 @@ def measured(
         rows.scores, said.predictions, said.outcomes, by=rows.groups, kind=job.kind,
         times=table.row_called if rows.clock is None else rows.clock,
         available=None if job.has_deadlines else rows.available,
-        delays=None if job.has_deadlines else delays_of(rows),
         recalibrator=recalibrator, expected=said.expected,
         title=f"{Path(table.source).name}: scores before and after recalibration",
         never=never, made=how_made(job, table.source, rows, never),

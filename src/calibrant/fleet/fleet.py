@@ -24,7 +24,7 @@ from calibrant._kernels.recalibrate import KINDS, as_known
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant._kernels.rounds.learner import listed_ids
 from calibrant._spans import as_span
-from calibrant._times import Time, times_or_one
+from calibrant._times import Time, time_of, times_or_one
 from calibrant.fleet.kept import Kept
 from calibrant.fleet.monitors import FleetMonitors
 from calibrant.fleet.part import Part, Table
@@ -173,7 +173,9 @@ class Fleet(Kept):
         predictions = np.empty(len(batch))
         with self._lock:
             for each in batch.dealt():
-                predictions[each.at] = self._parts[each.part].predict(each.rows)
+                part = self._parts[each.part]
+                part.let_pass(each.rows.times[:1])
+                predictions[each.at] = part.predict(each.rows)
         return predictions
 
     def _open(
@@ -237,8 +239,9 @@ class Fleet(Kept):
                 when = None if times is None else times[rows]
                 answers[rows] = part.book.observe(taken(names, rows), known[rows], when)
             if times is not None and self._policy.has_deadlines:
+                last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
                 for part in self._parts.values():  # time passes in all of them
-                    part.book.let_pass(times.max(initial=-np.inf))
+                    part.book.let_pass(last)
         return ANSWERS[answers]
 
     def run(
@@ -260,7 +263,8 @@ class Fleet(Kept):
         """
         self._check_open()
         known = as_known(outcomes)
-        if self._policy.has_deadlines or due is not None:
+        late = [part.book for part in self._parts.values() if len(part.book.arrivals)]
+        if self._policy.has_deadlines or due is not None or (at is not None and late):
             batch = self._batch(keys, scores, at, parents, len(known))
             ends = None if due is None else times_or_one(due, len(batch), "due")
             with self._lock, self._undone_if_stopped():
@@ -374,12 +378,11 @@ class Fleet(Kept):
 
     def _run(self, batch: Batch, outcomes: Floats) -> Floats:
         self._let_monitors_see()
-        if self.parts == 1:
-            return self._parts[0].run(batch.rows, outcomes)
         predictions = np.empty(len(batch))
         for each in batch.dealt():
             part = self._parts[each.part]
             predictions[each.at] = part.run(each.rows, outcomes[each.at])
+            part.let_pass(each.rows.times)
         return predictions
 
     def _let_monitors_see(self) -> None:
@@ -518,7 +521,11 @@ def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:
     """Return the deadlines of rows; what is said of one that is not predicted does not matter."""
     if isinstance(due, Sequence | np.ndarray) and not is_predicted.all():
         check_same_length("keys", len(is_predicted), "due", len(due))
-        due = [each if has else 0.0 for each, has in zip(due, is_predicted.tolist(), strict=True)]
+        if isinstance(due, np.ndarray) and due.dtype.kind in "iuf":
+            due = np.where(is_predicted, due, 0.0)
+        else:
+            pairs = zip(due, is_predicted.tolist(), strict=True)
+            due = [each if has else 0.0 for each, has in pairs]
     return times_or_one(due, len(is_predicted), "due")
 
 

@@ -32,16 +32,20 @@ class Kept(Held, Savable):
         settings: Mapping[str, Any],
         parts: Mapping[int, Mapping[str, npt.NDArray[Any]]],
         copy: bool = True,
+        patience: float | None = None,
     ) -> Self:
         """Return the fleet with these arguments that holds these parts, and no other.
 
-        Without a copy it stands on the arrays, and is for reading only.
+        Without a copy it stands on the arrays, and is for reading only. An outcome that arrives
+        more than `patience` after its prediction is refused as expired.
         """
         fleet = cls(**settings)
         numbers = [check_integer("part", number, 0, fleet.parts - 1) for number in parts]
         fleet._parts = {number: fleet._parts[number] for number in sorted(numbers)}
         for number, arrays in parts.items():
             load_part(fleet._parts[number], arrays, copy)
+            if patience is not None:
+                fleet._parts[number].book.patience = patience
         fleet._is_open = not copy
         return fleet
 

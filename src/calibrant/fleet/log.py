@@ -10,21 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.rounds.book import ANSWERS
+from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.fleet import Fleet
+from calibrant.fleet.rows import Batch
 from calibrant.recalibrate.frames import ids_in
-from calibrant.recalibrate.rows import check_unit, late_answers, when_of
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
 
 Keys = npt.NDArray[Any]
+#: When rows are predicted, when their outcomes become known, and when these are due.
+Times = tuple[Floats | None, Floats | None, Floats | None]
 #: What is measured of rounds that are settled, in the order of `Judged`.
 SETTLED = ("raw", "prediction", "outcome")
 
 
 class Judged(NamedTuple):
-    """Rows whose outcomes count by now: raw scores as probabilities, predictions, outcomes."""
+    """Rows whose outcomes count by now: raw scores as probabilities, predictions, outcomes.
+
+    Margins are no probabilities: what stands for them means nothing.
+    """
 
     raw: Floats
     predictions: Floats
@@ -86,28 +91,57 @@ class Log:
         self.outcome = rows.outcome_column
         fleet, keys, names = self.fleet, keys_in(table, self.key), self._names(table, rows)
         fleet._check_open()
-        check_unit(rows, fleet._policy)
-        made, known, due = when_of(rows)
+        clocks = (rows.clock, rows.available, rows.due)
+        made, known, due = (None if clock is None else clock.ticks for clock in clocks)
+        is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")
+        if is_dated and due is None and fleet._policy.has_deadlines:
+            fleet._policy.check_unit()
         if made is not None and len(made) and made[0] < self.time:
             assert rows.clock is not None
             raise rows.clock.cells.refusal(0, "the time is before that of the row above")
         batch = fleet._batch(keys, rows.scores, made, None, len(rows.outcomes), missing=True)
         books = [part.book for part in fleet._parts.values()]
         with fleet._lock:
-            try:
-                for book in books:
-                    book.collect()
-                predictions, numbers = fleet._play(batch, rows.outcomes, names, made, known, due)
-                settled = [book.take_settled() for book in books]
-            finally:
-                for book in books:
-                    book.stop_collecting()
+            is_late = known is not None or any(len(book.arrivals) for book in books)
+            if names is None and not is_late and not fleet._policy.has_deadlines:
+                predictions, judged = self._run(batch, rows)
+            else:
+                times = (made, known, due)
+                predictions, judged = self._play(books, batch, rows, names, times)
         if made is not None and len(made):
             self.time = float(made[-1])
+        return Played(predictions, rows, judged)
+
+    def _run(self, batch: Batch, rows: Scored) -> tuple[Floats, Judged]:
+        """Play rows whose outcomes are learned at once."""
+        predictions = self.fleet._run(batch, rows.outcomes)
+        has = ~np.isnan(rows.outcomes)
+        raw = rows.scores[has]
+        if self.fleet.kind != "probability":
+            raw = 1.0 / (1.0 + np.exp(-raw)) if self.fleet.kind == "logit" else raw * np.nan
+        return predictions, Judged(raw, predictions[has], rows.outcomes[has])
+
+    def _play(
+        self,
+        books: list[Book],
+        batch: Batch,
+        rows: Scored,
+        names: list[Id | None] | None,
+        times: Times,
+    ) -> tuple[Floats, Judged]:
+        """Play rows one by one; return predictions, and what was settled meanwhile."""
+        try:
+            for book in books:
+                book.collect()
+            predictions, numbers = self.fleet._play(batch, rows.outcomes, names, *times)
+            settled = [book.take_settled() for book in books]
+        finally:
+            for book in books:
+                book.stop_collecting()
         answers = ANSWERS[numbers]
         self.answers.update(answers[np.isnan(rows.scores) | (answers == "used")].tolist())
         columns = ([getattr(each, name) for each in settled] for name in SETTLED)
-        return Played(predictions, rows, Judged(*map(np.concatenate, columns)))
+        return predictions, Judged(*map(np.concatenate, columns))
 
     def _names(self, table: Table, rows: Scored) -> list[Id | None] | None:
         """Return the id of each row; refuse a row that has neither a score nor an outcome."""
@@ -129,7 +163,7 @@ class Log:
         is_silent = self.fleet._policy.silence is not None
         for part in self.fleet._parts.values():
             after += len(part.book.arrivals)
-            self.answers += late_answers(part.book)
+            self.answers += part.book.late
             coming = {key: (time, outcome) for key, time, outcome in part.book.coming()}
             for key, each in part.book.waiting():
                 time, outcome = coming.get(key, (-np.inf, each.outcome))

@@ -57,6 +57,7 @@ class Before(NamedTuple):
     keys: int
     parents: int
     sides: dict[str, Any]
+    now: float
 
 
 class Part:
@@ -115,6 +116,11 @@ class Part:
         slots, parents = self._added(rows)
         self.kernel.run(slots, parents, rows.scores, rows.times, outcomes, predictions)
         return predictions
+
+    def let_pass(self, times: Floats) -> None:
+        """Let time pass to the latest of some times, if they are no NaN."""
+        if len(times) and not np.isnan(times[0]):
+            self.book.let_pass(times.max())
 
     def play(self, rows: Rows, table: Table, told: Floats, answers: npt.NDArray[np.uint8]) -> None:
         """Play rows one by one: predictions, outcomes by id (no score), or both at once."""
@@ -187,7 +193,8 @@ class Part:
     def copy(self) -> Before:
         """Return where the part is now, for `go_back`."""
         sides = {} if self.watch is None else self.watch.save_sides()
-        return Before(self.kernel.copy(), len(self.index), len(self.parent_index), sides)
+        keys, parents = len(self.index), len(self.parent_index)
+        return Before(self.kernel.copy(), keys, parents, sides, self.book.now)
 
     def go_back(self, before: Before) -> None:
         """Return to what `copy` gave; no key may have been forgotten since."""
@@ -198,6 +205,7 @@ class Part:
             self.watch.sides.load(before.sides)
         self.index.truncate(before.keys)
         self.parent_index.truncate(before.parents)
+        self.book.now = before.now
 
 
 def added(index: KeyIndex, level: Level, keys: KeyBatch) -> Integers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 HOUR, DAY = 3600.0, 86400.0
@@ -79,7 +80,7 @@ def heaviest_first(words: Iterable[str], weights: Iterable[float]) -> list[Memor
     for each, weight in zip(words, weights, strict=True):
         total[each] += weight
     memories = [Memory(each, weight) for each, weight in total.items() if weight > 0.0]
-    return sorted(memories, key=lambda memory: -memory.weight)
+    return sorted(memories, key=attrgetter("weight"), reverse=True)
 
 
 def heaviest_in_words(memories: Sequence[Memory], most: int = 3) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -82,7 +81,8 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         self.model = model
         self.seed = check_seed(seed)
         self.capacity = check_integer("capacity", capacity, 1)
-        self._waiting: dict[Id, list[Any]] = {}  # by id, oldest first: whose recalibrators wait
+        # Ids that wait, oldest first, and of which there was nothing to recalibrate yet.
+        self._early: dict[Id, None] = {}
         self._labels: list[Any] = []
         self._recalibrators: dict[Any, Recalibrator] = {}
         if not self._multiclass:  # its labels are False and True, by river's convention
@@ -114,7 +114,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         if not raw or not self._recalibrators:
             return raw
         return self._together(
-            _next_prediction(recalibrator, raw.get(label, 0.0))
+            recalibrator._whole.next_prediction(raw.get(label, 0.0))
             for label, recalibrator in self._recalibrators.items()
         )
 
@@ -130,17 +130,24 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         It is what ``predict_proba_one`` gives. An id is used once.
         """
         raw, name = _checked(self.predict_raw_one(x, **kwargs)), check_id(id)
-        if name in self._waiting:
+        if name in self._early or self._labels_waiting(name):
             raise ValueError(f"id {name!r} was predicted already and waits for its label")
         opened = {
             label: recalibrator.predict(raw.get(label, 0.0), id=name)
             for label, recalibrator in self._recalibrators.items()
             if raw
         }
-        self._waiting[name] = list(opened)
-        if len(self._waiting) > self.capacity:
-            del self._waiting[next(iter(self._waiting))]
-        return self._together(opened.values()) if opened else raw
+        if opened:
+            return self._together(opened.values())
+        self._early[name] = None
+        if len(self._early) > self.capacity:
+            del self._early[next(iter(self._early))]
+        return raw
+
+    def _labels_waiting(self, name: Id) -> list[Any]:
+        """Return the labels whose recalibrators predicted under an id, and wait."""
+        found = self._recalibrators.items()
+        return [label for label, each in found if each._book.round_of(name) is not None]
 
     def learn_one(
         self,
@@ -167,13 +174,15 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
             recalibrator.update(y == label)
 
     def _learn_late(self, x: dict[Any, Any], y: Any, name: Id, **kwargs: Any) -> None:
-        if name not in self._waiting:
+        labels = self._labels_waiting(name)
+        if not labels and name not in self._early:
             raise ValueError(
                 f"id {name!r} does not wait for its label: open_one() did not predict it, "
                 "it had its label, or it expired"
             )
         self.model.learn_one(x, y, **kwargs)
-        for label in self._waiting.pop(name):
+        self._early.pop(name, None)
+        for label in labels:
             self._recalibrators[label].update(y == label, id=name)
         self._meet(y)
 
@@ -200,11 +209,3 @@ def _checked(raw: dict[Any, float]) -> dict[Any, float]:
                 f"got {describe(probability)} for the label {label!r}"
             )
     return {label: min(max(float(p), 0.0), 1.0) for label, p in raw.items()}
-
-
-def _next_prediction(recalibrator: Recalibrator, score: float) -> float:
-    """Return what `predict` would return, and change nothing."""
-    points, _ = recalibrator.distribution(score)
-    if len(points) == 1:
-        return float(points[0])
-    return copy.copy(recalibrator).predict(score)  # a round is counted, but in the copy

@@ -3,9 +3,8 @@
 `Monitor` watches predictions and their outcomes. It rings once an episode, says in which range of
 predictions or in which group, in which direction and since when, and notices when the episode is
 over. How often it rings falsely is bounded, however often one looks: see docs/monitor.md.
-`LeanMonitors` does so for very many keys, in 48 bytes each. `gain_evidence` asks another question:
-whether recalibrated probabilities are better than the scores they came from. `SideBySide` is what
-``Recalibrator(monitor=True)`` watches with.
+`gain_evidence` asks another question: whether recalibrated probabilities are better than the scores
+they came from. `SideBySide` is what ``Recalibrator(monitor=True)`` watches with.
 
 Read `monitor` (the rounds), `episodes` (what is found), `bands` (what is known of each range), then
 `late` (outcomes that wait), `clock` (times), `groups` and `saving`.
@@ -14,7 +13,5 @@ Read `monitor` (the rounds), `episodes` (what is found), `bands` (what is known 
 from calibrant.monitor.bands import Band as Band
 from calibrant.monitor.episodes import Episode as Episode
 from calibrant.monitor.gain import gain_evidence as gain_evidence
-from calibrant.monitor.lean import LeanMonitors as LeanMonitors
-from calibrant.monitor.lean import Ring as Ring
 from calibrant.monitor.monitor import Monitor as Monitor
 from calibrant.monitor.side_by_side import SideBySide as SideBySide

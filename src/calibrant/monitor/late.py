@@ -43,25 +43,25 @@ class Waiting:
         self.named[name] = expected
         if len(self.named) <= self.patience:
             return []
-        oldest = next(iter(self.named))
-        expired = self.named[oldest]._replace(settled=True)
-        if not self.in_order:
-            del self.named[oldest]
-            return []
-        self.named[oldest] = expired
-        return self._ready()
+        return self._settled(next(iter(self.named)), None)
 
     def settle(self, id_: object, outcome: float | None) -> list[Expected]:
         """Take an outcome, None if it will never come; return those that may be played."""
         name = check_id(id_)
         if name not in self.named or self.named[name].settled:
             raise ValueError(f"no prediction with id {name!r} waits for its outcome")
-        settled = self.named[name]._replace(settled=True, outcome=outcome)
+        return self._settled(name, outcome)
+
+    def _settled(self, name: Id, outcome: float | None) -> list[Expected]:
+        """Settle a prediction; return those that may be played."""
+        self.named[name] = self.named[name]._replace(settled=True, outcome=outcome)
         if not self.in_order:
-            del self.named[name]
+            settled = self.named.pop(name)
             return [] if outcome is None else [settled]
-        self.named[name] = settled
-        return self._ready()
+        ready: list[Expected] = []
+        while self.named and self.named[oldest := next(iter(self.named))].settled:
+            ready.append(self.named.pop(oldest))
+        return ready
 
     def check_overtaken(self) -> None:
         """Refuse a round that would overtake those that wait."""
@@ -79,13 +79,3 @@ class Waiting:
         y = as_unit_series(np.where(missing, 0.0, y), "outcomes")
         y[missing] = np.nan
         return y
-
-    def _ready(self) -> list[Expected]:
-        """Take out the oldest ones, as far as they are settled."""
-        ready: list[Expected] = []
-        for name, expected in list(self.named.items()):
-            if not expected.settled:
-                break
-            ready.append(expected)
-            del self.named[name]
-        return ready

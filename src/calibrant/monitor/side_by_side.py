@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.saved import number
 from calibrant._kernels.rounds.settled import Settled
+from calibrant._kernels.saved import number
 from calibrant.monitor.gain import LEAST
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import monitor_from

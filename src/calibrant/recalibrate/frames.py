@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 
@@ -10,8 +11,9 @@ import numpy as np
 
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.recalibrate import KINDS
+from calibrant.measures import DelayCheck
 from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.recalibrate.rows import check_unit, delays_of, recalibrate_rows
+from calibrant.recalibrate.rows import recalibrate_rows
 from calibrant.tables import Table, take_scored
 from calibrant.tables.frames import from_frame
 
@@ -121,12 +123,17 @@ def recalibrate_frame(
     rows = take_scored(
         table, score=str(score), outcome=str(outcome), kind=recalibrator.kind, text=False, **named
     )
-    check_unit(rows, recalibrator._book.policy)
     ids = None if id is None or is_fresh else ids_in(table, str(id))
-    said = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
-    delays = None if recalibrator._book.has_deadlines else delays_of(rows)
-    if delays is not None and delays.depends:
-        warnings.warn(delays.sentence(), stacklevel=2)
+    with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
+        said = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
+    clock, known = rows.clock, rows.available
+    if clock is not None and known is not None and not recalibrator._book.has_deadlines:
+        delays = DelayCheck.from_times(
+            rows.outcomes, clock.ticks, known.ticks, scores=rows.scores,
+            is_time=clock.sort != "numbers",
+        )  # fmt: skip
+        if delays is not None and delays.depends:
+            warnings.warn(delays.sentence(), stacklevel=2)
     native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
     new = {column: said.predictions} | ({} if smooth is None else {smooth: said.smooth})
     series = [

@@ -34,7 +34,7 @@ from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
-from calibrant.recalibrate.weights import SILENCE, expert_words, group_weights, group_words
+from calibrant.recalibrate.weights import WORDS, group_weights
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 from calibrant.rounds.policy import Policy, silence_of
 from calibrant.rounds.saving import Integers, load_book, save_book, take_book, waiting_rounds
@@ -278,8 +278,7 @@ class Recalibrator(Savable, Learner):
         is as if `run` had not been called.
         """
         if self._book.has_deadlines or at is not None or due is not None:
-            told, _ = self._play(scores, as_known(outcomes), by, at=at, due=due)
-            return told[0]
+            return self._play(scores, as_known(outcomes), by, at=at, due=due)
         return self._run(scores, outcomes, by)[0]
 
     def fit(
@@ -421,14 +420,13 @@ class Recalibrator(Savable, Learner):
         'the last 2 outcomes'
         """
         with self._book.lock:
-            silence = self._rule.silence
-            waiting = 1.0 if silence is None else float(silence.weights[0])
-            experts = self._whole._weights(placed=by is None)
+            rule = self._rule
+            waiting = 1.0 if rule.silence is None else float(rule.silence.weights[0])
+            experts = rule.whole._weights(placed=by is None)
             weights: Floats = np.append(experts * waiting, 1.0 - waiting)
             if by is not None:
-                weights = group_weights(weights, self._groups, self._groups.find(by)[1])
-        words = [*expert_words(), SILENCE, *group_words()]
-        return heaviest_first(words[: len(weights)], weights.tolist())
+                weights = group_weights(weights, rule.groups, rule.groups.find(by)[1])
+        return heaviest_first(WORDS[: len(weights)], weights.tolist())
 
     # -- saving ---------------------------------------------------------------------------------
 

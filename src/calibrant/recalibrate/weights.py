@@ -13,44 +13,38 @@ from calibrant._kernels.sharp import BETA_FADES, BIN_FADES, GRID_SIZES, OFFSET_F
 from calibrant.forecasters.memories import last_outcomes
 from calibrant.recalibrate.groups import Groups
 
-SILENCE = "what silence says so far"
 #: Memories of at least so many outcomes, and what following the world with one is called.
 DRIFTS = ((1000, "a slow drift"), (100, "a drift within hundreds of outcomes"))
 FASTEST = "a drift within tens of outcomes"
 
 
-def expert_words() -> list[str]:
-    """Return the words of every expert of a recalibrator, in the order of its weights."""
-    return [
-        "the score as it is",
-        *drifts(PLATT_FADES, "a fixed slope and shift"),
-        *drifts(OFFSET_FADES, "a fixed shift"),
-        *drifts(BETA_FADES, "a fixed bend"),
-        *(words for _ in GRID_SIZES for words in drifts(BIN_FADES, "a fixed curve")),
-        *(last_outcomes(order) for order in ORDERS),
-    ]
-
-
 def drifts(fades: Iterable[float], fixed: str) -> list[str]:
     """Return the words of experts that forget at these rates: 0 is `fixed`."""
-    return [fixed if fade == 0.0 else drift_of(fade) for fade in fades]
+    words = []
+    for fade in fades:
+        slow = [each for least, each in DRIFTS if fade and 1.0 / fade >= least * (1.0 - 1e-9)]
+        words.append(fixed if fade == 0.0 else slow[0] if slow else FASTEST)
+    return words
 
 
-def drift_of(fade: float) -> str:
-    """Return the words for a correction that forgets at this rate."""
-    return next((words for least, words in DRIFTS if 1.0 / fade >= least * (1.0 - 1e-9)), FASTEST)
-
-
-def group_words() -> list[str]:
-    """Return the words of what a group's own outcomes add to the word of the whole."""
-    shifts = drifts((forget for _, forget in OFFSET_EXPERTS), "a fixed shift")
-    return [*shifts, *("a fixed slope and shift" for _ in SLOPE_EXPERTS)]
+#: What each weight is of: the experts of the whole, silence, and what a group's own outcomes add.
+WORDS = (
+    "the score as it is",
+    *drifts(PLATT_FADES, "a fixed slope and shift"),
+    *drifts(OFFSET_FADES, "a fixed shift"),
+    *drifts(BETA_FADES, "a fixed bend"),
+    *(drifts(BIN_FADES, "a fixed curve") * len(GRID_SIZES)),
+    *(last_outcomes(order) for order in ORDERS),
+    "what silence says so far",
+    *drifts([forget for _, forget in OFFSET_EXPERTS], "a fixed shift"),
+    *(["a fixed slope and shift"] * len(SLOPE_EXPERTS)),
+)
 
 
 def group_weights(whole: Floats, groups: Groups, number: int) -> Floats:
     """Return the weights behind a group's predictions, given those of the whole.
 
-    Those of `group_words` stand last.
+    Those of what its own outcomes add stand last.
     """
     heard, own = groups.words.weights(number), groups.own_stages(number)
     weights: Floats = np.concatenate([heard[0] * whole, heard[1:]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -70,8 +70,8 @@ def recalibration(
         When the rounds were: dates, numbers or text, or a function of the position. Dates and
         numbers stand on the axes of time too.
     available : array_like of shape (T,), optional
-        When each outcome became known, by the clock of `times`, missing for never. Then the report
-        can say whether outcomes came too late.
+        When each outcome became known, by the clock of `times`, missing for never: such rounds are
+        left out too. Then the report can say whether outcomes came too late.
     delays : DelayCheck, optional
         Whether delays depend on the outcome: if they do, the verdict turns. Made from `available`
         if not given, unless the `recalibrator` has `silence` or `hold`, which cure it.
@@ -110,8 +110,14 @@ def recalibration(
     """
     check_choice("kind", kind, KINDS)
     happened = as_series(outcomes, "outcomes").astype(np.float64)
+    timeline = Timeline.from_times(times, np.arange(len(happened)), len(happened))
+    later = None
+    if available is not None:
+        later = as_clock(available, timeline.clock, len(happened))
+        happened[np.isnan(later.ticks)] = np.nan
     is_known = ~np.isnan(happened)
     known = np.flatnonzero(is_known)
+    timeline = replace(timeline, rows=known)
     if len(known) == 0:
         raise ValueError(f"outcomes must hold one that is known, got none in {len(happened)}")
     happened[~is_known] = 0.0  # so that a bad one is named by its own position
@@ -133,19 +139,14 @@ def recalibration(
         groups = as_listed(by, "by", "the group of each round")
         check_same_length("by", len(groups), "outcomes", len(happened))
         groups = [check_id(groups[row], f"by at position {row}") for row in known]
-    timeline = Timeline.from_times(times, known, len(happened))
     waits = None
-    if available is not None:
-        later = as_clock(available, timeline.clock, len(happened))
-        assert timeline.clock is not None
+    if later is not None and timeline.clock is not None:
         waits = waits_of(timeline.clock.ticks, later.ticks)[known]
         if delays is None and not is_cured(recalibrator):
             delays = DelayCheck.from_times(
                 np.where(is_known, happened, np.nan), timeline.clock.ticks, later.ticks,
                 scores=said, is_time=timeline.has_dates,
             )  # fmt: skip
-        if never is None:
-            never = int(np.count_nonzero(~is_known | np.isnan(later.ticks)))
     before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
     measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
     predictions = {"calibrated": after}

@@ -159,9 +159,7 @@ class Policy:
             raise ValueError(f"a deadline cannot be told from its prediction at {float(made[-1])!r}")
         return made, over
 
-    def _check(
-        self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool
-    ) -> None:
+    def _check(self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool) -> None:
         """Say what is missing for a deadline."""
         if is_timed is not None and is_timed != has_at:
             raise ValueError("predictions say when they are made, at=..., all of them or none")
@@ -178,7 +176,9 @@ class Policy:
         """Refuse a span without a unit, for predictions made at dates."""
         if self.span is not None and not self.span.is_time:
             word = "hold" if self.is_held else "after"
-            raise ValueError(f'{word}={self.span} has no unit; beside dates, say "{self.span}d" or so')
+            raise ValueError(
+                f'{word}={self.span} has no unit; beside dates, say "{self.span}d" or so'
+            )
 
     def is_dated(self, at: Any) -> bool:
         """Return whether times are given as dates: one for all, or one a row."""
@@ -224,4 +224,4 @@ def silence_of(silence: object) -> float | None:
         return None
     if isinstance(silence, bool) or silence not in (0, 1):
         raise ValueError(f"silence must be the outcome that no news means, 0 or 1, got {silence!r}")
-    return float(silence)  # type: ignore[arg-type]
+    return float(silence)

@@ -78,7 +78,7 @@ def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:
         strict=True,
     ):
         if np.isnan(score):
-            assert fleet.update([name], [outcome]).tolist() == ["applied"]
+            assert fleet.update([name], [outcome], at=time).tolist() == ["applied"]
         elif np.isnan(outcome):
             said[name] = fleet.predict([key], [score], ids=[name], at=time)[0]
         else:

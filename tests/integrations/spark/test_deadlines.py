@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from calibrant import Fleet
-from calibrant.integrations.spark.columns import DUE, ID, KEY, SCORE, TIME
+from calibrant.integrations.spark.columns import DUE, ID, KEY, OUTCOME, SCORE, TIME
 from calibrant.integrations.spark.processor import ShardProcessor
 from calibrant.integrations.spark.rows import play
 from integrations.spark.made import (
@@ -62,6 +62,7 @@ def test_rows_without_an_id_or_a_deadline_are_refused():
         row | {"holds": row["holds"] - ID, "time": 10},
         row | {"holds": row["holds"] - DUE, "id": 2, "time": 11},
         row | {"id": 3, "time": 19},
+        row | {"id": 1, "holds": KEY | ID | OUTCOME | TIME, "outcome": 0.5, "time": 12},
     ]
     fleet = Fleet(silence=0)
     found = play(fleet, pd.DataFrame(bad))
@@ -69,6 +70,14 @@ def test_rows_without_an_id_or_a_deadline_are_refused():
         "",
         "a prediction with a deadline needs an id",
         "the deadline is missing",
+        "with silence the outcome must be 0 or 1",
         "the deadline must be later than the time",
     ]
     assert fleet.rounds == 1
+
+
+def test_a_batch_may_begin_with_outcomes():
+    row = {"part": 0, "holds": KEY | ID | OUTCOME | TIME, "key": 1, "id": 1, "score": 0.0}
+    row |= {"outcome": 1.0, "time": 9, "sequence": 0, "due": 0}
+    found = play(Fleet(silence=0), pd.DataFrame([row]))
+    assert found["reason"].tolist() == ["no prediction with this id waits"]

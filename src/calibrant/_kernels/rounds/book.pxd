@@ -30,7 +30,7 @@ cdef class Book:
     cdef readonly bint has_deadlines
     cdef readonly double silence          # the outcome that silence means; NaN for none
     cdef double span                      # from a prediction to its deadline; NaN if rows say so
-    cdef double patience                  # how long after its prediction an outcome counts
+    cdef public double patience           # how long after its prediction an outcome counts
 
     cdef readonly dict known              # by key: the round that waits, or the outcome it had
     cdef Py_ssize_t named                 # how many of them wait under an id
@@ -46,7 +46,7 @@ cdef class Book:
     cdef public object is_timed           # do predictions say when they are made? None: not known
     cdef readonly Agenda deadlines
     cdef readonly Agenda arrivals         # outcomes that become known later
-    cdef readonly list late               # how many of these were applied, repeated, in conflict
+    cdef readonly object late             # how many of these repeat silence or contradict it
     cdef readonly list settled            # keys and rounds that are settled; None if nobody asks
     cdef bint want_smooth
     cdef list unseen                      # of a table: what the watcher has not seen yet
@@ -61,11 +61,12 @@ cdef class Book:
     cdef int after_opening(self) except -1
     cdef int finish(self, object key, double outcome) except -1
     cdef bint is_seen(self) noexcept
-    cdef int tell(self, object key, Round r) except -1
+    cdef int tell(self, object key, Round r, double outcome) except -1
     cdef int add_finished(self, object name, double outcome) except -1
     cdef object oldest_name(self)
     cdef int give_up(self, object name) except -1
     cdef int settle(self, double now, bint strictly) except -1
+    cdef int count_late(self, double outcome) except -1
     cdef int pass_to(self, double now, bint strictly) except -1
     cdef int learn(self, list keys, list rounds, outcomes, order) except -1
     cdef int learn_one(self, object key, Round r, double outcome) except -1
@@ -75,11 +76,11 @@ cdef class Book:
         const double[::1] known, const double[::1] dues, const unsigned char[::1] observes,
         double[:, ::1] told, unsigned char[::1] answers, list opened,
     ) except -1
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at)
-    cdef int take(self, object key, Round r, double outcome, double now) except -1
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds)
+    cdef int take(self, object key, Round r, double outcome) except -1
     cdef int peek(self, object name, object found, double outcome, double at) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
-    cdef int observe_one(self, object name, double outcome, double at, int most) except -1
+    cpdef int observe_one(self, object name, double outcome, double at, int most) except -1
 
 
 cdef object checked(object id_)

@@ -1,4 +1,4 @@
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence, Sized
 from threading import RLock
 from typing import Any
@@ -21,6 +21,7 @@ class Book:
     lock: RLock
     capacity: int
     remember: int
+    patience: float
     refuse: bool
     has_deadlines: bool
     silence: float
@@ -31,8 +32,8 @@ class Book:
     now: float
     is_timed: bool | None
     arrivals: Sized
-    late: list[int]
-    settled: list[Any] | None
+    late: Counter[str]
+    settled: Any
     def __len__(self) -> int: ...
     def waiting(self) -> list[tuple[Any, Any]]: ...
     @property
@@ -45,6 +46,7 @@ class Book:
     def open(
         self, rows: Any, names: list[Id] | None, by: Any, made: Floats | None, dues: Floats | None
     ) -> list[Any]: ...
+    def observe_one(self, name: Id, outcome: float, at: float, most: int) -> int: ...
     def observe(
         self, names: list[Any], outcomes: Floats, at: Any = ..., only_news: bool = ...
     ) -> npt.NDArray[np.uint8]: ...

@@ -5,13 +5,13 @@ that is given a time settles the deadlines before that time, and `advance` and a
 those up to it. With silence, a round without an outcome by its deadline had the silent one; what is
 announced before is noted at once and learned at the deadline. With hold, every outcome is learned at
 the deadline, or on arrival if that is later. All that one step settles is learned together, in an
-order that does not depend on how the rows of a call were sorted. docs/late.md says it at length, and
+order that does not depend on how the rows of a call were sorted. docs/rounds.md says it at length, and
 tests/naive/rounds.py is the slow and obvious twin.
 """
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
-from libc.math cimport NAN, isnan
+from libc.math cimport NAN, isfinite, isnan
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -129,7 +129,7 @@ cdef class Book:
         self.lock = forkable_lock()
         self.acquire, self.release = self.lock.acquire, self.lock.release
         self.now = -np.inf
-        self.late = [0, 0, 0]
+        self.late = Counter()
 
     def take_over(self, Book other not None):
         """Take over all that another book of the same policy holds; keep the lock."""
@@ -294,7 +294,7 @@ cdef class Book:
             if made > self.now:
                 self.now = made
         if self.want_smooth:
-            r.told().smooth = self.rule.smooth_of(r)
+            self.rule.fill_smooth([r])
         if name is None:
             self.unnamed = r
             return r
@@ -345,10 +345,10 @@ cdef class Book:
             r.number, r.batch = first + i, first
             if made is not None:
                 r.told().at = at[i]
-            if self.want_smooth:
-                r.told().smooth = self.rule.smooth_of(r)
             if names is not None and not is_claimed:
                 self.known[names[i]] = r
+        if self.want_smooth:
+            self.rule.fill_smooth(rounds)
         if names is None:
             return rounds
         self.named += size
@@ -402,7 +402,7 @@ cdef class Book:
             return EXPIRED
         return PREDICTED
 
-    cdef int observe_one(self, object name, double outcome, double at, int most) except -1:
+    cpdef int observe_one(self, object name, double outcome, double at, int most) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
         If that is above `most`, no time passes.
@@ -414,7 +414,7 @@ cdef class Book:
         if answer <= most and not isnan(at):
             self.pass_to(at, True)
         if is_news:
-            self.take(name, self.known[name], outcome, at)
+            self.take(name, self.known[name], outcome)
         return answer
 
     def observe(self, list names not None, outcomes, at=None, bint only_news=False):
@@ -429,6 +429,7 @@ cdef class Book:
         if at is None or np.ndim(at) == 0:
             self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
             return answers
+        at = np.maximum(at, self.now)  # an earlier time counts as now
         order = np.argsort(at, kind="stable")
         ends = np.flatnonzero(np.diff(at[order], append=NAN) != 0.0) + 1
         if len(ends) == 1:
@@ -455,10 +456,10 @@ cdef class Book:
         cdef Round r
         cdef Py_ssize_t[::1] of
         cdef int word
+        if not only_news and not isnan(at):
+            self.pass_to(at, True)
         if len(names) == 1:
-            answer[0] = self.observe_one(
-                names[0], outcomes[0], at, APPLIED if only_news else EXPIRED
-            )
+            answer[0] = self.observe_one(names[0], outcomes[0], at, APPLIED)
             return
         rows = np.empty(len(names), dtype=np.intp)
         of = rows
@@ -474,38 +475,38 @@ cdef class Book:
         if not is_once:
             once = once_each(rounds, rows, outcomes, answer)
             rows, rounds = rows[once], [rounds[i] for i in once]
-        if not isnan(at) and (rounds or not only_news):
+        if rounds and not isnan(at):
             self.pass_to(at, True)
         of = rows
         if self.has_deadlines:
-            rows, rounds = self.note(names, outcomes, rows, rounds, at)
+            rows, rounds = self.note(names, outcomes, rows, rounds)
             of = rows
         if not rounds:
             return
         # Learned in an order that is drawn; forgotten, in time, in the order of prediction.
         order, rounds = learning_order(rounds, False)
-        if not isnan(at):
+        if isfinite(self.now):
             for r in rounds:
-                r.told().arrived = at
+                r.told().arrived = self.now
         keys = [names[of[i]] for i in range(of.shape[0])]
         self.learn(keys, rounds, np.asarray(outcomes)[rows], order)
 
-    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds, double at):
+    cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds):
         """Note outcomes of rounds that wait for their deadlines; return the rows of the others."""
         cdef const Py_ssize_t[::1] of = rows
         cdef list over = []
         cdef Py_ssize_t i
         for i in range(of.shape[0]):
             if (<Round>rounds[i]).is_held():
-                self.take(names[of[i]], rounds[i], outcomes[of[i]], at)
+                self.take(names[of[i]], rounds[i], outcomes[of[i]])
             else:
                 over.append(i)
         return rows[over], [rounds[i] for i in over]
 
-    cdef int take(self, object key, Round r, double outcome, double now) except -1:
+    cdef int take(self, object key, Round r, double outcome) except -1:
         """Note the outcome of a round until its deadline, or learn it if that is over."""
-        if not isnan(now):
-            r.told().arrived = now
+        if isfinite(self.now):
+            r.told().arrived = self.now
         if not r.is_held():
             return self.learn_one(key, r, outcome)
         r.told().outcome = outcome
@@ -532,33 +533,33 @@ cdef class Book:
         """Learn an outcome that counts now."""
         if self.watcher is None or self.unseen is not None:
             self.rule.learn_one(r, outcome)
-            if self.is_seen():
-                r.told().outcome = outcome
-                self.tell(key, r)
+            self.tell(key, r, outcome)
             self.finish(key, outcome)
         else:
-            self.learn([key], [r], np.array([outcome]), np.zeros(1, dtype=np.intp))
+            self.learn([key], [r], np.array([outcome]), None)
         return 0
 
     cdef int learn(self, list keys, list rounds, outcomes, order) except -1:
         """Learn outcomes that count together.
 
-        `rounds` are in the order of learning: round i is that of key and outcome ``order[i]``.
+        `rounds` are in the order of learning: round i is that of key and outcome ``order[i]``, or
+        i without an order. Ids are forgotten, in time, in the order of the keys.
         """
         cdef Py_ssize_t i
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
-        cdef Round r
-        outcomes = np.ascontiguousarray(outcomes)
-        ordered = outcomes[order]
+        cdef list named = keys
+        ordered = outcomes
+        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
+        if order is not None:
+            ordered = outcomes[order]
+            if before is not None or self.is_seen():
+                named = [keys[of[i]] for i in range(len(rounds))]
         y = ordered
         self.rule.reserve(len(rounds))
-        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         try:
             if before is not None:
-                self.watcher.see(
-                    Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
-                )
+                self.watcher.see(Settled(self.rule, named, rounds, ordered))
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
             else:
@@ -569,9 +570,7 @@ cdef class Book:
             raise
         if self.is_seen():
             for i in range(len(rounds)):
-                r = rounds[i]
-                r.told().outcome = y[i]
-                self.tell(keys[of[i]], r)
+                self.tell(named[i], rounds[i], y[i])
         y = outcomes
         for i in range(len(rounds)):
             self.finish(keys[i], y[i])
@@ -581,22 +580,30 @@ cdef class Book:
         """Whether somebody wants to see what is settled."""
         return self.settled is not None or self.unseen is not None or self.record != NULL
 
-    cdef int tell(self, object key, Round r) except -1:
+    cdef int tell(self, object key, Round r, double outcome) except -1:
         """Let those who asked know of a round that is settled."""
+        if self.settled is not None or self.unseen is not None:
+            r.told().outcome = outcome
         if self.settled is not None:
             self.settled.append((key, r))
         if self.unseen is not None:
             self.unseen.append((key, r))
         if self.record != NULL and 0 <= r.number - self.first < self.recorded:
-            self.record[r.number - self.first] = r.story.outcome
+            self.record[r.number - self.first] = outcome
         return 0
 
     cdef int settle(self, double now, bint strictly) except -1:
         """Learn what is due before `now`, or up to it, in the order of deadlines."""
         cdef Event event
         cdef Round r
-        cdef list keys = [], rounds = [], outcomes = [], over = []
+        cdef list keys, rounds, outcomes, over
         cdef double outcome
+        cdef bint is_ordered = True
+        if not self.deadlines.is_over(now, strictly):
+            if now > self.now:
+                self.now = now
+            return 0
+        keys, rounds, outcomes, over = [], [], [], []
         while self.deadlines.is_over(now, strictly):
             key = self.deadlines.pop(&event)
             found = self.known.get(key)
@@ -618,6 +625,9 @@ cdef class Book:
                     outcome, r.story.is_silence = self.silence, True
             if isnan(outcome):
                 continue  # it is learned when it arrives
+            # Deadlines come up by time and number: what is left to order are rounds of one batch.
+            if rounds and (<Round>rounds[len(rounds) - 1]).batch == r.batch:
+                is_ordered = False
             keys.append(key)
             rounds.append(r)
             outcomes.append(outcome)
@@ -626,33 +636,30 @@ cdef class Book:
         if len(rounds) == 1:
             self.learn_one(keys[0], rounds[0], outcomes[0])
         elif rounds:
-            order, ordered = learning_order(rounds, True)
-            # Forgotten, in time, in the order of learning.
-            at = order.tolist()
-            self.learn(
-                [keys[i] for i in at], ordered, np.array([outcomes[i] for i in at]),
-                np.arange(len(at)),
-            )
+            if not is_ordered:
+                order, rounds = learning_order(rounds, True)
+                keys, outcomes = [keys[i] for i in order], [outcomes[i] for i in order]
+            self.learn(keys, rounds, np.array(outcomes), None)
         return 0
 
     cdef int pass_to(self, double now, bint strictly) except -1:
         """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
         cdef Event event
         cdef Round r
-        cdef int word
         while self.arrivals.is_over(now, strictly):
             key = self.arrivals.pop(&event)
             self.settle(event.when, True)
             found = self.known.get(key)
             if isinstance(found, Round) and (<Round>found).number == event.number:
-                self.take(key, found, event.outcome, event.when)
-                word = APPLIED
-            elif key in self.gone:
-                continue
-            else:
-                word = REPEATED if event.outcome == self.silence else CONFLICT
-            self.late[word] += 1
+                self.take(key, found, event.outcome)
+            elif key not in self.gone:
+                self.count_late(event.outcome)
         return self.settle(now, strictly)
+
+    cdef int count_late(self, double outcome) except -1:
+        """Count an outcome of a table that comes after silence was learned."""
+        self.late["repeated" if outcome == self.silence else "conflict"] += 1
+        return 0
 
     def let_pass(self, double now):
         """Let time pass to `now`: what is due before is learned."""
@@ -757,6 +764,7 @@ cdef class Book:
         cdef Round r
         cdef int64_t first
         cdef bint has_smooth = told.shape[0] > 2, is_late
+        told[:, :] = NAN  # of rows that are not predicted
         for i in range(size):
             if self.unseen is not None and len(self.unseen) >= PORTION:
                 self.show_unseen()
@@ -765,13 +773,11 @@ cdef class Book:
             is_late = observes is not None and observes[i]
             if not is_late and name is not None and name in self.known:
                 answers[i] = USED
-                told[:, i] = NAN
                 continue
             if made is not None:
                 self.pass_to(made[i], True)
             if is_late:
                 answers[i] = self.observe_one(name, y, NAN if made is None else made[i], EXPIRED)
-                told[:, i] = NAN
                 continue
             first = self.rule.begun()
             r = self.rule.begin_row(columns, by, i)
@@ -785,7 +791,8 @@ cdef class Book:
                     self.now = made[i]
             told[0, i], told[1, i] = r.as_prediction(), r.as_expected()
             if has_smooth:
-                r.told().smooth = told[2, i] = self.rule.smooth_of(r)
+                self.rule.fill_smooth([r])
+                told[2, i] = r.smooth
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
@@ -794,9 +801,8 @@ cdef class Book:
                 continue  # nothing can be learned of it
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
-                self.known[r] = r
-                self.nameless += 1
-                self.learn_one(r, r, y)
+                self.rule.learn_one(r, y)
+                self.tell(r if name is None else name, r, y)
                 if name is not None and self.remember:
                     self.gone.pop(name, None)
                     self.add_finished(name, y)
@@ -816,10 +822,10 @@ cdef class Book:
             if known is not None:
                 self.arrivals.push(known[i], r.number, y, key)
             elif self.known.get(key) is r:
-                self.take(key, r, y, r.at)
+                self.take(key, r, y)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
-                self.late[REPEATED if y == self.silence else CONFLICT] += 1
+                self.count_late(y)
 
     # -- expiry ---------------------------------------------------------------------------------
 

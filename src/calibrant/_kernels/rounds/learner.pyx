@@ -88,6 +88,7 @@ cdef class Learner:
             if name is not None:
                 book.check_new(name)
             if book.has_deadlines:
+                self._rule.check_one(row, by)
                 made, end = book.policy.times_of_one(
                     at, due, book.now, book.is_timed, self._rule.rounds
                 )
@@ -96,7 +97,6 @@ cdef class Learner:
             if book.refuse and name is not None:
                 book.check_room(1, NAN if at is None else made)
             if book.has_deadlines:
-                self._rule.check_one(row, by)
                 book.is_timed = at is not None
                 if at is None:
                     made = NAN
@@ -135,14 +135,29 @@ cdef class Learner:
 
     # -- tables ---------------------------------------------------------------------------------
 
-    def _play(self, rows, outcomes, by=None, *, at=None, known=None, due=None, ids=None,
-              bint smooth=False, opened=None):
+    def _play(self, rows, outcomes, by=None, *, at=None, due=None, opened=None):
+        """Predict row after row, each outcome being known at once; all or nothing.
+
+        `outcomes` are numbers, NaN for none. Returns the predictions.
+        """
+        size = len(outcomes)
+        with self._book.lock, self._whole_or_not_at_all():
+            told, _ = self._play_table(
+                rows, outcomes, by, at=None if at is None else times_or_one(at, size),
+                due=None if due is None else times_or_one(due, size, "due"),
+                is_dated=self._book.policy.is_dated(at), opened=opened,
+            )
+        return told[0]
+
+    def _play_table(self, rows, outcomes, by=None, *, at=None, known=None, due=None, ids=None,
+                    bint is_dated=False, bint smooth=False, opened=None):
         """Predict row after row from what is known by then: from `known` on, or at once.
 
-        `outcomes` are numbers, NaN for none. What is still to come at the end waits here, and the
-        next table goes on from there as if both were one; rows with `ids` wait under these. All or
-        nothing. Returns what was told of the rows, and the outcomes that counted: what was settled,
-        and what is known by now of rows that still wait.
+        Times and `outcomes` are numbers, NaN for none; `is_dated` says whether times are dates.
+        What is still to come at the end waits here, and the next table goes on from there as if
+        both were one; rows with `ids` wait under these. Bad rows change nothing; it is not for this
+        to go back where it is interrupted. Returns what was told of the rows, and the outcomes that
+        counted: what was settled, and what is known by their deadlines of rows that still wait.
         """
         cdef Book book = self._book
         policy = book.policy
@@ -159,23 +174,20 @@ cdef class Learner:
             if not isnan(book.silence):
                 policy.check_all_whole(outcomes)
             made, dues = policy.times(
-                size, None if at is None else times_or_one(at, size),
-                None if due is None else times_or_one(due, size, "due"),
-                book.now, book.is_timed, self._rule.rounds, policy.is_dated(at),
+                size, at, due, book.now, book.is_timed, self._rule.rounds, is_dated
             )
             told = np.empty((3 if smooth else 2, size))
             expired = book.expired
-            with self._whole_or_not_at_all():
-                if size:
-                    book.unnamed = None
-                    self._rule.forget_step()
-                    if book.has_deadlines:
-                        book.is_timed = at is not None
-                settled = book.play(
-                    list(rows) if rows.ndim > 1 else rows.tolist(),
-                    None if by is None else as_listed(by, "by", "names"), names, outcomes, made,
-                    known, dues, None, told, np.empty(size, dtype=np.uint8), opened,
-                )
+            if size:
+                book.unnamed = None
+                self._rule.forget_step()
+                if book.has_deadlines:
+                    book.is_timed = at is not None
+            settled = book.play(
+                list(rows) if rows.ndim > 1 else rows.tolist(),
+                None if by is None else as_listed(by, "by", "names"), names, outcomes, made,
+                known, dues, None, told, np.empty(size, dtype=np.uint8), opened,
+            )
             is_open = np.isnan(settled)
             if known is not None and size:
                 # With silence, what becomes known after the deadline does not count.

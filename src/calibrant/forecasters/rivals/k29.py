@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+import math
+from typing import Self
 
 from calibrant._checks import check_integer, check_real, check_seed
 from calibrant._kernels.k29 import K29Kernel
@@ -51,21 +52,16 @@ class K29(Forecaster, K29Kernel):
     gaps: int
     width: float
 
-    _star: ClassVar[bool] = False
-
     def __init__(self, gaps: int = 256, *, width: float = 0.1, seed: int = 0) -> None:
-        count = check_integer("gaps", gaps, 1, 2**24)
-        spread = check_real("width", width, 1e-6, 1e6)
-        super().__init__(check_seed(seed), count, spread, self._star)
+        super().__init__(*checked(gaps, width, seed), False)
 
     @classmethod
     def for_horizon(cls, horizon: int, *, width: float = 0.1, seed: int = 0) -> Self:
         """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) gaps."""
-        rounds = check_integer("horizon", horizon, 1, 2**48)
-        return cls(max(1, round(rounds**0.5)), width=width, seed=seed)
+        return cls(gaps_for(horizon), width=width, seed=seed)
 
 
-class K29Star(K29):
+class K29Star(Forecaster, K29Kernel):
     """Predict where a kernel average of residuals vanishes, the coming one included.
 
     Vovk 2005, *Non-asymptotic calibration and resolution*: `K29` with S(p) + K(p, p) (1 - 2p)/2 in
@@ -92,4 +88,25 @@ class K29Star(K29):
 
     __slots__ = ()
 
-    _star: ClassVar[bool] = True
+    gaps: int
+    width: float
+
+    def __init__(self, gaps: int = 256, *, width: float = 0.1, seed: int = 0) -> None:
+        super().__init__(*checked(gaps, width, seed), True)
+
+    @classmethod
+    def for_horizon(cls, horizon: int, *, width: float = 0.1, seed: int = 0) -> Self:
+        """Return the forecaster whose grid suits `horizon` rounds, sqrt(T) gaps."""
+        return cls(gaps_for(horizon), width=width, seed=seed)
+
+
+def checked(gaps: int, width: float, seed: int) -> tuple[int, int, float]:
+    """Return seed, gaps and width as the kernel takes them, or raise ValueError."""
+    count = check_integer("gaps", gaps, 1, 2**24)
+    spread = check_real("width", width, 1e-6, 1e6)
+    return check_seed(seed), count, spread
+
+
+def gaps_for(horizon: int) -> int:
+    """Return how many gaps suit so many rounds."""
+    return max(1, round(math.sqrt(check_integer("horizon", horizon, 1, 2**48))))

@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from calibrant._checks import Floats, check_choice, check_integer, check_seed, describe
+from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant.integrations import ROUNDING
 from calibrant.integrations.sklearn.labels import (
     Codes,
@@ -36,6 +37,11 @@ from calibrant.recalibrate import Recalibrator
 from calibrant.recalibrate.one_vs_rest import expected_rows, nth_seed, run_rows
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+def kernels_of(recalibrators: list[Recalibrator]) -> list[RecalibrateKernel]:
+    """Return what plays rounds that are known at once, all members of a row or none."""
+    return [each._whole for each in recalibrators]
 
 
 def _can_follow(classifier: OnlineCalibratedClassifier) -> bool:
@@ -171,7 +177,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             order = np.arange(len(happened))
             if self.shuffle:
                 check_random_state(self.random_state).shuffle(order)
-            run_rows(recalibrators, scores[order], happened[order])
+            run_rows(kernels_of(recalibrators), scores[order], happened[order])
         return self._keep(estimator, classes, recalibrators)
 
     @available_if(_can_follow)  # type: ignore[untyped-decorator]
@@ -208,7 +214,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             estimator.partial_fit(X, y, classes=known, **params)
         recalibrators = self.recalibrators_ if is_fitted else self._fresh(estimator, len(known))
         if scores is not None:
-            run_rows(recalibrators, scores, codes)
+            run_rows(kernels_of(recalibrators), scores, codes)
         return self._keep(estimator, known, recalibrators)
 
     # -- predicting ---------------------------------------------------------------------------
@@ -219,7 +225,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         An array of shape (n_samples, n_classes).
         """
         scores = self.raw_scores(X)
-        return expected_rows(self.recalibrators_, scores)
+        return expected_rows(kernels_of(self.recalibrators_), scores)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the highest calibrated probability for each row of X."""

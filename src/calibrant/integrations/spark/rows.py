@@ -7,7 +7,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from calibrant.fleet.fleet import Fleet
-from calibrant.fleet.log_until import Logged, play_until
 from calibrant.integrations.spark.columns import DUE, ID, KEY, OUTCOME, SCORE, TIME
 
 #: Why a row changes nothing, by what `Fleet.play` answers.
@@ -34,16 +33,18 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(by, kind="stable", ignore_index=True)
 
 
-def refused(rows: pd.DataFrame, kind: str, has_deadlines: bool = False) -> npt.NDArray[np.object_]:
+def refused(rows: pd.DataFrame, fleet: Fleet) -> npt.NDArray[np.object_]:
     """Return why each row cannot be used as it stands, None where it can."""
     holds = rows["holds"].to_numpy()
     scores, outcomes = rows["score"].to_numpy(), rows["outcome"].to_numpy()
     has_score, has_outcome = (holds & SCORE) != 0, (holds & OUTCOME) != 0
-    if kind == "probability":
+    if fleet.kind == "probability":
         fits, allowed = (scores >= 0.0) & (scores <= 1.0), "in [0, 1]"
     else:
         fits, allowed = np.isfinite(scores), "finite"
-    waits = has_score & has_deadlines
+    is_outcome = (outcomes >= 0.0) & (outcomes <= 1.0)
+    is_whole = (outcomes % 1.0 == 0.0) | (fleet.silence is None)
+    waits = has_score & has_deadlines(fleet)
     ends = waits if "due" in rows else np.zeros(len(rows), dtype=bool)
     due = rows["due" if "due" in rows else "time"].to_numpy()
     reasons = np.full(len(rows), None, dtype=object)
@@ -52,7 +53,8 @@ def refused(rows: pd.DataFrame, kind: str, has_deadlines: bool = False) -> npt.N
         ((holds & TIME) == 0, "the time is missing"),
         (~has_score & ~has_outcome, "there is neither a score nor an outcome"),
         (has_score & ~fits, f"the score must be {allowed}"),
-        (has_outcome & ~((outcomes >= 0.0) & (outcomes <= 1.0)), "the outcome must be in [0, 1]"),
+        (has_outcome & ~is_outcome, "the outcome must be in [0, 1]"),
+        (has_outcome & ~is_whole, "with silence the outcome must be 0 or 1"),
         (~has_score & ((holds & ID) == 0), "an outcome without a score needs an id"),
         (waits & ((holds & ID) == 0), "a prediction with a deadline needs an id"),
         (ends & ((holds & DUE) == 0), "the deadline is missing"),
@@ -62,17 +64,14 @@ def refused(rows: pd.DataFrame, kind: str, has_deadlines: bool = False) -> npt.N
     return reasons
 
 
-def play(fleet: Fleet, rows: pd.DataFrame, wait: float | None = None) -> pd.DataFrame:
+def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
     """Play rows through a fleet that holds their part; return the answers, in order.
 
     An answer is a prediction, or the reason why a row was refused. Rows that brought an outcome
-    that was learned have none. An outcome more than `wait` seconds after its prediction is refused,
-    whether the prediction still waits or not: batches do not matter.
+    that was learned have none.
     """
     rows = in_order(rows)
-    reasons = refused(rows, fleet.kind, has_deadlines(fleet))
-    if wait is not None:
-        reasons[is_free(reasons) & too_late(fleet, rows, wait)] = REASONS["expired"]
+    reasons = refused(rows, fleet)
     good = np.flatnonzero(is_free(reasons))
     predictions = np.full(len(rows), np.nan)
     if len(good):
@@ -92,21 +91,6 @@ def is_free(reasons: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
     return np.asarray(pd.isna(reasons))
 
 
-def too_late(fleet: Fleet, rows: pd.DataFrame, wait: float) -> npt.NDArray[np.bool_]:
-    """Return which rows bring an outcome more than `wait` seconds after its prediction."""
-    made = fleet.waiting()
-    late = np.zeros(len(rows), dtype=bool)
-    columns = (rows[name].tolist() for name in ("holds", "id", "time"))
-    for row, (holds, name, micros) in enumerate(zip(*columns, strict=True)):
-        if not holds & ID:
-            continue
-        if not holds & SCORE:
-            late[row] = micros / 1e6 - made.get(name, micros / 1e6) > wait
-        elif not holds & OUTCOME:
-            made.setdefault(name, micros / 1e6)
-    return late
-
-
 def _played(
     fleet: Fleet, rows: pd.DataFrame
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.object_]]:
@@ -115,19 +99,17 @@ def _played(
     keys, times = rows["key"].to_numpy(), rows["time"].to_numpy() / 1e6
     scores = np.where(holds & SCORE, rows["score"].to_numpy(), np.nan)
     outcomes = np.where(holds & OUTCOME, rows["outcome"].to_numpy(), np.nan)
-    if has_deadlines(fleet):
-        due = rows["due"].to_numpy() / 1e6 if "due" in rows else None
-        logged = Logged(rows["id"].tolist(), outcomes, times, None, due)
-        predictions, answers, _ = play_until(fleet, keys, scores, logged)
-    else:
-        is_whole = (holds & (SCORE | OUTCOME)) == (SCORE | OUTCOME)
+    is_whole = (holds & (SCORE | OUTCOME)) == (SCORE | OUTCOME)
+    waits, due = (holds & ID) != 0, None
+    if not has_deadlines(fleet):
         if is_whole.all():
             said = fleet.run(keys, scores, outcomes, at=times)
             return said, np.full(len(rows), None, dtype=object)
-        waits = ((holds & ID) != 0) & ~is_whole
-        ids = rows["id"].tolist()
-        names = [name if has else None for name, has in zip(ids, waits, strict=True)]
-        predictions, answers = fleet.play(keys, scores, outcomes, names, at=times)
+        waits &= ~is_whole  # so that it does not matter which rows come together
+    elif "due" in rows:
+        due = rows["due"].to_numpy() / 1e6
+    names = [name if has else None for name, has in zip(rows["id"].tolist(), waits, strict=True)]
+    predictions, answers = fleet.play(keys, scores, outcomes, names, at=times, due=due)
     reasons = np.full(len(rows), None, dtype=object)
     for answer, reason in REASONS.items():
         reasons[answers == answer] = reason

@@ -8,12 +8,16 @@ from typing import Any
 import pandas as pd
 
 from calibrant.fleet.fleet import Fleet
-from calibrant.integrations.spark.pages import Page, Pages, from_pages, to_pages
+from calibrant.integrations.spark.pages import Arrays, Page, Pages, from_pages, to_pages
 from calibrant.integrations.spark.rows import play
 
 
 class Shard:
-    """The parts that some pages hold, each as a fleet of its own: parts share nothing."""
+    """The parts that some pages hold, each as a fleet of its own: parts share nothing.
+
+    An outcome more than `wait` seconds after its prediction is refused, whether the prediction
+    still waits or not: batches do not matter.
+    """
 
     def __init__(
         self, settings: Mapping[str, Any], pages: Mapping[Page, bytes], wait: float | None = None
@@ -25,22 +29,20 @@ class Shard:
                 f"the state was made with {saved}, and the query has {self.settings}: a query goes "
                 "on with the arguments that it began with"
             )
-        self.fleets = {
-            part: Fleet.from_parts(self.settings, {part: arrays}) for part, arrays in parts.items()
-        }
+        self.fleets = {part: self._made(part, arrays) for part, arrays in parts.items()}
 
     def play(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Play rows through the fleets of their parts; return the answers."""
-        answers = [
-            play(self._fleet(int(part)), own, self.wait) for part, own in rows.groupby("part")
-        ]
+        answers = [play(self._fleet(int(part)), own) for part, own in rows.groupby("part")]
         return plain_text(pd.concat(answers, ignore_index=True))
 
     def _fleet(self, part: int) -> Fleet:
         if part not in self.fleets:
-            arrays = Fleet(**self.settings).part_arrays(part)
-            self.fleets[part] = Fleet.from_parts(self.settings, {part: arrays})
+            self.fleets[part] = self._made(part, Fleet(**self.settings).part_arrays(part))
         return self.fleets[part]
+
+    def _made(self, part: int, arrays: Arrays) -> Fleet:
+        return Fleet.from_parts(self.settings, {part: arrays}, patience=self.wait)
 
     def expire(self, now: float) -> None:
         """Give up the predictions whose outcomes would come too late from now on."""
