@@ -156,7 +156,7 @@ class Policy:
             )
         over = self.due(made, at, due)
         if (predicted & ~((made < over) & (over < math.inf))).any():
-            raise ValueError(f"a deadline cannot be told from its prediction at {float(made[-1])!r}")
+            raise ValueError(f"a deadline cannot be told from its prediction, {self.span} later")
         return made, over
 
     def _check(self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool) -> None:
