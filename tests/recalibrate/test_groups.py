@@ -47,7 +47,9 @@ def test_agrees_with_its_twin(number, names, earned, monkeypatch):
             if late + delays[late] == t:
                 kernel.update(outcomes[late], id=late)
                 twin.update(outcomes[late], late)
-    np.testing.assert_allclose(kernel._whole._get_state()["w"], twin.whole.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        kernel._whole._get_state()["w"], twin.whole.weights, rtol=0, atol=1e-9
+    )
     shared = kernel._groups.shared._get_state()["w"]
     np.testing.assert_allclose(shared, twin.shared.weights, rtol=0, atol=1e-9)
     for at, name in enumerate(kernel.groups):

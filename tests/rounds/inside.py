@@ -52,7 +52,11 @@ def settled(learner):
             (id_, each.number, each.at, each.due, each.arrived, when, outcome, is_silence)
             for id_, each, when, outcome, is_silence in columns
         ]
-    return [tuple(None if part != part else part for part in each) for each in found]
+    return [tuple(None if is_nan(part) else part for part in each) for each in found]
+
+
+def is_nan(part):
+    return isinstance(part, float) and np.isnan(part)
 
 
 def _parts(fleet):

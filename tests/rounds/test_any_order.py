@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -277,8 +277,8 @@ class Rounds(RuleBasedStateMachine):
         over = [each for book in books for each in book.take_settled()]
         mine = inside.settled(ours)
         assert mine == [
-            (each.id, each.number, each.made if self.is_timed else None, each.due, each.arrived, each.when, each.outcome,
-             each.is_silence)
+            (each.id, each.number, each.made if self.is_timed else None, each.due, each.arrived,
+             each.when, each.outcome, each.is_silence)
             for each in over
         ]  # fmt: skip
         self.steps += 1

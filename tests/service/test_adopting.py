@@ -208,7 +208,7 @@ def saved_cut(path):
     ("save", "words"),
     [
         (saved_event, "hold a EventForecaster, not a Recalibrator"),
-        (saved_small, "capacity is 500"),
+        (saved_small, "capacity: got 500"),
         (saved_parts, "has 4 parts"),
         (saved_clock, "a clock of its own"),
         (saved_clock_of_keys, "a clock of its own"),

@@ -381,9 +381,11 @@ cdef class FleetRule(Rule):
         for i in range(len(rounds)):
             self.kernel.settle(&(<FleetRound>rounds[i]).opened, y[i])
 
-    cpdef double smooth_of(self, Round r):
-        """Return the estimate for ranking of a round just begun: its mean before the grid."""
-        return (<FleetRound>r).opened.m
+    cpdef object fill_smooth(self, list rounds):
+        """Give rounds the estimates for ranking: their means before the grid."""
+        cdef FleetRound r
+        for r in rounds:
+            r.told().smooth = r.opened.m
 
     cpdef object group_of(self, Round r):
         """Return the key of a round; None if it was forgotten since."""

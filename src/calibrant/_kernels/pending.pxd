@@ -86,6 +86,11 @@ cdef class PendingKernel:
     cdef int make_room(self) except -1
     cdef Py_ssize_t look(self, double now, const double *base, const double *x) noexcept nogil
     cdef void step(self, Py_ssize_t many) noexcept nogil
+    cdef bint wants_fit(self) noexcept nogil
+    cdef double score_of(self, double x) noexcept nogil
+    cdef int fit(
+        self, double now, const double *x, const double *n, const double *means
+    ) except -1
     cdef void range_means(self, double *x, double *n) noexcept nogil
     cdef int begin(
         self, Wait *wait, double probability, double mean, double at, double due

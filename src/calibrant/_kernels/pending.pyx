@@ -305,6 +305,10 @@ cdef class PendingKernel:
     @property
     def is_stale(self):
         """Whether a slice has begun since the last fit, and there are delays to fit with."""
+        return self.wants_fit()
+
+    cdef bint wants_fit(self) noexcept nogil:
+        """Do what `is_stale` does."""
         return self._stale and delays_count(&self.H[0][0]) >= ENOUGH
 
     @property
@@ -371,21 +375,27 @@ cdef class PendingKernel:
     def scores(self):
         """Return the mean score of what is pending in each range, NaN where there is none."""
         cdef double[RANGES] x, n
-        self.range_means(x, n)
-        found = np.full(RANGES, np.nan)
-        cdef double[::1] to = found
         cdef Py_ssize_t k
-        for k in range(RANGES):
-            if n[k] > 0.0:
-                to[k] = sigmoid(-x[k]) if self.silence else sigmoid(x[k])
-        return found
+        self.range_means(x, n)
+        return np.array([self.score_of(x[k]) if n[k] > 0.0 else np.nan for k in range(RANGES)])
+
+    cdef double score_of(self, double x) noexcept nogil:
+        """Return the score of a logit, which is that of an event."""
+        return sigmoid(-x) if self.silence else sigmoid(x)
 
     def refit(self, double now, const double[::1] means):
         """Fit to what is pending, given what the waiting mixture says to each of `scores()`."""
-        cdef double[RANGES] x, n, base
+        cdef double[RANGES] x, n
+        self.range_means(x, n)
+        self.fit(now, x, n, &means[0])
+
+    cdef int fit(
+        self, double now, const double *x, const double *n, const double *means
+    ) except -1:
+        """Do what `refit` does, given the mean logit in each range and how many there are."""
+        cdef double[RANGES] base
         cdef Py_ssize_t k, many
         self.make_room()
-        self.range_means(x, n)
         for k in range(RANGES):
             base[k] = 0.0
             if n[k] > 0.0:
@@ -395,6 +405,7 @@ cdef class PendingKernel:
             self.step(many)
             self.step(many)
         self._stale = False
+        return 0
 
     def come(self, Awaited awaited not None, double now):
         """Note that the event of a prediction has come, before its deadline."""

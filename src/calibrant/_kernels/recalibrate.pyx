@@ -149,13 +149,14 @@ cdef class RecalibrateKernel(LookingKernel):
         """
         self.enter()
         self._reserve(len(rounds))
-        cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(rounds))
+        cdef const unsigned char[::1] on_grid = placed  # None for all of them
+        cdef bint is_placed
         cdef Py_ssize_t i, size = len(rounds)
         cdef double late = 0.0
         cdef Evidence evidence, recalled
         cdef ScoreRound r
         if size == 1:
-            self._finish(rounds[0], outcomes[0], on_grid[0])
+            self._finish(rounds[0], outcomes[0], on_grid is None or on_grid[0])
         if size <= 1:
             return
         evidence_start(&evidence, EXPERTS)
@@ -165,7 +166,8 @@ cdef class RecalibrateKernel(LookingKernel):
             late += self.lateness(r.number)  # integers, whose sum is exact in any order
             sharp_count(&evidence, r.begun.said, r.begun.recalled[0], outcomes[i])
             recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
-            if on_grid[i] and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
+            is_placed = on_grid is None or on_grid[i]
+            if is_placed and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
                 raise MemoryError
             self.waiting_mean(r.begun.s, r.begun.past)
             sharp_step(&self.sharp, &self.view, outcomes[i])

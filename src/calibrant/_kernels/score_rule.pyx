@@ -4,6 +4,8 @@ from libc.math cimport isfinite
 from libc.stdint cimport int64_t
 from libc.stdlib cimport malloc
 
+import numpy as np
+
 from calibrant._kernels.pending cimport Awaited, PendingKernel, Wait
 from calibrant._kernels.pending_saving import load_awaited, save_awaited
 from calibrant._kernels.recalibrate import NONE_WAITS
@@ -167,13 +169,22 @@ cdef class ScoreRule(Rule):
 
     # -- what is told of a round -----------------------------------------------------------------
 
-    cpdef double smooth_of(self, Round r):
-        """Return the estimate for ranking of a round just begun."""
-        cdef double given = first_of(r).begun.raw
-        cdef double word = self.whole.smooth(given)
-        if isinstance(r, StagedRound):
-            return self.groups.smooth_of_begun(r, given, word)
-        return word
+    cpdef object fill_smooth(self, list rounds):
+        """Give rounds that were just begun the estimates for ranking."""
+        cdef Round r
+        cdef list staged = []
+        for r in rounds:
+            r.told().smooth = self.whole.smooth(first_of(r).begun.raw)
+            if isinstance(r, StagedRound):
+                staged.append(r)
+        if staged:
+            words = self.groups.smooth_in_groups(
+                np.array([(<StagedRound>r).group for r in staged]),
+                np.array([first_of(r).begun.raw for r in staged]),
+                np.array([r.story.smooth for r in staged]),
+            )
+            for r, word in zip(staged, words.tolist()):
+                r.story.smooth = word
 
     cpdef object group_of(self, Round r):
         """Return the name of a round's group; None without."""

@@ -1,10 +1,11 @@
 """One round of a recalibrator: a score becomes a mean (sharp), then a point of a grid (safe)."""
 
-from libc.math cimport fabs, isfinite, isnan
+from libc.math cimport fabs, isfinite
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from calibrant._checks import describe
+from calibrant._kernels.delays cimport RANGES
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel import own_copy
@@ -190,21 +191,20 @@ cdef class ScoringKernel:
 
     def _refit(self, double now):
         """Fit the words of what is pending, if a fit is due."""
+        cdef double[RANGES] x, n, means
+        cdef Py_ssize_t k
         self.enter()
-        if self.pending is None or not self.pending.is_stale:
+        if self.pending is None or not self.pending.wants_fit():
             return
-        scores = self.pending.scores()
-        cdef double[::1] s = scores
-        cdef Py_ssize_t i
-        for i in range(s.shape[0]):
-            if isnan(s[i]):
-                s[i] = 0.5
-            else:
+        self.pending.range_means(x, n)
+        for k in range(RANGES):
+            means[k] = 0.5
+            if n[k] > 0.0:
                 # What is pending came after many pasts.
-                self.waiting_mean(s[i], self.recent.past)
-                s[i] = self.view.mean
+                self.waiting_mean(self.pending.score_of(x[k]), self.recent.past)
+                means[k] = self.view.mean
         self.view_age = -1
-        self.pending.refit(now, scores)
+        self.pending.fit(now, x, n, means)
 
     # -- scores ---------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.fleet import Fleet
-from calibrant.fleet.part import USED
 from calibrant.fleet.rows import Batch
 from calibrant.recalibrate.frames import ids_in
 from calibrant.tables.notation import is_empty
@@ -95,7 +94,7 @@ class Log:
         clocks = (rows.clock, rows.available, rows.due)
         made, known, due = (None if clock is None else clock.ticks for clock in clocks)
         is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")
-        if fleet._policy.has_deadlines and due is None and is_dated:
+        if is_dated and due is None and fleet._policy.has_deadlines:
             fleet._policy.check_unit()
         if made is not None and len(made) and made[0] < self.time:
             assert rows.clock is not None
@@ -119,8 +118,7 @@ class Log:
         has = ~np.isnan(rows.outcomes)
         raw = rows.scores[has]
         if self.fleet.kind != "probability":
-            is_logit = self.fleet.kind == "logit"
-            raw = np.exp(-np.logaddexp(0.0, -raw)) if is_logit else raw * np.nan
+            raw = 1.0 / (1.0 + np.exp(-raw)) if self.fleet.kind == "logit" else raw * np.nan
         return predictions, Judged(raw, predictions[has], rows.outcomes[has])
 
     def _play(
@@ -140,9 +138,8 @@ class Log:
         finally:
             for book in books:
                 book.stop_collecting()
-        told = numbers[np.isnan(rows.scores) | (numbers == USED)]
-        words, counts = np.unique(told, return_counts=True)
-        self.answers += Counter(dict(zip(ANSWERS[words].tolist(), counts.tolist(), strict=True)))
+        answers = ANSWERS[numbers]
+        self.answers.update(answers[np.isnan(rows.scores) | (answers == "used")].tolist())
         columns = ([getattr(each, name) for each in settled] for name in SETTLED)
         return predictions, Judged(*map(np.concatenate, columns))
 

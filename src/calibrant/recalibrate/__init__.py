@@ -1,13 +1,10 @@
 """A model's scores in, calibrated probabilities out, whatever becomes of the model or the world.
 
-`recalibrator` is the place to begin: `Recalibrator` plays a round, whose numbers are made in the
-compiled kernels `recalibrate`, `sharp` and `safe`. `calibrant.forecasters.rounds_by_id` keeps the
-predictions whose outcomes are still to come, by id, and learns those that come together; `waiting`
-is what several kernels remember of one, `learning` where it meets its outcome, and `groups` gives
-each named group a recalibrator of its own.
-`deadlines` keeps what is learned only at a deadline, `settling` lets time pass, and the kernel
-`pending` says what silence means until then. Then
-`multiclass` does the same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.
+`recalibrator` is the place to begin: `Recalibrator` is a rule for scores, whose numbers are made in
+the compiled kernels `recalibrate`, `sharp` and `safe`, and a book of the rounds that wait
+(`calibrant.rounds`). `groups` gives each named group a recalibrator of its own, and the kernel
+`pending` says what silence means until a deadline. Then `multiclass` and `class_rule` do the
+same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.
 `saving` turns all of it into arrays and back. `rows` and `frames` recalibrate whole tables,
 `calling` any function that scores, and `rivals` holds what others do.
 `calibrant.testing.check_recalibrator` is the contract that all of them keep.

@@ -1,9 +1,9 @@
 """The rule for several classes: rows of probabilities in, rows that sum to one out.
 
 With `silence` each class against the rest has a silence model of its own. For a class that is
-announced, silence until the deadline means that it did not happen; for the silent class, that it did.
-With labels by the top class nothing can be made of silence before its deadline: what it means there
-depends on which class is on top.
+announced, silence until the deadline means that it did not happen; for the silent class, that it
+did. With labels by the top class nothing can be made of silence before its deadline: what it means
+there depends on which class is on top.
 """
 
 from __future__ import annotations

@@ -177,10 +177,15 @@ class Groups:
         return predictions
 
     def finish_many(
-        self, whole: RecalibrateKernel, predictions: Sequence[ScoreRound | StagedRound], outcomes: Floats
+        self,
+        whole: RecalibrateKernel,
+        predictions: Sequence[ScoreRound | StagedRound],
+        outcomes: Floats,
     ) -> None:
         """Learn the outcomes of predictions of `begin` and `begin_many` that came together."""
-        grouped = [(row, each) for row, each in enumerate(predictions) if isinstance(each, StagedRound)]
+        grouped = [
+            (row, each) for row, each in enumerate(predictions) if isinstance(each, StagedRound)
+        ]
         rows = np.array([row for row, _ in grouped], dtype=np.intp)
         pending = [each for _, each in grouped]
         numbers = np.array([each.group for each in pending], dtype=np.int64)
@@ -222,6 +227,9 @@ class Groups:
 
     def stages_of(self, numbers: Integers) -> Iterator[tuple[OwnStages | None, Rows]]:
         """Return the rows that would come to each of the stages, None for the shared one."""
+        if len(numbers) == 1:
+            yield self.own_stages(int(numbers[0])), np.zeros(1, dtype=np.intp)
+            return
         own = {each: self.own_stages(each) for each in np.unique(numbers).tolist()}
         is_own = np.array([own[each] is not None for each in numbers.tolist()], dtype=np.bool_)
         for number, rows in parts_of(numbers, is_own):
@@ -251,23 +259,18 @@ class Groups:
             return words
         numbers, _ = self.numbers_of(by, len(given))
         rows = np.flatnonzero(numbers != WHOLE)
-        said = self.words.look_many(numbers[rows], words[rows], given[rows], smooth=True)
-        for own, at in self.stages_of(numbers[rows]):
-            words[rows[at]] = self.smooth_last(own, given[rows[at]], said[at])
+        words[rows] = self.smooth_in_groups(numbers[rows], given[rows], words[rows])
         return words
 
-    def smooth_of_begun(self, begun: StagedRound, given: float, word: float) -> float:
-        """Return the smooth word of a round just begun; `word` is that of the whole."""
-        number, score = np.array([begun.group]), np.array([given])
-        said = self.words.look_many(number, np.array([word]), score, smooth=True)
-        own = self.own[begun.group] if len(begun.rounds) > 2 else None
-        return float(self.smooth_last(own, score, said)[0])
-
-    def smooth_last(self, own: OwnStages | None, given: Floats, words: Floats) -> Floats:
-        """Return the smooth words of the last stage, given those of the group."""
-        if own is not None:
-            return own.smooth_many(given, words)
-        return smooth_of_many(self.shared, words)[1]
+    def smooth_in_groups(self, numbers: Integers, given: Floats, words: Floats) -> Floats:
+        """Return the smooth words of scores in these groups; `words` are those of the whole."""
+        said = self.words.look_many(numbers, words, given, smooth=True)
+        for own, rows in self.stages_of(numbers):
+            if own is None:
+                said[rows] = smooth_of_many(self.shared, said[rows])[1]
+            else:
+                said[rows] = own.smooth_many(given[rows], said[rows])
+        return said
 
     # -- runs -----------------------------------------------------------------------------------
 

@@ -39,7 +39,8 @@ def recalibrate_rows(
     on as if both were one. Rows with `ids` wait under these. Not undone if it is interrupted.
     """
     clock, available, due, book = rows.clock, rows.available, rows.due, recalibrator._book
-    if available is ids is due is None and not book.has_deadlines and not book.coming():
+    has_more = (available, ids, due) != (None, None, None)
+    if not has_more and not book.has_deadlines and not book.coming():
         predictions, watched, words = recalibrator._run(
             rows.scores, rows.outcomes, rows.groups, means=True, smooth=smooth
         )

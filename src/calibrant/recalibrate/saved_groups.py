@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from calibrant._kernels.fleet_rounds import BUCKETS
 from calibrant._kernels.group_words import SAID, WORD, GroupWords, WordRound, load_words
 from calibrant._kernels.pair import LEAST, PairKernel
 from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.score_rounds import check_rounds
 from calibrant._kernels.saved import floats
+from calibrant._kernels.score_rounds import check_rounds
 from calibrant.recalibrate.own_stages import OwnStages, last_stage
 from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.rounds.saving import Integers, ids_of, integers

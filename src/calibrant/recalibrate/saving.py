@@ -74,7 +74,9 @@ def parts_of(values: Any, lengths: Any) -> Iterator[Any]:
 def save_rounds(rounds: Sequence[ScoreRound | StagedRound]) -> dict[str, Any]:
     """Return what the rule keeps of rounds that wait, as arrays by name."""
     parts = [each if isinstance(each, StagedRound) else None for each in rounds]
-    stages = [[each] if part is None else part.rounds for each, part in zip(rounds, parts)]
+    stages: list[Sequence[Any]] = [
+        part.rounds if isinstance(part, StagedRound) else [part] for part in rounds
+    ]
     numbers, places = kernel_rounds([each for group in stages for each in group])
     words = [part.word for part in parts if part is not None and part.word is not None]
     said = {"waiting_words": save_words(words).view(np.int64)} if words else {}
@@ -89,9 +91,7 @@ def save_rounds(rounds: Sequence[ScoreRound | StagedRound]) -> dict[str, Any]:
 
 def take_rounds(state: dict[str, Any]) -> dict[str, Any]:
     """Take out of a state what `save_rounds` put there."""
-    saved = {
-        name: state.pop(f"waiting_{name}") for name in ("keys", "sizes", "counts", "places")
-    }
+    saved = {name: state.pop(f"waiting_{name}") for name in ("keys", "sizes", "counts", "places")}
     return saved | {"words": state.pop("waiting_words", np.empty(0, dtype=np.int64))}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,7 +114,10 @@ class Policy:
         if end is not None and end <= told:
             raise ValueError(f"due must be later than at={at!r}, got {due!r}")
         made = max(told, now)
-        return made, self.due(made, told, end)
+        over = self.due(made, told, end)
+        if not made < over < math.inf:
+            raise ValueError(f"a deadline cannot be told from its prediction at {made!r}")
+        return made, over
 
     def times(
         self,
@@ -150,11 +154,12 @@ class Policy:
             raise ValueError(
                 f"due must be later than at={float(at[row])!r}, got {float(due[row])!r}"
             )
-        return made, self.due(made, at, due)
+        over = self.due(made, at, due)
+        if (predicted & ~((made < over) & (over < math.inf))).any():
+            raise ValueError(f"a deadline cannot be told from its prediction, {self.span} later")
+        return made, over
 
-    def _check(
-        self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool
-    ) -> None:
+    def _check(self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool) -> None:
         """Say what is missing for a deadline."""
         if is_timed is not None and is_timed != has_at:
             raise ValueError("predictions say when they are made, at=..., all of them or none")
@@ -171,7 +176,9 @@ class Policy:
         """Refuse a span without a unit, for predictions made at dates."""
         if self.span is not None and not self.span.is_time:
             word = "hold" if self.is_held else "after"
-            raise ValueError(f'{word}={self.span} has no unit; beside dates, say "{self.span}d" or so')
+            raise ValueError(
+                f'{word}={self.span} has no unit; beside dates, say "{self.span}d" or so'
+            )
 
     def is_dated(self, at: Any) -> bool:
         """Return whether times are given as dates: one for all, or one a row."""
@@ -217,4 +224,4 @@ def silence_of(silence: object) -> float | None:
         return None
     if isinstance(silence, bool) or silence not in (0, 1):
         raise ValueError(f"silence must be the outcome that no news means, 0 or 1, got {silence!r}")
-    return float(silence)  # type: ignore[arg-type]
+    return float(silence)

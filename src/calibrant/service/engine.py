@@ -27,6 +27,9 @@ from calibrant.service.problems import bad_value
 from calibrant.service.tallies import Tallies
 from calibrant.service.watching import KeyChange
 
+#: What becomes of an outcome, by the number that a book answers with.
+WORDS: list[str] = ANSWERS.tolist()
+APPLIED = WORDS.index("applied")
 #: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
 GRID = 4096.0
 
@@ -110,15 +113,16 @@ class Engine:
 
         `due` is given where rows have deadlines of their own.
         """
-        before, timed = len(self.book.settled), self.definition.is_timed
+        book, timed = self.book, self.definition.is_timed
+        before, latest = len(book.settled), max(at)
         ends = None if due is None else self._own_deadlines(at, due)
         rounds = self.learner.open(ids, scores, by, keys, list(at) if timed else None, ends)
         for each, made in zip(rounds, at, strict=True):
             each.at = made  # what the row says; a book counts on from the latest, or predictions
-        self.tallies.predicted(scores, by, max(at))
+        self.tallies.predicted(scores, by, latest)
         if not timed:
-            for _, each in self.book.settled[before:]:
-                each.arrived = max(at)  # when there were so many predictions
+            for _, each in book.settled[before:]:
+                each.arrived = latest  # when there were so many predictions
         self._look(before)
         return Predicted(
             [None if math.isnan(each.due) else each.due for each in rounds],
@@ -140,12 +144,17 @@ class Engine:
         Where deadlines are times, rows are taken in order of time. Only those that are applied
         change anything: of the others no time passes, and the log need not have them.
         """
-        before, timed = len(self.book.settled), self.definition.is_timed
-        rounds: list[Any] = list(map(self.book.known.get, ids))
-        times = np.array(at) if timed else None
-        answers = self.book.observe(ids, np.array(outcomes), times, only_news=True)
-        words: list[str] = ANSWERS[answers].tolist()
-        applied = np.flatnonzero(answers == 0).tolist()
+        book, timed = self.book, self.definition.is_timed
+        before = len(book.settled)
+        rounds: list[Any] = [book.known.get(id_) for id_ in ids]
+        if len(ids) == 1:  # three times as fast as a batch of one
+            time = at[0] if timed else math.nan
+            answers = [book.observe_one(ids[0], outcomes[0], time, APPLIED)]
+        else:
+            times = np.array(at) if timed else None
+            answers = book.observe(ids, np.array(outcomes), times, only_news=True).tolist()
+        words = [WORDS[answer] for answer in answers]
+        applied = [row for row, answer in enumerate(answers) if answer == APPLIED]
         if not applied:
             return words
         heard, came = [rounds[row] for row in applied], [at[row] for row in applied]
@@ -155,7 +164,7 @@ class Engine:
             for each, time in zip(heard, came, strict=True):
                 each.arrived = time
             if len(set(came)) > 1:  # learned together, and measured in order of time
-                self.book.settled[before:] = sorted(self.book.settled[before:], key=arrival)
+                book.settled[before:] = sorted(book.settled[before:], key=arrival)
         self._look(before)
         return words
 

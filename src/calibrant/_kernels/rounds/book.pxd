@@ -80,7 +80,7 @@ cdef class Book:
     cdef int take(self, object key, Round r, double outcome) except -1
     cdef int peek(self, object name, object found, double outcome, double at) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
-    cdef int observe_one(self, object name, double outcome, double at, int most) except -1
+    cpdef int observe_one(self, object name, double outcome, double at, int most) except -1
 
 
 cdef object checked(object id_)

@@ -5,7 +5,7 @@ that is given a time settles the deadlines before that time, and `advance` and a
 those up to it. With silence, a round without an outcome by its deadline had the silent one; what is
 announced before is noted at once and learned at the deadline. With hold, every outcome is learned at
 the deadline, or on arrival if that is later. All that one step settles is learned together, in an
-order that does not depend on how the rows of a call were sorted. docs/late.md says it at length, and
+order that does not depend on how the rows of a call were sorted. docs/rounds.md says it at length, and
 tests/naive/rounds.py is the slow and obvious twin.
 """
 
@@ -294,7 +294,7 @@ cdef class Book:
             if made > self.now:
                 self.now = made
         if self.want_smooth:
-            r.told().smooth = self.rule.smooth_of(r)
+            self.rule.fill_smooth([r])
         if name is None:
             self.unnamed = r
             return r
@@ -345,10 +345,10 @@ cdef class Book:
             r.number, r.batch = first + i, first
             if made is not None:
                 r.told().at = at[i]
-            if self.want_smooth:
-                r.told().smooth = self.rule.smooth_of(r)
             if names is not None and not is_claimed:
                 self.known[names[i]] = r
+        if self.want_smooth:
+            self.rule.fill_smooth(rounds)
         if names is None:
             return rounds
         self.named += size
@@ -402,7 +402,7 @@ cdef class Book:
             return EXPIRED
         return PREDICTED
 
-    cdef int observe_one(self, object name, double outcome, double at, int most) except -1:
+    cpdef int observe_one(self, object name, double outcome, double at, int most) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
         If that is above `most`, no time passes.
@@ -536,28 +536,30 @@ cdef class Book:
             self.tell(key, r, outcome)
             self.finish(key, outcome)
         else:
-            self.learn([key], [r], np.array([outcome]), np.zeros(1, dtype=np.intp))
+            self.learn([key], [r], np.array([outcome]), None)
         return 0
 
     cdef int learn(self, list keys, list rounds, outcomes, order) except -1:
         """Learn outcomes that count together.
 
-        `rounds` are in the order of learning: round i is that of key and outcome ``order[i]``.
+        `rounds` are in the order of learning: round i is that of key and outcome ``order[i]``, or
+        i without an order. Ids are forgotten, in time, in the order of the keys.
         """
         cdef Py_ssize_t i
         cdef const double[::1] y
         cdef const Py_ssize_t[::1] of = order
-        cdef Round r
-        outcomes = np.ascontiguousarray(outcomes)
-        ordered = outcomes[order]
+        cdef list named = keys
+        ordered = outcomes
+        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
+        if order is not None:
+            ordered = outcomes[order]
+            if before is not None or self.is_seen():
+                named = [keys[of[i]] for i in range(len(rounds))]
         y = ordered
         self.rule.reserve(len(rounds))
-        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
         try:
             if before is not None:
-                self.watcher.see(
-                    Settled(self.rule, [keys[of[i]] for i in range(len(rounds))], rounds, ordered)
-                )
+                self.watcher.see(Settled(self.rule, named, rounds, ordered))
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
             else:
@@ -568,7 +570,7 @@ cdef class Book:
             raise
         if self.is_seen():
             for i in range(len(rounds)):
-                self.tell(keys[of[i]], rounds[i], y[i])
+                self.tell(named[i], rounds[i], y[i])
         y = outcomes
         for i in range(len(rounds)):
             self.finish(keys[i], y[i])
@@ -596,6 +598,7 @@ cdef class Book:
         cdef Round r
         cdef list keys, rounds, outcomes, over
         cdef double outcome
+        cdef bint is_ordered = True
         if not self.deadlines.is_over(now, strictly):
             if now > self.now:
                 self.now = now
@@ -622,6 +625,9 @@ cdef class Book:
                     outcome, r.story.is_silence = self.silence, True
             if isnan(outcome):
                 continue  # it is learned when it arrives
+            # Deadlines come up by time and number: what is left to order are rounds of one batch.
+            if rounds and (<Round>rounds[len(rounds) - 1]).batch == r.batch:
+                is_ordered = False
             keys.append(key)
             rounds.append(r)
             outcomes.append(outcome)
@@ -630,13 +636,10 @@ cdef class Book:
         if len(rounds) == 1:
             self.learn_one(keys[0], rounds[0], outcomes[0])
         elif rounds:
-            order, ordered = learning_order(rounds, True)
-            # Forgotten, in time, in the order of learning.
-            at = order.tolist()
-            self.learn(
-                [keys[i] for i in at], ordered, np.array([outcomes[i] for i in at]),
-                np.arange(len(at)),
-            )
+            if not is_ordered:
+                order, rounds = learning_order(rounds, True)
+                keys, outcomes = [keys[i] for i in order], [outcomes[i] for i in order]
+            self.learn(keys, rounds, np.array(outcomes), None)
         return 0
 
     cdef int pass_to(self, double now, bint strictly) except -1:
@@ -788,7 +791,8 @@ cdef class Book:
                     self.now = made[i]
             told[0, i], told[1, i] = r.as_prediction(), r.as_expected()
             if has_smooth:
-                r.told().smooth = told[2, i] = self.rule.smooth_of(r)
+                self.rule.fill_smooth([r])
+                told[2, i] = r.smooth
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):

@@ -23,7 +23,7 @@ cdef class Rule:
     cpdef object observed(self, Round r, double now)
     cpdef object mature(self, Round r)
     cpdef object refit(self, double now)
-    cpdef double smooth_of(self, Round r)
+    cpdef object fill_smooth(self, list rounds)
     cpdef object answer(self, Round r)
     cpdef object answers(self, list rounds)
     cpdef object group_of(self, Round r)

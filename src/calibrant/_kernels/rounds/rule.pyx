@@ -5,7 +5,6 @@ these count: how long that takes, and in which order, is the book's business. On
 before a deadline is told times (`wait`, `observed`, `mature`, `refit`).
 """
 
-from libc.math cimport NAN
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -120,9 +119,8 @@ cdef class Rule:
 
     # -- what is told of a round -----------------------------------------------------------------
 
-    cpdef double smooth_of(self, Round r):
-        """Return the estimate for ranking of a round just begun."""
-        return NAN
+    cpdef object fill_smooth(self, list rounds):
+        """Give rounds that were just begun the estimates for ranking, where there are any."""
 
     cpdef object answer(self, Round r):
         """Return what `predict` returns of a round."""

@@ -25,23 +25,42 @@ class RoundError(ValueError):
         super().__init__(message)
         self.answer = answer
 
+    __module__ = "calibrant.rounds"  # where users find it
+
 
 class Settled:
     """Rounds that are settled, in the order in which they are learned; each column an array.
 
     Monitors, scorecards, histories and reports see these and nothing else: what is measured is
     what was learned.
+
+    Attributes
+    ----------
+    outcome : array
+        The outcome that was learned.
+    raw, prediction, expected : array
+        The score as a probability, what was predicted, and the mean of what might have been.
+    smooth : array
+        The estimate for ranking; NaN where nobody asked for it.
+    at, arrived, due : array
+        When it was predicted, when the outcome arrived, and the deadline; NaN for none.
     """
 
-    __slots__ = ("_columns", "_keys", "_rule", "rounds")
+    __slots__ = (
+        "_is_silence", "_keys", "_rule", "arrived", "at", "due", "expected", "outcome",
+        "prediction", "raw", "rounds", "smooth",
+    )  # fmt: skip
 
     def __init__(
         self, rule: Rule, keys: list[Any], rounds: list[Round], outcomes: Floats | None
     ) -> None:
         self._rule, self._keys, self.rounds = rule, keys, rounds
-        self._columns = round_columns(rounds)
+        (
+            self.outcome, self.raw, self.prediction, self.expected, self.smooth, self.at,
+            self.arrived, self.due, self._is_silence,
+        ) = round_columns(rounds)  # fmt: skip
         if outcomes is not None:
-            self._columns[0] = outcomes
+            self.outcome = outcomes
 
     def __len__(self) -> int:
         return len(self.rounds)
@@ -57,46 +76,11 @@ class Settled:
         return [self._rule.group_of(each) for each in self.rounds]
 
     @property
-    def outcome(self) -> Floats:
-        """The outcome that was learned."""
-        return self._columns[0]
-
-    @property
-    def raw(self) -> Floats:
-        """The score as a probability."""
-        return self._columns[1]
-
-    @property
-    def prediction(self) -> Floats:
-        """What was predicted."""
-        return self._columns[2]
-
-    @property
-    def expected(self) -> Floats:
-        """The mean of what might have been predicted."""
-        return self._columns[3]
-
-    @property
-    def smooth(self) -> Floats:
-        """The estimate for ranking; NaN where nobody asked for it."""
-        return self._columns[4]
-
-    @property
-    def at(self) -> Floats:
-        """When it was predicted; NaN where nothing says so, as below."""
-        return self._columns[5]
-
-    @property
-    def arrived(self) -> Floats:
-        """When the outcome arrived."""
-        return self._columns[6]
-
-    @property
     def when(self) -> Floats:
-        """Since when it counts: its deadline, or its arrival if that is later."""
-        return np.fmax(self._columns[6], self._columns[7])
+        """Since when each counts: its deadline, or its arrival if that is later."""
+        return np.asarray(np.fmax(self.arrived, self.due))
 
     @property
     def is_silence(self) -> npt.NDArray[np.bool_]:
         """Whether the outcome is that nothing was heard by the deadline."""
-        return self._columns[8] > 0.0
+        return np.asarray(self._is_silence > 0.0)
