@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,23 @@ import typer
 from rich.text import Text
 
 from calibrant import Fleet
-from calibrant._checks import Floats
 from calibrant.cli import console
 from calibrant.cli.arguments import Job
 from calibrant.cli.episodes import as_object
 from calibrant.cli.recalibrate_file import command_of
+from calibrant.cli.recalibrate_large import (
+    Measured,
+    check_known,
+    play_chunks,
+    show_losses,
+    show_outcomes,
+)
 from calibrant.cli.state import begin_fleet, keep
 from calibrant.fleet import FleetMonitor
-from calibrant.fleet.log import Judged, Log
-from calibrant.report.keyed_page import KEY_HEAD, Column, key_rows, keyed_page, keys_sentence
+from calibrant.fleet.log import Log
+from calibrant.report.keyed_page import KEY_HEAD, key_rows, keyed_page, keys_sentence
 from calibrant.report.style import styled
-from calibrant.tables import InputError, Table, replacing
-from calibrant.tables.chunks import Chunk, Write, writing
+from calibrant.tables import replacing
 
 #: Options of a recalibrator that a fleet has no use for, and what to do instead.
 STRAY = {
@@ -52,33 +57,10 @@ def recalibrate_keyed(job: Job) -> None:
         available=job.available, due=job.due, positive=job.positive, id=job.id,
     )  # fmt: skip
     kept = Measured(fleet.kind)
-    with (
-        # The report is opened first: if it cannot be written, nothing else is.
-        nullcontext() if job.report is None else replacing(job.report) as report,
-        writer(job) as write,
-        console.progress() as progress,
-    ):
-        task = progress.add_task(f"recalibrating {job.source}", total=1.0)
-        for chunk in console.read_chunks(job.source, job.delimiter):
-            try:
-                predictions, rows, judged = log.play(chunk.table)
-            except InputError as error:
-                raise chunk.placed(error) from None
-            if chunk.rows_before == 0:
-                console.note(chunk.table.note)
-                console.note(rows.note)
-            if write is not None:
-                write(with_predictions(job, chunk, predictions))
-            kept.add(len(predictions), judged)
-            progress.update(task, completed=chunk.share)
-        kept.after, still_open = log.finish()
-        kept.add(0, still_open)
-        kept.answers = dict(log.answers)
-        may_wait = job.id is not None or job.silence is not None
-        if kept.known == 0 and (not may_wait or job.report is not None):
-            raise InputError(
-                "no outcome is known: every value is missing", source=job.source, column=log.outcome
-            )
+    # The report is opened first: if it cannot be written, nothing else is.
+    with nullcontext() if job.report is None else replacing(job.report) as report:
+        play_chunks(job, log, kept)
+        check_known(job, log, kept)
         found = monitors_of(fleet)
         if report is not None:
             title = f"{Path(job.source).name}: keys before and after recalibration"
@@ -98,39 +80,6 @@ def monitors_of(fleet: Fleet) -> dict[str, FleetMonitor]:
         return {}
     both = {"raw": fleet.monitors.raw, "calibrated": fleet.monitors.calibrated}
     return {name: each for name, each in both.items() if name != "raw" or fleet.kind != "margin"}
-
-
-def writer(job: Job) -> AbstractContextManager[Write | None]:
-    """Return what writes a table to `--out`, or nothing."""
-    return nullcontext() if job.out is None else writing(job.out)
-
-
-def with_predictions(job: Job, chunk: Chunk, predictions: Floats) -> Table:
-    """Return the rows of a chunk with their probabilities."""
-    console.check_column(chunk.table, job.column)
-    return chunk.table.with_column(job.column, predictions)
-
-
-@dataclass
-class Measured:
-    """What was said and what happened, raw and calibrated, as sums: no row is kept."""
-
-    kind: str
-    rows: int = 0
-    known: int = 0
-    after: int = 0  # outcomes that arrived only after the last prediction
-    happened: float = 0.0
-    answers: dict[str, int] = field(default_factory=dict)  # to outcomes by id, or too late
-    columns: dict[str, Column] = field(default_factory=dict)
-
-    def add(self, rows: int, judged: Judged) -> None:
-        """Count the rows of a chunk, and those whose outcomes are settled by now."""
-        self.rows += rows
-        self.known += len(judged.outcomes)
-        self.happened += float(judged.outcomes.sum())
-        for name, values in (("raw", judged.raw), ("calibrated", judged.predictions)):
-            if name != "raw" or self.kind != "margin":
-                self.columns.setdefault(name, Column()).add(values, judged.outcomes)
 
 
 def in_json(fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> dict[str, Any]:
@@ -160,32 +109,12 @@ def in_json(fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> dic
 
 def show(job: Job, fleet: Fleet, kept: Measured, found: dict[str, FleetMonitor]) -> None:
     """Print what was read, before and after, keys that are off, and where the results are."""
-    mean = f" (mean outcome {kept.happened / kept.known:.4f})" if kept.known else ""
     console.say(
         f"{job.source}: {kept.rows:,} rows, {len(fleet):,} keys in {job.key!r}, scores "
-        f"{job.score!r}{mean}"
+        f"{job.score!r}{kept.mean_in_words}"
     )
-    console.say_answers(kept.answers, job.id is not None)
-    if job.silence is not None:
-        console.say(f"predictions whose deadline is still to come: {fleet.pending:,}")
-    elif job.id is not None or job.hold is not None:
-        held = " or deadlines" if job.hold is not None else ""
-        console.say(f"predictions that wait for their outcomes{held}: {fleet.pending:,}")
-    if job.id is None and job.silence is None and kept.known < kept.rows:
-        console.say(f"rows without an outcome: {kept.rows - kept.known:,}")
-    if kept.after:
-        console.say(f"outcomes that arrived only after the last prediction: {kept.after:,}")
-    if fleet.expired:
-        console.say(f"predictions given up because too many waited: {fleet.expired:,}")
-    names = ("Brier score", "log loss", "mean of what was said")
-    columns = [column.means().values() for column in kept.columns.values()]
-    rows = [
-        [name, *(f"{value:.5f}" for value in values)]
-        for name, *values in zip(names, *columns, strict=True)
-    ]
-    if kept.known:
-        title = "Before and after (losses: lower is better)"
-        console.out.print("", console.table(title, ["", *kept.columns], rows))
+    show_outcomes(job, kept, fleet)
+    show_losses(kept)
     show_keys(fleet, found)
     console.say(f"\nthe fleet takes {fleet.nbytes / 1e6:,.1f} MB")
     if job.out is None and job.state is None:

@@ -1,8 +1,9 @@
 """``calibrant run``: its options, and who does the work.
 
-Scores are recalibrated, whole files in `calibrant.cli.recalibrate_file`, files with keys chunk by
-chunk in `calibrant.cli.recalibrate_keyed` and pipes line by line in
-`calibrant.cli.recalibrate_pipe`. Without scores, outcomes are forecast (`calibrant.cli.forecast`).
+Scores are recalibrated, whole files in `calibrant.cli.recalibrate_file`, large ones and those with
+keys chunk by chunk in `calibrant.cli.recalibrate_large` and `calibrant.cli.recalibrate_keyed`, and
+pipes line by line in `calibrant.cli.recalibrate_pipe`. Without scores, outcomes are forecast
+(`calibrant.cli.forecast`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from calibrant.cli.arguments import (
 from calibrant.cli.forecast import answer_lines, forecast_file
 from calibrant.cli.recalibrate_file import recalibrate_file
 from calibrant.cli.recalibrate_keyed import recalibrate_keyed
+from calibrant.cli.recalibrate_large import is_large, recalibrate_large
 from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters.event_forecaster import MOST_AHEAD
 from calibrant.forecasters.named import parameters
@@ -225,6 +227,8 @@ def run(
                 recalibrate_keyed(job)
             elif is_pipe:
                 answer_scores(job, standard_input())
+            elif is_large(job):
+                recalibrate_large(job)
             else:
                 recalibrate_file(job)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.fleet import Fleet
 from calibrant.fleet.rows import Batch
 from calibrant.recalibrate.frames import ids_in
+from calibrant.recalibrate.log import Judged, Played, judged_at_once, still_open, time_after
 from calibrant.tables.notation import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
@@ -23,25 +24,6 @@ Keys = npt.NDArray[Any]
 Times = tuple[Floats | None, Floats | None, Floats | None]
 #: What is measured of rounds that are settled, in the order of `Judged`.
 SETTLED = ("raw", "prediction", "outcome")
-
-
-class Judged(NamedTuple):
-    """Rows whose outcomes count by now: raw scores as probabilities, predictions, outcomes.
-
-    Margins are no probabilities: what stands for them means nothing.
-    """
-
-    raw: Floats
-    predictions: Floats
-    outcomes: Floats
-
-
-class Played(NamedTuple):
-    """The prediction of each row of a table, what was read, and what was settled meanwhile."""
-
-    predictions: Floats
-    rows: Scored
-    judged: Judged
 
 
 class Log:
@@ -96,30 +78,19 @@ class Log:
         is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")
         if is_dated and due is None and fleet._policy.has_deadlines:
             fleet._policy.check_unit()
-        if made is not None and len(made) and made[0] < self.time:
-            assert rows.clock is not None
-            raise rows.clock.cells.refusal(0, "the time is before that of the row above")
+        time = time_after(rows, self.time)
         batch = fleet._batch(keys, rows.scores, made, None, len(rows.outcomes), missing=True)
         books = [part.book for part in fleet._parts.values()]
         with fleet._lock:
             is_late = known is not None or any(len(book.arrivals) for book in books)
             if names is None and not is_late and not fleet._policy.has_deadlines:
-                predictions, judged = self._run(batch, rows)
+                predictions = fleet._run(batch, rows.outcomes)
+                judged = judged_at_once(rows, predictions, fleet.kind)
             else:
                 times = (made, known, due)
                 predictions, judged = self._play(books, batch, rows, names, times)
-        if made is not None and len(made):
-            self.time = float(made[-1])
+        self.time = time
         return Played(predictions, rows, judged)
-
-    def _run(self, batch: Batch, rows: Scored) -> tuple[Floats, Judged]:
-        """Play rows whose outcomes are learned at once."""
-        predictions = self.fleet._run(batch, rows.outcomes)
-        has = ~np.isnan(rows.outcomes)
-        raw = rows.scores[has]
-        if self.fleet.kind != "probability":
-            raw = 1.0 / (1.0 + np.exp(-raw)) if self.fleet.kind == "logit" else raw * np.nan
-        return predictions, Judged(raw, predictions[has], rows.outcomes[has])
 
     def _play(
         self,
@@ -159,17 +130,10 @@ class Log:
         The latter have an outcome that counts once their deadline, or their time, has come; the
         fleet has not learned it.
         """
-        found, after = [], 0
-        is_silent = self.fleet._policy.silence is not None
-        for part in self.fleet._parts.values():
-            after += len(part.book.arrivals)
-            self.answers += part.book.late
-            coming = {key: (time, outcome) for key, time, outcome in part.book.coming()}
-            for key, each in part.book.waiting():
-                time, outcome = coming.get(key, (-np.inf, each.outcome))
-                if not np.isnan(outcome) and not (is_silent and time > each.due):
-                    found.append((each.raw, each.prediction, outcome))
-        return after, Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)
+        books = [part.book for part in self.fleet._parts.values()]
+        for book in books:
+            self.answers += book.late
+        return sum(len(book.arrivals) for book in books), still_open(books)
 
 
 def keys_in(table: Table, column: str) -> Keys:

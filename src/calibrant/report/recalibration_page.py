@@ -24,6 +24,7 @@ from calibrant._checks import (
 from calibrant._kernels.recalibrate import KINDS
 from calibrant.measures import DelayCheck
 from calibrant.monitor import Monitor
+from calibrant.recalibrate.log import as_probabilities
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
 from calibrant.report.figures.score_map import HasMap
@@ -274,13 +275,6 @@ class RecalibrationReport:
         # In a frame, because the page's style must not reach the notebook around it.
         page = html.escape(self.html())
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
-
-
-def as_probabilities(scores: Floats, kind: str) -> Floats | None:
-    """Return the probabilities that scores stand for; None for margins, of unknown unit."""
-    if kind == "logit":
-        return np.exp(-np.logaddexp(0.0, -scores))
-    return scores if kind == "probability" else None
 
 
 def as_clock(available: npt.ArrayLike | Clock, clock: Clock | None, rounds: int) -> Clock:
