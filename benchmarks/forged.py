@@ -13,7 +13,7 @@ from hashlib import blake2b
 import numpy as np
 
 from benchmarks.tables import table
-from calibrant import MulticlassRecalibrator, Recalibrator
+from calibrant import EventForecaster, MulticlassRecalibrator, Recalibrator
 from calibrant._bytes import DIGEST, FIXED, MAGIC, VERSION
 from calibrant.measures import Scorecard
 from forecasters.table import FORECASTERS
@@ -30,6 +30,13 @@ NUMBERS = [
     1e300, 1.7e308, -1.7e308, float("inf"), float("nan"), 2**31, 2**53, 2**62, 2**63 - 1, 2**63,
     10**8, 10**30, -(10**30), 10**400,
 ]  # fmt: skip
+DEADLINES = {
+    "silence": (Recalibrator, {"silence": 0, "after": 15}),
+    "silence in time": (Recalibrator, {"silence": 1, "after": "15s", "monitor": True}),
+    "hold": (Recalibrator, {"hold": 15}),
+    "hold in time": (MulticlassRecalibrator, {"classes": 3, "hold": "15s", "mode": "top-label"}),
+    "silent class": (MulticlassRecalibrator, {"classes": 3, "silence": 1, "after": "15s"}),
+}
 STRANGE = [None, True, "x", "", [], {}, [1], {"a": 1}]
 
 
@@ -39,6 +46,10 @@ def forecasters():
     for name, (cls, arguments) in zip(FORECASTER_IDS, FORECASTERS, strict=True):
         player = cls(**arguments, seed=3)
         player.run(random.random(PLAYED) < 0.3)
+        if cls is EventForecaster:
+            for t in range(6):
+                player.predict(id=t)
+            player.update_many([1, 0], ids=[3, 0])
         yield name, cls, player.to_bytes()
 
 
@@ -49,23 +60,35 @@ def recalibrators():
         if cls not in (Recalibrator, MulticlassRecalibrator):
             continue
         player = cls(**arguments, seed=3)
-        several = cls is MulticlassRecalibrator
         for t in range(PLAYED):
             score, outcome, more = a_round(player, random, inputs.further)
             player.predict(score, id=t, **more)
             if t >= 6:
                 player.update(outcome, id=t - 6)
         player.predict(a_round(player, random, ())[0])
-        yield name + ("" if several else "-" + arguments.get("kind", "")), cls, player.to_bytes()
+        kind = "" if cls is MulticlassRecalibrator else "-" + arguments.get("kind", "")
+        yield name + kind, cls, player.to_bytes()
+    for name, (cls, arguments) in DEADLINES.items():
+        player = cls(**arguments, seed=3)
+        for t in range(PLAYED):
+            score, outcome, more = a_round(player, random, t % 2)
+            player.predict(score, id=t, **more)
+            player.update_many([outcome], ids=[t - random.integers(20)])
+        yield name, cls, player.to_bytes()
 
 
 def a_round(player, random, further):
     """Return a score, an outcome and further arguments that this recalibrator takes."""
+    more = {}
+    book, span = player._book, player._book.policy.span
+    if book.has_deadlines and (span.is_time if book.is_timed is None else book.is_timed):
+        more["at"] = max(float(player.rounds), book.now)
     if isinstance(player, MulticlassRecalibrator):
         row = random.dirichlet(np.ones(len(player.classes)))
-        return row, random.choice(len(player.classes)), {}
+        return row, random.choice(len(player.classes)), more
     score = random.random() if player.kind == "probability" else random.normal(0, 3)
-    more = {"by": ["a", "b", None][random.integers(3)]} if further else {}
+    if further:
+        more["by"] = ["a", "b", None][random.integers(3)]
     return score, float(random.random() < 0.4), more
 
 
@@ -187,6 +210,8 @@ def is_probability(p):
 
 def play_forecaster(player):
     """Play each outcome against the mean of what is predicted; return what went wrong."""
+    if isinstance(player, EventForecaster):
+        player.update_many(np.ones(player.pending), ids=player._late._book.ids)
     for _ in range(FURTHER):
         points, weights = player.distribution()
         if not (is_probability(points) and is_probability(weights)):
@@ -200,27 +225,26 @@ def play_forecaster(player):
 def play_recalibrator(player):
     """Answer everything that waits, then play against what is predicted."""
     random = np.random.default_rng(0)
-    for id_ in player._book.ids:
-        player.update(1, id=id_)
+    several = isinstance(player, MulticlassRecalibrator)
+    happens = player.classes[0] if several else 1
+    player.update_many([happens] * len(player._book.ids), ids=player._book.ids)
+    span = player._book.policy.span
+    is_odd = span is None or not 1e-6 < span.length < 1e15 or player._book.now > 1e15
+    if player._book.has_deadlines and is_odd:
+        return None  # no deadline can be told from such a time
     for t in range(FURTHER):
-        score, _, more = a_round(player, random, t % 2 and player.max_groups > 2)
-        said = player.predict(score, **more)
+        score, _, more = a_round(player, random, not several and t % 2 and player.max_groups > 2)
+        name = f"new {t}" if player._book.has_deadlines else None
+        said = player.predict(score, id=name, **more)
         if not is_probability(said) or not is_probability(player.expected(score)):
             return "predicts what is no probability"
-        player.update(float(said < 0.5))
-    return None
-
-
-def play_classes(player):
-    """Answer everything that waits, then let the class happen that was called the least likely."""
-    random = np.random.default_rng(0)
-    for id_ in player._book.ids:
-        player.update(player.classes[0], id=id_)
-    for _ in range(FURTHER):
-        said = player.predict(a_round(player, random, ())[0])
-        if not is_probability(said) or not abs(said.sum() - 1) < 1e-6:
+        if several and not abs(said.sum() - 1) < 1e-6:
             return "predicts what is no distribution"
-        player.update(player.classes[int(said.argmin())])
+        happens = player.classes[int(said.argmin())] if several else float(said < 0.5)
+        if name is None:
+            player.update(happens)
+        else:
+            player.update_many([happens], ids=[name])
     return None
 
 
@@ -242,7 +266,7 @@ def vars_of(window):
 
 JUDGES = {
     Recalibrator: play_recalibrator,
-    MulticlassRecalibrator: play_classes,
+    MulticlassRecalibrator: play_recalibrator,
     Scorecard: measure,
 }
 

@@ -19,7 +19,7 @@ def public_modules():
             try:
                 found.append(importlib.import_module(module.name))
             except ImportError as error:
-                if "pip install" not in str(error):  # an extra that is not there
+                if "pip install" not in str(error):  # else an extra is not there
                     raise
     return found
 

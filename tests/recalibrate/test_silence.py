@@ -224,6 +224,7 @@ def test_arguments_that_make_no_sense_are_refused(given, said):
         ({"silence": 0, "after": "1d"}, {"id": 1}, "needs the time of the prediction"),
         ({"silence": 0, "after": 30}, {"id": 1, "at": datetime(2026, 1, 1)}, "has no unit"),
         ({"silence": 0}, {"id": 1, "at": 5, "due": 5}, "due must be later than at"),
+        ({"silence": 0, "after": 1}, {"id": 1, "at": 1e17}, "cannot be told from its prediction"),
         ({"silence": 0, "after": 10}, {"id": "taken"}, "waits for its outcome"),
         ({"hold": 10}, {"id": 1, "at": 5}, "all of them or none"),
         ({}, {"id": 1, "due": 5}, "due needs silence or hold"),

@@ -580,7 +580,7 @@ def test_an_outcome_after_all_patience_is_expired(gone):
     """Rule 15: whether or not its round still waits."""
     pandas = pytest.importorskip("pandas")
     rows = pytest.importorskip("calibrant.integrations.spark.rows")
-    fleet = Fleet()
+    fleet = Fleet.from_parts({}, {0: Fleet().part_arrays(0)}, patience=10.0)
     fleet.predict(["k", "k"], [0.3, 0.3], ids=["a", "b"], at=[100.0, 105.0])
     if gone:
         fleet.expire(before=101.0)
@@ -591,7 +591,7 @@ def test_an_outcome_after_all_patience_is_expired(gone):
             "id": ["a", "b"], "time": [111_000_000] * 2, "score": np.nan, "outcome": [1.0, 1.0],
         }
     )  # fmt: skip
-    refused = rows.play(fleet, told, wait=10.0)
+    refused = rows.play(fleet, told)
     assert refused["id"].tolist() == ["a"]
     assert refused["reason"].tolist() == [rows.REASONS["expired"]]
     assert fleet.learned == 1

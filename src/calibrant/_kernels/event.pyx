@@ -93,7 +93,6 @@ cdef class EventKernel(EventStages):
         if id is not None:
             return self._late.update(outcome, id)
         Kernel.update(self, outcome)
-        return "applied"
 
     cdef void ask(self, double second) noexcept:
         """Let this be the time of this round, unless it is NaN."""

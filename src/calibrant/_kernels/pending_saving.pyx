@@ -159,7 +159,7 @@ def load_awaited(PendingKernel kernel not None, places, cells):
     cdef Py_ssize_t i
     cdef Awaited each
     cdef Slice *s
-    awaited = []
+    awaited, left = [], {}  # what is left of cells without those that wait
     for i in range(of.shape[0]):
         each = Awaited.__new__(Awaited)
         memcpy(&each.wait, &of[i, 0], AWAITED_SIZE * sizeof(double))
@@ -167,9 +167,22 @@ def load_awaited(PendingKernel kernel not None, places, cells):
         if not sane_wait(&each.wait) or not 0 <= each.wait.serial <= kernel.serial:
             raise ValueError("a saved prediction that waits for its deadline makes no sense")
         s = &kernel.slices[each.wait.serial % SLICES]
-        if s.serial == each.wait.serial and not 0 <= each.wait.cell < s.count:
+        if s.serial == each.wait.serial and not (
+            0 <= each.wait.cell < s.count and s.start <= each.wait.at
+        ):
             raise ValueError("a saved prediction that waits for its deadline is in no cell")
         awaited.append(each)
+        if s.serial == each.wait.serial:
+            at_cell = (each.wait.serial, each.wait.cell)
+            if at_cell not in left:
+                left[at_cell] = array_of(<double *>&s.cells[each.wait.cell], CELL_SIZE)
+            left[at_cell] -= [
+                1.0, isfinite(each.wait.came), each.wait.x, each.wait.at - s.start,
+                each.wait.due - each.wait.at, *array_of(each.wait.said, MOVED),
+            ]
+    rest = np.stack([*left.values(), np.zeros(CELL_SIZE)])
+    if not sane_cells(rest) or (np.abs(rest[rest[:, 0] == 0.0][:, 5:]) > SLACK).any():
+        raise ValueError("saved cells must count what waits in them")
     return awaited
 
 

@@ -99,7 +99,8 @@ def measured(
         available=None if job.has_deadlines else rows.available,
         recalibrator=recalibrator, expected=said.expected,
         title=f"{Path(table.source).name}: scores before and after recalibration",
-        never=never, made=how_made(job, table.source, rows, never),
+        never=never,
+        made=None if job.report is None else how_made(job, table.source, rows, never),
     )  # fmt: skip
 
 

@@ -192,7 +192,7 @@ def reliability_table(
     else:
         which = mass_bins(distinct.count, bins)
         # Predictions ascend, so each bin is a stretch of them.
-        first, last = (np.searchsorted(which, np.arange(bins), side) for side in ("left", "right"))
+        first, last = [np.searchsorted(which, np.arange(bins), side) for side in ("left", "right")]
         filled = first < last
         lower, upper = np.full(bins, np.nan), np.full(bins, np.nan)
         lower[filled], upper[filled] = p[first[filled]], p[last[filled] - 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_rounds, distinct_of, sum_by
+from calibrant.measures.rounds import DistinctTable, Floats, as_rounds, distinct_of, sum_by
 
 # Steps of the grid within one bandwidth. The trapezoid rule errs only where the smoothed residual
 # changes sign, by at most 1 / (4 * 64^2) of its size there, 6e-5; moving residuals to the grid
@@ -44,9 +44,12 @@ def smece(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
     >>> round(smece([0.5] * 10, [1] * 7 + [0] * 3), 6)
     0.2
     """
-    p, y = as_rounds(predictions, outcomes, mean=True)
-    distinct = distinct_of(p, y)
-    residual = distinct.residual / len(p)
+    return smece_of(distinct_of(*as_rounds(predictions, outcomes, mean=True)))
+
+
+def smece_of(distinct: DistinctTable) -> float:
+    """Return the same of rounds that are summed by distinct prediction already."""
+    residual = (distinct.total - distinct.count * distinct.prediction) / distinct.count.sum()
     # Smoothing never adds to the integral, and keeps the sum: the root lies between these.
     low, high = float(abs(residual.sum())), float(np.abs(residual).sum())
     size = COARSEST

@@ -53,7 +53,7 @@ class Calibrated:
         self,
         outcome: Any,
         id: Id | Sequence[Id] | npt.NDArray[Any] | None = None,  # noqa: A002
-    ) -> npt.NDArray[np.str_] | str:
+    ) -> npt.NDArray[np.str_] | str | None:
         """Learn an outcome, or many with an id each; the answers as in `update_many`."""
         if is_one(outcome):
             return self.recalibrator.update(outcome, id=id)  # type: ignore[arg-type]

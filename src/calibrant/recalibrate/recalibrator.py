@@ -160,7 +160,7 @@ class Recalibrator(Savable, Learner):
         policy = Policy.of(silence=silent, after=after, hold=hold, capacity=capacity, full=full)
         whole = RecalibrateKernel(check_choice("kind", kind, KINDS), check_seed(seed))
         groups = Groups(check_integer("max_groups", max_groups, 0), whole.seed)
-        settings = settings_of(monitor)
+        settings = None if monitor is False else settings_of(monitor)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         super().__init__(
             ScoreRule(whole, groups, None if silent is None else PendingKernel(int(silent))),

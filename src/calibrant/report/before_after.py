@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, check_integer, check_same_length
-from calibrant.measures import ReliabilityTable, Scorecard, WindowMeasures, smece
+from calibrant.measures import ReliabilityTable, Scorecard, WindowMeasures
 from calibrant.measures.binned import reliability_table
 from calibrant.measures.rounds import as_rounds
+from calibrant.measures.smooth_ece import smece_of
 from calibrant.report.chance import LEVEL, Change, chance_ece, mean_change
 from calibrant.report.style import show_share
 from calibrant.report.verdict import Verdict, judge
@@ -87,12 +88,13 @@ class Measured:
         card.extend(p, y)
         # The last window may not be full.
         worst = max(card.windows[: len(p) // window], key=attrgetter("ece")) if has_worst else None
-        measures, reliability = card.summary(), card.reliability(bins=10)
+        measures, distinct = card.summary(), card.distinct()
+        reliability = reliability_table(distinct, 10, LEVEL)
         return cls(
             measures["brier"], measures["log_loss"], measures["cal1"], measures["cal2"],
-            measures["ece"], smece(p, y), int(measures["distinct"]), chance_ece(p), worst,
+            measures["ece"], smece_of(distinct), len(distinct), chance_ece(p), worst,
             math.nan if worst is None else chance_ece(p[worst.start : worst.stop]),
-            reliability, reliability_table(card.distinct(), 10, LEVEL, scheme="mass"),
+            reliability, reliability_table(distinct, 10, LEVEL, scheme="mass"),
             int((reliability.count > 0).sum()), int(reliability.off.sum()),
         )  # fmt: skip
 
@@ -218,8 +220,8 @@ class BeforeAfter:
     @property
     def is_crowded(self) -> bool:
         """Whether most rounds share one bin of ten, before or after: rare events, for instance."""
-        tables = [column.reliability.count for column in self.columns.values()]
-        return any(counts.max() > CROWDED * self.rounds for counts in tables)
+        counts = [column.reliability.count.max() for column in self.columns.values()]
+        return bool(max(counts) > CROWDED * self.rounds)
 
     @property
     def reliability(self) -> dict[str, ReliabilityTable]:

@@ -227,8 +227,8 @@ class RecalibrationReport:
     @property
     def alarms_note(self) -> str | None:
         """What alarms do not say, where outcomes came late and there were some; else None."""
-        rings = any(each.episodes for each in self.watched.values())
-        return LATE_ALARMS if self.is_late and rings else None
+        episodes = [each for found in self.watched.values() for each in found.episodes]
+        return LATE_ALARMS if self.is_late and episodes else None
 
     @cached_property
     def watched(self) -> dict[str, WatchReport]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,7 +114,10 @@ class Policy:
         if end is not None and end <= told:
             raise ValueError(f"due must be later than at={at!r}, got {due!r}")
         made = max(told, now)
-        return made, self.due(made, told, end)
+        over = self.due(made, told, end)
+        if not made < over < math.inf:
+            raise ValueError(f"a deadline cannot be told from its prediction at {made!r}")
+        return made, over
 
     def times(
         self,
@@ -150,7 +154,10 @@ class Policy:
             raise ValueError(
                 f"due must be later than at={float(at[row])!r}, got {float(due[row])!r}"
             )
-        return made, self.due(made, at, due)
+        over = self.due(made, at, due)
+        if (predicted & ~((made < over) & (over < math.inf))).any():
+            raise ValueError(f"a deadline cannot be told from its prediction, {self.span} later")
+        return made, over
 
     def _check(self, has_at: bool, has_due: bool, is_timed: bool | None, is_dated: bool) -> None:
         """Say what is missing for a deadline."""

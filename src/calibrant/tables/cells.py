@@ -6,6 +6,7 @@ What a single cell stands for is `notation`'s to say.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -195,12 +196,10 @@ class Cells:
     def _all_at_once(self, cells: Sequence[Any], low: float, high: float) -> Floats | None:
         """Return what `number_in` reads in these cells; None if any is no number in [low, high]."""
         types = set(map(type, cells))
-        if any(issubclass(each, bytes | bytearray) for each in types):
+        if [each for each in types if issubclass(each, bytes | bytearray)]:
             return None
-        text = ""
-        if any(issubclass(each, str) for each in types):
-            alone = len(types) == 1
-            text = "".join(cells if alone else (cell for cell in cells if isinstance(cell, str)))
+        texts = cells if types == {str} else [cell for cell in cells if isinstance(cell, str)]
+        text = "".join(texts)
         # What Python alone takes for a number: 0_1, and digits of other scripts.
         if "_" in text or not text.isascii() or (text and not self.text):
             return None
@@ -263,7 +262,7 @@ class Cells:
     def _ticks_at_once(self, cells: Sequence[Any]) -> tuple[Floats, Sort | None] | None:
         """Return what `read_tick` makes of all cells; None if it may refuse one, or is needed."""
         types = set(map(type, cells)) - {type(None)}
-        first = next((cell for cell in cells if not is_missing(cell)), None)
+        first = next(itertools.filterfalse(is_missing, cells), None)
         if number_in(first, words=False) is None:
             return dates_at_once(cells) if types <= {str} else None
         if not types <= {str, int, float}:  # a truth value is no time

@@ -65,7 +65,9 @@ def allow_long_cells(length: int) -> None:
 
 def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:
     """Return the names of the columns, or None for a first line that is a bare value."""
-    if all(NUMBER.fullmatch(cell.strip()) or cell.strip().lower() in VALUES for cell in cells):
+    names = [cell.strip() for cell in cells]
+    values = [name for name in names if NUMBER.fullmatch(name) or name.lower() in VALUES]
+    if len(values) == len(names):
         if len(cells) == 1:
             return None
         raise InputError(
@@ -73,7 +75,6 @@ def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:
             source=source,
             row=line,
         )
-    names = [cell.strip() for cell in cells]
     check_names(names, source, line)
     return names
 

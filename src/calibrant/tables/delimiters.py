@@ -36,7 +36,7 @@ def find_delimiter(text: str, source: str, line: int = 1) -> str:
     The first line that is not blank decides, and the rows below where it holds several of
     `DELIMITERS`: the right one splits them all into the same number of columns.
     """
-    head = next((each for each in io.StringIO(text) if each.strip()), "")
+    head = next(filter(str.strip, io.StringIO(text)), "")
     possible = [each for each in DELIMITERS if each in head]
     if len(possible) > 1:
         fields = {each: _fields(text, each) for each in possible}

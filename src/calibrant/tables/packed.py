@@ -27,15 +27,18 @@ BEGINNINGS = {
 
 def packing_of(name: str) -> str | None:
     """Return what the name says that a file is packed with, or None."""
-    lower = name.lower()
-    return next((each for end, each in PACKINGS.items() if lower.endswith(end)), None)
+    for end, packing in PACKINGS.items():
+        if name.lower().endswith(end):
+            return packing
+    return None
 
 
 def plain_name(name: str) -> str:
     """Return the name of what is packed: without .gz and the like."""
-    lower = name.lower()
-    end = next((end for end in PACKINGS if lower.endswith(end)), "")
-    return name[: len(name) - len(end)]
+    for end in PACKINGS:
+        if name.lower().endswith(end):
+            return name[: -len(end)]
+    return name
 
 
 def unpacked(data: bytes, source: str, packing: str | None = None) -> bytes:
@@ -43,13 +46,14 @@ def unpacked(data: bytes, source: str, packing: str | None = None) -> bytes:
 
     `packing` is what the name of the file promises.
     """
-    found = next((each for each, begins in BEGINNINGS.items() if begins.match(data)), None)
-    if found is None:
+    possible = [each for each, begins in BEGINNINGS.items() if begins.match(data)]
+    if not possible:
         if packing is None:
             return data
         raise InputError(
             f"the name says {packing}, but the content is not {packing}", source=source
         )
+    (found,) = possible
     try:
         return UNPACK[found](data)
     except ImportError:

@@ -117,9 +117,9 @@ def take_scored(
     outcomes = table.cells(outcome, text=text).outcomes(positive=positive, missing=True)
     if id is not None and not missing:
         check_ids(table.cells(id))
-    clock, known, end = (
+    clock, known, end = [
         None if name is None else table.cells(name).clock() for name in (time, available, due)
-    )
+    ]
     if clock is not None:
         clock.check_order()
         if known is not None:

@@ -170,13 +170,13 @@ def find_column(
     A name that is given must be there; with None, the part's usual names are looked for. Messages
     say what the columns were split at.
     """
+    if given is not None and given in names:
+        return given, None
     there = f"the columns are {listed(names)}"
     if delimiter is not None:
         there += f", separated by {shown(delimiter)}"
     if given is not None:
-        if given not in names:
-            raise InputError(f"there is no column {given!r}; {there}", source=source)
-        return given, None
+        raise InputError(f"there is no column {given!r}; {there}", source=source)
     found = [name for name in names if USUAL_NAMES[part].fullmatch(name.strip().lower())]
     own = [name for name in found if name.strip().lower() == part]
     if len(own) == 1:

@@ -214,7 +214,7 @@ cdef class Learner:
     def update(self, outcome, id=None, at=None):
         """Learn an outcome: of the last prediction without an id, or of an id's.
 
-        Returns "applied", or "repeated" if the id had this outcome before. One that contradicts an
+        With an id it returns "applied", or "repeated" if the id had this outcome before. One that contradicts an
         earlier outcome, or whose id does not wait, raises a `RoundError`. `at` says when it
         arrived.
         """
@@ -223,7 +223,7 @@ cdef class Learner:
         cdef int answer
         if id is None and self.is_plain and book.unnamed is None and at is None:
             self._rule.finish_step(y)
-            return "applied"
+            return None
         if not isnan(book.silence):
             book.policy.check_whole(y)
         name = None if id is None else checked(id)
@@ -233,7 +233,7 @@ cdef class Learner:
         try:
             if name is None:
                 self._update_unnamed(y)
-                return "applied"
+                return None
             if at is not None:
                 book.policy.check_timed(book.is_timed)
             answer = book.observe_one(name, y, time, REPEATED)

@@ -25,6 +25,8 @@ class RoundError(ValueError):
         super().__init__(message)
         self.answer = answer
 
+    __module__ = "calibrant.rounds"  # where users find it
+
 
 class Settled:
     """Rounds that are settled, in the order in which they are learned; each column an array.

@@ -103,7 +103,6 @@ class Rival(Learner, ABC):
     >>> rival.predict(0.25)
     0.25
     >>> rival.update(1)
-    'applied'
     >>> rival.predict(0.25) > 0.25
     True
     >>> _ = rival.predict(0.5, id="a"), rival.predict(0.75, id="b")
