@@ -114,6 +114,8 @@ def test_an_id_with_an_outcome_of_its_own_is_not_expired(running):
     running.predict([{"id": f"r{n}", "score": 0.5, "at": 2} for n in range(10_000)])
     rows = [{"id": id_, "outcome": y, "at": 3} for id_, y in (("a", 1), ("a", 0), ("b", 1))]
     assert running.words(rows) == ["repeated", "conflict", "expired"]
+    running.predict({"id": "later", "score": 0.5, "at": 7200})  # silence says nothing of b
+    assert running.words([{"id": "b", "outcome": 0, "at": 7201}]) == ["expired"]
 
 
 def test_settings_again_are_fine_and_others_a_conflict(running):

@@ -405,10 +405,14 @@ cdef class Book:
     cpdef int observe_one(self, object name, double outcome, double at, int most) except -1:
         """Take an outcome, which arrives at a time if that is not NaN; return what becomes of it.
 
-        If that is above `most`, no time passes.
+        If that is above `most`, no time passes. An earlier time counts as now.
         """
-        cdef int answer = self.peek(name, self.known.get(name), outcome, at)
-        cdef bint is_news = answer == PREDICTED
+        cdef int answer
+        cdef bint is_news
+        if at < self.now:
+            at = self.now
+        answer = self.peek(name, self.known.get(name), outcome, at)
+        is_news = answer == PREDICTED
         if is_news:
             answer = APPLIED
         if answer <= most and not isnan(at):
@@ -429,7 +433,7 @@ cdef class Book:
         if at is None or np.ndim(at) == 0:
             self.observe_together(names, outcomes, answers, NAN if at is None else at, only_news)
             return answers
-        at = np.maximum(at, self.now)  # an earlier time counts as now
+        at = np.maximum(at, self.now)  # so that all that count as now are taken together
         order = np.argsort(at, kind="stable")
         ends = np.flatnonzero(np.diff(at[order], append=NAN) != 0.0) + 1
         if len(ends) == 1:
@@ -456,6 +460,8 @@ cdef class Book:
         cdef Round r
         cdef Py_ssize_t[::1] of
         cdef int word
+        if at < self.now:
+            at = self.now
         if not only_news and not isnan(at):
             self.pass_to(at, True)
         if len(names) == 1:
