@@ -161,7 +161,7 @@ def test_a_saved_state_that_makes_sense_is_taken():
         {"waiting_batches": np.array([4])}, {"waiting_batches": np.array([-1])},
         {"waiting_held": np.array([1])}, {"waiting_held": np.array([2])},
         {"waiting_unnamed": 1}, {"waiting_unnamed": 0.0}, {"waiting_nameless": np.array([0])},
-        {"waiting_times": np.array([np.inf])}, {"waiting_times": np.zeros((1, 1))},
+        {"waiting_times": np.array([np.inf])},
         {"waiting_dues": np.array([1.0, 2.0])}, {"waiting_outcomes": np.array([0.5])},
         {"waiting_arrived": np.array([1])}, {"waiting_smooth": np.array([-np.inf])},
         {"waiting_smooth": np.array([2.0])},

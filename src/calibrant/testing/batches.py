@@ -7,24 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.testing.inputs import NOT_IDS, NOT_SERIES
-from calibrant.testing.playing import Call, Rounds, Subject, refusal, require, require_same
-
-
-def predict_many(rounds: Rounds, player: Any, start: int, stop: int) -> Any:
-    """Predict rounds in one call, each named by its number."""
-    more = rounds.inputs.lists(start, stop)
-    return player.predict_many(rounds.columns[0][start:stop], ids=list(range(start, stop)), **more)
-
-
-def update_many(rounds: Rounds, player: Any, rows: list[int]) -> list[str]:
-    """Give the outcomes of rounds in one call; return the answers."""
-    answers: list[str] = player.update_many([rounds.outcomes[t] for t in rows], ids=rows).tolist()
-    return answers
+from calibrant.testing.inputs import NOT_IDS
+from calibrant.testing.playing import Call, Subject, require, require_same
 
 
 def check_missing_outcomes(subject: Subject) -> None:
     """`run` predicts a row whose outcome is missing, and learns nothing from it."""
+    if not subject.calls.takes_missing:
+        return
     for kind, rounds in subject.streams(60, 21):
         stepping, running = subject.make(), subject.make()
         outcomes = [None if t % 3 == 0 else y for t, y in enumerate(rounds.outcomes.tolist())]
@@ -33,7 +23,8 @@ def check_missing_outcomes(subject: Subject) -> None:
             expected.append(rounds.predict(stepping, t))
             if outcome is not None:
                 rounds.update(stepping, t)
-        said = running.run(*rounds.columns[:-1], outcomes, **rounds.inputs.lists(0, 60))
+        columns, lists = rounds.columns[:-1], rounds.inputs.lists(0, 60)
+        said = subject.calls.run(running, *columns, outcomes, **lists)
         require_same([said, expected], f"run() with missing outcomes differs on {kind}")
         counts = running.rounds, running.learned
         require(counts == (60, 40), f"rounds, learned = {counts} with 20 of 60 missing on {kind}")
@@ -41,25 +32,24 @@ def check_missing_outcomes(subject: Subject) -> None:
 
 def check_many_predictions(subject: Subject) -> None:
     """`predict_many` gives what `predict` would, row by row; without ids, nothing waits."""
-    if not hasattr(subject.cls, "predict_many"):
+    if not subject.can("predict_many"):
         return
     for kind, rounds in subject.streams(60, 22):
         one, many = subject.make(), subject.make()
         for each in (one, many):
             rounds.run(each, 0, 30)
         expected = [rounds.predict(one, t, id=t) for t in range(30, 60)]
-        said = predict_many(rounds, many, 30, 60)
+        said = rounds.predict_many(many, 30, 60)
         require_same([said, expected], f"predict_many() differs from predict() on {kind}")
         require(many.pending == 30, f"pending = {many.pending} after 30 predictions at once")
         without = subject.make()
-        more = rounds.inputs.lists(0, 60)
-        require(len(without.predict_many(rounds.columns[0], **more)) == 60, "no predictions")
+        require(len(rounds.predict_many(without, 0, 60, ids=None)) == 60, "no predictions")
         require((without.rounds, without.pending) == (60, 0), "predictions without ids wait")
 
 
 def check_many_outcomes(subject: Subject) -> None:
     """`update_many` ends in the same state in every order; one row is what `update` learns."""
-    if not hasattr(subject.cls, "update_many"):
+    if not subject.can("update_many"):
         return
     for kind, rounds in subject.streams(120, 23):
         ends, rows = [], list(range(40, 80))
@@ -68,10 +58,10 @@ def check_many_outcomes(subject: Subject) -> None:
         for order in (rows, rows[::-1], happened.tolist(), shuffled.tolist()):
             player = subject.make()
             rounds.run(player, 0, 40)
-            predict_many(rounds, player, 40, 60)
+            rounds.predict_many(player, 40, 60)
             for t in range(60, 80):
                 rounds.predict(player, t, id=t)
-            answers = update_many(rounds, player, order)
+            answers = rounds.update_many(player, order)
             require(answers == ["applied"] * 40, f"answers are {answers} on {kind}")
             ends.append((subject.state_of(player), rounds.run(player, 80).tolist()))
         message = f"the order of outcomes that come together matters on {kind}"
@@ -81,20 +71,20 @@ def check_many_outcomes(subject: Subject) -> None:
             for each in (alone, single):
                 rounds.predict(each, t, id=t)
             rounds.update(alone, t, id=t)
-            update_many(rounds, single, [t])
+            rounds.update_many(single, [t])
         states = [subject.state_of(each) for each in (alone, single)]
         require(states[0] == states[1], f"update_many() of one row is not update() on {kind}")
 
 
 def check_answers(subject: Subject) -> None:
     """Each row is applied, repeated, conflict, unknown or expired; only what is applied counts."""
-    if not hasattr(subject.cls, "update_many"):
+    if not subject.can("update_many"):
         return
     rounds = subject.stream(40, 24)
     other = {t: next(y for y in rounds.outcomes if y != rounds.outcomes[t]) for t in range(8)}
     first, second = subject.make(), subject.make()
     for player in (first, second):
-        predict_many(rounds, player, 0, 8)
+        rounds.predict_many(player, 0, 8)
         player.expire(older_than=7)
         rounds.update(player, 1, id=1)
         rounds.update(player, 2, id=2)
@@ -110,39 +100,18 @@ def check_answers(subject: Subject) -> None:
         ("never", rounds.outcomes[6], "unknown"),
     ]
     ids, outcomes, expected = (list(column) for column in zip(*given, strict=True))
-    answers = first.update_many(outcomes, ids=ids).tolist()
+    answers = subject.calls.update_many(first, outcomes, ids=ids).tolist()
     require(answers == expected, f"update_many() answers {answers}, not {expected}")
-    update_many(rounds, second, [5, 3])
+    rounds.update_many(second, [5, 3])
     states = [subject.state_of(each) for each in (first, second)]
     require(states[0] == states[1], "a row that is not applied changes the state")
     counts = first.learned, first.pending
     require(counts == (4, 3), f"learned, pending = {counts} where 4 were learned and 3 wait")
 
 
-def check_times(subject: Subject) -> None:
-    """Where predictions may carry a time, those before another expire by it."""
-    score, _ = (column[0] for column in subject.stream(2, 25).columns)
-    more = subject.inputs.more(0)
-    try:
-        subject.make().predict(score, at=0, **more)
-    except TypeError:
-        return
-    recalibrator = subject.make()
-    for t in range(4):
-        recalibrator.predict(score, id=t, at=10.0 * t, **more)
-    recalibrator.predict(score, id="timeless", **more)
-    expired = recalibrator.expire(before=20)
-    require(expired == [0, 1], f"expire(before=20) of 0, 10, 20, 30 gives {expired}")
-    for bad in ("yesterday", True, float("nan"), [1]):
-        with refusal(f"expire(before={bad!r})"):
-            recalibrator.expire(before=bad)
-        with refusal(f"predict(at={bad!r})"):
-            recalibrator.predict(score, id="bad", at=bad, **more)
-
-
 def check_bad_many(subject: Subject) -> None:
     """A batch with one row that cannot be used is refused whole."""
-    if not hasattr(subject.cls, "predict_many"):
+    if not subject.can("predict_many"):
         return
     rounds = subject.stream(3, 26)
     scores, outcomes = (column.tolist() for column in rounds.columns)
@@ -158,7 +127,7 @@ def check_bad_many(subject: Subject) -> None:
         calls.append(("predict_many", (rows,), {"ids": ["a", "b", "c"], **more}))
     for bad in subject.inputs.bad_outcomes:
         calls.append(("update_many", ([outcomes[0], bad],), {"ids": ["waits", "x"]}))
-    for bad in NOT_SERIES:
+    for bad in subject.inputs.not_series:
         calls.append(("predict_many", (bad,), {"ids": ["a"], **subject.inputs.lists(0, 1)}))
         calls.append(("update_many", (bad,), {"ids": ["waits"]}))
     subject.require_refused(calls)
@@ -166,17 +135,17 @@ def check_bad_many(subject: Subject) -> None:
 
 def check_batches_of_every_cut(subject: Subject) -> None:
     """However outcomes are cut into batches, each prediction's outcome is learned once."""
-    if not hasattr(subject.cls, "update_many"):
+    if not subject.can("update_many"):
         return
     rounds = subject.stream(24, 27)
     for sizes in itertools.product((1, 3, 8), repeat=2):
         player, done = subject.make(), 0
-        predict_many(rounds, player, 0, 24)
+        rounds.predict_many(player, 0, 24)
         for size in itertools.cycle(sizes):
             rows = list(range(done, min(done + size, 24)))
             if not rows:
                 break
-            update_many(rounds, player, rows)
+            rounds.update_many(player, rows)
             done += len(rows)
         counts = player.learned, player.pending
         require(counts == (24, 0), f"learned, pending = {counts} after batches of {sizes}")
@@ -187,7 +156,6 @@ BATCHES = (
     check_many_predictions,
     check_many_outcomes,
     check_answers,
-    check_times,
     check_bad_many,
     check_batches_of_every_cut,
 )

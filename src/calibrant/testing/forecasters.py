@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from calibrant.forecasters.base import Forecaster
-from calibrant.testing.ids import IDS
 from calibrant.testing.inputs import outcomes_alone
 from calibrant.testing.playing import Subject, require, require_same
 from calibrant.testing.shared import SHARED
@@ -20,8 +19,8 @@ def check_forecaster(cls: type[Forecaster], **arguments: Any) -> None:
     Raises AssertionError that names the check and what it found. The checks: bounds, purity of
     `predict`, the distribution, `run` and `trace` against single steps, seeding, saving and
     restoring in mid-stream, damaged bytes, bounded memory, bad outcomes and batches, outcomes as
-    people have them, the constructor's arguments; and where rounds can have ids (`expire`),
-    repeated and contradicting outcomes, and how many may wait.
+    people have them, and the constructor's arguments. What has rounds with ids keeps the contract of
+    a recalibrator too: ``check_recalibrator(cls, events())``.
 
     Examples
     --------
@@ -86,4 +85,4 @@ def check_arguments(subject: Subject) -> None:
     require(repr(twin) == repr(forecaster), "the arguments read back make another forecaster")
 
 
-CHECKS = (check_purity, *SHARED, *IDS, check_distribution, check_trace, check_arguments)
+CHECKS = (check_purity, *SHARED, check_distribution, check_trace, check_arguments)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Id
+from calibrant.testing.calls import Calls, EventCalls, KeyedCalls
 
 Array = npt.NDArray[Any]
 
@@ -43,6 +44,10 @@ class Inputs:
         one of them, `run` a list.
     kinds : tuple of str
         What the scores are worth. One of them is "switching": in mid-stream they get a new meaning.
+    calls : Calls, optional
+        How the class is asked, unless as a `Recalibrator` is.
+    not_series : tuple, optional
+        What many scores or outcomes must not be.
 
     Examples
     --------
@@ -58,6 +63,8 @@ class Inputs:
     bad_outcomes: tuple[Any, ...]
     further: Mapping[str, Callable[[int], Any]] = field(default_factory=dict)
     kinds: tuple[str, ...] = ("honest", "inverted", "switching", "constant", "ends")
+    calls: Calls = field(default_factory=Calls)
+    not_series: tuple[Any, ...] = NOT_SERIES
 
     def stream(self, kind: str, rounds: int, seed: int) -> tuple[Array, ...]:
         """Return scores and outcomes."""
@@ -94,6 +101,18 @@ def outcomes_alone() -> Inputs:
         bad_outcomes=NOT_PROBABILITIES,
         kinds=("steady", "rare", "switching", "alternating", "fractional"),
     )
+
+
+def events() -> Inputs:
+    """Return inputs for a forecaster of events whose rounds have ids.
+
+    Examples
+    --------
+    >>> from calibrant import EventForecaster
+    >>> from calibrant.testing import check_recalibrator, events
+    >>> check_recalibrator(EventForecaster, events())
+    """
+    return replace(outcomes_alone(), calls=EventCalls())
 
 
 def one_number(
@@ -157,6 +176,21 @@ def grouped(names: Sequence[Id | None] = ("a", "b", 7, None)) -> Inputs:
     >>> check_recalibrator(Recalibrator, grouped())
     """
     return replace(probabilities(), further={"by": lambda t: names[(t + t // 5) % len(names)]})
+
+
+def keyed(keys: Sequence[Id] = ("a", "b", "c")) -> Inputs:
+    """Return inputs for a fleet: scores in [0, 1], each of a key.
+
+    Examples
+    --------
+    >>> from calibrant import Fleet
+    >>> from calibrant.testing import check_recalibrator, keyed
+    >>> check_recalibrator(Fleet, keyed())
+    """
+    further = {"key": lambda t: keys[(t + t // 5) % len(keys)]}
+    # Without scores, None, a fleet forecasts.
+    not_series = tuple(each for each in NOT_SERIES if each is not None)
+    return replace(probabilities(), further=further, calls=KeyedCalls(), not_series=not_series)
 
 
 def class_probabilities(classes: int) -> Inputs:

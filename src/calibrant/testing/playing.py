@@ -28,12 +28,14 @@ def require_same(predictions: Sequence[Any], message: str) -> None:
 
 
 @contextmanager
-def refusal(what: str) -> Iterator[None]:
-    """Require that the body raises a ValueError that says something."""
+def refusal(what: str, answer: str | None = None) -> Iterator[None]:
+    """Require that the body raises a ValueError that says something, and has this answer if any."""
     try:
         yield
     except ValueError as error:
         require(str(error), f"{what}: refused without a message")
+        told = getattr(error, "answer", None)
+        require(answer in (None, told), f"{what}: the error has the answer {told!r}, not {answer!r}")
     except Exception as error:
         raise AssertionError(f"{what}: raised {error!r} instead of a ValueError") from error
     else:
@@ -44,7 +46,7 @@ class Rounds:
     """Columns of scores, if any, and of outcomes, with the further arguments of each round."""
 
     def __init__(self, columns: tuple[Array, ...], inputs: Inputs) -> None:
-        self.columns, self.inputs = columns, inputs
+        self.columns, self.inputs, self.calls = columns, inputs, inputs.calls
         self.outcomes = columns[-1]
 
     def __len__(self) -> int:
@@ -56,11 +58,24 @@ class Rounds:
 
     def predict(self, player: Any, t: int, **id_: Any) -> Any:
         """Ask for the prediction of round t."""
-        return player.predict(*self.score(t), **id_, **self.inputs.more(t))
+        named = id_ if "id" in id_ else self.calls.name(t) | id_
+        return self.calls.predict(player, *self.score(t), **named, **self.inputs.more(t))
 
-    def update(self, player: Any, t: int, **id_: Any) -> None:
-        """Give the outcome of round t."""
-        player.update(self.outcomes[t], **id_)
+    def update(self, player: Any, t: int, **id_: Any) -> Any:
+        """Give the outcome of round t; return the answer."""
+        named = id_ if "id" in id_ else self.calls.name(t) | id_
+        return self.calls.update(player, self.outcomes[t], **named)
+
+    def predict_many(self, player: Any, start: int, stop: int, **more: Any) -> Any:
+        """Predict rounds in one call, each named by its number."""
+        more = {"ids": list(range(start, stop)), **self.inputs.lists(start, stop), **more}
+        return self.calls.predict_many(player, self.columns[0][start:stop], **more)
+
+    def update_many(self, player: Any, rows: list[int], **more: Any) -> list[str]:
+        """Give the outcomes of rounds in one call; return the answers."""
+        known = [self.outcomes[t] for t in rows]
+        answers: list[str] = self.calls.update_many(player, known, ids=rows, **more).tolist()
+        return answers
 
     def play(
         self,
@@ -97,11 +112,12 @@ class Rounds:
         self.play_late(player, start, stop)
         return range(stop - (stop - start) % 3, stop)
 
-    def run(self, player: Any, start: int = 0, stop: int | None = None) -> Array:
+    def run(self, player: Any, start: int = 0, stop: int | None = None, **more: Any) -> Array:
         """Play rounds in one call."""
         stop = len(self) if stop is None else stop
-        more = self.inputs.lists(start, stop)
-        predictions: Array = player.run(*(each[start:stop] for each in self.columns), **more)
+        columns = [each[start:stop] for each in self.columns]
+        lists = self.inputs.lists(start, stop)
+        predictions: Array = self.calls.run(player, *columns, **lists, **more)
         return predictions
 
 
@@ -113,6 +129,11 @@ class Subject:
         self.settings = set(inspect.signature(cls).parameters)
         self.can_be_saved = hasattr(cls, "to_bytes")
         self.has_ids = hasattr(cls, "expire")
+        self.calls = inputs.calls
+
+    def can(self, verb: str) -> bool:
+        """Return whether the class has this method."""
+        return self.calls.can(self.cls, verb)
 
     def make(self, **settings: Any) -> Any:
         """Build one; settings that the class does not take are left out."""
@@ -133,6 +154,13 @@ class Subject:
         """Return what can be seen of the state without a prediction."""
         counts = [getattr(player, name, None) for name in ("rounds", "learned", "pending")]
         return (*counts, player.to_bytes() if self.can_be_saved else None)
+
+    def learned_state(self, player: Any) -> tuple[Any, ...]:
+        """Return what can be seen of what was learned, whatever the ids were."""
+        if self.can_be_saved and not self.calls.has_unnamed:
+            player = type(player).from_bytes(player.to_bytes())
+            player.forget_ids()
+        return self.state_of(player)
 
     def run_checks(self, checks: Sequence[Callable[[Subject], None]]) -> None:
         """Run checks; the first that fails is named, with the class and why."""
@@ -156,17 +184,21 @@ class Subject:
             if self.has_ids:
                 rounds.predict(each, 30, id="waits")
             rounds.predict(each, 31)
-        before = self.state_of(player)
-        for method, given, named in calls:
-            shown = [describe(value) for value in given]
-            shown += [f"{name}={describe(value)}" for name, value in named.items()]
-            what = f"{method}({', '.join(shown)})"
-            with refusal(what):
-                getattr(player, method)(*given, **named)
-            require(self.state_of(player) == before, f"{what} changes the state")
+        self.require_unchanged(player, calls)
         for each in (player, twin):
             rounds.update(each, 31)
             if self.has_ids:
                 rounds.update(each, 30, id="waits")
         following = [rounds.run(each, 32) for each in (player, twin)]
         require_same(following, "what was refused changes the predictions that follow")
+
+    def require_unchanged(self, player: Any, calls: Iterable[Call]) -> None:
+        """Require that a player refuses each call, and that its state is as it was."""
+        before = self.state_of(player)
+        for method, given, named in calls:
+            shown = [describe(value) for value in given]
+            shown += [f"{name}={describe(value)}" for name, value in named.items()]
+            what = f"{method}({', '.join(shown)})"
+            with refusal(what):
+                getattr(self.calls, method)(player, *given, **named)
+            require(self.state_of(player) == before, f"{what} changes the state")

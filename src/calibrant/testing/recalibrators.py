@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from calibrant.testing.batches import BATCHES
+from calibrant.testing.deadlines import DEADLINES
 from calibrant.testing.ids import IDS
-from calibrant.testing.inputs import NOT_COUNTS, NOT_IDS, Inputs, probabilities
+from calibrant.testing.inputs import Inputs, probabilities
 from calibrant.testing.playing import Call, Subject, refusal, require, require_same
 from calibrant.testing.shared import SHARED
 
@@ -20,12 +21,12 @@ def check_recalibrator(
     """Run every check of the contract on ``cls(**arguments)``.
 
     Raises AssertionError that names the check and what it found. The checks: the first round,
-    which prediction is open, bounds, `run` against single steps, late outcomes by id, repeated and
-    contradicting outcomes, expiry, missing outcomes in `run`, seeding, scores and outcomes as
-    people have them, bad scores, outcomes, ids and batches, the constructor's arguments; batches
-    (`predict_many`, `update_many`) where there are any; looking (`expected`) where it can be looked
-    at, at one score and at many; and where it can be saved (`to_bytes`), saving with predictions
-    that wait, damaged bytes and bounded memory.
+    which prediction is open, bounds, `run` against single steps, late outcomes by id and their
+    answers, expiry, missing outcomes in `run`, seeding, scores and outcomes as people have them,
+    bad scores, outcomes, ids and batches; batches (`predict_many`, `update_many`) where there are
+    any; times (`at`), `capacity` and deadlines (`silence`, `after`, `due`, `hold`) where it takes
+    them; looking (`expected`) where it can be looked at, at one score and at many; and where it can
+    be saved (`to_bytes`), saving with predictions that wait, damaged bytes and bounded memory.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ def check_recalibrator(
         `seed` or a `capacity`, these are checked too.
     inputs : Inputs, optional
         What to give it: `probabilities()` unless it takes something else, as `numbers()`,
-        `grouped()` or `class_probabilities(3)`.
+        `grouped()`, `class_probabilities(3)`, `keyed()` or `events()`.
     **arguments
         For the constructor.
 
@@ -49,6 +50,8 @@ def check_recalibrator(
 
 def check_first_round(subject: Subject) -> None:
     """`predict` opens a round and `update` closes it; there is nothing to close before or after."""
+    if not subject.calls.has_unnamed:
+        return
     rounds = subject.stream(10, 1)
     recalibrator = subject.make()
 
@@ -70,6 +73,8 @@ def check_first_round(subject: Subject) -> None:
 
 def check_open_round(subject: Subject) -> None:
     """A further `predict` without an id replaces the open one; so does a `run` that plays any."""
+    if not subject.calls.has_unnamed:
+        return
     rounds = subject.stream(200, 2)
     replacing, expiring = subject.make(), subject.make()
     for t in range(0, 200, 2):
@@ -92,45 +97,9 @@ def check_open_round(subject: Subject) -> None:
     with refusal("update() of a prediction before run()"):
         rounds.update(replacing, 1)
     rounds.update(replacing, 0, id="kept")
-
-
-def check_late_outcomes(subject: Subject) -> None:
-    """Outcomes come by id, in any order; which ids, or none, changes nothing."""
-
-    def other_ids(t: int) -> dict[str, Any]:
-        return ({"id": f"{t} a"}, {}, {"id": -1 - t})[t % 3]
-
-    for kind, rounds in subject.streams(300, 5):
-        expected = rounds.play(subject.make())
-        named = rounds.play(subject.make(), ids=lambda t: {"id": f"round {t}"})
-        require_same([named, expected], f"ids change the predictions on {kind}")
-        late = subject.make()
-        expected = rounds.play_late(late, 0, 300)
-        require((late.learned, late.pending) == (300, 0), "late outcomes are lost or counted twice")
-        named = rounds.play(subject.make(), late=3, ids=other_ids)
-        require_same([named, expected], f"late outcomes under other ids change them on {kind}")
-
-
-def check_expiry(subject: Subject) -> None:
-    """`expire` gives up the ids that are older, oldest first, and their outcomes are refused."""
-    rounds = subject.stream(20, 7)
-    recalibrator = subject.make()
-    rounds.predict(recalibrator, 0)
-    for t in range(10):
-        rounds.predict(recalibrator, t, id=t)
-    rounds.update(recalibrator, 1, id=1)
-    before = subject.state_of(recalibrator)
-    for bad in NOT_COUNTS:
-        with refusal(f"expire(older_than={bad!r})"):
-            recalibrator.expire(older_than=bad)
-    require(recalibrator.expire(older_than=11) == [], "expire() gives up one that is not older")
-    require(subject.state_of(recalibrator) == before, "expire() of none changes the state")
-    expired = recalibrator.expire(older_than=6)
-    require(expired == [0, 2, 3], f"expire(older_than=6) of ten gives {expired}, not [0, 2, 3]")
-    require(recalibrator.pending == 7, f"pending = {recalibrator.pending}, and 7 wait")
-    with refusal("the outcome of an expired id"):
-        rounds.update(recalibrator, 0, id=0)
-    rounds.update(recalibrator, 0)  # one without an id does not expire
+    rounds.predict(replacing, 2)
+    require(replacing.expire(older_than=0) == [], "a prediction without an id expires")
+    rounds.update(replacing, 2)
 
 
 def check_looking(subject: Subject) -> None:
@@ -142,15 +111,17 @@ def check_looking(subject: Subject) -> None:
     for t in range(len(rounds)):
         more = subject.inputs.more(t)
         before = subject.state_of(looking)
-        mean = np.asarray(looking.expected(*rounds.score(t), **more))
+        mean = np.asarray(subject.calls.expected(looking, *rounds.score(t), **more))
         require(((mean >= 0) & (mean <= 1)).all(), f"expected() is {mean} in round {t}")
         require(subject.state_of(looking) == before, f"expected() changes the state in round {t}")
-        several = looking.expected(rounds.columns[0][: t + 1], **subject.inputs.lists(0, t + 1))
-        require_same([several[t], mean], f"expected() of many scores differs in round {t}")
-        require(subject.state_of(looking) == before, f"expected() of many changes round {t}")
+        if rounds.score(t):
+            scores, lists = rounds.columns[0][: t + 1], subject.inputs.lists(0, t + 1)
+            several = subject.calls.expected(looking, scores, **lists)
+            require_same([several[t], mean], f"expected() of many scores differs in round {t}")
+            require(subject.state_of(looking) == before, f"expected() of many changes round {t}")
         pair = rounds.predict(looking, t), expected[t]
         require_same(pair, f"expected() changes round {t}")
-        looking.expected(*rounds.score(0), **more)  # between a prediction and its outcome
+        subject.calls.expected(looking, *rounds.score(0), **more)  # between this and its outcome
         rounds.update(looking, t)
 
 
@@ -174,23 +145,13 @@ def axes(value: Any) -> int | None:
         return None
 
 
-def check_bad_ids(subject: Subject) -> None:
-    """What is neither text nor an integer that can be saved is no id."""
-    score, outcome = (column[0] for column in subject.stream(2, 15).columns)
-    more = subject.inputs.more(0)
-    calls: list[Call] = [("predict", (score,), {"id": bad, **more}) for bad in NOT_IDS]
-    subject.require_refused([*calls, *(("update", (outcome,), {"id": bad}) for bad in NOT_IDS)])
-
-
 CHECKS = (
     check_first_round,
     check_open_round,
-    check_late_outcomes,
-    check_expiry,
     *IDS,
     check_looking,
     check_bad_scores,
-    check_bad_ids,
     *SHARED,
     *BATCHES,
+    *DEADLINES,
 )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import describe
-from calibrant.testing.inputs import NOT_SEEDS, NOT_SERIES
+from calibrant.testing.inputs import NOT_SEEDS
 from calibrant.testing.playing import Call, Rounds, Subject, refusal, require, require_same
 
 #: Where streams are cut into pieces: long ones, and a short one after each of its rounds.
@@ -51,7 +51,7 @@ def check_run_equals_steps(subject: Subject) -> None:
             predictions = np.concatenate([rounds.run(pieces, *cut) for cut in pairwise(cuts)])
             where = f"on {kind}, cut at {cuts}"
             require_same([predictions, expected], f"run() differs {where}")
-            same = subject.state_of(stepping) == subject.state_of(pieces)
+            same = subject.learned_state(stepping) == subject.learned_state(pieces)
             require(same, f"run() ends in another state {where}")
 
 
@@ -172,7 +172,7 @@ def check_bad_batches(subject: Subject) -> None:
     if subject.has_ids:  # where a missing outcome is one that is not known
         tables = (*tables[:-1], tuple(each for each in tables[-1] if not is_missing(each)))
     for at, (column, table) in enumerate(zip(columns, tables, strict=True)):
-        bad = [*([column[0], each] for each in table), *NOT_SERIES, column[0], [column]]
+        bad = [*([column[0], each] for each in table), *subject.inputs.not_series, column[0], [column]]
         if len(columns) > 1:
             bad.append(column[:1])
         calls += [("run", (*columns[:at], each, *columns[at + 1 :]), more) for each in bad]
@@ -203,7 +203,8 @@ def check_input_as_people_have_it(subject: Subject) -> None:
         outcomes = rounds.outcomes.astype(dtype)
         forms.append((f"outcomes of dtype {outcomes.dtype}", [*frozen[:-1], outcomes]))
     for what, columns in forms:
-        predictions = subject.make().run(*columns, **subject.inputs.lists(0, 100))
+        lists = subject.inputs.lists(0, 100)
+        predictions = subject.calls.run(subject.make(), *columns, **lists)
         require_same([predictions, expected], f"{what} give other predictions")
     for scalar in (int,) if has_labels else (float, int, bool, np.float32):
         outcomes = np.array([scalar(each) for each in rounds.outcomes], dtype=object)
