@@ -71,7 +71,7 @@ class KeyedCalls(Calls):
         ids = None if name is None else [name]
         return player.predict([key], list(row), ids=ids, **lists).tolist()[0]
 
-    def predict_many(self, player: Any, rows: Any, *, key: Any, **more: Any) -> Any:
+    def predict_many(self, player: Any, rows: Any, *, key: Any = None, **more: Any) -> Any:
         """Predict rows that come together."""
         return player.predict(key, rows, **more)
 
@@ -83,7 +83,7 @@ class KeyedCalls(Calls):
             raise RoundError(answer, answer)
         return answer
 
-    def update_many(self, player: Any, outcomes: Any, *, ids: Any, **more: Any) -> Any:
+    def update_many(self, player: Any, outcomes: Any, *, ids: Any = None, **more: Any) -> Any:
         """Give outcomes that came together; return the answers."""
         return player.update(ids, outcomes, **more)
 
@@ -109,6 +109,6 @@ class EventCalls(Calls):
             more["time"] = more.pop("at")
         return player.predict(*row, **more)
 
-    def predict_many(self, player: Any, rows: Any, *, ids: Any, **more: Any) -> Any:
+    def predict_many(self, player: Any, rows: Any, *, ids: Any = (), **more: Any) -> Any:
         """Predict rounds one after the other."""
         return np.array([self.predict(player, id=name, **more) for name in ids[: len(rows)]])

@@ -15,7 +15,9 @@ WAITING: tuple[dict[str, Any], ...] = ({"silence": SILENT, "after": 12}, {"hold"
 def require_counts(player: Any, learned: int, pending: int, when: str) -> None:
     """Require how many outcomes are learned, and how many predictions wait."""
     counts = player.learned, player.pending
-    require(counts == (learned, pending), f"learned, pending = {counts} {when}, not {learned, pending}")
+    require(
+        counts == (learned, pending), f"learned, pending = {counts} {when}, not {learned, pending}"
+    )
 
 
 def check_silence(subject: Subject) -> None:
@@ -30,7 +32,9 @@ def check_silence(subject: Subject) -> None:
     for t in range(3):
         rounds.predict(player, t, id=t)
     require_counts(player, 1, 2, "when the first of three is due")
-    require(update(player, EVENT, id=1) == "applied", "an outcome before its deadline is not applied")
+    require(
+        update(player, EVENT, id=1) == "applied", "an outcome before its deadline is not applied"
+    )
     require_counts(player, 1, 2, "after an outcome before its deadline")
     require(update(player, EVENT, id=1) == "repeated", "an outcome that is known is not repeated")
     with refusal("another outcome than the one that is known", "conflict"):
@@ -130,7 +134,7 @@ def check_runs_until_deadlines(subject: Subject) -> None:
                 at = {"at": float(t)} if timed else {}
                 expected.append(rounds.predict(stepping, t, id=t, **at))
                 rounds.update(stepping, t, id=t, **at)
-            said = []
+            said: list[Any] = []
             for start, stop in ((0, 25), (25, 60)):
                 times = {"at": [float(t) for t in range(start, stop)]} if timed else {}
                 said.extend(rounds.run(running, start, stop, **times))
