@@ -18,7 +18,6 @@ from calibrant.cli.episodes import as_object
 from calibrant.cli.recalibrate_file import command_of
 from calibrant.cli.recalibrate_large import (
     Measured,
-    check_known,
     play_chunks,
     show_losses,
     show_outcomes,
@@ -60,7 +59,6 @@ def recalibrate_keyed(job: Job) -> None:
     # The report is opened first: if it cannot be written, nothing else is.
     with nullcontext() if job.report is None else replacing(job.report) as report:
         play_chunks(job, log, kept)
-        check_known(job, log, kept)
         found = monitors_of(fleet)
         if report is not None:
             title = f"{Path(job.source).name}: keys before and after recalibration"

@@ -52,7 +52,6 @@ def recalibrate_large(job: Job) -> None:
     console.note(f"{job.source}: {HOW}")
     kept = Measured(job.kind)
     play_chunks(job, log, kept)
-    check_known(job, log, kept)
     keep(job, recalibrator)
     console.say(
         f"{job.source}: {kept.rows:,} rounds, scores {job.score!r}, outcomes {log.outcome!r}"
@@ -128,9 +127,10 @@ def play_chunks(job: Job, log: Plays, kept: Measured) -> None:
             kept.missing += int(np.count_nonzero(np.isnan(played.rows.outcomes)))
             kept.add(played.judged)
             progress.update(task, completed=chunk.share)
-    kept.after, still_open = log.finish()
-    kept.add(still_open)
-    kept.answers = dict(log.answers)
+        kept.after, still_open = log.finish()
+        kept.add(still_open)
+        kept.answers = dict(log.answers)
+        check_known(job, log, kept)  # or nothing is written
 
 
 def writer(job: Job) -> AbstractContextManager[Write | None]:

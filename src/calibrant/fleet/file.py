@@ -177,13 +177,18 @@ def _parse(whole: Whole, verify: bool) -> tuple[dict[str, Any], list[dict[str, n
     header = json.loads(bytes(whole[FIXED.size : end]))
     count = check_integer("parts", header["parts"], 0, MOST_PARTS)
     parts: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(count)]
-    first = _aligned(end + DIGEST)
+    first, place = _aligned(end + DIGEST), end + DIGEST
     for entry in (Entry(*listed) for listed in header["arrays"]):
         check_integer("an array's part", entry.part, 0, count - 1)
         array = _mapped(whole, entry, first)
         if verify and _digest(array) != entry.digest:
             raise ValueError(f"was altered: the checksum of {entry.name!r} does not match")
+        if verify and any(whole[place : first + entry.start]):
+            raise ValueError(f"was altered: something stands before {entry.name!r}")
+        place = first + entry.start + entry.nbytes
         parts[entry.part][entry.name] = array
+    if verify and any(whole[place:]):
+        raise ValueError("was altered: something stands behind the last array")
     return dict(header["settings"]), parts
 
 

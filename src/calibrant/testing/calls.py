@@ -10,7 +10,18 @@ from calibrant.rounds import RoundError
 
 
 class Calls:
-    """As a `Recalibrator` is: the methods have its names, and pass on what they are given."""
+    """As a `Recalibrator` is: the methods have its names, and pass on what they are given.
+
+    A class that is asked otherwise has `Calls` of its own, which its `Inputs` name.
+
+    Examples
+    --------
+    >>> from calibrant import Recalibrator
+    >>> from calibrant.testing import Calls
+    >>> recalibrator = Recalibrator()
+    >>> Calls().predict(recalibrator, 0.25, id="a") == recalibrator.predict(0.25, id="b")
+    True
+    """
 
     #: Does a prediction without an id wait for the next outcome without one?
     has_unnamed = True
