@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from calibrant import EventForecaster, Zoom
+from calibrant import Zoom
 from calibrant.forecasters.rivals import FosterHart, RunningMean
 from calibrant.testing import check_forecaster
 from calibrant.testing.forecasters import CHECKS
-from calibrant.testing.ids import check_capacity, check_repeats
 from calibrant.testing.inputs import outcomes_alone
 from calibrant.testing.playing import Subject
 
@@ -157,31 +156,6 @@ def test_unbounded_memory_is_found():
     check(Subject(RunningMean, outcomes_alone(), {}))
     with pytest.raises(AssertionError, match="saved bytes grow"):
         check(Subject(RemembersEverything, outcomes_alone(), {}))
-
-
-class CountsTwice(EventForecaster):
-    def update(self, outcome, id=None):  # noqa: A002
-        answer = super().update(outcome, id)
-        if answer == "repeated":
-            super().update(outcome)
-        return answer
-
-
-class HoldsMore(EventForecaster):
-    def predict(self, id=None, *, time=None):  # noqa: A002
-        self._late._book.capacity = 4
-        return super().predict(id, time=time)
-
-
-@pytest.mark.parametrize(
-    ("cls", "check", "message"),
-    [(CountsTwice, check_repeats, "repeated"), (HoldsMore, check_capacity, "pending = 4")],
-)
-def test_a_forecaster_whose_ids_are_broken_is_found(cls, check, message):
-    """The checks are called alone: what comes before them takes long for an EventForecaster."""
-    check(Subject(EventForecaster, outcomes_alone(), {}))
-    with pytest.raises(AssertionError, match=message):
-        check(Subject(cls, outcomes_alone(), {}))
 
 
 def test_every_check_has_a_forecaster_that_it_finds():

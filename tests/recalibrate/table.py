@@ -1,6 +1,6 @@
 """Every public recalibrator, once for each way of building it: all pass the same tests."""
 
-from calibrant import MulticlassRecalibrator, Recalibrator
+from calibrant import EventForecaster, Fleet, MulticlassRecalibrator, Recalibrator
 from calibrant.forecasters.rivals import RunningMean
 from calibrant.recalibrate.rivals import (
     HOPS,
@@ -12,7 +12,7 @@ from calibrant.recalibrate.rivals import (
     Raw,
     WindowedRefit,
 )
-from calibrant.testing import class_probabilities, grouped, numbers, probabilities
+from calibrant.testing import class_probabilities, events, grouped, keyed, numbers, probabilities
 
 RECALIBRATORS = [
     (Recalibrator, probabilities(), {}),
@@ -26,6 +26,10 @@ RECALIBRATORS = [
         for classes in (2, 4)
         for mode in ("per-class", "top-label")
     ],
+    (Fleet, keyed(), {}),
+    (Fleet, keyed([7, -1]), {"monitor": True}),
+    (EventForecaster, events(), {}),
+    (EventForecaster, events(), {"monitor": True}),
     (Raw, probabilities(), {}),
     (OnlinePlatt, probabilities(), {}),
     (OnlineBeta, probabilities(), {"gamma": 0.5, "ridge": 1.0}),

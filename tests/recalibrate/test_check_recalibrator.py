@@ -1,14 +1,14 @@
 """check_recalibrator finds what it looks for: one broken recalibrator a check, or more."""
 
-# ruff: noqa: A002 - `id` is what the contract calls it
+# ruff: noqa: A002, ARG002 - `id` is what the contract calls it, and some ignore what they get
 
 import numpy as np
 import pytest
 
-from calibrant import MulticlassRecalibrator, Recalibrator
+from calibrant import EventForecaster, Fleet, MulticlassRecalibrator, Recalibrator
 from calibrant.recalibrate.rivals import OnlinePlatt, Raw
 from calibrant.rounds import RoundError
-from calibrant.testing import check_recalibrator, class_probabilities, grouped
+from calibrant.testing import check_recalibrator, class_probabilities, events, grouped, keyed
 from calibrant.testing.recalibrators import CHECKS
 
 
@@ -125,6 +125,96 @@ class HoldsMore(Recalibrator):
     def __init__(self, kind="probability", *, seed=0, capacity=100_000):
         super().__init__(kind, seed=seed, capacity=capacity)
         self._book.capacity += 1
+
+
+class NeverRefuses(Recalibrator):
+    def __init__(self, *, seed=0, capacity=100_000, full="expire"):
+        super().__init__(seed=seed, capacity=capacity)
+
+
+class SaysNothing(Recalibrator):
+    def update(self, outcome, id=None, at=None):
+        super().update(outcome, id, at)
+
+
+class SaysNoReason(Recalibrator):
+    def update(self, outcome, id=None, at=None):
+        try:
+            return super().update(outcome, id, at)
+        except RoundError as error:
+            raise ValueError(str(error)) from None
+
+
+class TakesSilenceForNoNews(Recalibrator):
+    """Holds outcomes until the deadline, and learns nothing of those that did not come."""
+
+    def __init__(self, *, seed=0, silence=None, after=None):
+        super().__init__(seed=seed, hold=None if silence is None else after)
+
+
+class HoldsNothing(Recalibrator):
+    def __init__(self, *, seed=0, hold=None):
+        super().__init__(seed=seed)
+
+
+class SettlesTooEarly(Recalibrator):
+    """Takes what is due at a time for older than the outcomes of that time."""
+
+    def update(self, outcome, id=None, at=None):
+        if at is not None and isinstance(at, float | int):
+            self.advance(at)
+        return super().update(outcome, id, at)
+
+
+class TakesAllAtOnce(Recalibrator):
+    """Takes outcomes of several times for outcomes of the first of them."""
+
+    def update_many(self, outcomes, ids, at=None):
+        return super().update_many(outcomes, ids, min(at) if isinstance(at, list) else at)
+
+
+class RunsWithoutDeadlines(Recalibrator):
+    def run(self, scores, outcomes, by=None, *, at=None, due=None):
+        plain = Recalibrator(seed=self.seed)
+        said = plain.run(scores, outcomes, by)
+        super().run(scores, outcomes, by, at=at, due=due)
+        return said
+
+
+class ForgetsWhatIsDue(Recalibrator):
+    @classmethod
+    def from_bytes(cls, blob):
+        recalibrator = super().from_bytes(blob)
+        if recalibrator.after or recalibrator.hold:
+            recalibrator.expire(older_than=0)
+        return recalibrator
+
+
+class TakesHalves(Recalibrator):
+    def update(self, outcome, id=None, at=None):
+        if self.silence is not None and isinstance(outcome, float):
+            outcome = round(outcome)
+        return super().update(outcome, id, at)
+
+
+class FleetThatTakesBack(Fleet):
+    def update(self, ids, outcomes, at=None):
+        answers = super().update(ids, outcomes, at)
+        return np.where(answers == "conflict", "applied", answers)
+
+
+class EventsCountedTwice(EventForecaster):
+    def update(self, outcome, id=None):
+        answer = super().update(outcome, id)
+        if answer == "repeated":
+            super().update(outcome)
+        return answer
+
+
+class HoldsMoreEvents(EventForecaster):
+    def predict(self, id=None, *, time=None):
+        self._late._book.capacity += 1
+        return super().predict(id, time=time)
 
 
 class DrawsFromElsewhere(Recalibrator):
@@ -323,7 +413,17 @@ BROKEN = [
     (BelievesStrangers, "check_repeats", "unknown id: not refused"),
     (ExpiresTheNewest, "check_expiry", r"gives \[3, 2, 0\]"),
     (WaitsForEver, "check_expiry", r"gives \[\]"),
-    (HoldsMore, "check_capacity", "a fourth prediction"),
+    (HoldsMore, "check_capacity", "pending = 4 where capacity=3"),
+    (NeverRefuses, "check_capacity", "a fourth prediction"),
+    (SaysNothing, "check_repeats", "answers None, not 'applied'"),
+    (SaysNoReason, "check_repeats", "refused as None, not as 'conflict'"),
+    (TakesSilenceForNoNews, "check_silence", r"learned, pending = \(0, 3\)"),
+    (HoldsNothing, "check_hold", "is not learning at age 3"),
+    (SettlesTooEarly, "check_deadlines_in_time", "at the time of a deadline"),
+    (TakesAllAtOnce, "check_batches_at_times", "update_many.. answers"),
+    (RunsWithoutDeadlines, "check_runs_until_deadlines", "differs from single rounds"),
+    (ForgetsWhatIsDue, "check_saved_deadlines", "after saving with"),
+    (TakesHalves, "check_bad_deadlines", "update.0.5 .float.*not refused"),
     (DrawsFromElsewhere, "check_seeding", "the same seed"),
     (AnySeed, "check_seeding", "seed=18446744073709551616: not refused"),
     (LookingCounts, "check_looking", "changes the state in round 0"),
@@ -350,6 +450,19 @@ def test_a_broken_recalibrator_is_found(cls, check, message):
 def test_a_broken_recalibrator_of_groups_is_found():
     with pytest.raises(AssertionError, match="check_saving"):
         check_recalibrator(ForgetsGroups, grouped())
+
+
+@pytest.mark.parametrize(
+    ("cls", "inputs", "message"),
+    [
+        (FleetThatTakesBack, keyed(), "check_repeats: another outcome for the same id: not"),
+        (EventsCountedTwice, events(), "check_repeats: a repeated outcome counts twice"),
+        (HoldsMoreEvents, events(), "check_capacity: pending = 4"),
+    ],
+)
+def test_a_broken_fleet_or_forecaster_is_found(cls, inputs, message):
+    with pytest.raises(AssertionError, match=message):
+        check_recalibrator(cls, inputs)
 
 
 def test_a_broken_recalibrator_of_classes_is_found():

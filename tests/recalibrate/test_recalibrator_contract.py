@@ -16,8 +16,8 @@ def test_the_table_names_every_public_recalibrator():
         value
         for module in (calibrant, calibrant.recalibrate, calibrant.recalibrate.rivals)
         for value in vars(module).values()
-        if inspect.isclass(value) and hasattr(value, "expire") and not hasattr(value, "trace")
-    } - {Rival, calibrant.Fleet}  # a fleet takes rows, each with its key
+        if inspect.isclass(value) and hasattr(value, "expire")
+    } - {Rival}
     assert public == {cls for cls, _, _ in RECALIBRATORS}
 
 

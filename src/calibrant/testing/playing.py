@@ -35,9 +35,7 @@ def refusal(what: str, answer: str | None = None) -> Iterator[None]:
     except ValueError as error:
         require(str(error), f"{what}: refused without a message")
         told = getattr(error, "answer", None)
-        require(
-            answer in (None, told), f"{what}: the error has the answer {told!r}, not {answer!r}"
-        )
+        require(answer in (None, told), f"{what}: refused as {told!r}, not as {answer!r}")
     except Exception as error:
         raise AssertionError(f"{what}: raised {error!r} instead of a ValueError") from error
     else:

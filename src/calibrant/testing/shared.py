@@ -172,12 +172,8 @@ def check_bad_batches(subject: Subject) -> None:
     if subject.has_ids:  # where a missing outcome is one that is not known
         tables = (*tables[:-1], tuple(each for each in tables[-1] if not is_missing(each)))
     for at, (column, table) in enumerate(zip(columns, tables, strict=True)):
-        bad = [
-            *([column[0], each] for each in table),
-            *subject.inputs.not_series,
-            column[0],
-            [column],
-        ]
+        bad = [*([column[0], each] for each in table), column[0], [column]]
+        bad += subject.inputs.not_series
         if len(columns) > 1:
             bad.append(column[:1])
         calls += [("run", (*columns[:at], each, *columns[at + 1 :]), more) for each in bad]

@@ -78,7 +78,9 @@ cdef class Book:
     ) except -1
     cdef tuple note(self, list names, const double[::1] outcomes, rows, list rounds)
     cdef int take(self, object key, Round r, double outcome) except -1
-    cdef int peek(self, object name, object found, double outcome, double at) except -1
+    cdef int peek(
+        self, object name, object found, double outcome, double at, double said
+    ) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
     cpdef int observe_one(self, object name, double outcome, double at, int most) except -1
 

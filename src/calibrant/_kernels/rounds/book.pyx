@@ -372,10 +372,13 @@ cdef class Book:
 
     # -- observing ------------------------------------------------------------------------------
 
-    cdef int peek(self, object name, object found, double outcome, double at) except -1:
+    cdef int peek(
+        self, object name, object found, double outcome, double at, double said
+    ) except -1:
         """Return what becomes of an outcome that arrives at a time, NaN for now; changes nothing.
 
-        PREDICTED if its round waits and has no outcome by then.
+        PREDICTED if its round waits and has no outcome by then. Patience asks for the time that
+        was `said`, so that it does not matter how far the clock is.
         """
         cdef Round r
         cdef double known
@@ -398,7 +401,7 @@ cdef class Book:
             known = self.silence
         if not isnan(known):
             return REPEATED if known == outcome else CONFLICT
-        if self.patience > 0.0 and r.story != NULL and at - r.story.at > self.patience:
+        if self.patience > 0.0 and r.story != NULL and said - r.story.at > self.patience:
             return EXPIRED
         return PREDICTED
 
@@ -409,9 +412,10 @@ cdef class Book:
         """
         cdef int answer
         cdef bint is_news
+        cdef double said = at
         if at < self.now:
             at = self.now
-        answer = self.peek(name, self.known.get(name), outcome, at)
+        answer = self.peek(name, self.known.get(name), outcome, at, said)
         is_news = answer == PREDICTED
         if is_news:
             answer = APPLIED
@@ -471,7 +475,7 @@ cdef class Book:
         of = rows
         for i in range(len(names)):
             found = self.known.get(names[i])
-            word = self.peek(names[i], found, outcomes[i], at)
+            word = self.peek(names[i], found, outcomes[i], at, at)
             answer[i] = APPLIED if word == PREDICTED else word
             if word == PREDICTED:
                 of[count] = i
