@@ -168,8 +168,8 @@ def check_deadlines(book: Book, held: Integers, real: Floats, timed: int, size: 
     if timed > 0 and not (at[waits] < due[waits]).all():
         raise ValueError("saved waiting_dues must be later than waiting_times")
     span = book.policy.span
-    if timed == 0 and (not np.isnan(at[waits]).all() or (span is not None and span.is_time)):
-        raise ValueError("saved clock_timed must be 1 where predictions have times")
+    if timed == 0 and span is not None and span.is_time:
+        raise ValueError("saved clock_timed must be 1 where deadlines are times")
     if not math.isnan(book.silence) and not waits[:size].all():
         raise ValueError("a saved prediction waits for no deadline, where silence has one")
     if not np.isnan(outcome[~waits]).all():
