@@ -926,3 +926,24 @@ def test_a_run_without_deadlines_learns_at_once(make):
     rows = [0.3] * 9 if isinstance(learner, Recalibrator) else [[0.7, 0.3]] * 9
     learner.run(rows, [0, 1, None] * 3)
     assert (learner.rounds, learner.learned, learner.pending) == (9, 6, 0)
+
+
+def test_what_becomes_known_later_does_not_replace_what_was_announced():
+    """Rule 12: the first outcome counts, whichever way it came; the other is counted as late."""
+    outcomes, times = np.array([1.0, 1.0, 0.0]), np.array([0.0, 1.0, 2.0])
+    both, alone = (Recalibrator(seed=3, silence=0, after=100) for _ in range(2))
+    known = np.array([50.0, 60.0, 70.0])
+    for each in (both, alone):
+        each._play_table(
+            [0.2, 0.5, 0.7], outcomes if each is both else np.full(3, np.nan),
+            at=times, known=known if each is both else None, ids=["a", "b", "c"],
+        )  # fmt: skip
+    for each in (both, alone):
+        assert each.update(0, id="a", at=10) == "applied"
+        assert each.update(1, id="b", at=10) == "applied"
+        assert each.update(0, id="c", at=10) == "applied"
+        each.advance(90)
+    assert dict(both._book.late) == {"conflict": 1, "repeated": 2}
+    assert both.expected([0.1, 0.5, 0.9]).tolist() == alone.expected([0.1, 0.5, 0.9]).tolist()
+    assert both.advance(200) == alone.advance(200) == 3
+    assert both.to_bytes() == alone.to_bytes()

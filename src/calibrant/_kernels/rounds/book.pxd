@@ -66,7 +66,7 @@ cdef class Book:
     cdef object oldest_name(self)
     cdef int give_up(self, object name) except -1
     cdef int settle(self, double now, bint strictly) except -1
-    cdef int count_late(self, double outcome) except -1
+    cdef int count_late(self, double outcome, double known) except -1
     cdef int pass_to(self, double now, bint strictly) except -1
     cdef int learn(self, list keys, list rounds, outcomes, order) except -1
     cdef int learn_one(self, object key, Round r, double outcome) except -1

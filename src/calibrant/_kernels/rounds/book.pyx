@@ -278,14 +278,12 @@ cdef class Book:
     cdef Round open_one(self, object row, object name, object by, double made, double due):
         """Predict one row, which waits from now on; `made` is NaN if nothing says when that is.
 
-        Everything but the row has been checked; of a row that is refused, time does not pass.
+        Everything has been checked, but for a row that lets nothing happen while time passes.
         """
         cdef Round r
         cdef int64_t first
-        if self.has_deadlines or self.arrivals.count:
-            self.rule.check_one(row, by)
-            if not isnan(made):
-                self.pass_to(made, True)
+        if (self.has_deadlines or self.arrivals.count) and not isnan(made):
+            self.pass_to(made, True)
         first = self.rule.begun()
         r = self.rule.begin(row, by)
         r.number = r.batch = first
@@ -656,19 +654,29 @@ cdef class Book:
         """Let time pass: learn what becomes known, and what is due, before `now` or up to it."""
         cdef Event event
         cdef Round r
+        cdef double known
         while self.arrivals.is_over(now, strictly):
             key = self.arrivals.pop(&event)
             self.settle(event.when, True)
-            found = self.known.get(key)
-            if isinstance(found, Round) and (<Round>found).number == event.number:
-                self.take(key, found, event.outcome)
-            elif key not in self.gone:
-                self.count_late(event.outcome)
+            found, known = self.known.get(key), self.silence
+            if type(found) is float:
+                known = found
+            elif found is not None:
+                r = found
+                if r.number != event.number:
+                    continue  # it expired, and the id was used again
+                if r.story == NULL or isnan(r.story.outcome):
+                    self.take(key, r, event.outcome)
+                    continue
+                known = r.story.outcome
+            elif key in self.gone:
+                continue
+            self.count_late(event.outcome, known)
         return self.settle(now, strictly)
 
-    cdef int count_late(self, double outcome) except -1:
-        """Count an outcome of a table that comes after silence was learned."""
-        self.late["repeated" if outcome == self.silence else "conflict"] += 1
+    cdef int count_late(self, double outcome, double known) except -1:
+        """Count an outcome of a table that comes when another, or the same, is known already."""
+        self.late["repeated" if outcome == known else "conflict"] += 1
         return 0
 
     def let_pass(self, double now):
@@ -733,8 +741,8 @@ cdef class Book:
 
         `told` takes in its rows predictions, expected predictions and, if there is a third, the
         estimates for ranking; `answers` what becomes of each row, and `opened` the rounds, if it
-        is given. Returns the outcomes that were
-        settled meanwhile, of the rows that were predicted, in their order; NaN for none.
+        is given. Returns the outcomes that were settled meanwhile, of the rows that were predicted,
+        in their order; NaN for none.
         """
         settled = np.full(outcomes.shape[0], NAN)
         cdef double[::1] record = settled
@@ -835,7 +843,7 @@ cdef class Book:
                 self.take(key, r, y)
                 answers[i] = APPLIED
             else:  # a count of predictions was over at once, and silence spoke first
-                self.count_late(y)
+                self.count_late(y, self.silence)
 
     # -- expiry ---------------------------------------------------------------------------------
 

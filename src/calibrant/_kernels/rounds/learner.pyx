@@ -87,8 +87,9 @@ cdef class Learner:
         try:
             if name is not None:
                 book.check_new(name)
+            if book.has_deadlines or book.arrivals.count:
+                self._rule.check_one(row, by)  # before time passes
             if book.has_deadlines:
-                self._rule.check_one(row, by)
                 made, end = book.policy.times_of_one(
                     at, due, book.now, book.is_timed, self._rule.rounds
                 )
@@ -214,9 +215,9 @@ cdef class Learner:
     def update(self, outcome, id=None, at=None):
         """Learn an outcome: of the last prediction without an id, or of an id's.
 
-        With an id it returns "applied", or "repeated" if the id had this outcome before. One that contradicts an
-        earlier outcome, or whose id does not wait, raises a `RoundError`. `at` says when it
-        arrived.
+        With an id it returns "applied", or "repeated" if the id had this outcome before. One that
+        contradicts an earlier outcome, or whose id does not wait, raises a `RoundError`. `at` says
+        when it arrived.
         """
         cdef Book book = self._book
         cdef double y = self._rule.outcome_of(outcome), time = NAN
