@@ -237,7 +237,7 @@ class Fleet(Kept):
             for part, rows in self._rows_of(names):
                 when = None if times is None else times[rows]
                 answers[rows] = part.book.observe(taken(names, rows), known[rows], when)
-            if times is not None and self._policy.has_deadlines:
+            if times is not None:
                 last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
                 for part in self._parts.values():  # time passes in all of them
                     part.book.let_pass(last)
