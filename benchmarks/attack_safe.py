@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.error import show
 from benchmarks.routes import log_uniform, triangle
 from benchmarks.tables import table
-from calibrant._kernels.safe import SafeKernel
+from calibrant._kernels.scores.safe import SafeKernel
 from calibrant.measures import cal2
 from calibrant.recalibrate import Recalibrator
 from naive.safe import NaiveSafeBefore, TwinStage

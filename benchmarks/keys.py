@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks import machine
-from calibrant._kernels.key_batch import checked_keys
-from calibrant._kernels.keys import KeyIndex
+from calibrant._kernels.fleet.key_batch import checked_keys
+from calibrant._kernels.fleet.keys import KeyIndex
 
 
 def nanoseconds(work: Callable[[], object], keys: int, times: int = 3) -> float:

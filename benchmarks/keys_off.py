@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.speed import take_turns
 from benchmarks.tables import table
 from calibrant import Fleet
-from calibrant._kernels.key_evidence import WEIGHT, KeyEvidence
+from calibrant._kernels.watch.key_evidence import WEIGHT, KeyEvidence
 
 TITLE = "Keys that are off"
 IN_README = ()

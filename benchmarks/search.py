@@ -17,7 +17,7 @@ from benchmarks import attack_safe, routes, trees
 from benchmarks.error import show
 from benchmarks.tables import table
 from calibrant import Zoom
-from calibrant._kernels.safe import SafeKernel
+from calibrant._kernels.scores.safe import SafeKernel
 from calibrant.forecasters.rivals import FosterHart
 from calibrant.measures import cal2
 

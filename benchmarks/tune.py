@@ -27,7 +27,7 @@ import calibrant
 from benchmarks.tables import table
 from benchmarks.worlds import WORLDS
 from calibrant._checks import Floats, as_unit_series, check_integer
-from calibrant._kernels.restartable import Restartable
+from calibrant._kernels.paper.restartable import Restartable
 from calibrant.certificates import BASES, CERTIFIED_MEASURES, Coefficients, form
 from calibrant.forecasters.restarting import base_kernel
 from calibrant.tables.atomic import replacing

@@ -84,7 +84,7 @@ def empty_environment(wheel, tmp_path_factory):
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
-    assert any(name.startswith("calibrant/_kernels/zoom.") for name in names)
+    assert any(name.startswith("calibrant/_kernels/paper/zoom.") for name in names)
     assert "calibrant/py.typed" in names
     assert "calibrant/data/LICENSES.md" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._checks import Floats, check_choice, check_integer, check_real, describe
-from calibrant._kernels.partition import probability_edges, refined_edges, uniform_edges
+from calibrant._kernels.paper.partition import probability_edges, refined_edges, uniform_edges
 
 __all__ = ["Partition", "refined", "uniform"]
 

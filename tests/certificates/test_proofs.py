@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from calibrant._kernels.interval import IntervalKernel
+from calibrant._kernels.paper.interval import IntervalKernel
 from calibrant.certificates.lemmas import (
     freedman,
     interval_bias,

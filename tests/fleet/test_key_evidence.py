@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet
-from calibrant._kernels.key_evidence import BEYOND, WEIGHT, KeyEvidence
+from calibrant._kernels.watch.key_evidence import BEYOND, WEIGHT, KeyEvidence
 from naive.key_evidence import NaiveKeys
 
 

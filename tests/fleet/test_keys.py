@@ -13,8 +13,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from calibrant._kernels.key_batch import checked_keys, parts_of
-from calibrant._kernels.keys import KeyIndex
+from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.keys import KeyIndex
 from naive import keys as naive
 
 INTS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant._kernels.fleet_level import Level
+from calibrant._kernels.fleet.fleet_level import Level
 
 BLOCK = 512  # keys
 SINGLE = 256  # blocks before the first slab

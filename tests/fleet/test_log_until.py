@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from calibrant import Fleet
-from calibrant._kernels.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
 from calibrant.fleet.frames import recalibrate_frame
 from calibrant.fleet.log import Log
 from calibrant.rounds.saving import BOOK_PARTS

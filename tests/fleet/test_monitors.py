@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet, Monitor
-from calibrant._kernels.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
 from calibrant.fleet import fleet as module
 from calibrant.fleet.part import Part
 from calibrant.monitor import SideBySide

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant._kernels.fleet_rule import RuleKernel
+from calibrant._kernels.fleet.fleet_rule import RuleKernel
 from naive.fleet import Key, Pool
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet
-from calibrant._kernels.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
 from calibrant.tables.errors import InputError
 from fleet.worlds import keyed
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._kernels.event import EventKernel
-from calibrant._kernels.event import EventRule as CompiledEventRule
-from calibrant._kernels.fleet import FleetRows, PartKernel
-from calibrant._kernels.fleet import FleetRule as CompiledFleetRule
-from calibrant._kernels.fleet_rounds import save_rounds
-from calibrant._kernels.key_batch import checked_keys, parts_of
-from calibrant._kernels.keys import KeyIndex
-from calibrant._kernels.pending import PendingKernel
-from calibrant._kernels.pending_saving import save_pending
-from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.events.event import EventKernel
+from calibrant._kernels.events.event import EventRule as CompiledEventRule
+from calibrant._kernels.fleet.fleet import FleetRows, PartKernel
+from calibrant._kernels.fleet.fleet import FleetRule as CompiledFleetRule
+from calibrant._kernels.fleet.fleet_rounds import save_rounds
+from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.keys import KeyIndex
+from calibrant._kernels.scores.pending import PendingKernel
+from calibrant._kernels.scores.pending_saving import save_pending
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.one_vs_rest import PerClass, summing_to_one
 from calibrant.recalibrate.top_label import TopLabel, with_confidence

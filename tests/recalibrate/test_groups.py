@@ -7,9 +7,9 @@ import pytest
 
 from calibrant import Recalibrator
 from calibrant._bytes import Saved
-from calibrant._kernels.fleet_level import KEY
-from calibrant._kernels.group_words import SAID, save_words
-from calibrant._kernels.score_rounds import ROUND
+from calibrant._kernels.fleet.fleet_level import KEY
+from calibrant._kernels.scores.group_words import SAID, save_words
+from calibrant._kernels.scores.score_rounds import ROUND
 from calibrant.measures import cal2, log_loss
 from calibrant.recalibrate import groups
 from calibrant.saving import pack, unpack

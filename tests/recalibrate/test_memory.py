@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator
-from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.safe import SafeKernel
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
+from calibrant._kernels.scores.safe import SafeKernel
 from calibrant.measures import cal2, log_loss
 from calibrant.recalibrate.weights import WORDS
 from calibrant.streams import alternating, iid, markov

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant import MulticlassRecalibrator, Recalibrator
 from calibrant._bytes import Saved
-from calibrant._kernels.score_rounds import ROUND
+from calibrant._kernels.scores.score_rounds import ROUND
 from calibrant.measures import (
     classwise_ece,
     multiclass_brier,

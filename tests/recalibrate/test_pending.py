@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from calibrant._kernels.pending import PendingKernel
-from calibrant._kernels.pending_saving import (
+from calibrant._kernels.scores.pending import PendingKernel
+from calibrant._kernels.scores.pending_saving import (
     load_awaited,
     load_pending,
     save_awaited,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.attack_safe import POLICIES, Game
-from calibrant._kernels.safe import SafeKernel
+from calibrant._kernels.scores.safe import SafeKernel
 from calibrant.measures import cal2, klcal
 from naive.safe import NaiveSafe, NaiveSafeBefore, TwinStage
 from recalibrate import safe_states

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant import EventForecaster, Fleet, MulticlassRecalibrator, Recalibrator
-from calibrant._kernels.pending_saving import save_pending
+from calibrant._kernels.scores.pending_saving import save_pending
 from naive.rules import shard_state
 
 #: Parts of a kernel's state that are about the round without an id, which is compared by what

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from calibrant._checks import check_choice, check_integer, check_seed
-from calibrant._kernels.recalibrate import KINDS
+from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     FORECASTER,

@@ -20,9 +20,9 @@ from calibrant._checks import (
     check_seed,
 )
 from calibrant._kernels.forking import forkable_lock
-from calibrant._kernels.recalibrate import KINDS, as_known
 from calibrant._kernels.rounds.book import ANSWERS
 from calibrant._kernels.rounds.learner import listed_ids
+from calibrant._kernels.scores.recalibrate import KINDS, as_known
 from calibrant._spans import as_span
 from calibrant._times import Time, time_of, times_or_one
 from calibrant.fleet.kept import Kept

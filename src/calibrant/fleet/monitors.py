@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, check_integer, check_real
-from calibrant._kernels.key_batch import KeyBatch, checked_keys
-from calibrant._kernels.key_evidence import WEIGHT
+from calibrant._kernels.fleet.key_batch import KeyBatch, checked_keys
+from calibrant._kernels.watch.key_evidence import WEIGHT
 from calibrant.fleet.watch import SIDES, PartWatch, evidence_of
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.monitor import Monitor

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.fleet import FleetRows, FleetRule, PartKernel
-from calibrant._kernels.fleet_level import Level
-from calibrant._kernels.fleet_state import PartState
-from calibrant._kernels.key_batch import KeyBatch
-from calibrant._kernels.keys import KeyIndex
+from calibrant._kernels.fleet.fleet import FleetRows, FleetRule, PartKernel
+from calibrant._kernels.fleet.fleet_level import Level
+from calibrant._kernels.fleet.fleet_state import PartState
+from calibrant._kernels.fleet.key_batch import KeyBatch
+from calibrant._kernels.fleet.keys import KeyIndex
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.known import KnownKey
 from calibrant.fleet.watch import PartWatch

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_listed, as_series, check_id, check_same_length
-from calibrant._kernels.key_batch import KeyBatch, checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import KeyBatch, checked_keys, parts_of
 from calibrant._times import times_or_one
 from calibrant.fleet.part import Rows
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._kernels.fleet import PartKernel
-from calibrant._kernels.fleet_level import KEY, SCALING
-from calibrant._kernels.fleet_owned import MANY_OUTCOMES, OWN
-from calibrant._kernels.fleet_rounds import BUCKETS, OPENED, load_rounds, save_rounds
-from calibrant._kernels.keys import KeyIndex
+from calibrant._kernels.fleet.fleet import PartKernel
+from calibrant._kernels.fleet.fleet_level import KEY, SCALING
+from calibrant._kernels.fleet.fleet_owned import MANY_OUTCOMES, OWN
+from calibrant._kernels.fleet.fleet_rounds import BUCKETS, OPENED, load_rounds, save_rounds
+from calibrant._kernels.fleet.keys import KeyIndex
 from calibrant._kernels.saved import floats
 from calibrant.fleet.part import Part
 from calibrant.rounds.saving import BOOK_PARTS, load_book, save_book, waiting_rounds

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._kernels.key_evidence import KEY_CELL, WEIGHT, KeyEvidence
 from calibrant._kernels.saved import check_names, floats
+from calibrant._kernels.watch.key_evidence import KEY_CELL, WEIGHT, KeyEvidence
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.side_by_side import MOST_GAIN, SideBySide
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from calibrant._checks import check_choice, check_seed
-from calibrant._kernels.epoch import EpochKernel
+from calibrant._kernels.paper.epoch import EpochKernel
 from calibrant.forecasters.base import Forecaster
 
 DELTA = 0.05

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_listed, check_integer, check_seed
-from calibrant._kernels.contexts import BUILT_IN_PERIODS, LONGEST_PERIOD, MOST_GIVEN
-from calibrant._kernels.event import EventKernel, EventRule
-from calibrant._kernels.event_rounds import save_event_rounds
+from calibrant._kernels.events.contexts import BUILT_IN_PERIODS, LONGEST_PERIOD, MOST_GIVEN
+from calibrant._kernels.events.event import EventKernel, EventRule
+from calibrant._kernels.events.event_rounds import save_event_rounds
 from calibrant._kernels.kernel import own_outcomes
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.saved import check_names, integer

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple, Self
 
 from calibrant._checks import check_choice, check_integer, check_real, check_seed
-from calibrant._kernels.interval import IntervalKernel
+from calibrant._kernels.paper.interval import IntervalKernel
 from calibrant.forecasters.base import MAX_HORIZON, Forecaster, check_horizon
 from calibrant.partitions import Partition, check_resolution
 

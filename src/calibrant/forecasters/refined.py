@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant._checks import check_choice, check_real, check_seed
-from calibrant._kernels.refined import RefinedKernel
+from calibrant._kernels.paper.refined import RefinedKernel
 from calibrant.certificates import CERTIFIED_MEASURES, CONSTANTS
 from calibrant.forecasters.base import MAX_HORIZON, Forecaster, check_horizon
 

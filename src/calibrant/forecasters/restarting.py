@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from calibrant._checks import check_choice, check_real, check_seed
-from calibrant._kernels.refined import RefinedKernel
-from calibrant._kernels.restartable import Restartable
-from calibrant._kernels.restarting import RestartingKernel
-from calibrant._kernels.uniform import UniformKernel
+from calibrant._kernels.paper.refined import RefinedKernel
+from calibrant._kernels.paper.restartable import Restartable
+from calibrant._kernels.paper.restarting import RestartingKernel
+from calibrant._kernels.paper.uniform import UniformKernel
 from calibrant.certificates import (
     BASES,
     CERTIFIED_MEASURES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibrant._checks import check_choice, check_seed
-from calibrant._kernels.swap import SwapKernel
+from calibrant._kernels.paper.swap import SwapKernel
 from calibrant.forecasters.base import Forecaster, check_horizon
 from calibrant.partitions import Partition, check_resolution
 

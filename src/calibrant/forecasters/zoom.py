@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant._checks import Floats, check_seed
-from calibrant._kernels.zoom import ZoomKernel
+from calibrant._kernels.paper.zoom import ZoomKernel
 from calibrant.forecasters.base import Forecaster
 
 #: Visits below which Proposition 1 allows a point 1 instead of 1 / visits.

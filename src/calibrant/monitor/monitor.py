@@ -22,8 +22,8 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._groups import WHOLE, numbered
-from calibrant._kernels.monitor import MonitorKernel
 from calibrant._kernels.rounds.settled import Settled
+from calibrant._kernels.watch.monitor import MonitorKernel
 from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
 from calibrant.monitor.clock import Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode, interval_of

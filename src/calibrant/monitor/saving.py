@@ -10,7 +10,8 @@ import numpy.typing as npt
 from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_structured
 
 from calibrant._checks import Floats, Id, check_id
-from calibrant._kernels.monitor import (
+from calibrant._kernels.saved import check_names, floats, integer, number
+from calibrant._kernels.watch.monitor import (
     CELL,
     FEWEST_UNSEEN,
     FIRST_GROUP,
@@ -23,7 +24,6 @@ from calibrant._kernels.monitor import (
     SLOPE_COUNT,
     MonitorKernel,
 )
-from calibrant._kernels.saved import check_names, floats, integer, number
 from calibrant.monitor.clock import Clock, as_time
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.late import Expected

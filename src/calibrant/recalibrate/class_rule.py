@@ -23,17 +23,17 @@ from calibrant._checks import (
     check_id,
     describe,
 )
-from calibrant._kernels.pending import Awaited, PendingKernel
-from calibrant._kernels.pending_saving import (
+from calibrant._kernels.rounds.round import StagedRound
+from calibrant._kernels.rounds.rule import Rule
+from calibrant._kernels.saved import check_names
+from calibrant._kernels.scores.pending import Awaited, PendingKernel
+from calibrant._kernels.scores.pending_saving import (
     load_awaited,
     load_pending,
     save_awaited,
     save_pending,
 )
-from calibrant._kernels.rounds.round import StagedRound
-from calibrant._kernels.rounds.rule import Rule
-from calibrant._kernels.saved import check_names
-from calibrant._kernels.score_rule import check_waits
+from calibrant._kernels.scores.score_rule import check_waits
 from calibrant.recalibrate.named_columns import by_name
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
 from calibrant.recalibrate.top_label import TopLabel

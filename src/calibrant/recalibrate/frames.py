@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
-from calibrant._kernels.recalibrate import KINDS
+from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.measures import DelayCheck
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows

@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_listed, as_series, check_id, check_same_length
 from calibrant._groups import WHOLE, numbered, one_too_many
-from calibrant._kernels.group_words import WORD, GroupWords, WordRound
-from calibrant._kernels.pair import PairKernel
-from calibrant._kernels.recalibrate import RecalibrateKernel, as_known
 from calibrant._kernels.rounds.round import StagedRound
-from calibrant._kernels.score_rounds import ScoreRound
-from calibrant._kernels.smooth import smooth_of_many
+from calibrant._kernels.scores.group_words import WORD, GroupWords, WordRound
+from calibrant._kernels.scores.pair import PairKernel
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel, as_known
+from calibrant._kernels.scores.score_rounds import ScoreRound
+from calibrant._kernels.scores.smooth import smooth_of_many
 from calibrant.recalibrate import saved_groups
 from calibrant.recalibrate.own_stages import OwnRound, OwnStages, last_stage
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all

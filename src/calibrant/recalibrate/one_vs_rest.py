@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from calibrant._checks import MAX_SEED, Floats
-from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds.round import StagedRound
-from calibrant._kernels.score_rounds import check_rounds
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
+from calibrant._kernels.scores.score_rounds import check_rounds
 from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 from calibrant.rounds.saving import Integers

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import MAX_SEED, Floats
-from calibrant._kernels.pair import PairKernel
-from calibrant._kernels.recalibrate import RecalibrateKernel
-from calibrant._kernels.score_rounds import ScoreRound
-from calibrant._kernels.smooth import smooth_of_many
+from calibrant._kernels.scores.pair import PairKernel
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
+from calibrant._kernels.scores.score_rounds import ScoreRound
+from calibrant._kernels.scores.smooth import smooth_of_many
 
 #: The first weight of the group's word in a new pair, and of the identity in a last stage. Each
 #: costs a group that has no curve of its own -log 0.9 = 0.1 nats.

@@ -19,14 +19,14 @@ from calibrant._checks import (
     check_seed,
 )
 from calibrant._groups import MAX_GROUPS, WHOLE
-from calibrant._kernels.pending import PendingKernel
-from calibrant._kernels.pending_saving import load_pending, save_pending
-from calibrant._kernels.recalibrate import KINDS, RecalibrateKernel, as_known
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.saved import check_names
-from calibrant._kernels.score_rounds import check_rounds
-from calibrant._kernels.score_rule import ScoreRule, load_waits, save_waits
-from calibrant._kernels.smooth import smooth_of
+from calibrant._kernels.scores.pending import PendingKernel
+from calibrant._kernels.scores.pending_saving import load_pending, save_pending
+from calibrant._kernels.scores.recalibrate import KINDS, RecalibrateKernel, as_known
+from calibrant._kernels.scores.score_rounds import check_rounds
+from calibrant._kernels.scores.score_rule import ScoreRule, load_waits, save_waits
+from calibrant._kernels.scores.smooth import smooth_of
 from calibrant._times import Time
 from calibrant.forecasters.memories import Memory, heaviest_first
 from calibrant.monitor.monitor import Monitor

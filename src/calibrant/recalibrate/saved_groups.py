@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.fleet_level import KEY, SCALING
-from calibrant._kernels.fleet_rounds import BUCKETS
-from calibrant._kernels.group_words import SAID, WORD, GroupWords, WordRound, load_words
-from calibrant._kernels.pair import LEAST, PairKernel
-from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.fleet.fleet_level import KEY, SCALING
+from calibrant._kernels.fleet.fleet_rounds import BUCKETS
 from calibrant._kernels.saved import floats
-from calibrant._kernels.score_rounds import check_rounds
+from calibrant._kernels.scores.group_words import SAID, WORD, GroupWords, WordRound, load_words
+from calibrant._kernels.scores.pair import LEAST, PairKernel
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
+from calibrant._kernels.scores.score_rounds import check_rounds
 from calibrant.recalibrate.own_stages import OwnStages, last_stage
 from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.rounds.saving import Integers, ids_of, integers

@@ -9,13 +9,13 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant._groups import WHOLE
-from calibrant._kernels.group_words import WordRound, save_words
-from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds.round import StagedRound
 from calibrant._kernels.saved import floats
-from calibrant._kernels.score_rounds import ROUND, ScoreRound
-from calibrant._kernels.score_rounds import load_rounds as load_kernel_rounds
-from calibrant._kernels.score_rounds import save_rounds as kernel_rounds
+from calibrant._kernels.scores.group_words import WordRound, save_words
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
+from calibrant._kernels.scores.score_rounds import ROUND, ScoreRound
+from calibrant._kernels.scores.score_rounds import load_rounds as load_kernel_rounds
+from calibrant._kernels.scores.score_rounds import save_rounds as kernel_rounds
 from calibrant.rounds.saving import Integers, integers
 
 #: Refuses saved predictions that cannot have been made. It gets all that have as many rounds: the

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats
-from calibrant._kernels.recalibrate import RecalibrateKernel
 from calibrant._kernels.rounds.round import StagedRound
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.one_vs_rest import NOT_KNOWN
 from calibrant.recalibrate.saving import load_kernels, save_kernels

@@ -7,9 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from calibrant._checks import Floats
-from calibrant._kernels.fleet_rule import OFFSET_EXPERTS, SLOPE_EXPERTS
-from calibrant._kernels.recent import ORDERS
-from calibrant._kernels.sharp import BETA_FADES, BIN_FADES, GRID_SIZES, OFFSET_FADES, PLATT_FADES
+from calibrant._kernels.fleet.fleet_rule import OFFSET_EXPERTS, SLOPE_EXPERTS
+from calibrant._kernels.scores.recent import ORDERS
+from calibrant._kernels.scores.sharp import (
+    BETA_FADES,
+    BIN_FADES,
+    GRID_SIZES,
+    OFFSET_FADES,
+    PLATT_FADES,
+)
 from calibrant.forecasters.memories import last_outcomes
 from calibrant.recalibrate.groups import Groups
 

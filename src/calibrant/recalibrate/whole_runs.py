@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from calibrant._checks import (
     check_id,
     check_same_length,
 )
-from calibrant._kernels.recalibrate import KINDS
+from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.measures import DelayCheck
 from calibrant.monitor import Monitor
 from calibrant.recalibrate.log import as_probabilities

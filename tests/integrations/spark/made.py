@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql.types import DoubleType, LongType, StringType, StructType
 
 from calibrant import Fleet
-from calibrant._kernels.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
 from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
 from calibrant.integrations.spark.packing import PACKED, pack, unpack
 

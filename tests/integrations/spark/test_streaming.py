@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from calibrant import Fleet
-from calibrant._kernels.key_batch import checked_keys
+from calibrant._kernels.fleet.key_batch import checked_keys
 from calibrant.integrations.spark import fleet_in, fleet_of, recalibrate, recalibrate_batch
 from integrations.spark.made import (
     SETTINGS,

@@ -6,7 +6,7 @@ import math
 from typing import Self
 
 from calibrant._checks import check_integer, check_real, check_seed
-from calibrant._kernels.abernethy_bartlett_hazan import AbernethyBartlettHazanKernel
+from calibrant._kernels.rivals.abernethy_bartlett_hazan import AbernethyBartlettHazanKernel
 from calibrant.forecasters.base import Forecaster
 
 

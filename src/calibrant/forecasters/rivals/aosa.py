@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from calibrant._checks import check_integer, check_seed
-from calibrant._kernels.aosa import AOSAKernel
+from calibrant._kernels.rivals.aosa import AOSAKernel
 from calibrant.forecasters.base import Forecaster
 
 

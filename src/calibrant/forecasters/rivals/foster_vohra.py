@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from calibrant._checks import check_integer, check_real, check_seed
-from calibrant._kernels.foster_vohra import FosterVohraKernel
+from calibrant._kernels.rivals.foster_vohra import FosterVohraKernel
 from calibrant.forecasters.base import Forecaster
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Self
 
 from calibrant._checks import check_integer, check_real, check_seed
-from calibrant._kernels.k29 import K29Kernel
+from calibrant._kernels.rivals.k29 import K29Kernel
 from calibrant.forecasters.base import Forecaster
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from calibrant._checks import check_integer, check_seed
-from calibrant._kernels.context_tree import ContextTreeKernel
-from calibrant._kernels.outcome_tables import MarkovTableKernel, SeasonalTableKernel
+from calibrant._kernels.rivals.context_tree import ContextTreeKernel
+from calibrant._kernels.rivals.outcome_tables import MarkovTableKernel, SeasonalTableKernel
 from calibrant.forecasters.base import Forecaster
 
 

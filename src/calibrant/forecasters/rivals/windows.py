@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from calibrant._checks import check_integer, check_real, check_seed
-from calibrant._kernels.running_mean import RunningMeanKernel
-from calibrant._kernels.windows import ExponentialWindowKernel, SlidingWindowKernel
+from calibrant._kernels.rivals.running_mean import RunningMeanKernel
+from calibrant._kernels.rivals.windows import ExponentialWindowKernel, SlidingWindowKernel
 from calibrant.forecasters.base import Forecaster
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from calibrant._checks import Floats, check_choice, check_integer, check_seed, describe
-from calibrant._kernels.recalibrate import RecalibrateKernel
+from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant.integrations import ROUNDING
 from calibrant.integrations.sklearn.labels import (
     Codes,

@@ -81,7 +81,7 @@ class Columns:
             if name is not None:
                 holds += sql.when(sql.col(_quoted(name)).isNotNull(), bit).otherwise(0)
         key = self._named(frame, self.key)
-        # As `calibrant._kernels.key_batch.parts_of`: the upper half of the key's hash.
+        # As `calibrant._kernels.fleet.key_batch.parts_of`: the upper half of the key's hash.
         part = sql.shiftrightunsigned(sql.xxhash64(key), 32) % parts
         ends = [] if self.due is None else [_micros(self.due).alias("due")]
         return frame.select(

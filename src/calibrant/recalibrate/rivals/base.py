@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_unit_series, check_real, check_same_length
-from calibrant._kernels.recalibrate import as_known
 from calibrant._kernels.rounds.learner import Learner
 from calibrant._kernels.rounds.round import PyRound
 from calibrant._kernels.rounds.rule import Rule
+from calibrant._kernels.scores.recalibrate import as_known
 from calibrant.rounds.policy import Policy
 
 

@@ -1,0 +1,1 @@
+"""Events without scores: the loops behind `EventForecaster`."""

@@ -1,0 +1,1 @@
+"""A million keys in flat arrays: the loops behind `calibrant.fleet`."""

@@ -1,0 +1,33 @@
+from libc.stdint cimport int64_t
+
+from calibrant._kernels.scores.sharp cimport SharpState, View
+
+cdef enum:
+    SHARP = sizeof(SharpState) // sizeof(double)  # numbers of the mixture
+    CELLS = 337                     # logits that the word is computed at: -21, -20.875, ... 21
+    ALL = 1 << 16                   # predictions of which each is learned from; of later ones
+    STRIDE = 32                     # one in so many
+
+
+# The mixture of all keys: the one that learns, and the one that is heard.
+cdef struct Whole:
+    SharpState sharp
+    SharpState heard                # `sharp` as it was some time ago
+    double heard_least              # no expert of it said less
+    int64_t rounds                  # predictions
+    int64_t learned                 # outcomes that `sharp` learned
+    double[CELLS] word              # logit of what `heard` says at each cell, once it was asked
+    bint[CELLS] known
+
+
+cdef void whole_start(Whole *whole) noexcept nogil
+cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil
+cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil
+cdef void whole_passed(Whole *whole) noexcept nogil
+cdef void whole_learn(Whole *whole, const View *view, const double *said, double m, double y,
+                      double late) noexcept nogil
+
+
+cdef inline bint whole_learns(int64_t number) noexcept nogil:
+    """Return whether the prediction of this number is learned from."""
+    return number < ALL or number % STRIDE == 0

@@ -1,0 +1,105 @@
+"""The whole: what all keys of a fleet share, at a price that a fleet can pay.
+
+It is the recalibrator's sharp mixture (`sharp.pyx`), which takes ten times as long a round as all
+else. A fleet has so many rounds that it need not learn from each. Its first ALL predictions are made
+and learned from one by one. From then on it learns from every STRIDE-th of them, and every REFRESH
+predictions a copy of it is made, which speaks until the next: its word at a score is read, by the
+logit of the score, between cells of a table, each computed when it is first asked for.
+"""
+
+from libc.math cimport exp, log
+from libc.string cimport memcpy, memset
+
+from calibrant._kernels.saved import floats
+from calibrant._kernels.scores.mixing cimport within
+from calibrant._kernels.scores.sharp cimport (
+    sharp_learn,
+    sharp_least,
+    sharp_start,
+    sharp_view,
+)
+from calibrant._kernels.scores.sharp import SHARP_PARTS, check_sharp
+
+cdef int64_t REFRESH = 1 << 12
+cdef double FINE = 8.0              # cells a unit of logit
+cdef double END = 21.0              # logit of the last cell; no score is beyond it
+
+
+cdef void whole_start(Whole *whole) noexcept nogil:
+    memset(whole, 0, sizeof(Whole))
+    sharp_start(&whole.sharp)
+    sharp_start(&whole.heard)
+    whole.heard_least = sharp_least(0)
+
+
+cdef inline double logit(double p) noexcept nogil:
+    return log(p / (1.0 - p))
+
+
+cdef double whole_view(const Whole *whole, double s, View *view) noexcept nogil:
+    """Ask the mixture that learns; return its mean."""
+    cdef double least = sharp_least(whole.learned)
+    sharp_view(&whole.sharp, within(s, least), least, view)
+    return view.mean
+
+
+cdef void learn_cell(Whole *whole, Py_ssize_t i) noexcept nogil:
+    """Ask the copy that speaks for its word at a cell."""
+    cdef View view
+    cdef double s = 1.0 / (1.0 + exp(END - i / FINE))
+    s = within(s, whole.heard_least)
+    sharp_view(&whole.heard, s, whole.heard_least, &view)
+    whole.word[i] = logit(view.mean)
+    whole.known[i] = True
+
+
+cdef inline double cell(Whole *whole, Py_ssize_t i) noexcept nogil:
+    if not whole.known[i]:
+        learn_cell(whole, i)
+    return whole.word[i]
+
+
+cdef double whole_word(Whole *whole, double s, double v, View *view) noexcept nogil:
+    """Return the logit of the word for the score s, whose logit is v, at most END.
+
+    `view` takes what the next round learns from.
+
+    Nothing changes but what is remembered of the table.
+    """
+    cdef double mean = 0.0, place, part
+    cdef Py_ssize_t i
+    if whole_learns(whole.rounds):
+        mean = whole_view(whole, s, view)
+    if whole.rounds < ALL:
+        return logit(mean)
+    place = (v + END) * FINE
+    i = <Py_ssize_t>place
+    part = place - i
+    return cell(whole, i) * (1.0 - part) + cell(whole, i + 1) * part
+
+
+cdef void whole_passed(Whole *whole) noexcept nogil:
+    """Count a prediction, and let the copy that speaks be renewed if it is time."""
+    whole.rounds += 1
+    if whole.rounds >= ALL and whole.rounds % REFRESH == 0:
+        memcpy(&whole.heard, &whole.sharp, sizeof(SharpState))
+        whole.heard_least = sharp_least(whole.learned)
+        memset(whole.known, 0, sizeof(whole.known))
+
+
+cdef void whole_learn(Whole *whole, const View *view, const double *said, double m, double y,
+                      double late) noexcept nogil:
+    """Learn the outcome of a round in which the experts `said`, m together, and say `view` now."""
+    sharp_learn(&whole.sharp, view, said, m, y, late / STRIDE if whole.rounds > ALL else late)
+    whole.learned += 1
+
+
+def checked_mixture(arrays, name, learned):
+    """Return a saved mixture of the whole, or refuse one that the outcomes cannot have made."""
+    values = floats(arrays, name, size=SHARP)
+    parts, start = {}, 0
+    for part, size in SHARP_PARTS.items():
+        parts[part] = values[start : start + size]
+        start += size
+    check_sharp(parts, learned)
+    return values

@@ -1,0 +1,1 @@
+"""The paper's algorithms, and Zoom: the loops behind `calibrant.forecasters`."""

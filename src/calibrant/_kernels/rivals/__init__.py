@@ -1,0 +1,1 @@
+"""The loops behind `calibrant.forecasters.rivals`."""

@@ -1,0 +1,200 @@
+"""What is pending as arrays and numbers, and back."""
+
+from libc.math cimport isfinite
+from libc.stdint cimport int64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from calibrant._checks import check_integer
+from calibrant._kernels.scores.correction cimport CORRECTION_SIZE, FEATURES, Correction
+from calibrant._kernels.scores.delays cimport AGES, RANGES
+from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.scores.pending cimport (
+    AWAITED_SIZE,
+    CELL_SIZE,
+    MOVED,
+    SLICES,
+    SPANS,
+    Awaited,
+    Cell,
+    PendingKernel,
+    Slice,
+    Wait,
+)
+from calibrant._kernels.saved import SLACK, check_names, floats, number
+
+
+def save_pending(PendingKernel kernel not None):
+    """Return everything the past left behind, as arrays and numbers by name."""
+    cdef int64_t serial
+    cdef Slice *s
+    cdef Py_ssize_t j
+    starts, counts, keys, cells = [], [], [], []
+    for serial in range(max(0, kernel.serial - SLICES + 1), kernel.serial + 1):
+        s = &kernel.slices[serial % SLICES]
+        if s.serial == serial:
+            starts.append(s.start)
+            counts.append(s.count)
+            keys += [s.keys[j] for j in range(s.count)]
+            cells += [array_of(<double *>&s.cells[j], CELL_SIZE) for j in range(s.count)]
+    return {
+        "weights": kernel.weights,
+        "offsets": kernel.offsets,
+        "recent": array_of(kernel.recent, MOVED),
+        "ages": array_of(&kernel.H[0][0], RANGES * AGES),
+        "correction": array_of(<double *>&kernel.correction, CORRECTION_SIZE),
+        "waiting": kernel.waiting,
+        "span": kernel.span,
+        "reference": kernel.reference,
+        "slices": kernel.serial,
+        "stale": int(kernel._stale),
+        "starts": np.array(starts, dtype=np.float64),
+        "counts": np.array(counts, dtype=np.int64),
+        "keys": np.array(keys, dtype=np.int64),
+        "cells": np.concatenate([*cells, np.empty(0)]),
+    }
+
+def load_pending(PendingKernel kernel not None, state):
+    """Give a fresh kernel a state of `save_pending`, or raise ValueError and change nothing."""
+    check_names(state, set(save_pending(kernel)))
+    cdef const double[::1] w = floats(state, "weights", size=MOVED + 1, low=0.0)
+    cdef const double[::1] c = floats(state, "offsets", size=MOVED)
+    cdef const double[::1] recent = floats(state, "recent", size=MOVED)
+    cdef const double[::1] ages = floats(state, "ages", size=RANGES * AGES, low=0.0)
+    cdef const double[::1] correction = floats(state, "correction", size=CORRECTION_SIZE)
+    cdef double waiting = number(state, "waiting", low=0.0, high=2.0**53)
+    cdef double span = number(state, "span", low=0.0, high=1.7976931348623157e308)
+    cdef double reference = number(state, "reference", low=0.0, high=1.7976931348623157e308)
+    cdef int64_t serial = check_integer("saved slices", state["slices"], 0)
+    cdef bint stale = check_integer("saved stale", state["stale"], 0, 1)
+    cdef const double[::1] starts = floats(state, "starts")
+    counts, keys = whole_numbers(state, "counts", 1 << 20), whole_numbers(state, "keys", RANGES * SPANS - 1)
+    cdef const double[::1] cells = floats(state, "cells", size=CELL_SIZE * len(keys))
+    cdef Py_ssize_t i, j, at = 0, many = starts.shape[0]
+    cdef Slice *s
+    if not (np.asarray(w) > 0.0).all() or abs(np.asarray(w).sum() - 1.0) > 1e-6:
+        raise ValueError("saved weights must be positive and sum to 1")
+    if not sane_correction(np.asarray(correction)):
+        raise ValueError("saved correction makes no sense")
+    if many != len(counts) or many > min(SLICES, serial + 1) or counts.sum() != len(keys):
+        raise ValueError("saved slices must be as many as their starts and their cells")
+    if (np.diff(starts) <= 0.0).any() or (many and not (span > 0.0 and reference > 0.0)):
+        raise ValueError("saved starts must increase, and their spans be positive")
+    if not sane_cells(np.asarray(cells).reshape(-1, CELL_SIZE)):
+        raise ValueError("saved cells make no sense")
+    for i in range(many):
+        s = &kernel.slices[(serial - many + 1 + i) % SLICES]
+        s.keys = <int *>realloc(s.keys, (counts[i] + 1) * sizeof(int))
+        s.cells = <Cell *>realloc(s.cells, (counts[i] + 1) * sizeof(Cell))
+        if s.keys == NULL or s.cells == NULL:
+            raise MemoryError
+        s.serial, s.start, s.count, s.room = serial - many + 1 + i, starts[i], counts[i], counts[i] + 1
+        for j in range(s.count):
+            s.keys[j] = keys[at]
+            memcpy(&s.cells[j], &cells[at * CELL_SIZE], CELL_SIZE * sizeof(double))
+            s.cells[j].rated = -1.0
+            at += 1
+    memcpy(kernel.w, &w[0], sizeof(kernel.w))
+    memcpy(kernel.c, &c[0], sizeof(kernel.c))
+    memcpy(kernel.recent, &recent[0], sizeof(kernel.recent))
+    memcpy(&kernel.correction, &correction[0], sizeof(Correction))
+    memcpy(&kernel.H[0][0], &ages[0], sizeof(kernel.H))
+    kernel.waiting = waiting
+    kernel.span, kernel.reference, kernel.serial, kernel._stale = span, reference, serial, stale
+
+
+def sane_correction(correction):
+    """Whether a saved correction is such as deadlines leave behind: a curvature, and a weight."""
+    matrix = np.zeros((FEATURES, FEATURES))
+    matrix[np.triu_indices(FEATURES)] = correction[FEATURES:-1]
+    squares = np.diag(matrix)
+    within = matrix**2 <= np.outer(squares, squares) * (1.0 + SLACK)
+    return bool((squares >= 0.0).all() and within.all() and 0.0 < correction[-1] < 1.0)
+
+
+def sane_cells(cells):
+    """Whether saved cells are such as predictions leave behind."""
+    n, came, _, at, span = cells.T[:5]
+    said = cells[:, 5:]
+    empty = n == 0.0
+    full = (came >= 0.0) & (came <= n) & (at >= -1e-6 * span) & (span > 0.0)
+    full &= ((said > 0.0) & (said < n[:, None])).all(axis=1)
+    return bool((empty | (n > 0.0) & full).all())
+
+
+def whole_numbers(state, name, most):
+    """Return a saved array of integers in [0, most]."""
+    values = state[name]
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
+        raise ValueError(f"saved {name} must be an array of int64")
+    if ((values < 0) | (values > most)).any():
+        raise ValueError(f"saved {name} must be in [0, {most}]")
+    return values
+
+
+def save_awaited(awaited):
+    """Return what is known of predictions: AWAITED_SIZE doubles of each, and its slice and cell."""
+    places = np.empty((len(awaited), AWAITED_SIZE))
+    cells = np.empty((len(awaited), 2), dtype=np.int64)
+    cdef double[:, ::1] to = places
+    cdef int64_t[:, ::1] at = cells
+    cdef Py_ssize_t i
+    cdef Awaited each
+    for i, each in enumerate(awaited):
+        memcpy(&to[i, 0], &each.wait, AWAITED_SIZE * sizeof(double))
+        at[i, 0], at[i, 1] = each.wait.serial, each.wait.cell
+    return places.reshape(-1), cells.reshape(-1)
+
+
+def load_awaited(PendingKernel kernel not None, places, cells):
+    """Return the predictions that `save_awaited` saved, or raise ValueError."""
+    if not isinstance(places, np.ndarray) or not isinstance(cells, np.ndarray):
+        raise ValueError("saved predictions that wait for their deadlines must be arrays")
+    if kernel.waiting * AWAITED_SIZE != places.size or kernel.waiting * 2 != cells.size:
+        raise ValueError(f"saved predictions that wait for their deadlines must be {kernel.waiting}")
+    cdef const double[:, ::1] of = places.reshape(-1, AWAITED_SIZE)
+    cdef const int64_t[:, ::1] at = cells.reshape(-1, 2)
+    cdef Py_ssize_t i
+    cdef Awaited each
+    cdef Slice *s
+    awaited, left = [], {}  # what is left of cells without those that wait
+    for i in range(of.shape[0]):
+        each = Awaited.__new__(Awaited)
+        memcpy(&each.wait, &of[i, 0], AWAITED_SIZE * sizeof(double))
+        each.wait.serial, each.wait.cell = at[i, 0], at[i, 1]
+        if not sane_wait(&each.wait) or not 0 <= each.wait.serial <= kernel.serial:
+            raise ValueError("a saved prediction that waits for its deadline makes no sense")
+        s = &kernel.slices[each.wait.serial % SLICES]
+        if s.serial == each.wait.serial and not (
+            0 <= each.wait.cell < s.count and s.start <= each.wait.at
+        ):
+            raise ValueError("a saved prediction that waits for its deadline is in no cell")
+        awaited.append(each)
+        if s.serial == each.wait.serial:
+            at_cell = (each.wait.serial, each.wait.cell)
+            if at_cell not in left:
+                left[at_cell] = array_of(<double *>&s.cells[each.wait.cell], CELL_SIZE)
+            left[at_cell] -= [
+                1.0, isfinite(each.wait.came), each.wait.x, each.wait.at - s.start,
+                each.wait.due - each.wait.at, *array_of(each.wait.said, MOVED),
+            ]
+    rest = np.stack([*left.values(), np.zeros(CELL_SIZE)])
+    if not sane_cells(rest) or (np.abs(rest[rest[:, 0] == 0.0][:, 5:]) > SLACK).any():
+        raise ValueError("saved cells must count what waits in them")
+    return awaited
+
+
+cdef bint sane_wait(const Wait *wait) noexcept nogil:
+    cdef Py_ssize_t i
+    if not (isfinite(wait.at) and isfinite(wait.due) and wait.at < wait.due):
+        return False
+    if not (wait.came >= wait.at) or not isfinite(wait.x) or not 0.0 < wait.mean < 1.0:
+        return False
+    if not (0.0 < wait.moved < 1.0 and 0.0 < wait.corrected < 1.0):
+        return False
+    for i in range(MOVED):
+        if not 0.0 < wait.said[i] < 1.0:
+            return False
+    return True

@@ -1,0 +1,327 @@
+"""A recalibrator's rounds as Python plays them: one by one, in batches, and in a compiled loop."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport isnan
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from calibrant._checks import check_integer, check_same_length
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
+from calibrant._kernels.grid import GRID_PARTS
+from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
+from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.scores.looking cimport LookingKernel
+from calibrant._kernels.scores.mixing cimport Evidence, evidence_start
+from calibrant._kernels.scores.recent import RECENT_PARTS, check_recent
+from calibrant._kernels.scores.recent cimport (
+    RECENTS, RecentState, recent_count, recent_step, recent_weigh,
+)
+from calibrant._kernels.scores.score_rounds cimport Begun, ScoreRound, as_round
+from calibrant._kernels.scores.score_rounds import ROUND, check_rounds
+from calibrant._kernels.scores.safe cimport safe_counted, safe_learn, safe_reserve, safe_weigh
+from calibrant._kernels.saved import check_names, floats, number
+from calibrant._kernels.scores.scoring cimport MARGIN
+from calibrant._kernels.scores.scoring import KINDS as KINDS
+from calibrant._kernels.scores.sharp import SHARP_PARTS, check_sharp
+from calibrant._kernels.scores.sharp cimport EXPERTS, SharpState, sharp_count, sharp_step, sharp_weigh
+
+
+NONE_WAITS = (
+    "update() without an id answers the last predict() without one, and none waits for its outcome"
+)
+
+
+def outcome_of(outcome):
+    """Return one outcome as a float in [0, 1], or raise ValueError."""
+    return as_outcome(outcome)
+
+
+def as_known(outcomes):
+    """Return outcomes in [0, 1], NaN or None where one is not known, as numbers of its own.
+
+    A copy, so that another thread cannot change what was checked.
+    """
+    if isinstance(outcomes, list | tuple) or getattr(outcomes, "dtype", None) == object:
+        outcomes = [np.nan if each is None else each for each in outcomes]
+    known = own_copy(outcomes, "outcomes")
+    cdef const double[::1] y = known
+    cdef Py_ssize_t i
+    for i in range(y.shape[0]):
+        if y[i] < 0.0 or y[i] > 1.0:
+            raise ValueError(f"outcomes must be in [0, 1], got {y[i]!r} at position {i}")
+    return known
+
+
+cdef dict doubles_of(void *state, dict parts):
+    """Return the parts of a struct of doubles, whose sizes these are, in its order."""
+    cdef dict named = {}
+    cdef double *part = <double *>state
+    for name, count in parts.items():
+        named[name] = array_of(part, count)
+        part += <Py_ssize_t>count
+    return named
+
+
+cdef class Copy:
+    """The state of a kernel at some time, to go back to."""
+
+    cdef SharpState sharp
+    cdef RecentState recent
+    cdef Grid safe
+    cdef double size
+    cdef int64_t rounds, learned, opened_as
+    cdef bint open
+    cdef Begun current
+
+    def __dealloc__(self):
+        grid_free(&self.safe)
+
+
+cdef class RecalibrateKernel(LookingKernel):
+    """The mixture and the grid of one Recalibrator."""
+
+    @property
+    def rounds(self):
+        """Predictions made so far."""
+        return self._rounds
+
+    @property
+    def learned(self):
+        """Outcomes learned so far."""
+        return self._learned
+
+    @property
+    def seed(self):
+        """The seed of the draws, as given."""
+        return self._seed
+
+    @property
+    def is_open(self):
+        """Whether the last prediction without an id still waits for its outcome."""
+        return self._open
+
+    def _begin(self, score, bint placed=True):
+        """Predict for a caller that keeps the round; off the grid, the mixture's mean."""
+        self.enter()
+        cdef double value = self.as_score(score)
+        return as_round(self.begin(value) if placed else self.begin_mean(value), self._rounds - 1)
+
+    def _finish(self, ScoreRound opened not None, outcome, bint placed=True):
+        """Learn the outcome of a round of `_begin`."""
+        self.enter()
+        cdef double y = as_outcome(outcome), late = self.lateness(opened.number)
+        if not placed:
+            self.finish_mean(&opened.begun, y, late)
+        elif self.finish(&opened.begun, y, late) < 0:
+            raise MemoryError
+
+    def _begin_many(self, scores, placed=None):
+        """Predict many scores as things stand now, for a caller that keeps the rounds.
+
+        Only rounds marked in `placed`, a byte each, go to the grid. Returns the predictions and
+        the rounds, which are one batch.
+        """
+        self.enter()
+        scores = self.as_scores(scores)
+        predictions, rounds = np.empty(len(scores)), [None] * len(scores)
+        cdef const double[::1] x = np.ascontiguousarray(scores, dtype=np.float64)
+        cdef const unsigned char[::1] on_grid = self.mask_of(placed, len(scores))
+        cdef double[::1] p = predictions
+        cdef Py_ssize_t i
+        cdef Begun r
+        for i in range(x.shape[0]):
+            r = self.begin(x[i]) if on_grid[i] else self.begin_mean(x[i])
+            p[i] = r.z
+            rounds[i] = as_round(r, self._rounds - 1)
+        return predictions, rounds
+
+    def _reserve(self, Py_ssize_t outcomes):
+        """Get the memory that so many outcomes may want, so that learning them cannot fail."""
+        if safe_reserve(&self.safe, outcomes) < 0:
+            raise MemoryError
+
+    def _finish_many(self, list rounds not None, const double[::1] outcomes, placed=None):
+        """Learn outcomes in [0, 1] that came together, of rounds of `_begin` or `_begin_many`.
+
+        One alone is what `_finish` learns.
+        """
+        self.enter()
+        self._reserve(len(rounds))
+        cdef const unsigned char[::1] on_grid = placed  # None for all of them
+        cdef bint is_placed
+        cdef Py_ssize_t i, size = len(rounds)
+        cdef double late = 0.0
+        cdef Evidence evidence, recalled
+        cdef ScoreRound r
+        if size == 1:
+            self._finish(rounds[0], outcomes[0], on_grid is None or on_grid[0])
+        if size <= 1:
+            return
+        evidence_start(&evidence, EXPERTS)
+        evidence_start(&recalled, 1 + RECENTS)
+        for i in range(size):
+            r = rounds[i]
+            late += self.lateness(r.number)  # integers, whose sum is exact in any order
+            sharp_count(&evidence, r.begun.said, r.begun.recalled[0], outcomes[i])
+            recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
+            is_placed = on_grid is None or on_grid[i]
+            if is_placed and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
+                raise MemoryError
+            self.waiting_mean(r.begun.s, r.begun.past)
+            sharp_step(&self.sharp, &self.view, outcomes[i])
+            recent_step(&self.recent, &self.recall, outcomes[i])
+            self._learned += 1
+        sharp_weigh(&self.sharp, &evidence, late / <double>size)
+        recent_weigh(&self.recent, &recalled, self.sharp.lag)
+        self.view_age = -1
+
+    cdef object mask_of(self, placed, Py_ssize_t size):
+        return np.ones(size, dtype=np.uint8) if placed is None else placed
+
+    def _trust(self, double weight):
+        """Give the identity this weight in the mixture; the others keep their proportions."""
+        cdef Py_ssize_t i
+        cdef double less = (1.0 - weight) / (1.0 - self.sharp.w[0])
+        self.sharp.w[0] = weight
+        for i in range(1, EXPERTS):
+            self.sharp.w[i] *= less
+
+    def run(self, scores, outcomes):
+        """Predict each score and then learn its outcome, if it is known; return the predictions.
+
+        Bit for bit what `predict` and `update` without ids give, in one compiled loop. All or
+        nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
+        """
+        return self._run_means(scores, outcomes)[0]
+
+    def _run_means(
+        self, scores, outcomes, placed=None, double[:, ::1] words=None, double[:, ::1] watched=None
+    ):
+        """Play rounds of which only those marked in `placed`, a byte each, go to the grid.
+
+        Returns the predictions, the mixture's means, and the scores as probabilities. `words`, if
+        given, has two rows: the scores as probabilities that no floor has moved, which an inner
+        kernel is told and others fill in, and the smooth words. `watched` takes in its two rows
+        what a monitor compares: the raw score and the expected prediction. Bit for bit what the
+        steps give; an outcome that is NaN is not known.
+        """
+        self.enter()
+        # Each outcome and score stands here until the prediction and the probability of its round
+        # take its place.
+        probabilities, predictions = self.as_scores(scores), as_known(outcomes)
+        cdef Py_ssize_t rounds = len(probabilities), start = 0, stop, t
+        check_same_length("scores", rounds, "outcomes", len(predictions))
+        means = np.empty(rounds)
+        cdef double[::1] p = predictions, m = means, s = probabilities
+        cdef double score, y
+        cdef const unsigned char[::1] on_grid = self.mask_of(placed, rounds)
+        cdef int failed = 0
+        cdef bint is_smooth = words is not None, is_watched = watched is not None
+        before = self._copy() if rounds > UNINTERRUPTED else None
+        if rounds:
+            self._open = False
+        self._running = True
+        try:
+            while start < rounds:
+                stop = min(start + UNINTERRUPTED, rounds)
+                with nogil:
+                    for t in range(start, stop):
+                        score, y = s[t], p[t]
+                        self.current = self.begin(score) if on_grid[t] else self.begin_mean(score)
+                        if is_smooth and not self._inner:
+                            words[0, t] = self.current.raw
+                        if is_smooth:
+                            words[1, t] = self.smooth(words[0, t])
+                        if is_watched:
+                            watched[0, t], watched[1, t] = self.current.raw, self.current.e
+                        if not isnan(y) and on_grid[t]:
+                            failed = self.finish(&self.current, y, 0.0)
+                            if failed < 0:
+                                break
+                        elif not isnan(y):
+                            self.finish_mean(&self.current, y, 0.0)
+                        p[t], m[t], s[t] = self.current.z, self.current.m, self.current.s
+                if failed < 0:
+                    raise MemoryError(f"no memory left in round {self._rounds}")
+                start = stop
+                if start < rounds:
+                    PyErr_CheckSignals()
+        except BaseException:
+            if before is not None:
+                self._go_back(before)
+            raise
+        finally:
+            self._running = False
+        return predictions, means, probabilities
+
+    # -- going back -----------------------------------------------------------------------------
+
+    def _copy(self):
+        """Return the state, for `_go_back`."""
+        cdef Copy copy = Copy.__new__(Copy)
+        if grid_copy(&copy.safe, &self.safe) < 0:
+            raise MemoryError
+        copy.sharp, copy.recent, copy.size = self.sharp, self.recent, self.size
+        copy.current, copy.opened_as = self.current, self.opened_as
+        copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
+        return copy
+
+    def _go_back(self, Copy before not None):
+        """Return to the state that `_copy` gave, which must not be used again."""
+        self.safe, before.safe = before.safe, self.safe
+        self.sharp, self.recent, self.size = before.sharp, before.recent, before.size
+        self.current, self.opened_as = before.current, before.opened_as
+        self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
+        self.view_age = -1
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + grid_bytes(&self.safe)
+
+    def _get_state(self):
+        """Return everything the past left behind, as arrays and numbers by name."""
+        self.enter()
+        opened = self.opened_as if self._open else 0
+        state = {"learned": self._learned, "size": self.size, "number": opened}
+        state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
+        state |= grid_save(&self.safe)
+        state["open"] = array_of(<double *>&self.current, ROUND if self._open else 0)
+        return state
+
+    def _set_state(self, state):
+        """Take over a state of `_get_state`, or raise ValueError and change nothing."""
+        names = {"rounds", "learned", "size", "number", "open"}
+        check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *GRID_PARTS})
+        cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
+        cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
+        cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
+        most = 1.7976931348623157e308 if self._kind == MARGIN and rounds else 0.0
+        cdef double size = number(state, "size", low=0.0, high=most)
+        parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
+        memory = {name: floats(state, name, size=count) for name, count in RECENT_PARTS.items()}
+        cdef const double[::1] waiting = floats(state, "open", low=0.0)
+        cdef const double[::1] sharp = np.concatenate(list(parts.values()))
+        cdef const double[::1] recent = np.concatenate(list(memory.values()))
+        cdef Py_ssize_t i
+        if waiting.shape[0] not in (0, ROUND):
+            raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
+        check_rounds(state["open"], state["z"])
+        if not 0.0 <= parts["lag"][0] <= rounds:
+            raise ValueError(f"saved lag must be in [0, {rounds}]")
+        if waiting.shape[0] and learned == rounds:
+            raise ValueError("saved open must be empty if every prediction has its outcome")
+        check_sharp(parts, learned)
+        check_recent(memory, learned)
+        grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
+        for i in range(self.safe.count):
+            safe_weigh(&self.safe, i)
+        memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
+        memcpy(&self.recent, &recent[0], sizeof(RecentState))
+        self._rounds, self._learned, self.size = rounds, learned, size
+        self._open, self.view_age = waiting.shape[0] > 0, -1
+        if self._open:
+            self.opened_as = opened
+            memcpy(&self.current, &waiting[0], ROUND * sizeof(double))

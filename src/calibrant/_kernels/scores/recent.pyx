@@ -1,0 +1,172 @@
+"""Recent: what the last outcomes say about the next one, on top of the mixture of `sharp.pyx`.
+
+The last six outcomes known when a score comes are its past, 1 for those above 1/2; before the first
+there were zeros. Eight experts look at the last few of these, 1, 2, 3, 4 or 6, and each keeps a slot
+for every way they can have come. A slot multiplies the odds of some word q by its own odds r, so
+the expert says p = q r / (1 - q + q r); r starts at 1. For five experts q is the lasting word: what
+the experts of the mixture that forget nothing say together. For three, by the last 1, 2 and 4, q is
+the mixture's mean. Fast experts follow the last outcomes themselves, and a slot would have to undo
+that; but where the world moves fast, they alone are near.
+
+Slots take Newton steps on the log loss, one an outcome: A = lam A + (1 - lam) + h, which starts at
+1, with h = max(p (1 - p), FLAT least), and log r moves by d = (y - p) / A. Instead of e^d, which
+takes long, r is multiplied by (2 + d) / (2 - d), and stays within FARTHEST and its inverse.
+
+A second mixture (`mixing.pyx`) weighs the mixture's mean, which starts at 0.998, against the eight.
+So where the past says nothing, its log loss is at most 0.002 above that of the mixture's mean over
+all rounds together, and 2e-8 a round.
+
+A prediction that was moved, because no end of the mean's gap was neutral (`safe.pyx`), says nothing
+about the experts: an opponent answers what is predicted, which follows from the past, and so the
+past tells what comes, until it is predicted. All count as having said the mixture's mean, and
+those that look at the past keep only DOUBT of their weights. Rounds that do not go to the grid
+leave them out as well.
+
+An outcome is learned in the slots of its own prediction's past, however late it comes. Those that
+come later find it in theirs: the past is that of what was known.
+"""
+
+from libc.math cimport pow
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+from calibrant._kernels.scores.mixing cimport (
+    LAG, Evidence, curvature, evidence_add, evidence_weigh, returned, slowness, weigh, within,
+)
+from calibrant._kernels.saved import SLACK
+from calibrant._kernels.scores.sharp cimport FLAT, Events, View, heard, sharp_least
+
+# The parts of RecentState, which is nothing but doubles: their names and sizes, in its order.
+RECENT_PARTS = {"recent_w": 1 + RECENTS, "past": 1, "slot_odds": SLOTS, "slot_A": SLOTS}
+
+cdef double SHARE = 1e-5            # share of the weight that returns to the prior each round
+cdef double TRUST = 0.998           # first weight of the mixture's mean
+cdef double DOUBT = 0.75            # what a moved prediction leaves of the other weights
+cdef double FORGET = 1e-3           # how fast a slot forgets
+cdef double FARTHEST = 1e9          # odds of a slot are at most this, and at least its inverse
+
+ORDERS = (1, 2, 3, 4, 6, 1, 2, 4)   # how many outcomes each expert looks at
+
+cdef int64_t[RECENTS] MASKS         # of the bits of the past that it looks at
+MASKS[:] = [2**order - 1 for order in ORDERS]
+cdef Py_ssize_t[RECENTS] FIRST      # its first slot
+FIRST[:] = [sum(2**order for order in ORDERS[:i]) for i in range(RECENTS)]
+cdef double[1 + RECENTS] PRIORS
+PRIORS[:] = [TRUST] + [(1.0 - TRUST) / RECENTS] * RECENTS
+
+
+cdef void recent_start(RecentState *state) noexcept nogil:
+    """Start every slot where it changes nothing."""
+    cdef Py_ssize_t i
+    state.past = 0.0
+    for i in range(1 + RECENTS):
+        state.w[i] = PRIORS[i]
+    for i in range(SLOTS):
+        state.odds[i] = state.A[i] = 1.0
+
+
+cdef inline double multiplied(double q, double odds) noexcept nogil:
+    # With odds of 1 this is q to the last bit.
+    return q * odds / (1.0 - q + q * odds)
+
+
+cdef double recent_view(
+    const RecentState *state, double past, const View *view, Recall *recall
+) noexcept nogil:
+    """Ask every expert about a score after this past; return what all say together."""
+    cdef Py_ssize_t i
+    cdef int64_t bits = <int64_t>past
+    cdef double p, m = view.mean
+    recall.past, recall.least = past, view.least
+    recall.p[0] = view.mean
+    for i in range(RECENTS):
+        recall.slot[i] = FIRST[i] + (bits & MASKS[i])
+        p = multiplied(view.lasting if i < LASTING else view.mean, state.odds[recall.slot[i]])
+        recall.p[1 + i] = p = within(p, view.least)
+        # Where all say the same, they are to say just that together, or ties fall otherwise.
+        m += state.w[1 + i] * (p - view.mean)
+    return within(m, view.least)
+
+
+cdef double recent_smooth(
+    const RecentState *state, const Recall *recall, double word, Events events
+) noexcept nogil:
+    """Return the smooth word, given that of the mixture and what the outcomes were."""
+    cdef Py_ssize_t i
+    cdef double share = heard(events, FORGET), total = state.w[0], m = state.w[0] * word
+    for i in range(RECENTS):
+        total += share * state.w[1 + i]
+        m += share * state.w[1 + i] * (
+            recall.p[1 + i] if i < LASTING
+            else within(multiplied(word, state.odds[recall.slot[i]]), recall.least)
+        )
+    return within(m / total, recall.least)
+
+
+cdef void recent_silence(double *said, double q) noexcept nogil:
+    """Let every expert have said q, so that its outcome says nothing about them."""
+    cdef Py_ssize_t i
+    for i in range(1 + RECENTS):
+        said[i] = q
+
+
+cdef void recent_learn(
+    RecentState *state, const Recall *recall, const double *said, double moved, double y, double lag
+) noexcept nogil:
+    """Weigh the experts by what they `said` in the round, then let the slots of its past learn.
+
+    `recall` is what they say for the same score and past now. The round's prediction was `moved`,
+    1, or not, 0.
+    """
+    cdef Py_ssize_t i
+    cdef double doubt
+    if moved > 0.0:
+        doubt = DOUBT if lag == 0.0 else pow(DOUBT, 1.0 / slowness(lag, LAG))
+        for i in range(RECENTS):
+            state.w[1 + i] *= doubt
+    weigh(state.w, PRIORS, 1 + RECENTS, said, y, lag, returned(SHARE, said[0]))
+    recent_step(state, recall, y)
+
+
+cdef void recent_count(
+    Evidence *evidence, const double *said, double moved, double y
+) noexcept nogil:
+    """Count how likely each expert made one outcome of many."""
+    cdef Py_ssize_t i
+    if moved > 0.0:
+        for i in range(RECENTS):
+            evidence.product[1 + i] *= DOUBT
+    evidence_add(evidence, said, y, returned(SHARE, said[0]))
+
+
+cdef void recent_weigh(RecentState *state, Evidence *evidence, double lag) noexcept nogil:
+    """Weigh the experts by outcomes that came together."""
+    evidence_weigh(evidence, state.w, PRIORS, lag)
+
+
+cdef void recent_step(RecentState *state, const Recall *recall, double y) noexcept nogil:
+    """Let the slots of a past learn the outcome that followed, which the next past ends with."""
+    cdef Py_ssize_t i, k
+    cdef double p, A, odds, flat = FLAT * recall.least
+    for i in range(RECENTS):
+        k, p = recall.slot[i], recall.p[1 + i]
+        state.A[k] = A = (1.0 - FORGET) * state.A[k] + FORGET + curvature(p, flat)
+        odds = state.odds[k] * ((2.0 * A + (y - p)) / (2.0 * A - (y - p)))
+        state.odds[k] = min(max(odds, 1.0 / FARTHEST), FARTHEST)
+    state.past = <double>((2 * <int64_t>state.past + (y > 0.5)) % PASTS)
+
+
+def check_recent(parts, double learned):
+    """Refuse a saved memory that so many outcomes cannot have made; arrays by name."""
+    least = returned(SHARE, sharp_least(1 << 62)) * np.array(PRIORS)
+    w, past, most = parts["recent_w"], parts["past"][0], 1.0 + 0.25 * learned
+    if (w < least * (1.0 - SLACK)).any() or abs(w.sum() - 1.0) > SLACK:
+        raise ValueError("saved recent_w must not fall below what the prior returns, and sum to 1")
+    if past not in range(min(PASTS, 2 ** int(min(learned, 6.0)))):
+        raise ValueError(f"saved past must be of {learned:.0f} outcomes, six at most, got {past!r}")
+    odds, A = parts["slot_odds"], parts["slot_A"]
+    if (odds < 1.0 / FARTHEST).any() or (odds > FARTHEST).any():
+        raise ValueError(f"saved slot_odds must be in [{1 / FARTHEST}, {FARTHEST}]")
+    if (A < 1.0 - SLACK).any() or (A > most * (1.0 + SLACK)).any():
+        raise ValueError(f"saved slot_A must be in [1, {most}]")

@@ -1,0 +1,36 @@
+"""What a recalibrator remembers of a round until its outcome comes."""
+
+from libc.stdint cimport int64_t
+
+from calibrant._kernels.scores.recent cimport RECENTS
+from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.scores.sharp cimport EXPERTS
+
+
+# Nothing but doubles, saved as one block of ROUND_SIZE.
+cdef struct Begun:
+    double raw            # the score as a probability, as it came: for monitors, as is e
+    double e              # the mean of what might have been predicted
+    double s              # the score as a probability
+    double m              # the mixture's mean for it
+    double z              # the prediction
+    double moved          # 1 if no neutral point beside the mean was predicted, else 0
+    double past           # the last outcomes known then, as `recent.pyx` keeps them
+    double[EXPERTS] said  # what each expert said
+    double[1 + RECENTS] recalled  # what the mixture said, and each expert that looks at the past
+
+
+cdef enum:
+    ROUND_SIZE = 8 + EXPERTS + RECENTS
+
+
+cdef class ScoreRound(Round):
+    cdef Begun begun
+
+
+cdef inline ScoreRound as_round(Begun begun, int64_t number):
+    """Return a round as an object that a book can keep; so many of its kernel came before."""
+    cdef ScoreRound r = ScoreRound.__new__(ScoreRound)
+    r.begun = begun
+    r.number = r.batch = number
+    return r

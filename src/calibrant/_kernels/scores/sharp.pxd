@@ -1,0 +1,73 @@
+from libc.stdint cimport int64_t
+
+from calibrant._kernels.scores.mixing cimport Evidence
+
+
+# How many experts of each shape; `sharp.pyx` gives their memories.
+cdef enum:
+    PLATTS = 6
+    OFFSETS = 5
+    BETAS = 3
+    GRIDS = 3
+    MEMORIES = 3
+    ALL_BINS = 140                  # of all grids: 10 + 30 + 100
+    EXPERTS = 1 + PLATTS + OFFSETS + BETAS + GRIDS * MEMORIES
+    KEPT = 4 + GRIDS                # experts that forget nothing
+    FLAT = 10                       # the least curvature that a Newton step sees, over `least`
+    EVENTS = 10                     # a memory of so many counts a quarter in the smooth word
+    LEARNED = 100                   # so does what was learned from so many
+
+
+# Everything the mixture has learned.
+cdef struct SharpState:
+    double[EXPERTS] w               # weights, summing to 1
+    double lag                      # how many predictions late the last outcomes came, on average
+    double[2 * PLATTS] platt        # (a, b) of each
+    double[3 * PLATTS] platt_A      # upper triangle of its matrix, row by row
+    double[OFFSETS] offset
+    double[OFFSETS] offset_A
+    double[3 * BETAS] beta          # (a, b, c) of each
+    double[6 * BETAS] beta_A
+    double[MEMORIES * ALL_BINS] Y   # outcomes seen in a bin, faded
+    double[MEMORIES * ALL_BINS] N   # visits to it, faded
+
+
+# A score as the experts see it, and what each of them says.
+cdef struct View:
+    double s                        # the score as a probability
+    double u                        # log s
+    double v                        # -log(1 - s)
+    double least                    # no expert says less, or more than 1 - least
+    Py_ssize_t[GRIDS] bin           # its bin in each grid
+    double[EXPERTS] p
+    double mean                     # what they say together
+    double lasting                  # and without those that forget
+
+
+# What the outcomes so far were.
+cdef struct Events:
+    double variance                 # of one of them
+    double count                    # how many of the rarer kind there were, about
+
+
+cdef inline double heard(Events events, double forget) noexcept nogil:
+    """Return how far the smooth word hears what was learned, if it forgets that fast."""
+    cdef double share = events.variance / (events.variance + EVENTS * forget)
+    share *= events.count / (events.count + LEARNED)
+    return share * share
+
+
+cdef void sharp_start(SharpState *s) noexcept nogil
+cdef double sharp_least(int64_t outcomes) noexcept nogil
+cdef void sharp_view(
+    const SharpState *state, double s, double least, View *view
+) noexcept nogil
+cdef Events sharp_events(const SharpState *state) noexcept nogil
+cdef void sharp_view_smooth(const SharpState *state, double s, View *view) noexcept nogil
+cdef double sharp_smooth(const SharpState *state, const View *view, Events events) noexcept nogil
+cdef void sharp_learn(
+    SharpState *state, const View *view, const double *said, double m, double y, double late
+) noexcept nogil
+cdef void sharp_count(Evidence *evidence, const double *said, double m, double y) noexcept nogil
+cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil
+cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil

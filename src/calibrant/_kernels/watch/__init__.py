@@ -1,0 +1,1 @@
+"""Evidence against calibration: the loops behind `calibrant.monitor`."""
