@@ -29,8 +29,8 @@ s,y,t,a,d,g
 0.6,1,4,,6,south
 0.7,1,5,5.5,7,north
 """
-REPORT = "run rows.csv --score s --outcome y --time t --available a --by g --report r.html"
-SILENCE = "run rows.csv --score s --outcome y --time t --available a --due d --silence 0"
+REPORT = "recalibrate rows.csv --score s --outcome y --time t --available a --by g --report r.html"
+SILENCE = "recalibrate rows.csv --score s --outcome y --time t --available a --due d --silence 0"
 PACKAGE = str(Path(calibrant.__file__).parent) + os.sep
 #: Where rounds are played: who keeps them, the rules that predict and learn them, and what these
 #: rules are saved as. The rest reads tables, measures, watches, draws and prints.

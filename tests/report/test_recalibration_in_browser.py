@@ -10,7 +10,7 @@ from report.made_streams import STREAMS, report_of
 
 @pytest.fixture(scope="module")
 def pages():
-    command = "calibrant run " + "a-rather-long-folder/" * 8 + "scores.csv --score score"
+    command = "calibrant recalibrate " + "a-rather-long-folder/" * 8 + "scores.csv --score score"
     return {name: report_of(name, made={"command": command}).html() for name in STREAMS}
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -16,11 +18,11 @@ from rich.text import Text
 from calibrant import __version__
 from calibrant.cli import ending, streams
 from calibrant.measures import ReliabilityTable, Scorecard
-from calibrant.report.style import show_number
+from calibrant.report.style import show_number, styled
 from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
-from calibrant.tables.atomic import is_same_file
+from calibrant.tables.atomic import is_same_file, replacing
 from calibrant.tables.chunks import Chunk, chunks
 from calibrant.tables.writing import kind_to_write
 
@@ -75,6 +77,26 @@ def check_outputs(source: str, out: Path | None, report: Path | None = None) -> 
         raise InputError("--out and --report are one file; give them two names", source=str(report))
 
 
+def check_column_name(column: str | None, out: Path | None) -> None:
+    """Refuse a name for the new column that is empty, or that nothing is written under."""
+    if column is not None and out is None:
+        raise ValueError("--column names a column of --out, and none is asked for")
+    if column is not None and not column.strip():
+        raise ValueError(f"--column must be a name, got {column!r}")
+
+
+@contextmanager
+def opened_report(path: Path | None) -> Iterator[BinaryIO | None]:
+    """Open a report before the work: if it cannot be drawn or written, nothing else is."""
+    if path is None:
+        yield None
+        return
+    with styled():
+        pass  # or learn now, not after the work, that matplotlib is missing
+    with replacing(path) as file:
+        yield file
+
+
 def check_column(table: Rows, column: str) -> None:
     """Refuse a new column that the rows have already."""
     if column in table.columns:
@@ -92,14 +114,6 @@ def note(text: str | None) -> None:
 def say(text: str, *, fold: bool = False) -> None:
     """Print a line as it is, so that a name in it can be copied whole; prose is folded at words."""
     out.print(text, soft_wrap=not fold, markup=False)
-
-
-def say_answers(answers: Mapping[str, int], by_id: bool) -> None:
-    """Print what became of outcomes that came by id, or after silence was learned, if any did."""
-    if answers:
-        counts = ", ".join(f"{count:,} {answer}" for answer, count in sorted(answers.items()))
-        what = "by id" if by_id else "that arrived after their deadline"
-        say(f"outcomes {what}: {counts}")
 
 
 def busy(text: str) -> Status:
@@ -167,17 +181,21 @@ def scorecards(cards: Mapping[str, Scorecard]) -> Table:
     return table("Scorecard (lower is better)", ["", *names], rows)
 
 
-def reliability(bins: ReliabilityTable) -> Table:
-    """Return a reliability table with a mark for bins that disagree with their interval."""
-    rows = []
-    for at in bins.count.nonzero()[0]:
-        rows.append(
-            [
-                f"{bins.lower[at]:.2f} to {bins.upper[at]:.2f}", f"{bins.count[at]:,}",
-                f"{bins.mean_prediction[at]:.3f}", f"{bins.mean_outcome[at]:.3f}",
-                f"{bins.interval_low[at]:.3f} to {bins.interval_high[at]:.3f}",
-                "off" if bins.off[at] else "",
-            ]
-        )  # fmt: skip
-    head = ["bin", "rounds", "said", "happened", f"{bins.level:.0%} interval", ""]
-    return table("Reliability: of what was said, how much happened", head, rows)
+def reliability(tables: Mapping[str, ReliabilityTable]) -> Table:
+    """Return predicted and observed by bin, with a mark where they disagree; names side by side."""
+    first, *others = tables.values()
+    interval = [] if others else [f"\n{first.level:.0%} interval"]  # no room for more
+    head, rows = ["\nbin"], []
+    for name in tables:
+        head += [f"{name}\nrounds", "\npredicted", "\nobserved", *interval, ""]
+    for at in np.flatnonzero(np.sum([bins.count for bins in tables.values()], axis=0)):
+        row = [f"{first.lower[at]:.4g}-{first.upper[at]:.4g}"]
+        for bins in tables.values():
+            cells = [f"{each[at]:.3f}" for each in (bins.mean_prediction, bins.mean_outcome)]
+            if interval:
+                cells.append(f"{bins.interval_low[at]:.3f} to {bins.interval_high[at]:.3f}")
+            mark = "off" if bins.off[at] else ""
+            row += [f"{bins.count[at]:,}", *cells, mark] if bins.count[at] else ["-", "", "", ""]
+        rows.append(row)
+    title = f"Observed against predicted (off: beyond a {first.level:.0%} interval)"
+    return table(title, head, rows)

@@ -97,7 +97,7 @@ def measure(
         console.out.print(console.table("Sums over all rounds", head, lines))
         lines = [[m.title, shown(m.value), m.meaning] for m in means]
         console.out.print("\n", console.table("Means", ["", "mean", console.MEANING], lines))
-        console.out.print("\n", console.reliability(card.reliability()))
+        console.out.print("\n", console.reliability({"predictions": card.reliability()}))
 
 
 def sums_of(said: Floats, happened: Floats) -> list[Measure]:

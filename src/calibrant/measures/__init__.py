@@ -46,6 +46,7 @@ first five measures are subadditive over any split of time.
 from calibrant.measures.binned import ReliabilityTable as ReliabilityTable
 from calibrant.measures.binned import debiased_ece2 as debiased_ece2
 from calibrant.measures.binned import ece as ece
+from calibrant.measures.chance import Change as Change
 from calibrant.measures.cumulative import cutoff_calibration as cutoff_calibration
 from calibrant.measures.cumulative import step_calibration as step_calibration
 from calibrant.measures.cumulative import u_calibration as u_calibration
@@ -72,4 +73,5 @@ from calibrant.measures.rounds import DistinctTable as DistinctTable
 from calibrant.measures.scorecard import Scorecard as Scorecard
 from calibrant.measures.smooth import smooth_calibration as smooth_calibration
 from calibrant.measures.smooth_ece import smece as smece
+from calibrant.measures.windows import Stretches as Stretches
 from calibrant.measures.windows import WindowMeasures as WindowMeasures

@@ -14,10 +14,9 @@ page of a sweep (``calibrant report``): `results` and `claims` read it, `finding
 shows, `comparison` puts it together.
 """
 
+from calibrant.measures import Change as Change
 from calibrant.report.before_after import BeforeAfter as BeforeAfter
 from calibrant.report.before_after import GroupMeasured as GroupMeasured
-from calibrant.report.before_after import Measured as Measured
-from calibrant.report.chance import Change as Change
 from calibrant.report.forecast_page import ForecastReport as ForecastReport
 from calibrant.report.forecast_page import forecasting as forecasting
 from calibrant.report.page import Page as Page

@@ -8,17 +8,17 @@ verdict and, if it names a word of its own, the verdict becomes that word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from calibrant._checks import Floats
-from calibrant.measures import DelayCheck, ece
+from calibrant.measures import DelayCheck
 from calibrant.measures.binned import Scheme
+from calibrant.measures.chance import chance_ece_limit, chance_mean
 from calibrant.report.before_after import BeforeAfter
-from calibrant.report.chance import chance_ece_limit, chance_mean
 from calibrant.report.style import show_share
 from calibrant.report.verdict import FEW_EVENTS, Verdict, Word
 
@@ -39,10 +39,6 @@ class Evidence:
     ----------
     both : BeforeAfter
         The measures before and after.
-    predictions : mapping of str to array
-        The rounds whose outcomes are known: "raw", where scores are probabilities, "calibrated".
-    outcomes : array of float
-        What happened in these rounds.
     waits : array of float or None
         How many other rounds were predicted before each outcome was learned; infinite for one
         that was not learned before the last prediction. None where nothing is said of it.
@@ -51,8 +47,6 @@ class Evidence:
     """
 
     both: BeforeAfter
-    predictions: Mapping[str, Floats]
-    outcomes: Floats
     waits: Floats | None = None
     delays: DelayCheck | None = None
 
@@ -121,7 +115,8 @@ def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
     raw = evidence.both.raw
     if raw is None or word not in ("no different", "worse") or not _is_calibrated(evidence):
         return None
-    limit = chance_ece_limit(evidence.predictions["raw"])
+    table = raw.distinct()
+    limit = chance_ece_limit(table.prediction, table.count)
     return Cause(
         f"The scores were calibrated already: they were off by {show_share(raw.ece)} in the mean, "
         f"and chance alone leaves up to {show_share(limit)}."
@@ -131,32 +126,30 @@ def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
 def said_and_happened(evidence: Evidence, word: Word) -> Cause | None:
     """Probabilities whose mean is wrong: the scores' if they got better, else the calibrated."""
     name = {"better": "raw", "worse": "calibrated"}.get(word)
-    if name is None or name not in evidence.predictions:
+    card, changes = evidence.both.columns.get(name or ""), evidence.both.changes
+    if card is None or changes is None:
         return None
-    said, happened = evidence.predictions[name], float(evidence.outcomes.mean())
-    mean = float(said.mean())
-    change = evidence.both.change
+    mean, observed, table = card.mean_prediction, card.mean_outcome, card.distinct()
     # A wrong mean adds its square to the Brier score.
-    explains = change is not None and (mean - happened) ** 2 >= abs(change.mean) / 4.0
-    if abs(mean - happened) <= chance_mean(said) or not explains:
+    explains = (mean - observed) ** 2 >= abs(changes[0].mean) / 4.0
+    if abs(mean - observed) <= chance_mean(table.prediction, table.count) or not explains:
         return None
     who = "The scores" if name == "raw" else "The calibrated probabilities"
     return Cause(
-        f"{who} said {show_share(mean)} in the mean where {show_share(happened)} happened."
+        f"{who} were {show_share(mean)} on average where {show_share(observed)} was observed."
     )
 
 
 def wrong_by_turns(evidence: Evidence, word: Word) -> Cause | None:
     """Scores that say too much in some stretches and too little in others: the world moves."""
-    if word != "better" or "raw" not in evidence.predictions:
+    raw, window = evidence.both.raw, evidence.both.window
+    stretches = 0 if raw is None else raw.rounds // window
+    if word != "better" or raw is None or stretches == 0:
         return None
-    said, happened, window = evidence.predictions["raw"], evidence.outcomes, evidence.both.window
-    stretches = len(said) // window
-    high = low = 0
-    for at in range(0, stretches * window, window):
-        part = said[at : at + window]
-        off, chance = float((part - happened[at : at + window]).mean()), chance_mean(part)
-        high, low = high + (off > chance), low + (off < -chance)
+    each = raw.stretches()
+    bias = (each.mean_prediction - each.mean_outcome)[:stretches]
+    beyond = np.abs(bias) > each.chance_mean[:stretches]
+    high, low = (int((beyond & (sign * bias > 0.0)).sum()) for sign in (1.0, -1.0))
     if min(high, low) <= BY_TURNS * stretches:
         return None
     return Cause(
@@ -205,10 +198,14 @@ def waits_of(made: Floats, known: Floats) -> Floats:
 
 def _is_calibrated(evidence: Evidence) -> bool:
     """Whether the scores' error is within what chance alone leaves."""
-    said = evidence.predictions.get("raw")
+    raw = evidence.both.raw
+    if raw is None:
+        return False
+    table = raw.distinct()
     # Bins of equal width may hold all rare events in one; those of equal mass look closer.
-    return said is not None and all(
-        ece(said, evidence.outcomes, scheme=scheme) <= chance_ece_limit(said, scheme=scheme)
+    return all(
+        raw.reliability(20, scheme=scheme).ece
+        <= chance_ece_limit(table.prediction, table.count, scheme=scheme)
         for scheme in SCHEMES
     )
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from calibrant.report.chance import Change
+from calibrant.measures import Change
 from calibrant.report.style import show_share
 
 if TYPE_CHECKING:
@@ -68,21 +68,22 @@ class Verdict:
 def judge(both: BeforeAfter) -> Verdict:
     """Return the verdict on two columns of probabilities; its cause is found elsewhere."""
     before, after = both.raw, both.calibrated
-    if before is None or both.change is None or both.log_change is None:
+    changes = both.changes
+    if before is None or changes is None:
         return Verdict(
             "cannot tell",
             "The scores are margins, not probabilities, so there is no before to compare with. "
             f"Calibrated, they are off by {show_share(after.ece)} in the mean.",
         )
     losses = [
-        Loss("Brier score", before.brier, after.brier, both.change),
-        Loss("log loss", before.log_loss, after.log_loss, both.log_change),
+        Loss("Brier score", before.brier, after.brier, changes[0]),
+        Loss("log loss", before.log_loss, after.log_loss, changes[1]),
     ]
     first, second = losses
     events = both.rounds * min(both.mean_outcome, 1.0 - both.mean_outcome)
     kind = 1 if both.mean_outcome < 0.5 else 0
     few = ""
-    if math.isnan(both.change.low):
+    if math.isnan(changes[0].low):
         few = f"Too few rounds ({both.rounds:,})"
     elif events < FEW_EVENTS:
         few = f"Too few outcomes of {kind} ({events:,.0f} in {both.rounds:,} rounds)"
