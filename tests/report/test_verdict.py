@@ -23,7 +23,7 @@ def test_it_is_right_on_each_kind_of_stream(name, word):
 def test_it_names_the_likely_cause():
     told = {name: report_of(name).verdict.cause for name in STREAMS}
     assert told["wrong"].startswith("The scores were 0.6")
-    assert told["rare"].startswith("The scores said 0.0")
+    assert told["rare"].startswith("The scores were 0.0")
     assert told["right"].startswith("The scores were calibrated already")
     assert told["late"].startswith("Outcomes 1 become known earlier than outcomes 0 (after 2min")
     assert "and 1.74d in the median" in told["late"]

@@ -74,6 +74,7 @@ class Scorecard:
         self._cells = 0 if cells is None else check_integer("cells", cells, 1, MOST_BINS)
         self._all = TallyKernel(self._bins, self._cells)
         self._rounds = 0
+        self._distinct: tuple[int, DistinctTable] | None = None  # after so many rounds
         self._windows = None if size is None else Windows(size, self._bins)
         self._labels: dict[Hashable, Scorecard] = {}
 
@@ -274,9 +275,14 @@ class Scorecard:
         >>> card.distinct().mean_outcome
         array([0. , 0.5])
         """
-        prediction, count, total = self._all.entries()
-        order = np.argsort(prediction)
-        return DistinctTable(prediction[order], count[order].astype(np.int64), total[order])
+        if self._distinct is None or self._distinct[0] != self._rounds:
+            prediction, count, total = self._all.entries()
+            order = np.argsort(prediction)
+            columns = prediction[order], count[order].astype(np.int64), total[order]
+            for each in columns:
+                each.flags.writeable = False  # shared by all who ask before the next round
+            self._distinct = self._rounds, DistinctTable(*columns)
+        return self._distinct[1]
 
     def reliability(
         self, bins: int | None = None, level: float = 0.95, scheme: Scheme = "width"
