@@ -101,7 +101,7 @@ class ScorePipe:
             )
         id_ = name_in(line, self.options.id, "id")
         decimal = line.decimal
-        happened = (
+        observed = (
             None if is_missing(outcome) else outcome_in(outcome, decimal, self.options.positive)
         )
         at, is_dated = time_in(line, self.options.time, "time")
@@ -111,8 +111,8 @@ class ScorePipe:
                 self.book.policy.check_unit()
             group = name_in(line, self.options.by, "group")
             self.predict(finite_number(score, decimal), id_, group, at, due)
-        if happened is not None:
-            self.learn(happened, id_, at)
+        if observed is not None:
+            self.learn(observed, id_, at)
 
     def predict(
         self,

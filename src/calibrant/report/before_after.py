@@ -214,12 +214,12 @@ class BeforeAfter:
         'Too few rounds (2) to tell a change of the Brier score from chance: 0.4100 became 0.1600.'
         """
         before, after = self.raw, self.calibrated
-        said = [self.verdict.size]
+        points = [self.verdict.size]
         if before is not None:
             tables = self.reliability.values()
             was_off, is_off = [int(table.off.sum()) for table in tables]
             had, has = [int((table.count > 0).sum()) for table in tables]
-            said.append(
+            points.append(
                 f"The calibration error (ECE) was {show_share(before.ece)} and is "
                 f"{show_share(after.ece)} now; chance alone would leave "
                 f"{show_share(after.chance_ece)}. {was_off} of {had} bins disagreed with their "
@@ -227,14 +227,14 @@ class BeforeAfter:
             )
             if before.worst is not None:
                 worst = before.worst
-                said.append(
+                points.append(
                     f"In the scores' worst {self.window:,} rounds, from {place(worst.start)}, "
                     f"the ECE was {show_share(worst.ece)}: {_means(worst)}"
                 )
         if after.worst is not None:
             worst = after.worst
             chance = after.stretches().chance_ece[worst.start // self.window]
-            said.append(
+            points.append(
                 f"In the worst {self.window:,} rounds of the calibrated probabilities, from "
                 f"{place(worst.start)}, the ECE is {show_share(worst.ece)}, of which chance alone "
                 f"explains about {show_share(chance)}: {_means(worst)}"
@@ -243,17 +243,17 @@ class BeforeAfter:
         if len(large) > 1:
             furthest = max(large, key=attrgetter("calibrated.ece"))
             was = "" if furthest.raw is None else f"; before it was {show_share(furthest.raw.ece)}"
-            said.append(
+            points.append(
                 f"Of the {len(large)} groups with {FEW_ROUNDS} rounds or more, {furthest.group} "
                 f"has the largest ECE: {show_share(furthest.calibrated.ece)} over "
                 f"{furthest.rounds:,} rounds{was}."
             )
         if never:
-            said.append(
+            points.append(
                 f"{never:,} {'outcome' if never == 1 else 'outcomes'} never arrived: those rows "
                 "have a probability, but nothing was learned from them."
             )
-        return said
+        return points
 
 
 def _means(window: WindowMeasures) -> str:

@@ -73,7 +73,7 @@ def explain(verdict: Verdict, evidence: Evidence) -> Verdict:
 
 
 def one_sided(evidence: Evidence, word: Word) -> Cause | None:
-    """Outcomes of one kind that come later: what is known is not what happened."""
+    """Outcomes of one kind that come later: what is known is not representative."""
     if evidence.delays is None or not evidence.delays.depends:
         return None
     return Cause(evidence.delays.sentence(), None if word == "worse" else "one-sided")
@@ -118,12 +118,12 @@ def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
     table = raw.distinct()
     limit = chance_ece_limit(table.prediction, table.count)
     return Cause(
-        f"The scores were calibrated already: they were off by {show_share(raw.ece)} in the mean, "
+        f"The scores were calibrated already: they had an ECE of {show_share(raw.ece)}, "
         f"and chance alone leaves up to {show_share(limit)}."
     )
 
 
-def said_and_happened(evidence: Evidence, word: Word) -> Cause | None:
+def wrong_mean(evidence: Evidence, word: Word) -> Cause | None:
     """Probabilities whose mean is wrong: the scores' if they got better, else the calibrated."""
     name = {"better": "raw", "worse": "calibrated"}.get(word)
     card, changes = evidence.both.columns.get(name or ""), evidence.both.changes
@@ -141,7 +141,7 @@ def said_and_happened(evidence: Evidence, word: Word) -> Cause | None:
 
 
 def wrong_by_turns(evidence: Evidence, word: Word) -> Cause | None:
-    """Scores that say too much in some stretches and too little in others: the world moves."""
+    """Scores that are too high in some stretches and too low in others: the world moves."""
     raw, window = evidence.both.raw, evidence.both.window
     stretches = 0 if raw is None else raw.rounds // window
     if word != "better" or raw is None or stretches == 0:
@@ -154,7 +154,7 @@ def wrong_by_turns(evidence: Evidence, word: Word) -> Cause | None:
         return None
     return Cause(
         f"The scores were wrong by turns: of {stretches:,} stretches of {window:,} rounds, they "
-        f"said too much in {high:,} and too little in {low:,}, by more than chance explains."
+        f"were too high in {high:,} and too low in {low:,}, by more than chance explains."
     )
 
 
@@ -164,7 +164,7 @@ def wrong_at_some_scores(evidence: Evidence, word: Word) -> Cause | None:
         return None
     return Cause(
         "The scores were nearly right in the mean of all rounds, but not at each of their values "
-        "or not in each group: see what was said and what happened."
+        "or not in each group: see observed against predicted."
     )
 
 
@@ -175,7 +175,7 @@ CAUSES: tuple[Diagnosis, ...] = (
     outcomes_late,
     already_calibrated,
     wrong_by_turns,
-    said_and_happened,
+    wrong_mean,
     wrong_at_some_scores,
 )
 

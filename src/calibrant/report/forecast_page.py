@@ -70,16 +70,16 @@ def forecasting(
     """
     if not predictions:
         raise ValueError("predictions must name at least one forecaster, got none")
-    happened = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
-    has = ~np.isnan(happened)
+    observed = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
+    has = ~np.isnan(observed)
     said = {}
     for name, values in predictions.items():
         series = as_series(values, "predictions")
-        check_same_length("predictions", len(series), "outcomes", len(happened))
-        said[name], _ = as_rounds(np.asarray(series)[has], happened[has], mean=True)
-    timeline = Timeline.from_times(times, np.flatnonzero(has), len(happened))
+        check_same_length("predictions", len(series), "outcomes", len(observed))
+        said[name], _ = as_rounds(np.asarray(series)[has], observed[has], mean=True)
+    timeline = Timeline.from_times(times, np.flatnonzero(has), len(observed))
     looks = [(max(1, int(has[:rounds].sum())), seen) for rounds, seen in memories]
-    return ForecastReport(title, said, happened[has], looks, timeline, dict(made or {}))
+    return ForecastReport(title, said, observed[has], looks, timeline, dict(made or {}))
 
 
 @dataclass(frozen=True, eq=False)

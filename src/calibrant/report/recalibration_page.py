@@ -155,53 +155,53 @@ def recalibration(
     True
     """
     check_choice("kind", kind, KINDS)
-    happened = as_series(outcomes, "outcomes").astype(np.float64)
-    timeline = Timeline.from_times(times, np.arange(len(happened)), len(happened))
+    observed = as_series(outcomes, "outcomes").astype(np.float64)
+    timeline = Timeline.from_times(times, np.arange(len(observed)), len(observed))
     later = None
     if available is not None:
-        later = as_clock(available, timeline.clock, len(happened))
-        happened[np.isnan(later.ticks)] = np.nan
-    is_known = ~np.isnan(happened)
+        later = as_clock(available, timeline.clock, len(observed))
+        observed[np.isnan(later.ticks)] = np.nan
+    is_known = ~np.isnan(observed)
     known = np.flatnonzero(is_known)
     timeline = replace(timeline, rows=known)
     if len(known) == 0:
-        raise ValueError(f"outcomes must hold one that is known, got none in {len(happened)}")
-    happened[~is_known] = 0.0  # so that a bad one is named by its own position
-    happened = as_unit_series(happened, "outcomes")
+        raise ValueError(f"outcomes must hold one that is known, got none in {len(observed)}")
+    observed[~is_known] = 0.0  # so that a bad one is named by its own position
+    observed = as_unit_series(observed, "outcomes")
     after = as_unit_series(calibrated, "calibrated")
     if kind == "probability":
-        said = as_unit_series(scores, "scores")
+        given = as_unit_series(scores, "scores")
     else:
-        said = as_series(scores, "scores").astype(np.float64)
-        if not np.isfinite(said).all():
-            at = int(np.isfinite(said).argmin())
-            raise ValueError(f"scores must be finite, got {float(said[at])!r} at position {at}")
-    check_same_length("scores", len(said), "outcomes", len(happened))
-    check_same_length("calibrated", len(after), "outcomes", len(happened))
+        given = as_series(scores, "scores").astype(np.float64)
+        if not np.isfinite(given).all():
+            at = int(np.isfinite(given).argmin())
+            raise ValueError(f"scores must be finite, got {float(given[at])!r} at position {at}")
+    check_same_length("scores", len(given), "outcomes", len(observed))
+    check_same_length("calibrated", len(after), "outcomes", len(observed))
     means = after if expected is None else as_unit_series(expected, "expected")
-    check_same_length("expected", len(means), "outcomes", len(happened))
+    check_same_length("expected", len(means), "outcomes", len(observed))
     groups = None
     if by is not None:
         groups = as_listed(by, "by", "the group of each round")
-        check_same_length("by", len(groups), "outcomes", len(happened))
+        check_same_length("by", len(groups), "outcomes", len(observed))
         groups = [check_id(groups[row], f"by at position {row}") for row in known]
     waits = None
     if later is not None and timeline.clock is not None:
         waits = waits_of(timeline.clock.ticks, later.ticks)[known]
         if delays is None and not is_cured(recalibrator):
             delays = DelayCheck.from_times(
-                np.where(is_known, happened, np.nan), timeline.clock.ticks, later.ticks,
-                scores=said, is_time=timeline.has_dates,
+                np.where(is_known, observed, np.nan), timeline.clock.ticks, later.ticks,
+                scores=given, is_time=timeline.has_dates,
             )  # fmt: skip
-    before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
-    measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
+    before, after, observed = as_probabilities(given[known], kind), after[known], observed[known]
+    measures = BeforeAfter.from_predictions(before, after, observed, groups=groups, window=window)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
     return RecalibrationReport.from_measures(
         measures, title=title, kind=kind, made={"scores are": kind} if made is None else made,
-        never=len(said) - len(known) if never is None else never, waits=waits, delays=delays,
-        predictions=predictions, outcomes=happened, timeline=timeline, scores=said,
+        never=len(given) - len(known) if never is None else never, waits=waits, delays=delays,
+        predictions=predictions, outcomes=observed, timeline=timeline, scores=given,
         recalibrator=recalibrator, expected=means[known], groups=groups,
         is_late=waits is not None and float(np.median(waits)) >= 1,
     )  # fmt: skip

@@ -30,7 +30,7 @@ class Verdict:
     than 1 % and the other did not fall. *No different*: neither. *Cannot tell*: fewer than 200
     rounds, fewer than ten outcomes of a kind, losses that contradict each other, or no before.
     *One-sided*: outcomes of one kind became known later than the other, so what was learned is not
-    what happened, whatever the losses did.
+    what was observed, whatever the losses did.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Verdict:
     >>> from calibrant.report import recalibration
     >>> verdict = recalibration([0.9] * 400, [0.5] * 400, [1, 0] * 200).verdict
     >>> verdict.word, verdict.cause
-    ('better', 'The scores said 0.900 in the mean where 0.500 happened.')
+    ('better', 'The scores were 0.900 on average where 0.500 was observed.')
     >>> print(verdict.size)
     The probabilities became better: the Brier score fell from 0.4100 to 0.2500, by 39.0 % ...
     """
@@ -73,7 +73,7 @@ def judge(both: BeforeAfter) -> Verdict:
         return Verdict(
             "cannot tell",
             "The scores are margins, not probabilities, so there is no before to compare with. "
-            f"Calibrated, they are off by {show_share(after.ece)} in the mean.",
+            f"Calibrated, they have an ECE of {show_share(after.ece)}.",
         )
     losses = [
         Loss("Brier score", before.brier, after.brier, changes[0]),

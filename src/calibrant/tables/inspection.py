@@ -63,7 +63,7 @@ class Inspection:
     clock : str or None
         What the time is: numbers, or times.
     options : mapping of str to str
-        What `calibrant run` has to be told; empty if nothing can be run yet.
+        The options of `calibrant recalibrate` or `forecast`; empty if nothing can be run yet.
     notes : tuple of str
         What was not clear, what was guessed, and what stands in the way.
 

@@ -1,4 +1,4 @@
-"""The reliability diagram: what was said against what happened."""
+"""The reliability diagram: observed against predicted."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 #: A bin with a smaller share of the rounds is drawn faint, and no line leads to it.
 RARE = 1 / 200
-SAID = "said: predicted probability"
+PREDICTED = "predicted probability"
 
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityDiagram:
-    """What was said against what happened, with counts and intervals.
+    """Observed against predicted, with counts and intervals.
 
     A calibrated forecaster's points lie on the diagonal: of what it called 70 %, 70 % happened.
-    Points below it said too much, points above too little. The bars give an interval for what
+    Below it predictions were too high, above it too low. The bars give an interval for what
     would have happened in the long run; a diagonal outside one is more than chance. The strip
     below shows how many rounds each point stands for; a faint point, less than 1 in 200.
 
@@ -155,11 +155,11 @@ class ReliabilityDiagram:
                         markerfacecolor=_fill(look), linestyle=look.dashes if some is often else "",
                         label=name if some is often else None, clip_on=False,
                     )  # fmt: skip
-            ax.set_ylabel("happened: share of rounds")
+            ax.set_ylabel("observed share of rounds")
             if self.logit is not None:
                 for axis in ("x", "y"):
                     logit_axis(ax, axis, lowest, highest)
-                ax.set(xlabel=SAID, aspect="equal", anchor="N")
+                ax.set(xlabel=PREDICTED, aspect="equal", anchor="N")
             else:
                 ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", anchor="N")
                 ax.tick_params(labelbottom=False)
@@ -179,14 +179,14 @@ class ReliabilityDiagram:
                 table.lower + position * width, table.count, width * 0.92, align="edge",
                 color=_fill(look), edgecolor=look.color, linewidth=0.8,
             )  # fmt: skip
-        strip.set(xlim=ax.get_xlim(), xlabel=SAID, ylabel="rounds")
+        strip.set(xlim=ax.get_xlim(), xlabel=PREDICTED, ylabel="rounds")
         strip.yaxis.set_major_formatter(short_number)
         strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
         strip.grid(visible=False, axis="x")
 
 
 def seen_in(tables: Iterable[ReliabilityTable]) -> Floats:
-    """Return what was said, what happened and the upper ends of the intervals, in all bins."""
+    """Return predictions, outcomes and the upper ends of the intervals, in all bins."""
     return np.concatenate(
         [
             values[table.count > 0]
