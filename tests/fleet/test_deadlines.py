@@ -102,13 +102,13 @@ def test_rows_have_deadlines_of_their_own():
     assert [fleet.advance(now) for now in (89, 90)] == [0, 1]
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_saved_split_and_merged_between_prediction_and_deadline(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_saved_split_and_merged_between_prediction_and_deadline(shards):
     rows = conversions(500, seed=4)
-    arguments = {"kind": "logit", "parts": parts, "silence": 0, "after": 200}
+    arguments = {"kind": "logit", "shards": shards, "silence": 0, "after": 200}
     fleet = Fleet(3, **arguments)
     played(fleet, rows)
-    again = [Fleet.from_bytes(fleet.to_bytes()), Fleet.merge(fleet.split(parts))]
+    again = [Fleet.from_bytes(fleet.to_bytes()), Fleet.merge(fleet.split(shards))]
     wanted = fleet.advance(640), fleet.smooth(rows[0], rows[1]).tolist()
     for each in again:
         assert (each.advance(640), each.smooth(rows[0], rows[1]).tolist()) == wanted
@@ -177,21 +177,21 @@ def test_altered_deadlines_are_refused(name, value):
     settings = {"silence": 0, "after": 9}
     fleet = Fleet(**settings)
     fleet.predict(["x", "y"], [0.5, 0.5], ids=["a", "b"], at=1)
-    arrays = fleet.part_arrays(0)
-    Fleet.from_parts(settings, {0: arrays})
+    arrays = fleet.shard_arrays(0)
+    Fleet.from_shards(settings, {0: arrays})
     with pytest.raises(ValueError, match="saved"):
-        Fleet.from_parts(settings, {0: arrays | {name: np.array(value)}})
+        Fleet.from_shards(settings, {0: arrays | {name: np.array(value)}})
 
 
 @pytest.mark.parametrize("span", [{"silence": 0, "after": 30}, {"hold": 50}])
 @pytest.mark.parametrize("timed", [False, True])
-@pytest.mark.parametrize("parts", [1, 3])
-def test_run_is_predict_and_update_row_by_row(span, timed, parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_run_is_predict_and_update_row_by_row(span, timed, shards):
     """An outcome is noted right after its prediction, and learned at its deadline."""
     keys, scores, outcomes, _ = conversions(400, seed=6)
     outcomes[::9] = np.nan
     times = np.cumsum(np.random.default_rng(1).integers(0, 3, 400)).astype(float)
-    one, other = (Fleet(3, "logit", parts=parts, **span) for _ in range(2))
+    one, other = (Fleet(3, "logit", shards=shards, **span) for _ in range(2))
     said = one.run(keys, scores, outcomes, at=times if timed else None)
     for row in range(400):
         at = {"at": times[row]} if timed else {}
@@ -199,7 +199,7 @@ def test_run_is_predict_and_update_row_by_row(span, timed, parts):
         if not np.isnan(outcomes[row]):
             assert other.update([row], [outcomes[row]], **at).tolist() == ["applied"]
     assert one.learned > 200
-    if parts == 1:  # `update` lets time pass in all parts, and `run` in those that have rows
+    if shards == 1:  # `update` lets time pass in all shards, and `run` in those that have rows
         never = np.isnan(outcomes).sum() if "hold" in span else 0  # waits by id, and not in `run`
         assert (one.learned, one.pending) == (other.learned, other.pending - never)
 
@@ -213,11 +213,11 @@ def test_a_time_only_dates_an_outcome_where_there_are_no_deadlines():
     assert fleet.smooth(["x", "y"]).tolist() == other.smooth(["x", "y"]).tolist()
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_outcomes_come_in_the_order_of_their_times(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_outcomes_come_in_the_order_of_their_times(shards):
     """One time a row: whatever the order of the rows, and as one call a time."""
     keys, ids = [f"key {row}" for row in range(8)], list(range(8))
-    fleets = [Fleet(parts=parts, silence=0, after=10) for _ in range(3)]
+    fleets = [Fleet(shards=shards, silence=0, after=10) for _ in range(3)]
     for fleet in fleets:
         fleet.predict(keys, [0.3] * 8, ids=ids, at=[0, 1, 2, 3, 4, 5, 6, 7])
     outcomes, times = np.array([1, 1, 0, 1, 0, 1, 1, 1]), np.array([9, 9, 9, 20, 12, 12, 30, 15])

@@ -20,17 +20,17 @@ def play(fleet, keys, scores, outcomes, parents=None):
     return np.array(predictions)
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("kind", ["probability", "logit", "margin"])
 @pytest.mark.parametrize("with_parents", [False, True])
-def test_run_is_the_rows_one_by_one(kind, parts, with_parents):
+def test_run_is_the_rows_one_by_one(kind, shards, with_parents):
     keys, scores, outcomes = keyed(1500, 40, seed=1)
     outcomes[::7] = np.nan
     outcomes[3::11] = 0.3
     if kind == "probability":
         scores = 1 / (1 + np.exp(-scores))
     parents = [f"parent {key % 5}" for key in keys] if with_parents else None
-    fleets = [Fleet(5, kind, parts=parts) for _ in range(2)]
+    fleets = [Fleet(5, kind, shards=shards) for _ in range(2)]
     whole = fleets[0].run(keys, scores, outcomes, parents=parents)
     assert (whole == play(fleets[1], keys, scores, outcomes, parents)).all()
     rows = (range(50), np.linspace(0.1, 0.9, 50), ["parent 1"] * 50 if with_parents else None)
@@ -62,7 +62,7 @@ def test_names_of_keys_do_not_matter_but_their_draws_do():
 
 def test_answers_in_any_order_of_the_rows():
     keys, scores, outcomes = keyed(400, 20, seed=4)
-    fleets = [Fleet(1, "logit", parts=2) for _ in range(2)]
+    fleets = [Fleet(1, "logit", shards=2) for _ in range(2)]
     order = np.random.default_rng(0).permutation(400)
     for fleet, rows in zip(fleets, (np.arange(400), order), strict=True):
         fleet.predict(keys, scores, ids=range(400))
@@ -130,7 +130,7 @@ def test_bad_input_changes_nothing(call, message):
     [
         ({"seed": -1}, "seed must be"),
         ({"kind": "odds"}, "kind must be one of"),
-        ({"parts": 0}, "parts must be"),
+        ({"shards": 0}, "shards must be"),
         ({"capacity": 0}, "capacity must be"),
     ],
 )

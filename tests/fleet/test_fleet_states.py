@@ -22,9 +22,9 @@ WATCHED = {"every": 100, "tolerance": 0.0}
 
 
 class Fleets(RuleBasedStateMachine):
-    @initialize(parts=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
-    def start(self, parts, seed):
-        self.alone, self.moved = (Fleet(seed, parts=parts, monitor=WATCHED) for _ in range(2))
+    @initialize(shards=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
+    def start(self, shards, seed):
+        self.alone, self.moved = (Fleet(seed, shards=shards, monitor=WATCHED) for _ in range(2))
         self.waiting, self.finished, self.gone, self.next = {}, {}, set(), 0
 
     def both(self, call):
@@ -102,7 +102,7 @@ class Fleets(RuleBasedStateMachine):
 
     @rule(shares=st.integers(1, 3))
     def split_and_merge(self, shares):
-        self.moved = Fleet.merge(self.moved.split(min(shares, self.moved.parts))[::-1])
+        self.moved = Fleet.merge(self.moved.split(min(shares, self.moved.shards))[::-1])
 
     @invariant()
     def hold_the_same(self):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from calibrant import Fleet
-from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant.fleet.frames import recalibrate_frame
 from calibrant.fleet.log import Log
 from calibrant.rounds.saving import BOOK_PARTS
@@ -67,7 +67,7 @@ def by_hand(
 
 def without_ids(fleet: Fleet) -> dict[str, bytes]:
     """Return all that a fleet has learned."""
-    arrays = fleet.part_arrays(0).items()
+    arrays = fleet.shard_arrays(0).items()
     return {name: each.tobytes() for name, each in arrays if name not in BOOK_PARTS}
 
 
@@ -140,10 +140,10 @@ def with_ids(size: int, seed: int, timed: bool) -> pd.DataFrame:
 
 
 def by_id(rows: pd.DataFrame, fleets: list[Fleet]) -> tuple[list[float], dict[str, int]]:
-    """Play a log with ids row by row, through fleets that hold a part each."""
+    """Play a log with ids row by row, through fleets that hold a shard each."""
     said, answers = [], {}
-    parts = parts_of(checked_keys(rows["k"].to_numpy()).hashes(), len(fleets))
-    for row, fleet in zip(rows.itertuples(), [fleets[part] for part in parts], strict=True):
+    shards = shards_of(checked_keys(rows["k"].to_numpy()).hashes(), len(fleets))
+    for row, fleet in zip(rows.itertuples(), [fleets[shard] for shard in shards], strict=True):
         when = {"at": row.t} if hasattr(row, "t") else {}
         said.append(np.nan)
         if not np.isnan(row.s):
@@ -161,13 +161,13 @@ def by_id(rows: pd.DataFrame, fleets: list[Fleet]) -> tuple[list[float], dict[st
 
 @pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize("capacity", [4, 100_000])
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("span", [{"silence": 0, "after": 15}, {"hold": 25}])
 @pytest.mark.parametrize("seed", [7, 8])
-def test_outcomes_by_id_wait_for_their_deadlines(seed, span, parts, capacity, timed):
+def test_outcomes_by_id_wait_for_their_deadlines(seed, span, shards, capacity, timed):
     rows = with_ids(400, seed=seed, timed=timed)
-    settings = {"monitor": True, "parts": parts, "capacity": capacity, **span}
-    twins = Fleet(**settings).split(parts)  # outcomes let time pass in all parts of a fleet
+    settings = {"monitor": True, "shards": shards, "capacity": capacity, **span}
+    twins = Fleet(**settings).split(shards)  # outcomes let time pass in all shards of a fleet
     expected, answers = by_id(rows, twins)
     for cuts in ([], [3, 300, 301]):
         fleet = Fleet(**settings)

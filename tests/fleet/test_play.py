@@ -38,12 +38,12 @@ def one_by_one(fleet, keys, scores, outcomes, ids, times):
     return said, answers
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_play_is_predict_and_update_row_by_row(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_play_is_predict_and_update_row_by_row(shards):
     log = log_of(600, 30, seed=1, late=20)
-    said, answers = one_by_one(Fleet(2, "logit", parts=parts), *log)
+    said, answers = one_by_one(Fleet(2, "logit", shards=shards), *log)
     for size in (1, 7, 100, 2000):
-        fleet = Fleet(2, "logit", parts=parts)
+        fleet = Fleet(2, "logit", shards=shards)
         for first in range(0, len(log[0]), size):
             keys, scores, outcomes, ids, times = (each[first : first + size] for each in log)
             some, words = fleet.play(keys, scores, outcomes, ids, at=times)
@@ -141,7 +141,7 @@ def test_bad_rows_change_nothing(row, message):
 
 
 def test_expire():
-    fleet = Fleet(parts=2)
+    fleet = Fleet(shards=2)
     fleet.predict(range(6), ids=range(6), at=range(6))
     assert sorted(fleet.expire(before=2)) == [0, 1]
     assert fleet.update([0, 2], [1, 1]).tolist() == ["expired", "applied"]

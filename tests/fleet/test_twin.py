@@ -68,9 +68,9 @@ def test_the_whole_that_learns_from_some_rounds(late):
     fleet, twin = Fleet(6, "logit"), NaiveFleet("logit", 6)
     play_both(fleet, twin, (keys.tolist(), scores, outcomes), 0)
     # Long ago, many predictions were made whose outcomes never came.
-    arrays = fleet.part_arrays(0)
+    arrays = fleet.shard_arrays(0)
     arrays["counts"][0] = twin.whole.predictions = 2**16 - 100
-    fleet = Fleet.from_parts({"seed": 6, "kind": "logit"}, {0: arrays})
+    fleet = Fleet.from_shards({"seed": 6, "kind": "logit"}, {0: arrays})
     keys, scores, outcomes = keyed(400, 12, seed=8)
     play_both(fleet, twin, (keys.tolist(), scores, outcomes), late)
     assert twin.whole.heard is not None

@@ -80,7 +80,7 @@ class Keys(Scores):
     row = ("a", 0.3)
 
     def made(self, policy):
-        return Fleet(SEED, parts=self.shards, **policy)
+        return Fleet(SEED, shards=self.shards, **policy)
 
     def book(self, **policy):
         books = [Book(FleetRule(SEED), **policy) for _ in range(self.shards)]

@@ -494,7 +494,7 @@ class Keys(Rounds):
     outcomes = st.sampled_from([0.0, 1.0])
 
     def make(self):
-        return Fleet(SEED, parts=self.shards, capacity=CAPACITY, **self.policy)
+        return Fleet(SEED, shards=self.shards, capacity=CAPACITY, **self.policy)
 
     def make_book(self):
         books = [

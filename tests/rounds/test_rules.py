@@ -580,13 +580,13 @@ def test_an_outcome_after_all_patience_is_expired(gone):
     """Rule 15: whether or not its round still waits."""
     pandas = pytest.importorskip("pandas")
     rows = pytest.importorskip("calibrant.integrations.spark.rows")
-    fleet = Fleet.from_parts({}, {0: Fleet().part_arrays(0)}, patience=10.0)
+    fleet = Fleet.from_shards({}, {0: Fleet().shard_arrays(0)}, patience=10.0)
     fleet.predict(["k", "k"], [0.3, 0.3], ids=["a", "b"], at=[100.0, 105.0])
     if gone:
         fleet.expire(before=101.0)
     told = pandas.DataFrame(
         {
-            "part": 0, "holds": rows.KEY | rows.ID | rows.TIME | rows.OUTCOME, "key": "k",
+            "shard": 0, "holds": rows.KEY | rows.ID | rows.TIME | rows.OUTCOME, "key": "k",
             "sequence": [1, 2],
             "id": ["a", "b"], "time": [111_000_000] * 2, "score": np.nan, "outcome": [1.0, 1.0],
         }

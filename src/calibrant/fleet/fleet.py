@@ -27,9 +27,9 @@ from calibrant._spans import as_span
 from calibrant._times import Time, time_of, times_or_one
 from calibrant.fleet.kept import Kept
 from calibrant.fleet.monitors import FleetMonitors
-from calibrant.fleet.part import Part, Table
 from calibrant.fleet.rows import Batch, Dealt, listed_names, sliceable, taken
-from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, part_settings
+from calibrant.fleet.shard import Shard, Table
+from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, shard_settings
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.rounds.policy import Policy, silence_of
@@ -38,7 +38,7 @@ from calibrant.rounds.policy import Policy, silence_of
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
-MOST_PARTS = 2**16
+MOST_SHARDS = 2**16
 #: Rows that `run` plays between two looks for Ctrl-C.
 CHUNK = 2**20
 
@@ -58,11 +58,11 @@ class Fleet(Kept):
         key and on how many predictions of the key came before.
     kind : {"probability", "logit", "margin"}, default "probability"
         What the scores are, as in `Recalibrator`.
-    parts : int, default 1
-        A key belongs to one of so many parts, by its hash, and parts share nothing. More than one
-        is for `split`: what a fleet says does not depend on how its parts are dealt out.
+    shards : int, default 1
+        A key belongs to one of so many shards, by its hash, and shards share nothing. More than one
+        is for `split`: what a fleet says does not depend on how its shards are dealt out.
     capacity : int, default 100_000
-        How many predictions with an id may wait for their outcomes, in each part; also how many
+        How many predictions with an id may wait for their outcomes, in each shard; also how many
         finished ids are remembered.
     monitor : bool, dict or Monitor, default False
         Whether to watch the raw scores and the expected predictions, and each key: `monitors`. A
@@ -109,7 +109,7 @@ class Fleet(Kept):
 
     seed: int
     kind: str
-    parts: int
+    shards: int
     capacity: int
     monitor: bool | Mapping[str, Any]
     silence: int | None
@@ -121,7 +121,7 @@ class Fleet(Kept):
         seed: int = 0,
         kind: str = "probability",
         *,
-        parts: int = 1,
+        shards: int = 1,
         capacity: int = 100_000,
         monitor: bool | Mapping[str, Any] | Monitor = False,
         silence: int | None = None,
@@ -130,15 +130,15 @@ class Fleet(Kept):
     ) -> None:
         check_seed(seed)
         check_choice("kind", kind, KINDS)
-        numbers = range(check_integer("parts", parts, 1, MOST_PARTS))
+        numbers = range(check_integer("shards", shards, 1, MOST_SHARDS))
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
-        watch = None if settings is None else part_settings(settings, parts)
+        watch = None if settings is None else shard_settings(settings, shards)
         self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
         self._policy = Policy.of(
             silence=silence_of(silence), after=after, hold=hold, capacity=capacity
         )
-        self._parts = {number: Part(kind, seed, self._policy, watch) for number in numbers}
+        self._shards = {number: Shard(kind, seed, self._policy, watch) for number in numbers}
         self._lock = forkable_lock()
         self._is_open = False  # for reading only?
 
@@ -156,14 +156,14 @@ class Fleet(Kept):
         """Return the probability of each row as things stand now.
 
         Rows with ids wait for their outcomes, which `update` brings; without ids nothing waits. An
-        id is used once in a part. `at` says when rows are predicted, one time for all or one a row,
+        id is used once in a shard. `at` says when rows are predicted, one time for all or one a row,
         for `evict` and `expire`. `parents` names what each key belongs to: an aircraft's carrier.
         Its offsets count below those of the key. `run`, `expected` and `smooth` then get them too.
         `due` gives deadlines, one for all or one a row, where there is `silence` or `hold`.
         """
         if ids is not None:
             rounds = self._open(keys, scores, ids, at, parents, due)
-            return next(iter(self._parts.values())).rule.answers(rounds)
+            return next(iter(self._shards.values())).rule.answers(rounds)
         self._check_open()
         batch = self._batch(keys, scores, at, parents)
         if self._policy.has_deadlines:
@@ -173,8 +173,8 @@ class Fleet(Kept):
         predictions = np.empty(len(batch))
         with self._lock:
             for each in batch.dealt():
-                part = self._parts[each.part]
-                predictions[each.at] = part.predict(each.rows)
+                shard = self._shards[each.shard]
+                predictions[each.at] = shard.predict(each.rows)
         return predictions
 
     def _open(
@@ -194,14 +194,14 @@ class Fleet(Kept):
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
         rounds = [None] * len(batch)
         with self._lock:
-            dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
+            dealt = [(each, self._shards[each.shard]) for each in batch.dealt()]
             named: list[Any] = [taken(names, each.at) for each, _ in dealt]
-            for (_, part), own in zip(dealt, named, strict=True):
-                part.book.check_new_ids(own)
+            for (_, shard), own in zip(dealt, named, strict=True):
+                shard.book.check_new_ids(own)
             ends = None if due is None else times_or_one(due, len(batch), "due")
-            until = [self._times(each, part, at, ends) for each, part in dealt]
-            for (each, part), own, times in zip(dealt, named, until, strict=True):
-                opened = part.open(each.rows, own, *times)
+            until = [self._times(each, shard, at, ends) for each, shard in dealt]
+            for (each, shard), own, times in zip(dealt, named, until, strict=True):
+                opened = shard.open(each.rows, own, *times)
                 if isinstance(each.at, slice):
                     return opened
                 for row, one in zip(each.at.tolist(), opened, strict=True):
@@ -232,15 +232,15 @@ class Fleet(Kept):
         with self._lock:
             self._let_monitors_see()
             if times is not None:
-                for part in self._parts.values():
-                    self._policy.check_timed(part.book.is_timed is not False)
-            for part, rows in self._rows_of(names):
+                for shard in self._shards.values():
+                    self._policy.check_timed(shard.book.is_timed is not False)
+            for shard, rows in self._rows_of(names):
                 when = None if times is None else times[rows]
-                answers[rows] = part.book.observe(taken(names, rows), known[rows], when)
+                answers[rows] = shard.book.observe(taken(names, rows), known[rows], when)
             if times is not None:
                 last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
-                for part in self._parts.values():  # time passes in all of them
-                    part.book.let_pass(last)
+                for shard in self._shards.values():  # time passes in all of them
+                    shard.book.let_pass(last)
         return ANSWERS[answers]
 
     def run(
@@ -262,7 +262,7 @@ class Fleet(Kept):
         """
         self._check_open()
         known = as_known(outcomes)
-        late = [part.book for part in self._parts.values() if len(part.book.arrivals)]
+        late = [shard.book for shard in self._shards.values() if len(shard.book.arrivals)]
         if self._policy.has_deadlines or due is not None or (at is not None and late):
             batch = self._batch(keys, scores, at, parents, len(known))
             ends = None if due is None else times_or_one(due, len(batch), "due")
@@ -351,65 +351,65 @@ class Fleet(Kept):
         size = len(batch)
         predictions, answers = np.empty(size), np.empty(size, dtype=np.uint8)
         self._let_monitors_see()
-        dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
-        until = [self._times(each, part, at, due) for each, part in dealt]
-        for (each, part), (made, dues) in zip(dealt, until, strict=True):
+        dealt = [(each, self._shards[each.shard]) for each in batch.dealt()]
+        until = [self._times(each, shard, at, due) for each, shard in dealt]
+        for (each, shard), (made, dues) in zip(dealt, until, strict=True):
             own = len(each.rows.scores)
             told, found = np.empty((2, own)), np.empty(own, dtype=np.uint8)
             table = Table(
                 None if names is None else taken(names, each.at), outcomes[each.at], made,
                 None if known is None else known[each.at], dues,
             )  # fmt: skip
-            part.play(each.rows, table, told, found)
+            shard.play(each.rows, table, told, found)
             predictions[each.at], answers[each.at] = told[0], found
         return predictions, answers
 
     def _times(
-        self, each: Dealt, part: Part, at: Any, ends: Floats | None
+        self, each: Dealt, shard: Shard, at: Any, ends: Floats | None
     ) -> tuple[Floats | None, Floats | None]:
-        """Return when the rows of a part are made, and when their outcomes count."""
-        book, rows = part.book, each.rows
+        """Return when the rows of a shard are made, and when their outcomes count."""
+        book, rows = shard.book, each.rows
         return self._policy.times(
             len(rows.scores), None if at is None else rows.times,
-            None if ends is None else ends[each.at], book.now, book.is_timed, part.kernel.rounds,
+            None if ends is None else ends[each.at], book.now, book.is_timed, shard.kernel.rounds,
             self._policy.is_dated(at), ~np.isnan(rows.scores),
         )  # fmt: skip
 
     def _run(self, batch: Batch, outcomes: Floats) -> Floats:
         self._let_monitors_see()
-        if self.parts == 1:
-            return self._parts[0].run(batch.rows, outcomes)
+        if self.shards == 1:
+            return self._shards[0].run(batch.rows, outcomes)
         predictions = np.empty(len(batch))
         for each in batch.dealt():
-            part = self._parts[each.part]
-            predictions[each.at] = part.run(each.rows, outcomes[each.at])
+            shard = self._shards[each.shard]
+            predictions[each.at] = shard.run(each.rows, outcomes[each.at])
         return predictions
 
     def _let_monitors_see(self) -> None:
         """Let monitors see what was learned, if it is much: before a call, so none stops midway."""
-        for part in self._parts.values():
-            if part.watch is not None:
-                part.watch.catch_up(MOST_UNSEEN)
+        for shard in self._shards.values():
+            if shard.watch is not None:
+                shard.watch.catch_up(MOST_UNSEEN)
 
     @contextmanager
     def _whole_or_not_at_all(self) -> Iterator[None]:
-        """Let all parts go back to where they are now if the body is interrupted."""
-        before = {number: part.copy() for number, part in self._parts.items()}
+        """Let all shards go back to where they are now if the body is interrupted."""
+        before = {number: shard.copy() for number, shard in self._shards.items()}
         try:
             yield
         except BaseException:
-            for number, part in self._parts.items():
-                part.go_back(before[number])
+            for number, shard in self._shards.items():
+                shard.go_back(before[number])
             raise
 
     @contextmanager
     def _undone_if_stopped(self) -> Iterator[None]:
         """Let all of it go back to where it is now, what waits included."""
-        before = {number: self.part_arrays(number) for number in self._parts}
+        before = {number: self.shard_arrays(number) for number in self._shards}
         try:
             yield
         except BaseException:
-            self._parts = self.from_parts(self._given, before)._parts
+            self._shards = self.from_shards(self._given, before)._shards
             raise
 
     # -- what waits -----------------------------------------------------------------------------
@@ -432,22 +432,22 @@ class Fleet(Kept):
         """
         self._check_open()
         with self._lock:
-            parts = list(self._parts.values())
-            times = [self._policy.time_to_advance(now, part.book.is_timed) for part in parts]
-            return sum(part.book.advance(time) for part, time in zip(parts, times, strict=True))
+            shards = list(self._shards.values())
+            times = [self._policy.time_to_advance(now, shard.book.is_timed) for shard in shards]
+            return sum(shard.book.advance(time) for shard, time in zip(shards, times, strict=True))
 
-    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64] | slice]]:
-        """Return the parts that know some of the ids, each with its rows; the first gets others."""
-        parts = list(self._parts.values())
-        if len(parts) == 1:
-            yield parts[0], slice(None)
+    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Shard, npt.NDArray[np.int64] | slice]]:
+        """Return the shards that know some of the ids, each with its rows; the first gets others."""
+        shards = list(self._shards.values())
+        if len(shards) == 1:
+            yield shards[0], slice(None)
             return
         owners, left = dict.fromkeys(names, 0), set(names)
-        for number, part in enumerate(parts):
-            # Sets look for the fewer in the more: the ids in those of the part, or the reverse.
-            here = left & part.book.known.keys()
-            if part.book.gone:
-                here |= left & part.book.gone.keys()
+        for number, shard in enumerate(shards):
+            # Sets look for the fewer in the more: the ids in those of the shard, or the reverse.
+            here = left & shard.book.known.keys()
+            if shard.book.gone:
+                here |= left & shard.book.gone.keys()
             if here:
                 owners |= dict.fromkeys(here, number)
                 left -= here
@@ -455,7 +455,7 @@ class Fleet(Kept):
                 break
         owner = np.array([owners[name] for name in names], dtype=np.int64)
         for number in np.unique(owner).tolist():
-            yield parts[number], np.flatnonzero(owner == number)
+            yield shards[number], np.flatnonzero(owner == number)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -463,7 +463,7 @@ class Fleet(Kept):
     def monitors(self) -> FleetMonitors | None:
         """What watches scores, predictions and keys, with ``monitor=True``; else None."""
         is_watched = self._given["monitor"] not in (False, None)
-        return FleetMonitors(self._parts, self._lock) if is_watched else None
+        return FleetMonitors(self._shards, self._lock) if is_watched else None
 
     def expected(
         self, keys: Keys, scores: npt.ArrayLike | None = None, parents: Keys | None = None
@@ -485,7 +485,7 @@ class Fleet(Kept):
         means = np.empty(len(batch))
         with self._lock:
             for each in batch.dealt():
-                means[each.at] = self._parts[each.part].expected(each.rows, placed)
+                means[each.at] = self._shards[each.shard].expected(each.rows, placed)
         return means
 
     # -- rows -----------------------------------------------------------------------------------
@@ -500,18 +500,18 @@ class Fleet(Kept):
         missing: bool = False,
     ) -> Batch:
         """Return rows, checked: nothing is refused after this."""
-        batch = Batch(self.kind, self.parts, keys, scores, at, parents, missing)
+        batch = Batch(self.kind, self.shards, keys, scores, at, parents, missing)
         if size is not None:
             check_same_length("keys", len(batch), "outcomes", size)
-        for part in self._parts.values():
-            part.check(batch.keys, batch.parents)
-        if len(self._parts) < self.parts:
-            numbers = batch.part_numbers()
-            is_elsewhere = ~np.isin(numbers, list(self._parts))
+        for shard in self._shards.values():
+            shard.check(batch.keys, batch.parents)
+        if len(self._shards) < self.shards:
+            numbers = batch.shard_numbers()
+            is_elsewhere = ~np.isin(numbers, list(self._shards))
             if is_elsewhere.any():
                 row = int(is_elsewhere.argmax())
                 raise ValueError(
-                    f"the key at position {row} belongs to part {numbers[row]} of {self.parts}, "
+                    f"the key at position {row} belongs to shard {numbers[row]} of {self.shards}, "
                     "which this fleet does not hold"
                 )
         return batch

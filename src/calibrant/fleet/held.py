@@ -14,71 +14,71 @@ from calibrant._checks import Id, check_choice, check_integer
 from calibrant._spans import as_span
 from calibrant._times import Time, time_of
 from calibrant.fleet.known import KnownKey
-from calibrant.fleet.part import Part
 from calibrant.fleet.ranking import RANKINGS, ranked
+from calibrant.fleet.shard import Shard
 
 if TYPE_CHECKING:
     from _thread import RLock
 
 
 class Held:
-    """Parts with their keys and waiting predictions: what is there, and what to forget of it."""
+    """Shards with their keys and waiting predictions: what is there, and what to forget of it."""
 
     __slots__ = ()
 
-    parts: int
-    _parts: dict[int, Part]
+    shards: int
+    _shards: dict[int, Shard]
     _lock: RLock
     _is_open: bool  # for reading only?
 
     @property
     def rounds(self) -> int:
         """Predictions made so far."""
-        return sum(part.kernel.rounds for part in self._parts.values())
+        return sum(shard.kernel.rounds for shard in self._shards.values())
 
     @property
     def learned(self) -> int:
         """Outcomes learned so far."""
-        return sum(part.kernel.learned for part in self._parts.values())
+        return sum(shard.kernel.learned for shard in self._shards.values())
 
     @property
     def pending(self) -> int:
         """How many predictions wait for their outcomes."""
-        return sum(len(part.book) for part in self._parts.values())
+        return sum(len(shard.book) for shard in self._shards.values())
 
     def waiting(self) -> dict[Id, float]:
         """Return when the predictions that wait were made, by id, of those with a time."""
         with self._lock:
             return {
                 id_: each.at
-                for part in self._parts.values()
-                for id_, each in part.book.waiting()
+                for shard in self._shards.values()
+                for id_, each in shard.book.waiting()
                 if not math.isnan(each.at) and isinstance(id_, str | int)
             }
 
     @property
     def expired(self) -> int:
         """How many predictions with an id were given up before their outcome came."""
-        return sum(part.book.expired for part in self._parts.values())
+        return sum(shard.book.expired for shard in self._shards.values())
 
     @property
     def nbytes(self) -> int:
         """Bytes that the keys take, their index included; predictions that wait are not."""
-        return sum(part.nbytes for part in self._parts.values())
+        return sum(shard.nbytes for shard in self._shards.values())
 
     def __len__(self) -> int:
         """Return how many keys were predicted so far and not forgotten."""
-        return sum(len(part.index) for part in self._parts.values())
+        return sum(len(shard.index) for shard in self._shards.values())
 
     @property
     def key_kind(self) -> str | None:
         """What the keys are: "int" or "str"; None while there are none."""
-        kinds = (part.index.kind for part in self._parts.values())
+        kinds = (shard.index.kind for shard in self._shards.values())
         return next((kind for kind in kinds if kind is not None), None)
 
     def keys(self) -> npt.NDArray[Any]:
-        """Return all keys, part by part, in the order in which they came."""
-        found = [part.index.keys() for part in self._parts.values() if len(part.index)]
+        """Return all keys, shard by shard, in the order in which they came."""
+        found = [shard.index.keys() for shard in self._shards.values() if len(shard.index)]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
     def __iter__(self) -> Iterator[Id]:
@@ -92,8 +92,8 @@ class Held:
         found = self._find(key)
         if found is None:
             raise KeyError(key)
-        part, slot = found
-        return part.known(slot)
+        shard, slot = found
+        return shard.known(slot)
 
     def ranked(
         self, by: str = "trouble", count: int = 100, start: int = 0
@@ -119,15 +119,15 @@ class Held:
         check_choice("by", by, tuple(RANKINGS))
         end = check_integer("start", start, 0) + check_integer("count", count, 0)
         with self._lock:
-            return ranked(list(self._parts.values()), by, start, end)
+            return ranked(list(self._shards.values()), by, start, end)
 
-    def _find(self, key: object) -> tuple[Part, int] | None:
-        """Return the part and the slot of a key; with parents, any part may hold it."""
-        for part in self._parts.values():
-            if len(part.index):
-                slot = int(part.index.slots([key])[0])
+    def _find(self, key: object) -> tuple[Shard, int] | None:
+        """Return the shard and the slot of a key; with parents, any shard may hold it."""
+        for shard in self._shards.values():
+            if len(shard.index):
+                slot = int(shard.index.slots([key])[0])
                 if slot >= 0:
-                    return part, slot
+                    return shard, slot
         return None
 
     # -- forgetting -----------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class Held:
     def evict(self, idle: float | timedelta | str, now: Time | None = None) -> int:
         """Forget the keys that were predicted last longer ago than `idle`; return how many.
 
-        In predictions of the key's part, or in the time of ``predict(..., at=...)`` if `now` says
+        In predictions of the key's shard, or in the time of ``predict(..., at=...)`` if `now` says
         what time it is. A key that comes again begins anew. What it taught the others stays.
 
         Examples
@@ -152,7 +152,7 @@ class Held:
         if span.is_time and time is None:
             raise ValueError(f"idle={idle!r} is a time, so now=... must say what time it is")
         with self._lock:
-            return sum(part.evict(span.length, time) for part in self._parts.values())
+            return sum(shard.evict(span.length, time) for shard in self._shards.values())
 
     def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
         """Give up waiting for old predictions; return their ids.
@@ -162,7 +162,7 @@ class Held:
         Parameters
         ----------
         older_than : int, optional
-            Those made more than so many predictions of their part ago.
+            Those made more than so many predictions of their shard ago.
         before : number or date and time, optional
             Those made with an earlier time, ``predict(..., at=...)``.
         """
@@ -170,13 +170,15 @@ class Held:
         if (older_than is None) == (before is None):
             raise ValueError("expire() takes older_than, an integer, or before, a time")
         with self._lock:
-            parts = list(self._parts.values())
+            shards = list(self._shards.values())
             if before is not None:
                 time = time_of(before, "before")
-                return [name for part in parts for name in part.book.expire(before=time)]
+                return [name for shard in shards for name in shard.book.expire(before=time)]
             age = check_integer("older_than", older_than, 0)
             return [
-                name for part in parts for name in part.book.expire(number=part.kernel.rounds - age)
+                name
+                for shard in shards
+                for name in shard.book.expire(number=shard.kernel.rounds - age)
             ]
 
     def forget_ids(self) -> int:
@@ -186,7 +188,7 @@ class Held:
         """
         self._check_open()
         with self._lock:
-            return sum(part.book.forget() for part in self._parts.values())
+            return sum(shard.book.forget() for shard in self._shards.values())
 
     def _check_open(self) -> None:
         if self._is_open:

@@ -1,4 +1,4 @@
-"""A fleet in files and bytes, split and put together again: all of it part by part."""
+"""A fleet in files and bytes, split and put together again: all of it shard by shard."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ import numpy.typing as npt
 from calibrant._checks import check_integer
 from calibrant.fleet import file
 from calibrant.fleet.held import Held
-from calibrant.fleet.saving import arrays_of, load_part
+from calibrant.fleet.saving import arrays_of, load_shard
 from calibrant.saving import Savable
 from calibrant.tables.errors import InputError
 
 
 class Kept(Held, Savable):
-    """What a fleet does with its parts as a whole."""
+    """What a fleet does with its shards as a whole."""
 
-    __slots__ = ("_given", "_is_open", "_lock", "_parts", "_policy")
+    __slots__ = ("_given", "_is_open", "_lock", "_policy", "_shards")
 
-    def part_arrays(self, number: int) -> dict[str, npt.NDArray[Any]]:
-        """Return everything of one part as flat arrays by name; `from_parts` reads them."""
-        return arrays_of(self._parts[check_integer("number", number, 0, self.parts - 1)])
+    def shard_arrays(self, number: int) -> dict[str, npt.NDArray[Any]]:
+        """Return everything of one shard as flat arrays by name; `from_shards` reads them."""
+        return arrays_of(self._shards[check_integer("number", number, 0, self.shards - 1)])
 
     @classmethod
-    def from_parts(
+    def from_shards(
         cls,
         settings: Mapping[str, Any],
-        parts: Mapping[int, Mapping[str, npt.NDArray[Any]]],
+        shards: Mapping[int, Mapping[str, npt.NDArray[Any]]],
         copy: bool = True,
         patience: float | None = None,
     ) -> Self:
-        """Return the fleet with these arguments that holds these parts, and no other.
+        """Return the fleet with these arguments that holds these shards, and no other.
 
         Without a copy it stands on the arrays, and is for reading only. An outcome that arrives
         more than `patience` after its prediction is refused as expired.
         """
         fleet = cls(**settings)
-        numbers = [check_integer("part", number, 0, fleet.parts - 1) for number in parts]
-        fleet._parts = {number: fleet._parts[number] for number in sorted(numbers)}
-        for number, arrays in parts.items():
-            load_part(fleet._parts[number], arrays, copy)
+        numbers = [check_integer("shard", number, 0, fleet.shards - 1) for number in shards]
+        fleet._shards = {number: fleet._shards[number] for number in sorted(numbers)}
+        for number, arrays in shards.items():
+            load_shard(fleet._shards[number], arrays, copy)
             if patience is not None:
-                fleet._parts[number].book.patience = patience
+                fleet._shards[number].book.patience = patience
         fleet._is_open = not copy
         return fleet
 
@@ -86,12 +86,12 @@ class Kept(Held, Savable):
         cls,
         path: str | os.PathLike[str],
         settings: Mapping[str, Any],
-        parts: Sequence[Mapping[str, npt.NDArray[Any]]],
+        shards: Sequence[Mapping[str, npt.NDArray[Any]]],
         copy: bool,
     ) -> Self:
         try:
-            named = dict(zip(settings["parts"], parts, strict=True))
-            return cls.from_parts(settings["arguments"], named, copy)
+            named = dict(zip(settings["shards"], shards, strict=True))
+            return cls.from_shards(settings["arguments"], named, copy)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"makes no sense: {error}", source=os.fspath(path)) from None
 
@@ -106,17 +106,17 @@ class Kept(Held, Savable):
         What it keeps is a copy, so this fleet may go on meanwhile, in another thread too.
         """
         with self._lock:
-            settings, parts = self._written()
+            settings, shards = self._written()
             # The index hands out the arrays that it goes on writing to; all else is a copy.
             copies = [
-                {name: each.copy() if "_index_" in name else each for name, each in part.items()}
-                for part in parts
+                {name: each.copy() if "_index_" in name else each for name, each in shard.items()}
+                for shard in shards
             ]
         return lambda: b"".join(file.pieces(settings, copies))
 
     def _written(self) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
-        settings = {"arguments": self._given, "parts": list(self._parts)}
-        return settings, [arrays_of(part) for part in self._parts.values()]
+        settings = {"arguments": self._given, "shards": list(self._shards)}
+        return settings, [arrays_of(shard) for shard in self._shards.values()]
 
     @classmethod
     def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
@@ -124,44 +124,44 @@ class Kept(Held, Savable):
         return cls._read("the saved fleet", *file.load_bytes(blob), copy=True)
 
     def split(self, count: int) -> list[Self]:
-        """Return so many fleets, each with some of the parts; `merge` puts them together again.
+        """Return so many fleets, each with some of the shards; `merge` puts them together again.
 
-        Each goes on as this one would, bit for bit, with the keys of its parts.
+        Each goes on as this one would, bit for bit, with the keys of its shards.
 
         Examples
         --------
         >>> from calibrant import Fleet
-        >>> fleet = Fleet(parts=4)
+        >>> fleet = Fleet(shards=4)
         >>> _ = fleet.run(range(100), None, [0, 1] * 50)
         >>> halves = fleet.split(2)
         >>> [len(half) for half in halves], len(Fleet.merge(halves))
         ([55, 45], 100)
         """
-        numbers = list(self._parts)
+        numbers = list(self._shards)
         if check_integer("count", count, 1) > len(numbers):
             raise ValueError(
-                f"a fleet of {len(numbers)} parts cannot be split into {count}; make it with "
-                f"Fleet(parts={count}) or more"
+                f"a fleet of {len(numbers)} shards cannot be split into {count}; make it with "
+                f"Fleet(shards={count}) or more"
             )
         with self._lock:
             return [
-                self.from_parts(
-                    self._given, {number: self.part_arrays(number) for number in own.tolist()}
+                self.from_shards(
+                    self._given, {number: self.shard_arrays(number) for number in own.tolist()}
                 )
                 for own in np.array_split(np.array(numbers), count)
             ]
 
     @classmethod
     def merge(cls, fleets: Sequence[Kept]) -> Self:
-        """Return one fleet with the parts of all, which must differ and have the same arguments."""
+        """Return one fleet with the shards of all, which must differ and have the same arguments."""
         if not fleets:
             raise ValueError("merge needs one fleet or more, got none")
         found: dict[int, dict[str, npt.NDArray[Any]]] = {}
         for fleet in fleets:
             if fleet._given != fleets[0]._given:
-                raise ValueError(f"{fleet!r} and {fleets[0]!r} are not parts of one fleet")
-            for number in fleet._parts:
+                raise ValueError(f"{fleet!r} and {fleets[0]!r} are not shards of one fleet")
+            for number in fleet._shards:
                 if number in found:
-                    raise ValueError(f"part {number} is in two of the fleets")
-                found[number] = fleet.part_arrays(number)
-        return cls.from_parts(fleets[0]._given, found)
+                    raise ValueError(f"shard {number} is in two of the fleets")
+                found[number] = fleet.shard_arrays(number)
+        return cls.from_shards(fleets[0]._given, found)
