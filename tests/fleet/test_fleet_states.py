@@ -37,7 +37,7 @@ class Fleets(RuleBasedStateMachine):
         scores = data.draw(st.lists(SCORES, min_size=len(keys), max_size=len(keys)))
         ids = [self.next + row for row in range(len(keys))] if waits else None
         self.both(lambda fleet: fleet.expected(keys, scores))
-        self.both(lambda fleet: fleet.predict(keys, scores, ids, at=self.next))
+        self.both(lambda fleet: fleet.predict_many(keys, scores, ids=ids, at=self.next))
         if waits:
             self.waiting |= dict.fromkeys(ids, self.next)
         self.next += len(keys)
@@ -47,7 +47,7 @@ class Fleets(RuleBasedStateMachine):
         names = st.sampled_from([*self.waiting, *self.finished, *self.gone, "unheard of"])
         ids = data.draw(st.lists(names, min_size=1, max_size=8, unique=True))
         outcomes = data.draw(st.lists(OUTCOMES, min_size=len(ids), max_size=len(ids)))
-        answers = self.both(lambda fleet: fleet.update(ids, outcomes)).tolist()
+        answers = self.both(lambda fleet: fleet.update_many(outcomes, ids=ids)).tolist()
         for name, outcome, answer in zip(ids, outcomes, answers, strict=True):
             if name in self.finished:
                 assert answer == ("repeated" if self.finished[name] == outcome else "conflict")

@@ -57,9 +57,9 @@ def by_hand(
         news.sort()
         while news and news[0][0] < row.t:
             at, id_, y = news.pop(0)
-            fleet.update([id_], [y], at=at)
+            fleet.update_many([y], ids=[id_], at=at)
         due = deadline(row, fleet, has_due)
-        said.append(fleet.predict([int(row.k)], [row.s], ids=[number], at=row.t, due=due)[0])
+        said.append(fleet.predict_many([int(row.k)], [row.s], ids=[number], at=row.t, due=due)[0])
         if not np.isnan(row.y) and not np.isnan(row.a):
             news.append((row.a, number, row.y))
     return said, news
@@ -148,12 +148,12 @@ def by_id(rows: pd.DataFrame, fleets: list[Fleet]) -> tuple[list[float], dict[st
         said.append(np.nan)
         if not np.isnan(row.s):
             try:
-                said[-1] = fleet.predict([row.k], [row.s], ids=[row.id], **when)[0]
+                said[-1] = fleet.predict_many([row.k], [row.s], ids=[row.id], **when)[0]
             except ValueError:  # the id is used
                 answers["used"] = answers.get("used", 0) + 1
                 continue
         if not np.isnan(row.y):
-            (answer,) = fleet.update([row.id], [row.y], **when)
+            (answer,) = fleet.update_many([row.y], ids=[row.id], **when)
             if np.isnan(row.s):
                 answers[answer] = answers.get(answer, 0) + 1
     return said, answers
@@ -246,7 +246,7 @@ def test_rows_without_an_id_do_not_expire():
 
 def test_rows_without_ids_keep_clear_of_ids():
     fleet = Fleet(silence=0, after=5)
-    fleet.predict([1, 1], [0.5, 0.5], ids=[2, 7], at=0)
+    fleet.predict_many([1, 1], [0.5, 0.5], ids=[2, 7], at=0)
     log = Log(fleet, **COLUMNS, time="t")
     log.play(read(frame(20)))
     assert fleet.rounds == 22

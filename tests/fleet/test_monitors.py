@@ -47,9 +47,9 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(shards
     means = np.empty(800)
     for row in range(800):
         means[row] = fleet.expected([keys[row]], [scores[row]])[0]
-        fleet.predict([keys[row]], [scores[row]], ids=[row])
+        fleet.predict_many([keys[row]], [scores[row]], ids=[row])
         for done in np.flatnonzero(due == row).tolist():
-            assert fleet.update([done], [outcomes[done]]).tolist() == ["applied"]
+            assert fleet.update_many([outcomes[done]], ids=[done]).tolist() == ["applied"]
             for twin, said in zip(twins[keys[done]], (scores, means), strict=True):
                 twin.update("all", said[done], outcomes[done])
             number = int(shards_of(checked_keys(keys[done : done + 1]).hashes(), shards)[0])
@@ -88,8 +88,8 @@ def test_run_is_predict_and_update_and_pieces_do_not_show(shards):
         fleets[1].monitors.raw.episodes  # noqa: B018 - who looks changes nothing
         fleets[2].play(keys[rows], scores[rows], outcomes[rows], [None] * len(keys[rows]))
     for row in range(1500):
-        fleets[3].predict([keys[row]], [scores[row]], ids=[row])
-        fleets[3].update([row], [outcomes[row]])
+        fleets[3].predict_many([keys[row]], [scores[row]], ids=[row])
+        fleets[3].update_many([outcomes[row]], ids=[row])
     for each in fleets[1:]:
         assert found(each) == found(fleets[0])
         for number in range(shards):
@@ -106,7 +106,7 @@ def test_what_is_saved_split_or_pickled_goes_on(tmp_path, shards, monitor):
     fleet = Fleet(7, shards=shards, monitor=monitor)
     half = slice(0, 1500), slice(1500, None)
     fleet.run(keys[half[0]], scores[half[0]], outcomes[half[0]])
-    fleet.predict(keys[:9], scores[:9], ids=range(9))
+    fleet.predict_many(keys[:9], scores[:9], ids=range(9))
     fleet.save(tmp_path / "fleet")
     assert found(Fleet.open(tmp_path / "fleet")) == found(fleet)
     again = [Fleet.load(tmp_path / "fleet"), Fleet.from_bytes(fleet.to_bytes())]
@@ -153,7 +153,7 @@ def test_some_of_the_keys_are_those_of_all(shards, name):
     fleet = Fleet(shards=shards, monitor=SETTINGS)
     assert fleet.monitors.raw.keys_off(among=[name(3)]) == []
     fleet.run([name(key) for key in keys.tolist()], scores, outcomes)
-    fleet.predict([name(77)], [0.5])  # a key without an outcome
+    fleet.predict_many([name(77)], [0.5])  # a key without an outcome
     monitor = fleet.monitors.raw
     for least in (1.0, 0.01):
         listed = monitor.keys_off(least=least)
@@ -181,13 +181,13 @@ def test_a_key_that_is_forgotten_is_off_no_more():
     fleet = Fleet(monitor=SETTINGS)
     fleet.run(keys, scores, outcomes)
     others = keys != 4
-    fleet.predict([4], [0.5], ids=["late"])
+    fleet.predict_many([4], [0.5], ids=["late"])
     fleet.run(keys[others], scores[others], outcomes[others])
     assert {each.key for each in fleet.monitors.raw.keys_off()} == {4, 6}
     six = next(each for each in fleet.monitors.raw.keys_off() if each.key == 6)
     fleet.evict(idle=3000)
     assert fleet.monitors.raw.keys_off() == [six]
-    fleet.update(["late"], [1])
+    fleet.update_many([1], ids=["late"])
     assert fleet.monitors.raw.rounds == fleet.learned
     assert fleet.monitors.raw.keys_off() == [six]
 

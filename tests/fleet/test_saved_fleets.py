@@ -20,15 +20,15 @@ def played(shards=1, rounds=3000, names=False):
     first, rest = slice(0, rounds), slice(rounds, None)
     fleet.run(keys[first], scores[first], outcomes[first])
     fleet.run(keys[:99], scores[:99], outcomes[:99], parents=parents[:99])
-    fleet.predict(keys[:50], scores[:50], ids=range(50), parents=parents[:50], at=3)
-    fleet.update(range(10), outcomes[:10])
+    fleet.predict_many(keys[:50], scores[:50], ids=range(50), parents=parents[:50], at=3)
+    fleet.update_many(outcomes[:10], ids=range(10))
     return fleet, (keys[rest], scores[rest], outcomes[rest])
 
 
 def go_on(fleet, rows):
     """Return everything that a fleet does from now on."""
     keys, scores, outcomes = rows
-    answers = fleet.update(range(60), np.tile([0.0, 1.0], 30)).tolist()
+    answers = fleet.update_many(np.tile([0.0, 1.0], 30), ids=range(60)).tolist()
     said = fleet.run(keys, scores, outcomes)
     return answers, said.tolist(), fleet.smooth(keys[:100], scores[:100]).tolist()
 

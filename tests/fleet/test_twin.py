@@ -22,14 +22,14 @@ def play_both(fleet, twin, rows, late, parents=None):
         one = [keys[row]], [scores[row]]
         above = None if parents is None else [parents[row]]
         word = fleet.smooth(*one, parents=above)[0]
-        said = fleet.predict(*one, ids=[first + row], parents=above)[0]
+        said = fleet.predict_many(*one, ids=[first + row], parents=above)[0]
         wanted, point = twin.predict(
             keys[row], scores[row], row, None if above is None else above[0]
         )
         assert word == pytest.approx(wanted, rel=1e-9)
         same += said == pytest.approx(point, rel=1e-9)
         for done in np.flatnonzero(due == row).tolist():
-            fleet.update([first + done], [outcomes[done]])
+            fleet.update_many([outcomes[done]], ids=[first + done])
             twin.update(outcomes[done], done)
     assert same == len(keys)
 

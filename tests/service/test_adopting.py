@@ -53,7 +53,7 @@ def go_on(running, learner, *, keyed=False, by=False, at=None):
         if keyed:
             learner.update(ids, outcomes[part], times.get("at"))
         else:
-            learner.update_many(outcomes[part], ids, times.get("at"))
+            learner.update_many(outcomes[part], ids=ids, at=times.get("at"))
 
 
 def check_all(start, path, running):

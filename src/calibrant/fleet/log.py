@@ -72,7 +72,7 @@ class Log:
         rows = self.take(table, outcome=self.outcome)
         self.outcome = rows.outcome_column
         fleet, keys, names = self.fleet, keys_in(table, self.key), self._names(table, rows)
-        fleet._check_open()
+        fleet._check_writable()
         clocks = (rows.clock, rows.available, rows.due)
         made, known, due = (None if clock is None else clock.ticks for clock in clocks)
         is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")

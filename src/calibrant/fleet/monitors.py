@@ -132,7 +132,7 @@ class FleetMonitor:
 
     @property
     def episodes(self) -> list[Episode]:
-        """The episodes in ranges of predictions, shard by shard; rounds count outcomes of a shard."""
+        """The episodes in ranges of predictions, shard by shard; rounds are outcomes of a shard."""
         return [each for monitor in self.of_shards().values() for each in monitor.episodes]
 
     @property

@@ -78,9 +78,9 @@ def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:
         strict=True,
     ):
         if np.isnan(score):
-            assert fleet.update([name], [outcome], at=time).tolist() == ["applied"]
+            assert fleet.update_many([outcome], ids=[name], at=time).tolist() == ["applied"]
         elif np.isnan(outcome):
-            said[name] = fleet.predict([key], [score], ids=[name], at=time)[0]
+            said[name] = fleet.predict_many([key], [score], ids=[name], at=time)[0]
         else:
             said[name] = fleet.run([key], [score], [outcome], at=time)[0]
     return pd.Series(said).sort_index(), fleet
@@ -103,9 +103,11 @@ def said_until(
     for row in rows.sort_values(["at", "late", "key"], kind="stable").itertuples():
         if not row.late:
             due = {"due": row.end} if has_due else {}
-            said[row.id] = fleet.predict([row.key], [row.score], ids=[row.id], at=row.at, **due)[0]
+            said[row.id] = fleet.predict_many(
+                [row.key], [row.score], ids=[row.id], at=row.at, **due
+            )[0]
         if not np.isnan(row.outcome):
-            answers += fleet.update([row.id], [row.outcome], at=row.at).tolist()
+            answers += fleet.update_many([row.outcome], ids=[row.id], at=row.at).tolist()
     return pd.Series(said).sort_index(), fleet, answers
 
 

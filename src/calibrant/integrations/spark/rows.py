@@ -109,7 +109,7 @@ def _played(
     elif "due" in rows:
         due = rows["due"].to_numpy() / 1e6
     names = [name if has else None for name, has in zip(rows["id"].tolist(), waits, strict=True)]
-    predictions, answers = fleet.play(keys, scores, outcomes, names, at=times, due=due)
+    predictions, answers = fleet.play(keys, scores, outcomes, ids=names, at=times, due=due)
     reasons = np.full(len(rows), None, dtype=object)
     for answer, reason in REASONS.items():
         reasons[answers == answer] = reason
