@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,7 @@ class WindowMeasures:
 MEASURES = tuple(each.name for each in fields(WindowMeasures))[2:]
 
 
-@dataclass(frozen=True, eq=False)
-class Stretches:
+class Stretches(NamedTuple):
     """Windows, or several at a time, as arrays: means, and what chance alone explains.
 
     Attributes
