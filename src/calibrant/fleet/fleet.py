@@ -277,7 +277,7 @@ class Fleet(Savable):
                 self._check_timed()
             ((shard, _),) = self._rows_of([name])
             answer = shard.book.update(name, known, time)
-            if at is not None:
+            if at is not None and self._policy.has_deadlines:
                 self._let_pass(time)
         return answer
 
@@ -310,7 +310,7 @@ class Fleet(Savable):
             for shard, rows in self._rows_of(names):
                 when = None if times is None else times[rows]
                 answers[rows] = shard.book.observe(taken(names, rows), known[rows], when)
-            if times is not None:
+            if times is not None and self._policy.has_deadlines:
                 last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
                 self._let_pass(last)
         return ANSWERS[answers]
@@ -321,7 +321,7 @@ class Fleet(Savable):
             self._policy.check_timed(shard.book.is_timed is not False)
 
     def _let_pass(self, time: float) -> None:
-        """Let time pass in all shards."""
+        """Let time pass in all shards; without deadlines each has a clock of its own."""
         for shard in self._shards.values():
             shard.book.let_pass(time)
 
