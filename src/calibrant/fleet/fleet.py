@@ -183,6 +183,9 @@ class Fleet(Savable):
         >>> fleet.update(1, id="order 1")
         'applied'
         """
+        for name, time in (("at", at), ("due", due)):
+            if time is not None:
+                time_of(time, name)  # one, not one a row
         keys: Any = [key]
         (found,) = self.predict_many(
             keys,
@@ -252,6 +255,9 @@ class Fleet(Savable):
                 shard.book.check_new_ids(own)
             ends = None if due is None else times_or_one(due, len(batch), "due")
             until = [self._times(each, shard, at, ends) for each, shard in dealt]
+            if self._policy.when_full == "refuse":
+                for (_, shard), own, (made, _) in zip(dealt, named, until, strict=True):
+                    shard.book.check_room(len(own), math.nan if made is None else made[0])
             for (each, shard), own, times in zip(dealt, named, until, strict=True):
                 opened = shard.open(each.rows, own, *times)
                 if isinstance(each.at, slice):
