@@ -26,7 +26,8 @@ class Change:
     --------
     >>> from calibrant.report import BeforeAfter
     >>> both = BeforeAfter.from_predictions([0.9] * 200, [0.5] * 200, [1, 0] * 100)
-    >>> round(both.change.mean, 2), round(both.change.high, 2)
+    >>> brier, log_loss = both.changes
+    >>> round(brier.mean, 2), round(brier.high, 2)
     (-0.16, -0.16)
     """
 

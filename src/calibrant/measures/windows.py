@@ -65,7 +65,7 @@ class Stretches(NamedTuple):
     --------
     >>> from calibrant.measures import Scorecard
     >>> card = Scorecard(window=2)
-    >>> card.extend([0.5, 0.5, 0.5, 0.5, 1.0], [1, 0, 1, 1, 1])
+    >>> card.extend([0.5, 0.5, 0.5, 0.5, 1.0, 1.0], [1, 0, 1, 1, 1, 1])
     >>> card.stretches(4).mean_outcome
     array([0.75, 1.  ])
     """

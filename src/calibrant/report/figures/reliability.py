@@ -63,7 +63,7 @@ class ReliabilityDiagram:
     array([0. , 0.5])
     >>> ax = diagram.plot()
     >>> ax.get_ylabel()
-    'happened: share of rounds'
+    'observed share of rounds'
     """
 
     tables: dict[str, ReliabilityTable]
