@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant import measures
-from calibrant.measures import Scorecard
+from calibrant.measures import Scorecard, chance
 
 CELLS = 64
 
@@ -106,9 +106,9 @@ def test_stretches_are_windows_taken_together(rounds):
         assert found.mean_prediction[at] == pytest.approx(p[part].mean())
         assert found.mean_outcome[at] == pytest.approx(y[part].mean())
         assert found.ece[at] == pytest.approx(measures.ece(p[part], y[part]))
-        assert found.chance_ece[at] == pytest.approx(measures.chance.chance_ece(p[part]))
-        assert found.ece_limit[at] == pytest.approx(measures.chance.chance_ece_limit(p[part]))
-        assert found.chance_mean[at] == pytest.approx(measures.chance.chance_mean(p[part]))
+        assert found.chance_ece[at] == pytest.approx(chance.chance_ece(p[part]))
+        assert found.ece_limit[at] == pytest.approx(chance.chance_ece(p[part], at_most=True))
+        assert found.chance_mean[at] == pytest.approx(chance.chance_mean(p[part]))
     assert Scorecard.from_bytes(card.to_bytes()).stretches(100).ece.tolist() == found.ece.tolist()
     with pytest.raises(ValueError, match="a multiple of the window of 20 rounds, got 30"):
         card.stretches(30)

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from matplotlib.dates import num2date
 
 from calibrant.measures import ReliabilityTable, Scorecard, brier, ece, log_loss
-from calibrant.measures.chance import chance_ece_limit, chance_mean
+from calibrant.measures.chance import chance_ece, chance_mean
 from calibrant.report.figures import (
     ErrorThroughTime,
     MeanThroughTime,
@@ -129,7 +129,7 @@ def test_dates_stand_on_the_axis_of_time():
     assert first == dt.datetime(2024, 3, 1)
     assert last == dt.datetime(2024, 3, 1) + dt.timedelta(minutes=4999)
     p = report.predictions["calibrated"]
-    expected = [chance_ece_limit(p[at : at + 500]) for at in range(0, 5000, 500)]
+    expected = [chance_ece(p[at : at + 500], at_most=True) for at in range(0, 5000, 500)]
     assert figure.chance == pytest.approx(expected)
     errors = [ece(p[at : at + 500], report.outcomes[at : at + 500]) for at in range(0, 5000, 500)]
     assert figure.curves["calibrated"].error == pytest.approx(errors)

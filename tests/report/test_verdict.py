@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Recalibrator
-from calibrant.measures.chance import Differences, chance_ece_limit, chance_mean, student
+from calibrant.measures.chance import Differences, chance_ece, chance_mean, student
 from calibrant.report import BeforeAfter, Change, causes, recalibration
 from calibrant.report.causes import Cause, Evidence, waits_of
 from calibrant.report.verdict import Loss, digits
@@ -174,7 +174,7 @@ def test_chance_leaves_what_simulations_leave():
     random = np.random.default_rng(5)
     p = random.random(1000)
     draws = random.random((400, 1000)) < p
-    limit, room = chance_ece_limit(p), chance_mean(p)
+    limit, room = chance_ece(p, at_most=True), chance_mean(p)
     which = (p * 20).astype(int)
     errors = np.array(
         [np.abs(np.bincount(which, draw - p, minlength=20)).sum() / 1000 for draw in draws]

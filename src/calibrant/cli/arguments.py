@@ -78,11 +78,6 @@ class Options:
     delimiter: str | None = None
     json: bool = False
 
-    @property
-    def is_pipe(self) -> bool:
-        """Whether lines are answered one by one, as they come."""
-        return self.source == "-" and not (self.out or self.report or self.json)
-
     def command(self, name: str) -> str:
         """Return the command line that gives these options."""
         words, common = ["calibrant", name, self.source], fields(Options)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import numpy as np
 import typer
@@ -15,10 +16,11 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from calibrant import __version__
+from calibrant import Episode, __version__
 from calibrant.cli import ending, streams
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.style import show_number, styled
+from calibrant.report.watch_page import HEAD, WatchReport
 from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
@@ -62,8 +64,17 @@ def is_bundled(source: str) -> bool:
     return source in CATALOGUE and not Path(source).exists()
 
 
-def check_outputs(source: str, out: Path | None, report: Path | None = None) -> None:
-    """Refuse files to write that have a wrong name, or are the file that is read, or one file."""
+def check_outputs(
+    source: str, out: Path | None, report: Path | None = None, column: str | None = None
+) -> None:
+    """Refuse files to write that have a wrong name, or are the file that is read, or one file.
+
+    The name of the new column, if one is given, must be one, and a file must be written.
+    """
+    if column is not None and out is None:
+        raise ValueError("--column names a column of --out, and none is asked for")
+    if column is not None and not column.strip():
+        raise ValueError(f"--column must be a name, got {column!r}")
     if out is not None:
         kind_to_write(str(out))
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
@@ -75,14 +86,6 @@ def check_outputs(source: str, out: Path | None, report: Path | None = None) -> 
             )
     if out is not None and report is not None and is_same_file(out, report):
         raise InputError("--out and --report are one file; give them two names", source=str(report))
-
-
-def check_column_name(column: str | None, out: Path | None) -> None:
-    """Refuse a name for the new column that is empty, or that nothing is written under."""
-    if column is not None and out is None:
-        raise ValueError("--column names a column of --out, and none is asked for")
-    if column is not None and not column.strip():
-        raise ValueError(f"--column must be a name, got {column!r}")
 
 
 @contextmanager
@@ -199,3 +202,43 @@ def reliability(tables: Mapping[str, ReliabilityTable]) -> Table:
         rows.append(row)
     title = f"Observed against predicted (off: beyond a {first.level:.0%} interval)"
     return table(title, head, rows)
+
+
+def summary_of(found: WatchReport) -> dict[str, Any]:
+    """Return what was found as JSON has it."""
+    return {
+        "rounds": len(found.predictions),
+        "state": found.monitor.state,
+        "evidence": found.monitor.evidence,
+        "episodes": [as_object(each) for each in found.episodes],
+    }
+
+
+def as_object(episode: Episode) -> dict[str, Any]:
+    """Return an episode as JSON has it."""
+    fields = {**asdict(episode), "direction": episode.direction, "text": str(episode)}
+    return {name: value for name, value in fields.items() if value is not None or name == "end"}
+
+
+def table_of(title: str, found: WatchReport, most: int | None = None) -> Table:
+    """Return the episodes as a table, at most so many of the last."""
+    rows = found.rows() if most is None else found.rows()[-most:]
+    # As `Text`, because brackets in the name of a group are no markup.
+    lines = [[Text(cell) for cell in row[:-1]] for row in rows]
+    return table(title, HEAD[:-1], lines, ("where",))
+
+
+def show_episodes(found: dict[str, WatchReport], note: str | None = None, most: int = 10) -> None:
+    """Print what a monitor found in each, a note on it, and the last episodes."""
+    out.print("\n[bold]Alarms[/]")
+    for name, each in found.items():
+        say(f"{name}: {each.sentence}", fold=True)
+    if note is not None:
+        say(note, fold=True)
+    for name, each in found.items():
+        if each.episodes:
+            left = len(each.episodes) - most
+            title = f"Episodes of {name}" + (
+                f", the last {most} of {left + most}" if left > 0 else ""
+            )
+            out.print("\n", table_of(title, each, most))

@@ -26,7 +26,6 @@ from calibrant.cli.arguments import (
     Seed,
     Source,
 )
-from calibrant.cli.episodes import show_episodes, summary_of
 from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.arriving import (
     Arrivals,
@@ -158,7 +157,7 @@ def forecast(
     given = dict(locals())
     given["json"] = given.pop("as_json")
     with console.clean_end():
-        console.check_column_name(column, out)
+        console.check_outputs(source, out, report, column)
         options = ForecastOptions(**{**given, "column": column or "prediction"})
         check_seed(seed)
         parameters(forecaster)  # refuses what is no forecaster before anything is read
@@ -169,7 +168,7 @@ def forecast(
                 f"--ahead {ahead} is for the default forecaster; {forecaster} forecasts the next "
                 "row alone"
             )
-        if not options.is_pipe:
+        if source != "-" or out or report or as_json:
             forecast_file(options)
             return
         for option, column_of in (("time", time), ("available", available)):
@@ -230,7 +229,6 @@ class Rows:
 
 def forecast_file(options: ForecastOptions) -> None:
     """Forecast a whole file, beside the baselines; write and report what was asked for."""
-    console.check_outputs(options.source, options.out, options.report)
     # The report is opened first: if it cannot be written, nothing else is.
     with console.opened_report(options.report) as report:
         rows = take_rows(options)
@@ -415,7 +413,7 @@ def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
     console.say(f"\n{result.best} is the simple rival with the least log loss, of {result.rivals}.")
     if rows.arrivals is not None or options.ahead not in (None, 1):
         console.say(LATE, fold=True)
-    show_episodes({options.spec(): result.watched})
+    console.show_episodes({options.spec(): result.watched})
     if isinstance(result.forecaster, EventForecaster):
         words = heaviest_in_words(result.forecaster.memory())
         console.say(f"\nThe forecasts draw on {words}.", fold=True)
@@ -435,7 +433,7 @@ def in_json(result: Result) -> dict[str, Any]:
         }
         for name, card in result.cards.items()
     }
-    return {**summary_of(result.watched), "measures": measures}
+    return {**console.summary_of(result.watched), "measures": measures}
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:

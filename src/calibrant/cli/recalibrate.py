@@ -34,7 +34,6 @@ from calibrant.cli.arguments import (
     Seed,
     Source,
 )
-from calibrant.cli.episodes import as_object, show_episodes, summary_of
 from calibrant.fleet.log import Log as FleetLog
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.measures import DelayCheck
@@ -59,6 +58,7 @@ from calibrant.tables.reading import kind_of, standard_input
 
 #: The help has these options in a box of their own.
 LATE = "Outcomes that come late"
+TITLE = "{}: scores before and after recalibration"
 #: Bytes of a file that is read in chunks; packed ones hold about four times as much.
 LARGE, PACKED = 2**26, 4
 HOW_LARGE = "the file is large, so no row is kept; --report keeps them, and shows more"
@@ -220,21 +220,21 @@ def recalibrate(
     given = dict(locals())
     given["json"] = given.pop("as_json")
     with console.clean_end():
-        console.check_column_name(column, out)
         options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
         check_seed(seed)
         check_choice("--kind", kind, KINDS)
-        if options.is_pipe and key is None:
+        if source == "-" and not (key or out or report or as_json):
             from calibrant.cli.recalibrate_pipe import answer_scores  # noqa: PLC0415
 
             options, recalibrator = begin(options)
             try:
                 answer_scores(options, recalibrator, standard_input())
             finally:
-                keep(options, recalibrator)  # what was learned so far, also before an error
+                if state is not None:  # what was learned so far, also before an error
+                    recalibrator.save(state)
             return
         check_file_options(options)
-        console.check_outputs(source, out, report)
+        console.check_outputs(source, out, report, column)
         if key is not None or is_large(options):
             recalibrate_chunks(options)
         else:
@@ -304,12 +304,6 @@ def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
     return replace(options, **own), saved
 
 
-def keep(options: RecalibrateOptions, learner: Recalibrator | Fleet) -> None:
-    """Save the recalibrator or fleet for the next run, if asked to."""
-    if options.state is not None:
-        learner.save(options.state)
-
-
 # -- a whole file ----------------------------------------------------------------------------------
 
 
@@ -320,7 +314,8 @@ def recalibrate_file(options: RecalibrateOptions) -> None:
         options, recalibrator = begin(options)
         with console.busy(f"reading {options.source}"):
             table = console.read_source(options.source, options.delimiter)
-            check_new_columns(options, table)
+            if options.out is not None:
+                check_new_columns(options, table)
             rows = take_scored(
                 table, id=options.id, by=options.by, kind=options.kind, **options.columns()
             )
@@ -331,13 +326,14 @@ def recalibrate_file(options: RecalibrateOptions) -> None:
             found = recalibrate_rows(recalibrator, rows, ids, smooth=options.smooth is not None)
         with console.busy("measuring"):
             result = measured(options, table, rows, found, recalibrator)
-            page = b"" if report is None or result is None else result.html().encode()
+            page = b"" if report is None or result is None else result.page.html().encode()
         if options.out is not None:
             with console.busy(f"writing {options.out}"):
                 write(options.out, with_columns(options, table, found.predictions, found.smooth))
         if report is not None:
             report.write(page)
-    keep(options, recalibrator)
+    if options.state is not None:
+        recalibrator.save(options.state)
     unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
     after = 0
     if rows.clock is not None and rows.available is not None:
@@ -349,18 +345,16 @@ def recalibrate_file(options: RecalibrateOptions) -> None:
         measures = NOTHING if result is None else in_json(result)
         typer.echo(json.dumps({**measures, "answers": answers}))
         return
-    show_rows(options, table.source, len(found.outcomes), rows.outcome_column, result)
     what = "outcomes that never arrived"
     if options.silence is not None:
         what = "predictions without an outcome, whose deadline is still to come"
-    show_outcomes({what: unknown, AFTER: after}, answers, by_id=False)
+    read = f"{table.source}: {len(found.outcomes):,} rounds"
+    show_rows(options, read, rows.outcome_column, result, {what: unknown, AFTER: after}, answers)
     show(options, result)
 
 
 def check_new_columns(options: RecalibrateOptions, table: Table) -> None:
     """Refuse names of new columns that the rows have already."""
-    if options.out is None:
-        return
     console.check_column(table, options.column)
     if options.smooth in (*table.columns, options.column):
         raise ValueError(
@@ -400,14 +394,9 @@ def measured(
         rows.scores, found.predictions, found.outcomes, by=rows.groups, kind=options.kind,
         times=table.row_called if rows.clock is None else rows.clock,
         available=None if options.has_deadlines else rows.available,
-        recalibrator=recalibrator, expected=found.expected, title=title_of(table.source),
-        never=never, made=made,
+        recalibrator=recalibrator, expected=found.expected, never=never, made=made,
+        title=TITLE.format(Path(table.source).name),
     )  # fmt: skip
-
-
-def title_of(source: str) -> str:
-    """Return the heading of the page."""
-    return f"{Path(source).name}: scores before and after recalibration"
 
 
 def how_made(
@@ -496,10 +485,11 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
                 raise InputError(problem, source=options.source, column=log.outcome)
             result = measured_chunks(options, log, both, counted, learner)
             # Drawn before the rows appear: a page that fails leaves no file.
-            page = b"" if report is None or result is None else result.html().encode()
+            page = b"" if report is None or result is None else result.page.html().encode()
         if report is not None:
             report.write(page)
-    keep(options, learner)
+    if options.state is not None:
+        learner.save(options.state)
     if options.json:
         measures = NOTHING if result is None else in_json(result)
         extra = {
@@ -508,7 +498,6 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
         }  # fmt: skip
         typer.echo(json.dumps({**measures, **extra, "keys": len(learner)}))
         return
-    show_rows(options, options.source, counted.rows, log.outcome, result, learner)
     waiting = "predictions that wait for their outcomes" + (" or deadlines" if options.hold else "")
     is_waiting = options.id is not None or options.hold is not None
     if options.silence is not None:
@@ -520,7 +509,10 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
         AFTER: counted.after,
         "predictions given up because too many waited": learner.expired,
     }  # fmt: skip
-    show_outcomes(counts, counted.answers, by_id=options.id is not None)
+    read = f"{options.source}: {counted.rows:,} rounds"
+    if isinstance(learner, Fleet):
+        read += f", {len(learner):,} keys in {options.key!r}"
+    show_rows(options, read, log.outcome, result, counts, counted.answers)
     show(options, result)
     if isinstance(learner, Fleet):
         console.say(f"\nthe fleet takes {learner.nbytes / 1e6:,.1f} MB")
@@ -537,7 +529,8 @@ def play_chunks(
     with console.progress() as progress:
         task = progress.add_task(f"recalibrating {options.source}", total=1.0)
         for chunk in console.read_chunks(options.source, options.delimiter):
-            check_new_columns(options, chunk.table)
+            if options.out is not None:
+                check_new_columns(options, chunk.table)
             try:
                 played = log.play(chunk.table)
             except InputError as error:
@@ -574,7 +567,8 @@ def measured_chunks(
     waits_for_ids = options.id is not None or options.silence is not None
     never = 0 if waits_for_ids else counted.missing
     return RecalibrationReport.from_measures(
-        both, title=title_of(options.source), kind=learner.kind, never=never, keys=keys,
+        both, kind=learner.kind, never=never, keys=keys,
+        title=TITLE.format(Path(options.source).name),
         made=how_made(options, options.source, counted.rows, log.outcome, never),
         delays=None if options.has_deadlines else counted.check_delays(),
         recalibrator=learner if isinstance(learner, Recalibrator) else None,
@@ -597,13 +591,13 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
         for name, column in both.columns.items()
     }
     for name, watched in report.watched.items():
-        columns[name] |= summary_of(watched)
+        columns[name] |= console.summary_of(watched)
     for name, found in report.keys.monitors.items() if report.keys else ():
         keys = found.keys_off()
         columns[name] |= {
             "state": found.state,
             "evidence": found.evidence,
-            "episodes": [as_object(episode) for episode in found.episodes],
+            "episodes": [console.as_object(episode) for episode in found.episodes],
             "keys_off_count": len(keys),
             "keys_off": [
                 {**asdict(key), "direction": key.direction, "text": str(key)}
@@ -611,7 +605,7 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
             ],
         }
     return {
-        "rounds": both.rounds, "mean_outcome": both.mean_outcome, **columns,
+        "rounds": both.rounds, "mean_outcome": both.calibrated.mean_outcome, **columns,
         "verdict": report.verdict.word, "findings": report.findings,
     }  # fmt: skip
 
@@ -623,37 +617,43 @@ def finite(value: float) -> float | None:
 
 def show_rows(
     options: RecalibrateOptions,
-    source: str,
-    rows: int,
+    read: str,
     outcome: str | None,
     report: RecalibrationReport | None,
-    learner: Recalibrator | Fleet | None = None,
+    counts: Mapping[str, int],
+    answers: Mapping[str, int],
 ) -> None:
-    """Print what was read."""
-    mean = "" if report is None else f" (mean {report.measures.mean_outcome:.4f})"
-    keys = f" {len(learner):,} keys in {options.key!r}," if isinstance(learner, Fleet) else ""
-    console.say(
-        f"{source}: {rows:,} rounds,{keys} scores {options.score!r}, outcomes {outcome!r}{mean}"
-    )
-
-
-def show_outcomes(counts: Mapping[str, int], answers: Mapping[str, int], *, by_id: bool) -> None:
-    """Print what became of outcomes that are missing, late, or came by id."""
+    """Print what was read, and what became of outcomes that are missing, late, or came by id."""
+    mean = "" if report is None else f" (mean {report.measures.calibrated.mean_outcome:.4f})"
+    console.say(f"{read}, scores {options.score!r}, outcomes {outcome!r}{mean}")
     for what, count in counts.items():
         if count:
             console.say(f"{what}: {count:,}")
     if answers:
         listed = ", ".join(f"{count:,} {answer}" for answer, count in sorted(answers.items()))
-        what = "by id" if by_id else "that arrived after their deadline"
+        # Only a fleet is given outcomes by id in a file.
+        what = "by id" if options.id and options.key else "that arrived after their deadline"
         console.say(f"outcomes {what}: {listed}")
 
 
 def show(options: RecalibrateOptions, report: RecalibrationReport | None) -> None:
     """Print the measures, the groups or keys, the findings, and where the results are."""
     if report is not None:
-        show_measures(report)
+        both = report.measures
+        head = ["", *both.columns, console.MEANING]
+        measures = console.table("Before and after (lower is better)", head, measure_rows(both))
+        console.out.print("", measures, sep="\n")
+        tables = {name: column.reliability(10) for name, column in both.columns.items()}
+        console.out.print("\n", console.reliability(tables))
+        if both.groups:
+            head, groups = group_rows(both, GROUPS_IN_TERMINAL)
+            # As `Text`, because brackets in the name of a group are no markup.
+            shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
+            console.out.print("\n", console.table("By group", head, shown))
+            if len(both.groups) > len(groups):
+                console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
         if report.watched:
-            show_episodes(report.watched, report.alarms_note)
+            console.show_episodes(report.watched, report.alarms_note)
         if report.keys is not None:
             show_keys(report.keys)
         console.out.print("\n[bold]What to look at[/]")
@@ -679,23 +679,6 @@ def show(options: RecalibrateOptions, report: RecalibrationReport | None) -> Non
         )
     if options.state is not None:
         console.say(f"  {options.state}: the state, for the next run")
-
-
-def show_measures(report: RecalibrationReport) -> None:
-    """Print the measures, predicted and observed by bin, and the groups."""
-    both = report.measures
-    head = ["", *both.columns, console.MEANING]
-    measures = console.table("Before and after (lower is better)", head, measure_rows(both))
-    console.out.print("", measures, sep="\n")
-    tables = {name: column.reliability(10) for name, column in both.columns.items()}
-    console.out.print("\n", console.reliability(tables))
-    if both.groups:
-        head, groups = group_rows(both, GROUPS_IN_TERMINAL)
-        # As `Text`, because brackets in the name of a group are no markup.
-        shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
-        console.out.print("\n", console.table("By group", head, shown))
-        if len(both.groups) > len(groups):
-            console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
 
 
 def show_keys(keys: KeysWatched) -> None:

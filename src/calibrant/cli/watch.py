@@ -22,7 +22,6 @@ from calibrant.cli.arguments import (
     PredictionColumn,
     Source,
 )
-from calibrant.cli.episodes import as_object, summary_of, table_of
 from calibrant.report.watch_page import WatchReport, watching
 from calibrant.tables import InputError
 from calibrant.tables.notation import finite_number, is_missing, outcome_in
@@ -136,11 +135,11 @@ def watch_file(
 def print_episodes(found: WatchReport, *, as_json: bool) -> None:
     """Print what was found, as a table or as one JSON object."""
     if as_json:
-        typer.echo(json.dumps(summary_of(found)))
+        typer.echo(json.dumps(console.summary_of(found)))
         return
     console.say(found.sentence, fold=True)
     if found.episodes:
-        console.out.print("\n", table_of("Episodes", found))
+        console.out.print("\n", console.table_of("Episodes", found))
 
 
 # -- pipes -----------------------------------------------------------------------------------------
@@ -211,7 +210,7 @@ class WatchPipe:
 
     def show(self, episode: Episode) -> None:
         """Print an episode that began or ended."""
-        typer.echo(json.dumps(as_object(episode)) if self.as_json else str(episode))
+        typer.echo(json.dumps(console.as_object(episode)) if self.as_json else str(episode))
 
     def line(self) -> str:
         """Return the state of the monitor in a line."""

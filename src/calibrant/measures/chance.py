@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.measures.binned import Scheme, bins_of, mass_bins
+from calibrant.measures.binned import Scheme, mass_bins, width_bins
 from calibrant.measures.rounds import Counts, Floats, sum_by
 
 #: The confidence level of every interval and band on a page.
@@ -55,19 +55,11 @@ class Differences:
     """
 
     def __init__(self) -> None:
-        self._new: list[Floats] = []
         self._sums, self._counts = np.empty(0), np.empty(0)
         self._size = 1  # differences in one of the sums
 
     def extend(self, values: Floats) -> None:
-        """Add differences."""
-        self._new.append(values)
-        if len(self._new) >= 1000:
-            self._sum_up()
-
-    def _sum_up(self) -> None:
-        """Add what is new to the sums; of too many sums, take two at a time."""
-        values, self._new = np.concatenate([*self._new, np.empty(0)]), []
+        """Add differences; of too many sums, take two at a time."""
         starts = np.arange(0, len(values), self._size)
         if len(starts):
             self._sums = np.concatenate([self._sums, np.add.reduceat(values, starts)])
@@ -80,7 +72,6 @@ class Differences:
 
     def change(self, level: float = LEVEL) -> Change:
         """Return the mean difference, with its interval."""
-        self._sum_up()
         rounds = int(self._counts.sum())
         mean = float(self._sums.sum() / rounds)
         if rounds < 10 * STRETCHES:
@@ -112,24 +103,25 @@ def student(level: float, freedom: int) -> float:
 
 
 def chance_ece(
-    predictions: Floats, count: Counts | None = None, bins: int = 20, *, scheme: Scheme = "width"
+    predictions: Floats,
+    count: Counts | None = None,
+    bins: int = 20,
+    *,
+    scheme: Scheme = "width",
+    at_most: bool = False,
 ) -> float:
     """Return the mean ECE of outcomes that have exactly the probabilities predicted, independently.
 
     The residuals of a bin then sum to a number with mean 0 and variance V, the sum of p (1 - p),
-    and close to normal, so that its mean size is sqrt(2 V / pi). With `count`, predictions are
-    distinct and ascend, and each was made so many times.
+    and close to normal, so that its mean size is sqrt(2 V / pi). With `at_most`, return what the
+    ECE stays below in 95 of 100 cases. With `count`, predictions are distinct and ascend, and each
+    was made so many times.
     """
-    variance, rounds = _variance(predictions, count, bins, scheme)
-    return float(ece_left(variance)) / rounds
-
-
-def chance_ece_limit(
-    predictions: Floats, count: Counts | None = None, bins: int = 20, *, scheme: Scheme = "width"
-) -> float:
-    """Return the ECE that such outcomes stay below in 95 of 100 cases."""
-    variance, rounds = _variance(predictions, count, bins, scheme)
-    return float(ece_left_at_most(variance)) / rounds
+    p, n = np.unique(predictions, return_counts=True) if count is None else (predictions, count)
+    which = mass_bins(n, bins) if scheme == "mass" else width_bins(p, bins)
+    variance = sum_by(which, n * p * (1.0 - p), bins)
+    left = ece_left_at_most(variance) if at_most else ece_left(variance)
+    return float(left) / int(n.sum())
 
 
 def ece_left(variance: Floats) -> Floats:
@@ -151,10 +143,3 @@ def chance_mean(predictions: Floats, count: Counts | int = 1) -> float:
     rounds = len(predictions) if isinstance(count, int) else int(count.sum())
     variance = float((count * predictions * (1.0 - predictions)).sum())
     return normal(LEVEL) * math.sqrt(variance) / rounds
-
-
-def _variance(p: Floats, count: Counts | None, bins: int, scheme: Scheme) -> tuple[Floats, int]:
-    if count is None:
-        return sum_by(bins_of(p, bins, scheme), p * (1.0 - p), bins), len(p)
-    which = mass_bins(count, bins) if scheme == "mass" else bins_of(p, bins, scheme)
-    return sum_by(which, count * p * (1.0 - p), bins), int(count.sum())

@@ -17,7 +17,6 @@ from calibrant._checks import check_id, check_integer, check_real, check_same_le
 from calibrant._kernels.saved import part_of
 from calibrant._kernels.tally import TallyKernel
 from calibrant.measures.binned import ReliabilityTable, Scheme, reliability_table
-from calibrant.measures.chance import chance_ece
 from calibrant.measures.rounds import DistinctTable, Indices, as_rounds
 from calibrant.measures.saved_tallies import load_tally
 from calibrant.measures.smooth_ece import smece_of
@@ -26,6 +25,24 @@ from calibrant.tables.atomic import load_bytes, save_bytes
 
 #: More bins than anybody can look at.
 MOST_BINS = 2**24
+
+
+class Measure:
+    """One of the measures in `Scorecard.summary`, as an attribute; a mean needs a round."""
+
+    def __init__(self, text: str) -> None:
+        self.__doc__ = text
+
+    def __set_name__(self, _: type[Scorecard], name: str) -> None:
+        self.name = name
+
+    def __get__(self, card: Scorecard | None, _: type[Scorecard] | None = None) -> float:
+        if card is None:
+            return self  # type: ignore[return-value] # the class describes its measures
+        value = card.summary()[self.name]
+        if math.isnan(value):
+            raise ValueError("a scorecard without rounds has no means; add a round first")
+        return value
 
 
 class Scorecard:
@@ -167,58 +184,19 @@ class Scorecard:
         """Rounds measured so far."""
         return self._rounds
 
-    @property
-    def cal1(self) -> float:
-        """The l1 calibration error, a sum; see `calibrant.measures.cal1`."""
-        return self._all.errors[0]
-
-    @property
-    def cal2(self) -> float:
-        """The l2 calibration error, a sum; see `calibrant.measures.cal2`."""
-        return self._all.errors[1]
-
-    @property
-    def klcal(self) -> float:
-        """The KL calibration error, a sum; see `calibrant.measures.klcal`."""
-        return self._all.errors[2]
-
-    @property
-    def mean_prediction(self) -> float:
-        """The mean prediction."""
-        return self._mean(self._all.sums[1])
-
-    @property
-    def mean_outcome(self) -> float:
-        """The mean outcome."""
-        return self._mean(self._all.sums[2])
-
-    @property
-    def brier(self) -> float:
-        """The mean squared loss; see `calibrant.measures.brier`."""
-        return self._mean(self._all.sums[3])
-
-    @property
-    def log_loss(self) -> float:
-        """The mean log loss; see `calibrant.measures.log_loss`."""
-        return self._mean(self._all.sums[4])
-
-    @property
-    def ece(self) -> float:
-        """The binned calibration error, a mean; see `calibrant.measures.ece`."""
-        return self._mean(self._all.binned)
+    cal1 = Measure("The l1 calibration error, a sum; see `calibrant.measures.cal1`.")
+    cal2 = Measure("The l2 calibration error, a sum; see `calibrant.measures.cal2`.")
+    klcal = Measure("The KL calibration error, a sum; see `calibrant.measures.klcal`.")
+    mean_prediction = Measure("The mean prediction.")
+    mean_outcome = Measure("The mean outcome.")
+    brier = Measure("The mean squared loss; see `calibrant.measures.brier`.")
+    log_loss = Measure("The mean log loss; see `calibrant.measures.log_loss`.")
+    ece = Measure("The binned calibration error, a mean; see `calibrant.measures.ece`.")
 
     @property
     def smece(self) -> float:
         """The smooth calibration error, a mean; see `calibrant.measures.smece`."""
-        self._mean(0.0)
         return smece_of(self.distinct())
-
-    @property
-    def chance_ece(self) -> float:
-        """The mean of `ece` that chance alone would leave, were every prediction right."""
-        self._mean(0.0)
-        table = self.distinct()
-        return chance_ece(table.prediction, table.count, self._bins)
 
     def summary(self) -> dict[str, float]:
         """Return every measure by name; before the first round, means are NaN.
@@ -385,11 +363,6 @@ class Scorecard:
         self._all, self._rounds = load_tally(state, self._bins, rounds), rounds
 
     # -- inside ------------------------------------------------------------------------------
-
-    def _mean(self, total: float) -> float:
-        if self._rounds == 0:
-            raise ValueError("a scorecard without rounds has no means; add a round first")
-        return total / self._rounds
 
     def _card_of(self, label: Hashable) -> Scorecard | None:
         """Return a label's scorecard, not yet kept if it is new, or None for no label."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, check_integer, check_same_length
 from calibrant.measures import Change, ReliabilityTable, Scorecard, WindowMeasures
 from calibrant.measures.binned import Scheme
-from calibrant.measures.chance import LEVEL, Differences
+from calibrant.measures.chance import LEVEL, Differences, chance_ece
 from calibrant.measures.rounds import as_rounds
 from calibrant.report.style import show_share
 from calibrant.report.verdict import Verdict, judge
@@ -71,6 +71,10 @@ class BeforeAfter:
         The measures of the scores themselves; None where they are no probabilities.
     calibrated : Scorecard
         The measures of what became of them.
+    columns : dict of str to Scorecard
+        The same by name: "raw", if there is one, and "calibrated".
+    rounds : int
+        Rounds with an outcome.
 
     Examples
     --------
@@ -85,7 +89,10 @@ class BeforeAfter:
         self.window = check_integer("window", window, 1)
         self.raw = Scorecard(window, cells=cells) if has_raw else None
         self.calibrated = Scorecard(window, cells=cells)
-        self._losses = {squared: Differences(), surprise: Differences()}
+        after = {"calibrated": self.calibrated}
+        self.columns = after if self.raw is None else {"raw": self.raw, **after}
+        self.rounds = 0
+        self._differences = (Differences(), Differences())  # of squared and of log losses
 
     @classmethod
     def from_predictions(
@@ -130,20 +137,12 @@ class BeforeAfter:
     ) -> None:
         """Measure more rounds."""
         self.calibrated.extend(calibrated, outcomes, groups)
+        self.rounds += len(outcomes)
         if self.raw is not None and raw is not None:
             self.raw.extend(raw, outcomes, groups)
-            for loss, differences in self._losses.items():
-                differences.extend(loss(calibrated, outcomes) - loss(raw, outcomes))
-
-    @property
-    def rounds(self) -> int:
-        """Rounds with an outcome."""
-        return self.calibrated.rounds
-
-    @property
-    def mean_outcome(self) -> float:
-        """The mean outcome."""
-        return self.calibrated.mean_outcome
+            before, after = losses(raw, outcomes), losses(calibrated, outcomes)
+            for each, values in zip(self._differences, after - before, strict=True):
+                each.extend(values)
 
     @property
     def changes(self) -> tuple[Change, Change] | None:
@@ -155,8 +154,9 @@ class BeforeAfter:
         if self.raw is None:
             return None
         # Two intervals of this level hold together at `LEVEL`.
-        brier, log_loss = (each.change((1.0 + LEVEL) / 2.0) for each in self._losses.values())
-        return brier, log_loss
+        brier, log_loss = self._differences
+        level = (1.0 + LEVEL) / 2.0
+        return brier.change(level), log_loss.change(level)
 
     @property
     def groups(self) -> list[GroupMeasured]:
@@ -167,12 +167,6 @@ class BeforeAfter:
             for group, card in self.calibrated.labels.items()
         ]
         return sorted(parts, key=attrgetter("rounds"), reverse=True)
-
-    @property
-    def columns(self) -> dict[str, Scorecard]:
-        """The columns that were measured, by name: "raw", if there is one, and "calibrated"."""
-        after = {"calibrated": self.calibrated}
-        return after if self.raw is None else {"raw": self.raw, **after}
 
     @property
     def verdict(self) -> Verdict:
@@ -214,15 +208,16 @@ class BeforeAfter:
         'Too few rounds (2) to tell a change of the Brier score from chance: 0.4100 became 0.1600.'
         """
         before, after = self.raw, self.calibrated
-        points = [self.verdict.size]
+        points = [judge(self).size]
         if before is not None:
-            tables = self.reliability.values()
+            tables, table = self.reliability.values(), after.distinct()
+            chance = chance_ece(table.prediction, table.count)
             was_off, is_off = [int(table.off.sum()) for table in tables]
             had, has = [int((table.count > 0).sum()) for table in tables]
             points.append(
                 f"The calibration error (ECE) was {show_share(before.ece)} and is "
                 f"{show_share(after.ece)} now; chance alone would leave "
-                f"{show_share(after.chance_ece)}. {was_off} of {had} bins disagreed with their "
+                f"{show_share(chance)}. {was_off} of {had} bins disagreed with their "
                 f"95 % interval; now {is_off} of {has} do."
             )
             if before.worst is not None:
@@ -233,7 +228,7 @@ class BeforeAfter:
                 )
         if after.worst is not None:
             worst = after.worst
-            chance = after.stretches().chance_ece[worst.start // self.window]
+            chance = float(after.stretches().chance_ece[worst.start // self.window])
             points.append(
                 f"In the worst {self.window:,} rounds of the calibrated probabilities, from "
                 f"{place(worst.start)}, the ECE is {show_share(worst.ece)}, of which chance alone "
@@ -263,12 +258,10 @@ def _means(window: WindowMeasures) -> str:
     return f"{predicted} was predicted on average, {observed} observed."
 
 
-def squared(p: Floats, y: Floats) -> Floats:
-    """Return the squared error of each round."""
-    return (p - y) ** 2
+def losses(p: Floats, y: Floats) -> Floats:
+    """Return the squared error of each round, and below it the log loss.
 
-
-def surprise(p: Floats, y: Floats) -> Floats:
-    """Return the log loss of each round, finite also where the certain did not happen."""
+    The log loss is finite also where what was certain was not observed.
+    """
     near = np.clip(p, CERTAIN, 1.0 - CERTAIN)
-    return -(y * np.log(near) + (1.0 - y) * np.log1p(-near))
+    return np.array([(p - y) ** 2, -(y * np.log(near) + (1.0 - y) * np.log1p(-near))])

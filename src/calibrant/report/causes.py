@@ -17,7 +17,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant.measures import DelayCheck
 from calibrant.measures.binned import Scheme
-from calibrant.measures.chance import chance_ece_limit, chance_mean
+from calibrant.measures.chance import chance_ece, chance_mean
 from calibrant.report.before_after import BeforeAfter
 from calibrant.report.style import show_share
 from calibrant.report.verdict import FEW_EVENTS, Verdict, Word
@@ -82,10 +82,11 @@ def one_sided(evidence: Evidence, word: Word) -> Cause | None:
 def too_few(evidence: Evidence, word: Word) -> Cause | None:
     """Few rounds, or few of what is rare: no interval can be narrow."""
     both = evidence.both
-    events = both.rounds * min(both.mean_outcome, 1.0 - both.mean_outcome)
+    mean = both.calibrated.mean_outcome
+    events = both.rounds * min(mean, 1.0 - mean)
     if both.raw is None or word not in ("no different", "cannot tell") or events >= SCARCE:
         return None
-    rare = 1 if both.mean_outcome < 0.5 else 0
+    rare = 1 if mean < 0.5 else 0
     more = "the verdict needs 200 rounds and ten outcomes of each kind"
     if word == "no different":
         if _is_calibrated(evidence):
@@ -116,7 +117,7 @@ def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
     if raw is None or word not in ("no different", "worse") or not _is_calibrated(evidence):
         return None
     table = raw.distinct()
-    limit = chance_ece_limit(table.prediction, table.count)
+    limit = chance_ece(table.prediction, table.count, at_most=True)
     return Cause(
         f"The scores were calibrated already: they had an ECE of {show_share(raw.ece)}, "
         f"and chance alone leaves up to {show_share(limit)}."
@@ -205,7 +206,7 @@ def _is_calibrated(evidence: Evidence) -> bool:
     # Bins of equal width may hold all rare events in one; those of equal mass look closer.
     return all(
         raw.reliability(20, scheme=scheme).ece
-        <= chance_ece_limit(table.prediction, table.count, scheme=scheme)
+        <= chance_ece(table.prediction, table.count, scheme=scheme, at_most=True)
         for scheme in SCHEMES
     )
 

@@ -41,6 +41,7 @@ WIDE, NARROW = (7.6, 3.3), (3.7, 3.5)
 #: A table with more columns has no room on a phone: there, each row becomes a list.
 MANY = 4
 
+FIGURE = "<figure>\n{}<figcaption>{}</figcaption>\n</figure>"
 DOCUMENT = """<!doctype html>
 <html lang="en">
 <head>
@@ -142,12 +143,13 @@ class Page:
         drawn = self._drawing(figure, alt, "wide" if narrow else "")
         if narrow is not None:
             drawn += self._drawing(narrow, alt, "narrow")
-        self._figure(drawn, caption)
+        self._parts.append(FIGURE.format(drawn, html.escape(caption)))
 
     def figures(self, figures: Mapping[str, Drawable | Figure], caption: str) -> None:
         """Add figures, by their descriptions: beside each other, on a phone below each other."""
         drawn = "".join([self._drawing(figure, alt, "part") for alt, figure in figures.items()])
-        self._figure(f'<div class="pair">\n{drawn}</div>\n', caption)
+        pair = f'<div class="pair">\n{drawn}</div>\n'
+        self._parts.append(FIGURE.format(pair, html.escape(caption)))
 
     def wide_figure(self, figure: Drawable, caption: str, alt: str) -> None:
         """Add a figure that fills the page, and on a phone is drawn for that."""
@@ -190,11 +192,6 @@ class Page:
         self.section("How this was made")
         rows = {**how, "calibrant": __version__, "numpy": np.__version__}
         self.table(["", "this run"], list(rows.items()), "With the same input, the same page.")
-
-    def _figure(self, drawn: str, caption: str) -> None:
-        self._parts.append(
-            f"<figure>\n{drawn}<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
-        )
 
     def _drawing(self, figure: Drawable | Figure, alt: str, kind: str) -> str:
         """Return a figure in its box; `kind` says on which pages it is shown."""

@@ -28,7 +28,6 @@ from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.measures import DelayCheck, Scorecard
 from calibrant.monitor import Monitor
 from calibrant.recalibrate import Recalibrator
-from calibrant.recalibrate.log import as_probabilities
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
 from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
@@ -36,10 +35,10 @@ from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
 from calibrant.report.style import BEFORE_AFTER, drawn, show_number, show_share
 from calibrant.report.timeline import Timeline, Times
-from calibrant.report.verdict import Verdict
+from calibrant.report.verdict import Verdict, judge
 from calibrant.report.watch_page import BIAS, HEAD, HOW_TO_READ, WatchReport, watch_rounds
 from calibrant.tables import Cells, Clock
-from calibrant.tables.scored import check_available
+from calibrant.tables.scored import as_probabilities, check_times
 
 if TYPE_CHECKING:
     from calibrant.fleet import FleetMonitor, KeyOff
@@ -157,9 +156,12 @@ def recalibration(
     check_choice("kind", kind, KINDS)
     observed = as_series(outcomes, "outcomes").astype(np.float64)
     timeline = Timeline.from_times(times, np.arange(len(observed)), len(observed))
-    later = None
+    later: Clock | None = None
     if available is not None:
-        later = as_clock(available, timeline.clock, len(observed))
+        if isinstance(available, Clock):  # of a table, which was checked
+            later = available
+        else:
+            later = as_clock(available, timeline.clock, len(observed))
         observed[np.isnan(later.ticks)] = np.nan
     is_known = ~np.isnan(observed)
     known = np.flatnonzero(is_known)
@@ -188,7 +190,11 @@ def recalibration(
     waits = None
     if later is not None and timeline.clock is not None:
         waits = waits_of(timeline.clock.ticks, later.ticks)[known]
-        if delays is None and not is_cured(recalibrator):
+        has_deadlines = (
+            getattr(recalibrator, "silence", None) is not None
+            or getattr(recalibrator, "hold", None) is not None
+        )
+        if delays is None and not has_deadlines:
             delays = DelayCheck.from_times(
                 np.where(is_known, observed, np.nan), timeline.clock.ticks, later.ticks,
                 scores=given, is_time=timeline.has_dates,
@@ -287,7 +293,7 @@ class RecalibrationReport(Report):
         **kept: Any,
     ) -> RecalibrationReport:
         """Find what measures mean; `kept` are the attributes of a run whose rows were kept."""
-        verdict = explain(measures.verdict, Evidence(measures, waits, delays))
+        verdict = explain(judge(measures), Evidence(measures, waits, delays))
         place = kept["timeline"].name if "timeline" in kept else Timeline(None).name
         _, *others = measures.findings(never=never, place=place)
         findings = [*verdict.sentences, *others]
@@ -323,12 +329,13 @@ class RecalibrationReport(Report):
         page = Page(
             self.title,
             [f"{both.rounds:,} rounds with an outcome; the mean outcome is "
-             f"{show_number(both.mean_outcome)}. What to look at, and what it means:",
+             f"{show_number(both.calibrated.mean_outcome)}. What to look at, and what it means:",
              *[finding for finding in self.findings if finding not in first]],
             self.verdict,
         )  # fmt: skip
         for panel in PANELS:
             panel(self, page)
+        page.made(self.made)
         return page
 
 
@@ -363,34 +370,25 @@ def key_rows(keys: Sequence[KeyOff]) -> list[list[str]]:
     ]
 
 
-def as_clock(available: npt.ArrayLike | Clock, clock: Clock | None, rounds: int) -> Clock:
+def as_clock(available: npt.ArrayLike, clock: Clock | None, rounds: int) -> Clock:
     """Return when outcomes became known, by the clock of the rounds."""
     if clock is None:
         raise ValueError("available needs times by the same clock, as dates or as numbers")
-    if isinstance(available, Clock):  # of a table, which was checked
-        return available
     if isinstance(available, np.ndarray) and available.dtype.kind == "M":
         available = available.astype("datetime64[us]")
     listed = as_listed(available, "available", "when each outcome became known")
     check_same_length("available", len(listed), "outcomes", rounds)
     later = Cells("available", listed).clock()
     clock.check_order()
-    check_available(clock, later)
+    check_times(clock, available=later)
     return later
-
-
-def is_cured(recalibrator: object) -> bool:
-    """Whether a recalibrator learned outcomes at their deadlines, and not as they came."""
-    given = (getattr(recalibrator, name, None) for name in ("silence", "hold"))
-    return any(each is not None for each in given)
 
 
 def measures_panel(report: RecalibrationReport, page: Page) -> None:
     """Every measure before and after."""
     both = report.measures
-    distinct = ", ".join(
-        f"{len(column.distinct()):,} {name}" for name, column in reversed(both.columns.items())
-    )
+    counts = {name: column.summary()["distinct"] for name, column in both.columns.items()}
+    distinct = ", ".join([f"{count:,} {name}" for name, count in reversed(counts.items())])
     page.section("Before and after", READING)
     page.table(
         ["", *both.columns, "what it is"],
@@ -472,7 +470,7 @@ def episodes_panel(report: RecalibrationReport, page: Page) -> None:
     if not report.watched:
         return
     notes = [ALARMS, report.alarms_note, HOW_TO_READ]
-    page.section("Alarms", " ".join(note for note in notes if note))
+    page.section("Alarms", " ".join([note for note in notes if note]))
     rows = []
     for name, watched in report.watched.items():
         watched.draw_evidence(page, f"{name.capitalize()}: {watched.sentence}")
@@ -558,10 +556,8 @@ def groups_panel(report: RecalibrationReport, page: Page) -> None:
     )
     caption = "Brier score and ECE (20 bins) by group."
     if both.raw is not None:
-        fell = sum(
-            part.raw is not None and part.calibrated.brier < part.raw.brier for part in both.groups
-        )
-        caption += f" The Brier score is lower than before in {fell} of {len(both.groups)}."
+        fell = [part for part in both.groups if part.raw and part.calibrated.brier < part.raw.brier]
+        caption += f" The Brier score is lower than before in {len(fell)} of {len(both.groups)}."
     page.table(head, rows, caption)
 
 
@@ -594,11 +590,6 @@ def keys_panel(report: RecalibrationReport, page: Page) -> None:
             page.text(["All keys together, in ranges of probabilities:", *map(str, episodes[-10:])])
 
 
-def made_panel(report: RecalibrationReport, page: Page) -> None:
-    """How the probabilities were made."""
-    page.made(report.made)
-
-
 PANELS: tuple[Panel, ...] = (
     measures_panel,
     reliability_panel,
@@ -608,7 +599,6 @@ PANELS: tuple[Panel, ...] = (
     weights_panel,
     groups_panel,
     keys_panel,
-    made_panel,
 )
 
 

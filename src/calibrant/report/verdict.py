@@ -80,8 +80,9 @@ def judge(both: BeforeAfter) -> Verdict:
         Loss("log loss", before.log_loss, after.log_loss, changes[1]),
     ]
     first, second = losses
-    events = both.rounds * min(both.mean_outcome, 1.0 - both.mean_outcome)
-    kind = 1 if both.mean_outcome < 0.5 else 0
+    mean = both.calibrated.mean_outcome
+    events = both.rounds * min(mean, 1.0 - mean)
+    kind = 1 if mean < 0.5 else 0
     few = ""
     if math.isnan(changes[0].low):
         few = f"Too few rounds ({both.rounds:,})"

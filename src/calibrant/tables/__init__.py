@@ -2,7 +2,7 @@
 
 A file or a data frame becomes a `Table`, its columns as they were read; what a column holds is
 decided when it is taken. Read in the order in which a row travels: `reading` opens a file, unpacks
-it (`packed`) and calls `delimited` (CSV, split at what `delimiters` finds), `json_rows` or `frames`
+it (`packed`) and calls `delimited` (CSV), `json_rows` or `frames`
 (data frames and Parquet), each of which gives a `table`. `notation` says what one cell stands for,
 `cells` reads a whole column as numbers, outcomes or a clock (`dates` many at once). `scored` takes
 from a table all that a recalibration needs; `inspection` looks at a table nobody has described yet,

@@ -11,8 +11,7 @@ from calibrant._checks import Floats
 from calibrant.tables import roles as guess
 from calibrant.tables.cells import Clock
 from calibrant.tables.columns import ColumnFacts, facts_of
-from calibrant.tables.delimiters import shown
-from calibrant.tables.errors import listed
+from calibrant.tables.errors import listed, shown
 from calibrant.tables.scored import take_scored
 from calibrant.tables.table import Table
 

@@ -140,18 +140,19 @@ class ReliabilityDiagram:
                 often = table.count >= RARE * table.count.sum()
                 rare = ~often & (table.count > 0)
                 for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
-                    said, happened, low, high = (
+                    predicted, observed, low, high = [
                         np.clip(values[some], lowest, highest)
                         for values in (
                             table.mean_prediction, table.mean_outcome,
                             table.interval_low, table.interval_high,
                         )
-                    )  # fmt: skip
+                    ]  # fmt: skip
                     ax.vlines(
-                        said, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2
+                        predicted, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2
                     )
                     ax.plot(
-                        said, happened, color=look.color, marker=look.marker, alpha=alpha, zorder=3,
+                        predicted, observed, color=look.color, marker=look.marker, alpha=alpha,
+                        zorder=3,
                         markerfacecolor=_fill(look), linestyle=look.dashes if some is often else "",
                         label=name if some is often else None, clip_on=False,
                     )  # fmt: skip
