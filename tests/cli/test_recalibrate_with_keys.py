@@ -8,6 +8,7 @@ import pytest
 
 from calibrant import Fleet
 from calibrant.fleet.frames import recalibrate_frame
+from calibrant.report import Page, recalibration
 from calibrant.tables import chunks, read
 from cli.files import written
 
@@ -167,6 +168,48 @@ def test_the_page_of_a_run_with_keys(with_a_key_off, tmp_path, calibrant):
     assert "no outcome is known" in done.stderr
     assert page.read_bytes() == before
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_run_with_keys_has_the_verdict_of_any_other(with_a_key_off, tmp_path, calibrant):
+    """The probabilities of a fleet, measured in sums, and by `recalibration` row by row."""
+    rows = pd.concat([with_a_key_off] * 2, ignore_index=True)  # enough for a figure of time
+    source, page = written(rows, tmp_path / "a.csv"), tmp_path / "page.html"
+    done = calibrant("recalibrate", source, *OPTIONS, "--json", "--report", page)
+    found = json.loads(done.stdout)
+    said = Fleet().run(rows["shop"], rows["score"], rows["sold"])
+    report = recalibration(rows["score"], said, rows["sold"])
+    assert found["verdict"] == report.verdict.word
+    assert found["findings"] == report.findings
+    for name, card in report.measures.columns.items():
+        for measure in ("brier", "log_loss", "cal1", "cal2", "ece", "smece"):
+            assert found[name][measure] == pytest.approx(getattr(card, measure), rel=1e-3)
+    text = page.read_text()
+    assert 'class="verdict ' in text
+    for heading in ("Before and after", "Observed against predicted", "Through time"):
+        assert f">{heading}</h2>" in text
+
+
+def test_outcomes_of_one_kind_that_come_later_turn_the_verdict(with_a_key_off, tmp_path, calibrant):
+    at = pd.to_datetime(with_a_key_off["at"])
+    later = pd.to_timedelta(np.where(with_a_key_off["sold"] == 1, 5, 200), unit="min")
+    source = written(with_a_key_off.assign(known=(at + later).astype(str)), tmp_path / "a.csv")
+    found = json.loads(calibrant("recalibrate", source, *OPTIONS, *LATE, "--json").stdout)
+    assert found["verdict"] == "one-sided"
+    assert "Outcomes 1 become known earlier than outcomes 0" in found["findings"][0]
+    cured = calibrant("recalibrate", source, *OPTIONS, *LATE, "--hold", "4h", "--json")
+    assert json.loads(cured.stdout)["verdict"] != "one-sided"
+
+
+def test_a_page_that_fails_leaves_no_file(with_a_key_off, tmp_path, calibrant, monkeypatch):
+    def fails(*_, **__):
+        raise ValueError("no figure")
+
+    monkeypatch.setattr(Page, "reliability", fails)
+    source = written(with_a_key_off, tmp_path / "a.csv")
+    outputs = ("--out", tmp_path / "out.csv", "--report", tmp_path / "page.html")
+    done = calibrant("recalibrate", source, *OPTIONS, *outputs, "--state", tmp_path / "state")
+    assert (done.exit_code, "no figure" in done.stderr) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_what_goes_on_is_watched_on_and_margins_have_no_raw(with_a_key_off, tmp_path, calibrant):

@@ -90,11 +90,6 @@ class RecalibrateOptions(Options):
     state: Path | None = None
     strict: bool = False
 
-    @property
-    def has_deadlines(self) -> bool:
-        """Whether outcomes are learned at deadlines, and not as they come."""
-        return self.silence is not None or self.hold is not None
-
     def columns(self) -> dict[str, Any]:
         """Return the columns that rows are read from, by the names of `take_scored`."""
         names = ("score", "outcome", "time", "available", "due", "positive")
@@ -393,7 +388,7 @@ def measured(
     return recalibration(
         rows.scores, found.predictions, found.outcomes, by=rows.groups, kind=options.kind,
         times=table.row_called if rows.clock is None else rows.clock,
-        available=None if options.has_deadlines else rows.available,
+        available=None if recalibrator._book.has_deadlines else rows.available,
         recalibrator=recalibrator, expected=found.expected, never=never, made=made,
         title=TITLE.format(Path(table.source).name),
     )  # fmt: skip
@@ -570,7 +565,7 @@ def measured_chunks(
         both, kind=learner.kind, never=never, keys=keys,
         title=TITLE.format(Path(options.source).name),
         made=how_made(options, options.source, counted.rows, log.outcome, never),
-        delays=None if options.has_deadlines else counted.check_delays(),
+        delays=None if learner.silence is not None or learner.hold else counted.check_delays(),
         recalibrator=learner if isinstance(learner, Recalibrator) else None,
     )  # fmt: skip
 

@@ -40,12 +40,12 @@ def answer_scores(
 ) -> None:
     """Answer each line with a score; measure the answers at the end."""
     pipe = ScorePipe(options, recalibrator)
-    if options.available is not None or (options.time and not options.has_deadlines):
+    if options.available is not None or (options.time and not pipe.book.has_deadlines):
         raise ValueError(
             "in a pipe the order of lines is the order of time: --available needs a FILE, --out or "
             "--report, and so does --time without --silence or --hold"
         )
-    if options.has_deadlines and options.id is None:
+    if pipe.book.has_deadlines and options.id is None:
         raise ValueError("--silence and --hold need --id in a pipe: outcomes come later")
     skip = None if options.strict else pipe.refuse
     for line in follow_lines(lines, SOURCE, options.delimiter, skip):

@@ -77,8 +77,12 @@ class Differences:
         if rounds < 10 * STRETCHES:
             return Change(mean, math.nan, math.nan)
         count = min(MOST_STRETCHES, max(STRETCHES, rounds // STRETCH))
-        parts = np.array_split(np.arange(len(self._sums)), count)
-        means = np.array([self._sums[part].sum() / self._counts[part].sum() for part in parts])
+        # Stretches of as many rounds each, or nearly so: sums may hold unequal numbers of them.
+        share, left = divmod(rounds, count)
+        ends = np.arange(1, count) * share + np.minimum(np.arange(1, count), left)
+        cuts = np.searchsorted(np.cumsum(self._counts), ends, side="right")
+        parts = zip(np.split(self._sums, cuts), np.split(self._counts, cuts), strict=True)
+        means = np.array([sums.sum() / counts.sum() for sums, counts in parts])
         half = student(level, count - 1) * float(means.std(ddof=1)) / math.sqrt(count)
         return Change(mean, mean - half, mean + half)
 
