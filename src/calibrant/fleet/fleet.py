@@ -147,7 +147,6 @@ class Fleet(Savable):
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         watch = None if settings is None else shard_settings(settings, shards)
-        self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
         self._policy = Policy.of(
             silence=silence_of(silence),
             after=after,
@@ -954,9 +953,3 @@ def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:
             pairs = zip(due, is_predicted.tolist(), strict=True)
             due = [each if has else 0.0 for each, has in pairs]
     return times_or_one(due, len(is_predicted), "due")
-
-
-def plain_span(span: float | timedelta | str | None) -> float | str | None:
-    """Return a span as it can be saved."""
-    is_time = isinstance(span, timedelta | np.timedelta64)
-    return f"{as_span(span, 'a span').length:.6f}s" if is_time else span  # type: ignore[return-value]
