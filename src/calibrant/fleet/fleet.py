@@ -820,7 +820,7 @@ class Fleet(Savable):
         more than `patience` after its prediction is refused as expired.
         """
         fleet = cls(**{**settings, "shards": 1})  # the others are made as they are read
-        fleet._given["shards"] = check_integer("shards", settings["shards"], 1, MOST_SHARDS)
+        fleet._given["shards"] = check_integer("shards", settings.get("shards", 1), 1, MOST_SHARDS)
         fleet._shards = {}
         for number in sorted(check_integer("shard", each, 0, fleet.shards - 1) for each in shards):
             shard = fleet._shards[number] = fleet._new_shard()
