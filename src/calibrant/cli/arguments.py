@@ -63,6 +63,14 @@ FORECASTER = (
     f"foster-hart:gaps=46. The names: {', '.join(FORECASTERS)}."
 )
 ForecasterName = Annotated[str, typer.Option(metavar="SPEC", help=FORECASTER)]
+OutFile = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Write the rows here, with their probabilities."),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE.html", help="Write a report with figures here."),
+]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]
 
 

@@ -22,7 +22,9 @@ from calibrant.cli.arguments import (
     Delimiter,
     Options,
     OutcomeColumn,
+    OutFile,
     Positive,
+    ReportFile,
     Seed,
     Source,
 )
@@ -134,19 +136,14 @@ def forecast(
     ] = DEFAULT,
     delimiter: Delimiter = None,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the rows here, with the forecasts.")
-    ] = None,
+    out: OutFile = None,
     column: Annotated[
         str | None,
         typer.Option(
             metavar="NAME", help="Name of the new column: prediction.", show_default=False
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Write a report with figures here."),
-    ] = None,
+    report: ReportFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Forecast the outcomes in FILE from their past alone, beside simple rivals.

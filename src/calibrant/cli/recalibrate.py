@@ -30,7 +30,9 @@ from calibrant.cli.arguments import (
     Delimiter,
     Options,
     OutcomeColumn,
+    OutFile,
     Positive,
+    ReportFile,
     Seed,
     Source,
 )
@@ -170,10 +172,7 @@ def recalibrate(
     ] = "probability",
     delimiter: Delimiter = None,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the rows here, with their probabilities."),
-    ] = None,
+    out: OutFile = None,
     column: Annotated[
         str | None,
         typer.Option(
@@ -200,10 +199,7 @@ def recalibrate(
         bool,
         typer.Option("--strict", help="In a pipe: stop at the first line that cannot be used."),
     ] = False,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Write a report with figures here."),
-    ] = None,
+    report: ReportFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Recalibrate a model's scores in FILE, and measure them before and after.
