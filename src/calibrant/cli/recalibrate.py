@@ -211,6 +211,7 @@ def recalibrate(
     given = dict(locals())
     given["json"] = given.pop("as_json")
     with console.clean_end():
+        console.check_outputs(source, out, report, column)
         options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
         check_seed(seed)
         check_choice("--kind", kind, KINDS)
@@ -225,7 +226,6 @@ def recalibrate(
                     recalibrator.save(state)
             return
         check_file_options(options)
-        console.check_outputs(source, out, report, column)
         if key is not None or is_large(options):
             recalibrate_chunks(options)
         else:
