@@ -51,7 +51,7 @@ MEASURE_ROWS = (
     ("log loss", "log_loss", "surprise, in nats"),
     ("Cal1, sum", "cal1", "rounds by which counts differ"),
     ("Cal2, sum", "cal2", "what calibration would save"),
-    ("ECE, 20 bins", "ece", "predicted less observed"),
+    ("ECE, 20 bins", "ece", "predicted against observed"),
     ("smECE", "smece", "the same, smoothed"),
 )
 READING = (
