@@ -32,7 +32,7 @@ GROUPS = [f"region {k}" for k in range(30)]
 STEP, LATE = 10.0, 3 * 3600.0
 START = 1.75e9
 VISITS, UPDATES = 9, 30
-SCRIPTS = Path(__file__).parents[1] / "src/calibrant/service/api/static"
+SCRIPTS = Path(__file__).parents[1] / "src/calibrant/service/pages/static"
 
 
 def rounds(name, first, last):

@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from benchmarks.service import Server
-from calibrant.service import replay
+from calibrant.service import demo
 from report.browser import program
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
@@ -29,19 +29,19 @@ PICTURES = (
 
 def play(url, progress):
     """Play the weeks with which ``make serve`` begins, hour by hour."""
-    times, predictions, outcomes = replay.flights()
+    times, predictions, outcomes = demo.flights()
     predicted = known = 0
     with httpx.Client(base_url=url, timeout=60) as http:
 
         def send(method, path, body):
             http.request(method, path, json=body).raise_for_status()
 
-        send("PUT", f"/v1/streams/{replay.STREAM}", {"clock": "told"})
-        for hour in range(int(replay.HEAD_START / replay.STEP) + 1):
+        send("PUT", f"/v1/streams/{demo.STREAM}", {"clock": "told"})
+        for hour in range(int(demo.HEAD_START / demo.STEP) + 1):
             progress(f"screenshots: hour {hour}")
-            now = times[0] + hour * replay.STEP
-            known = replay.play(send, "outcomes", outcomes, times + replay.LATE, known, now)
-            predicted = replay.play(send, "predictions", predictions, times, predicted, now)
+            now = times[0] + hour * demo.STEP
+            known = demo.play(send, "outcomes", outcomes, times + demo.LATE, known, now)
+            predicted = demo.play(send, "predictions", predictions, times, predicted, now)
 
 
 def write(progress):
@@ -61,7 +61,7 @@ def write(progress):
                 viewport=window, color_scheme=scheme, device_scale_factor=1.5,
                 reduced_motion="reduce",
             )  # fmt: skip
-            page.goto(f"{server.url}/streams/{replay.STREAM}")
+            page.goto(f"{server.url}/streams/{demo.STREAM}")
             page.wait_for_selector("main[data-sequence]", timeout=60_000)
             page.wait_for_selector("#status.live")
             path = FOLDER / f"{name}.png"

@@ -118,7 +118,7 @@ def play_flights(address: str) -> None:
     """Play the bundled flights to a service, until it ends."""
     import httpx  # noqa: PLC0415 - needs the extra
 
-    from calibrant.service.replay import STREAM, replay_flights  # noqa: PLC0415
+    from calibrant.service.demo import STREAM, replay_flights  # noqa: PLC0415
 
     def send(method: str, path: str, body: object) -> None:
         client.request(method, path, json=body).raise_for_status()
@@ -139,8 +139,8 @@ def copy(address: str, target: Path) -> None:
 
 def take_over(address: str, named: str, give_up: bool) -> None:
     """Make a stream of a saved state, in a store that is not in use."""
-    from calibrant.service.adopting import adopt  # noqa: PLC0415
     from calibrant.service.store import open_store  # noqa: PLC0415
+    from calibrant.service.stream.adoption import adopt  # noqa: PLC0415
 
     name, is_named, file = named.partition("=")
     if not is_named or not file:
@@ -151,8 +151,8 @@ def take_over(address: str, named: str, give_up: bool) -> None:
 
 def verify(address: str) -> list[str]:
     """Say what is wrong with a store, and return it."""
-    from calibrant.service.checking import check_store  # noqa: PLC0415
     from calibrant.service.store import existing_store  # noqa: PLC0415
+    from calibrant.service.stream.verification import check_store  # noqa: PLC0415
 
     store = existing_store(address)
     wrong = check_store(store, console.note)

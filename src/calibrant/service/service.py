@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from calibrant.service import views
 from calibrant.service.clock import SteadyClock
 from calibrant.service.listeners import Listeners
-from calibrant.service.owner import Owner
 from calibrant.service.store.interface import EventRow, Store, StoreError
-from calibrant.service.stream import Stream
+from calibrant.service.stream import views
+from calibrant.service.stream.owner import Owner
+from calibrant.service.stream.stream import Stream
 from calibrant.service.tokens import Tokens
 from calibrant.service.webhooks.courier import Courier
 from calibrant.service.webhooks.policy import NOWHERE, Webhooks

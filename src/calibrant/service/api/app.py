@@ -11,19 +11,10 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from calibrant import __version__
-from calibrant.service.api import (
-    docs_page,
-    events,
-    examples,
-    export,
-    health,
-    looking,
-    metrics,
-    pages,
-    writing,
-)
+from calibrant.service.api import events, export, health, metrics, reads, schemas, writes
 from calibrant.service.api.direct import Direct
 from calibrant.service.api.gate import App, Gate
+from calibrant.service.pages import docs, live
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
 
@@ -41,13 +32,13 @@ def routes(service: Service) -> FastAPI:
         title="calibrant",
         version=__version__,
         description="Calibrated probabilities over HTTP. Errors are RFC 9457 problems.",
-        responses=examples.PROBLEMS,
+        responses=schemas.PROBLEMS,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a path is right or wrong
     )
     app.state.service = service
-    for part in (health, writing, looking, events, export, metrics, docs_page, pages):
+    for part in (health, writes, reads, events, export, metrics, docs, live):
         app.include_router(part.router)
     app.add_exception_handler(Problem, show_problem)
     app.add_exception_handler(RequestValidationError, show_bad_query)

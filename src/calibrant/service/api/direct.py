@@ -11,7 +11,7 @@ import re
 from fastapi import Request
 
 from calibrant.service.api.gate import App, Receive, Scope, Send, refuse
-from calibrant.service.api.writing import learned, predicted
+from calibrant.service.api.writes import learned, predicted
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from calibrant.service.api.common import Name, access_of, looked, service_of
-from calibrant.service.api.writing import as_json
+from calibrant.service.api.writes import as_json
 from calibrant.service.listeners import Listener
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.service import Service, event_json

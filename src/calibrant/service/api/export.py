@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
 from calibrant.service.api.common import Name, service_of
-from calibrant.service.engine import as_probabilities
-from calibrant.service.keys import keys_of_text
 from calibrant.service.problems import Problem
+from calibrant.service.stream.engine import as_probabilities
+from calibrant.service.stream.keys import keys_of_text
 
 router = APIRouter(prefix="/v1/streams")
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from calibrant.service.api.common import service_of
-from calibrant.service.api.writing import as_json
+from calibrant.service.api.writes import as_json
 from calibrant.service.problems import Problem
 
 router = APIRouter()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from calibrant.service.owner import Promise
+from calibrant.service.stream.owner import Promise
 
 
 class Letter:

@@ -15,11 +15,11 @@ from calibrant.service.api import uvicorn
 from calibrant.service.api.app import create_app
 from calibrant.service.api.connections import Connection
 from calibrant.service.api.gate import App
-from calibrant.service.garbage import search_seldom
-from calibrant.service.logs import set_up
+from calibrant.service.api.logs import set_up
 from calibrant.service.service import Service
 from calibrant.service.settings import Settings
 from calibrant.service.store import is_shared, open_store
+from calibrant.service.stream.garbage import search_seldom
 
 #: Seconds for open requests when the service is told to stop.
 GRACE = 3
@@ -63,8 +63,8 @@ def serve_shared(
     beside: Callable[[str], None] | None,
 ) -> None:
     """Serve as one of several processes on one database, until told to stop."""
-    from calibrant.service.api.relay import Relay  # noqa: PLC0415 - needs the extra postgres
-    from calibrant.service.api.terms import Terms  # noqa: PLC0415
+    from calibrant.service.cluster.relay import Relay  # noqa: PLC0415 - needs the extra postgres
+    from calibrant.service.cluster.terms import Terms  # noqa: PLC0415
     from calibrant.service.store.postgres import PostgresStore  # noqa: PLC0415
 
     store = PostgresStore(settings.store)

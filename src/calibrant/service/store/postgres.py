@@ -20,8 +20,9 @@ except ImportError as error:
 
 from calibrant import __version__
 from calibrant.service.settings import without_password
-from calibrant.service.store import sharing
+from calibrant.service.store import ownership
 from calibrant.service.store import statements as sql
+from calibrant.service.store.base import ReadableStore
 from calibrant.service.store.interface import (
     DeliveryRow,
     EventRow,
@@ -33,8 +34,7 @@ from calibrant.service.store.interface import (
     StreamRow,
     TokenRow,
 )
-from calibrant.service.store.merging import merged
-from calibrant.service.store.reading import ReadableStore
+from calibrant.service.store.log import merged
 
 #: Rows fetched at once.
 FETCHED = 5000
@@ -89,8 +89,8 @@ class PostgresStore(ReadableStore):
                     self._writer.close()
                 self._writer = writer = self._connect()
                 writer.execute("SET synchronous_commit = on")
-                everybody = (sharing.EVERYBODY,)
-                if lock is not None and not sharing.one(writer.execute(lock, everybody).fetchone()):
+                taken = lock and writer.execute(lock, (ownership.EVERYBODY,)).fetchone()
+                if lock is not None and not ownership.one(taken):
                     raise StoreTakenError(f"{self} is in use by another calibrant serve")
                 self._make_tables(writer)
         except BaseException:
@@ -122,11 +122,11 @@ class PostgresStore(ReadableStore):
 
     def _make_tables(self, writer: Connection) -> None:
         with writer.transaction():
-            writer.execute("SELECT pg_advisory_xact_lock(%s)", (sharing.MAKERS,))
+            writer.execute("SELECT pg_advisory_xact_lock(%s)", (ownership.MAKERS,))
             writer.execute("SET LOCAL client_min_messages = warning")
             for table in sql.TABLES:
                 writer.execute(spoken(table))
-            for table in sharing.TABLES:
+            for table in ownership.TABLES:
                 writer.execute(table)
             if not self._has_layout(writer.execute(spoken(sql.LAYOUT_OF))):
                 writer.execute(spoken(sql.SET_LAYOUT), (sql.LAYOUT,))
@@ -177,7 +177,7 @@ class PostgresStore(ReadableStore):
         """Keep a new stream; one that is adopted with the state it begins with, in pieces."""
         with self._transaction() as writer:
             number = one_number(writer, sql.ADD_STREAM, (name, settings, created))
-            writer.execute(sharing.LOCK, (sharing.STREAMS, number))  # before any other sees it
+            writer.execute(ownership.LOCK, (ownership.STREAMS, number))  # before any other sees it
             for piece, blob in enumerate(origin[:-1]):
                 writer.execute(spoken(sql.ADD_PIECE), (number, 0, piece, blob))
             for blob in origin[-1:]:
@@ -191,7 +191,7 @@ class PostgresStore(ReadableStore):
             copy_rows(writer, "predictions", sql.PREDICTION, group.predictions)
             copy_rows(writer, "outcomes", sql.OUTCOME, group.outcomes)
             if group.events:
-                writer.execute("SELECT pg_advisory_xact_lock(%s)", (sharing.TELLERS,))
+                writer.execute("SELECT pg_advisory_xact_lock(%s)", (ownership.TELLERS,))
             for event in group.events:
                 number = one_number(writer, sql.ADD_EVENT, event[1:])
                 events.append(event._replace(number=number))
@@ -240,44 +240,44 @@ class PostgresStore(ReadableStore):
                 while portion_of := rows.fetchmany(portion):
                     yield portion_of
 
-    # -- sharing the streams --------------------------------------------------------------------
+    # -- ownership the streams --------------------------------------------------------------------
 
     def join(self, url: str) -> None:
         """Let the other processes know that this one is there, and where."""
         with self._transaction() as writer:
-            writer.execute(sharing.FORGET)
-            number = sharing.one(writer.execute(sharing.JOIN, (url,)).fetchone())
-            writer.execute(sharing.LOCK, (sharing.PROCESSES, number))
+            writer.execute(ownership.FORGET)
+            number = ownership.one(writer.execute(ownership.JOIN, (url,)).fetchone())
+            writer.execute(ownership.LOCK, (ownership.PROCESSES, number))
 
     def processes(self) -> list[str]:
         """Return where the processes are that serve this database."""
-        return [row[0] for row in self._rows(sharing.HERE)]
+        return [row[0] for row in self._rows(ownership.HERE)]
 
-    def held(self) -> list[sharing.Held]:
+    def held(self) -> list[ownership.Held]:
         """Return all streams and where their owners are."""
-        return [sharing.Held(*row) for row in self._rows(sharing.HELD)]
+        return [ownership.Held(*row) for row in self._rows(ownership.HELD)]
 
     def take(self, stream: int) -> bool:
         """Try to become the owner of a stream, and return whether that is so."""
-        return self._lock(sharing.TRY, stream)
+        return self._lock(ownership.TRY, stream)
 
     def release(self, stream: int) -> None:
         """Be a stream's owner no longer."""
-        self._lock(sharing.UNLOCK, stream)
+        self._lock(ownership.UNLOCK, stream)
 
     def _lock(self, statement: LiteralString, stream: int) -> bool:
         with self._transaction() as writer:
             return bool(
-                sharing.one(writer.execute(statement, (sharing.STREAMS, stream)).fetchone())
+                ownership.one(writer.execute(statement, (ownership.STREAMS, stream)).fetchone())
             )
 
     def post(self, summaries: dict[str, str]) -> None:
         """Let the other processes know how streams go."""
-        self._read(lambda reader: reader.cursor().executemany(sharing.POST, [*summaries.items()]))
+        self._read(lambda reader: reader.cursor().executemany(ownership.POST, [*summaries.items()]))
 
     def posted(self, after: int) -> list[tuple[str, int, str]]:
         """Return what was posted since a change: stream, the number of the change, summary."""
-        return [(name, change, body) for name, change, body in self._rows(sharing.POSTED, after)]
+        return [(name, change, body) for name, change, body in self._rows(ownership.POSTED, after)]
 
     # -- webhooks -------------------------------------------------------------------------------
 

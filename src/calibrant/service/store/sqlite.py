@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from calibrant import __version__
 from calibrant.service.store import statements as sql
+from calibrant.service.store.base import ReadableStore
 from calibrant.service.store.interface import (
     DeliveryRow,
     EventRow,
@@ -21,8 +22,7 @@ from calibrant.service.store.interface import (
     StreamRow,
     TokenRow,
 )
-from calibrant.service.store.merging import merged
-from calibrant.service.store.reading import ReadableStore
+from calibrant.service.store.log import merged
 
 #: Seconds to wait for another process's transaction, such as that of ``calibrant token``.
 PATIENCE = 10.0

@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 
 from calibrant.service.clock import SteadyClock
-from calibrant.service.owner import Owner
 from calibrant.service.problems import Problem
 from calibrant.service.store.interface import DeliveryRow, EventRow, Store, StoreError
+from calibrant.service.stream.owner import Owner
 from calibrant.service.webhooks.message import body_of, headers_of, id_of
 from calibrant.service.webhooks.policy import Line, Webhooks
 from calibrant.service.webhooks.secrets import shown
