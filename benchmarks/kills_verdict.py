@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 from benchmarks.kills_clients import STREAMS
 from calibrant.service.store import open_store
-from calibrant.service.store.interface import LoggedPredictions
+from calibrant.service.store.records import LoggedPredictions
 from calibrant.service.stream.events import event_of
 from calibrant.service.stream.key_watch import KeyChange
 from calibrant.service.stream.stream import Stream

@@ -64,7 +64,7 @@ def fill(url, progress, total=ROUNDS):
             http.post(path, json=rows).raise_for_status()
 
         for name in OFF:
-            http.put(f"/v1/streams/{name}", json={"clock": "told"}).raise_for_status()
+            http.put(f"/v1/streams/{name}", json={"clock": "client"}).raise_for_status()
         waiting = {name: [] for name in OFF}
         for first in range(0, total, ROWS):
             progress(f"pages: round {first:,} of {total:,}")

@@ -36,7 +36,7 @@ def play(url, progress):
         def send(method, path, body):
             http.request(method, path, json=body).raise_for_status()
 
-        send("PUT", f"/v1/streams/{demo.STREAM}", {"clock": "told"})
+        send("PUT", f"/v1/streams/{demo.STREAM}", {"clock": "client"})
         for hour in range(int(demo.HEAD_START / demo.STEP) + 1):
             progress(f"screenshots: hour {hour}")
             now = times[0] + hour * demo.STEP

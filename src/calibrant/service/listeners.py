@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterable
 
-from calibrant.service.store.interface import EventRow
+from calibrant.service.store.records import EventRow
 
 #: Events that may wait for one listener, and listeners at once.
 MOST_WAITING, MOST_LISTENERS = 1000, 200

@@ -157,7 +157,7 @@ def test_what_is_not_there(running):
 
 
 def test_one_group_too_many_changes_nothing_not_even_the_time(running):
-    running.stream(groups=1, silence=0, after="1h", clock="told")
+    running.stream(groups=1, silence=0, after="1h", clock="client")
     running.predict({"id": "a", "score": 0.5, "by": "x", "at": 0})
     before = running.state()
     problem = check_problem(running.predict({"id": "b", "score": 0.5, "by": "y", "at": 9e6}))

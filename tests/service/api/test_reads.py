@@ -46,7 +46,7 @@ def test_views_agree_with_the_library(played):
     monitor, raw = recalibrator.monitors.calibrated, recalibrator.monitors.raw
     get = lambda path: played.http.get(f"/v1/streams/s{path}").json()  # noqa: E731
     found = get("")
-    assert found["mean_said"] == card.mean_prediction
+    assert found["mean_prediction"] == card.mean_prediction
     assert found["error"]["calibrated"] == card.ece
     assert found["evidence"] == {"raw": raw.evidence, "calibrated": monitor.evidence}
     assert (found["settled"], found["waiting"], found["groups"]) == (3500, 500, 1)
@@ -75,7 +75,7 @@ def test_history_adds_up(played):
     count = buckets["count"]
     assert count.sum() == 3500
     assert history["rows_a_bucket"] == count[0]
-    happened = (buckets["mean_happened"] * count).sum() / 3500
+    happened = (buckets["mean_outcome"] * count).sum() / 3500
     assert happened == pytest.approx(played.outcomes[:3500].mean(), abs=1e-9)
     raw = (buckets["mean_raw"] * count).sum() / 3500
     assert raw == pytest.approx(played.scores[:3500].mean(), abs=1e-9)
@@ -93,7 +93,7 @@ def test_a_history_of_any_length_is_bounded():
 
     random = np.random.default_rng(1)
     whole, parts = History(), History()
-    names = ("raw", "said", "smooth", "happened", "evidence", "evidence_raw", "delay")
+    names = ("raw", "prediction", "smooth", "outcome", "evidence", "evidence_raw", "delay")
     columns = {name: random.random(50_000) for name in names}
     columns |= {"at": np.arange(50_000.0), "waiting": np.arange(50_000.0)}
     whole.add(columns)
@@ -106,8 +106,8 @@ def test_a_history_of_any_length_is_bounded():
     assert MOST_BUCKETS / 2 <= whole.used <= MOST_BUCKETS
     seen = whole.columns()
     assert seen["count"].sum() == 50_000
-    total = (seen["mean_said"] * seen["count"]).sum()
-    assert total == pytest.approx(columns["said"].sum(), rel=1e-9)
+    total = (seen["mean_prediction"] * seen["count"]).sum()
+    assert total == pytest.approx(columns["prediction"].sum(), rel=1e-9)
     assert seen["waiting"][-1] == 49_999
     assert seen["evidence_calibrated"].max() == columns["evidence"].max()
 

@@ -15,9 +15,9 @@ from benchmarks import kills
 from benchmarks.kills_server import Server
 from calibrant.service.clock import SteadyClock
 from calibrant.service.cluster.terms import Terms
-from calibrant.service.store.interface import DeliveryRow
 from calibrant.service.store.ownership import chosen
 from calibrant.service.store.postgres import PostgresStore
+from calibrant.service.store.records import DeliveryRow
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.webhooks.courier import Receiver
 from calibrant.service.webhooks.policy import Webhooks

@@ -97,10 +97,10 @@ def test_a_page_shows_what_the_api_says_while_rows_stream_in(running, browser):
             )
         )
         assert numbers["predictions"] == f"{api['predictions']:,}"
-        assert numbers["outcomes known"] == f"{api['settled']:,}"
+        assert numbers["settled"] == f"{api['settled']:,}"
         assert numbers["waiting"] == f"{api['waiting']:,}"
-        assert numbers["said in the mean"] == f"{100 * api['mean_said']:.1f} %"
-        assert numbers["off by, raw"] == f"{100 * api['error']['raw']:.1f} %"
+        assert numbers["mean prediction"] == f"{100 * api['mean_prediction']:.1f} %"
+        assert numbers["error, raw score"] == f"{100 * api['error']['raw']:.1f} %"
         assert api["verdict"]["words"] in watched.page.inner_text("#verdict")
         groups = running.http.get("/v1/streams/s/groups").json()["groups"]
         shown = watched.cells("groups-table")
@@ -174,16 +174,16 @@ def test_the_page_shows_which_keys_are_off(running, browser, width):
     send(0, 600)
     watched = Watched(browser, f"{running.url}/streams/s", viewport={"width": width, "height": 800})
     watched.until(running.http.get("/v1/streams/s").json()["sequence"])
-    assert watched.cells("keys-off-table") == [["no key", "", "", "", "", ""]]
-    assert "off for no key" in watched.page.inner_text("#keys-off-words")
+    assert watched.cells("miscalibrated-keys-table") == [["no key", "", "", "", "", ""]]
+    assert "of no key are miscalibrated" in watched.page.inner_text("#miscalibrated-keys-words")
     send(600, 900, sure=True)
     api = running.http.get("/v1/streams/s").json()
     watched.until(api["sequence"])
-    found = running.http.get("/v1/streams/s/keys_off").json()
-    assert api["keys_off"]["calibrated"] == 1
+    found = running.http.get("/v1/streams/s/miscalibrated_keys").json()
+    assert api["miscalibrated_keys"]["calibrated"] == 1
     listed = [("calibrated", each) for each in found["calibrated"]["keys"]]
     listed += [("raw score", each) for each in found["raw"]["keys"]]
-    shown = watched.cells("keys-off-table")
+    shown = watched.cells("miscalibrated-keys-table")
     assert [row[:2] for row in shown] == [[each["key"], of] for of, each in listed]
     for row, (_, each) in zip(shown, listed, strict=True):
         assert row[2].startswith(f"{each['direction']} by 0.")
@@ -191,8 +191,8 @@ def test_the_page_shows_which_keys_are_off(running, browser, width):
         assert float(row[3]) == pytest.approx(each["evidence"], abs=0.01)
         assert row[4] == str(each["outcomes"])
         assert row[5] == f"{datetime.fromtimestamp(each['since'], UTC):%Y-%m-%d %H:%M}"
-    words = watched.page.inner_text("#keys-off-words")
-    assert "off for one key" in words
+    words = watched.page.inner_text("#miscalibrated-keys-words")
+    assert "of one key are miscalibrated" in words
     assert found["guarantee"] in words
     assert "One key is off: predictions for key 'group 1'" in watched.page.inner_text("#verdict")
     found = Axe().run(watched.page).response["violations"]
@@ -222,7 +222,7 @@ def test_an_alarm_is_seen_and_said(running, browser):
 
 
 def test_outcomes_that_fall_silent_are_shown(running, browser):
-    running.stream(clock="told")
+    running.stream(clock="client")
     for k in range(12):
         at = 1.7e9 + 60.0 * k
         running.predict({"id": f"r{k}", "score": 0.5, "at": at})
@@ -234,7 +234,7 @@ def test_outcomes_that_fall_silent_are_shown(running, browser):
     for hour in (1, 3):
         running.predict({"id": f"late {hour}", "score": 0.5, "at": 1.7e9 + 3600.0 * hour})
     page.until(26)
-    assert "Outcomes are silent" in page.page.inner_text("#silent")
+    assert "Outcomes have stopped" in page.page.inner_text("#silent")
     assert "2023-11-14 23:13 UTC" in page.page.inner_text("#silent")  # the first that is not heard
     listed.page.wait_for_selector("li[data-stream=s] .silent")
     running.learn({"id": "late 1", "outcome": 1, "at": 1.7e9 + 4 * 3600.0})

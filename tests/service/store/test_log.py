@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from calibrant.service.store.interface import LoggedOutcomes, LoggedPredictions
 from calibrant.service.store.log import merged
+from calibrant.service.store.records import LoggedOutcomes, LoggedPredictions
 
 
 def cut(rows, size):

@@ -8,7 +8,8 @@ import psycopg
 import pytest
 
 from calibrant.service.service import Service
-from calibrant.service.store.interface import (
+from calibrant.service.store.postgres import PostgresStore
+from calibrant.service.store.records import (
     EventRow,
     Group,
     OutcomeRow,
@@ -18,7 +19,6 @@ from calibrant.service.store.interface import (
     StoreTakenError,
     TokenRow,
 )
-from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.verification import check_store
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from calibrant import EventForecaster, Fleet, Recalibrator
 from calibrant.cli import app
 from calibrant.service.service import Service
-from calibrant.service.store.interface import StoreError
+from calibrant.service.store.records import StoreError
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.adoption import adopt
 from calibrant.service.stream.verification import check_store
@@ -100,14 +100,14 @@ def test_a_fleet_goes_on(start, path, tmp_path, monitor):
         True, "logit", 30,
     )  # fmt: skip
     if monitor:  # which keys were off before is known, and not since when
-        off = running.http.get("/v1/streams/s/keys_off").json()["raw"]
+        off = running.http.get("/v1/streams/s/miscalibrated_keys").json()["raw"]
         was = learner.monitors.raw.keys_off()
         assert off["count"] == len(was) > 3
         assert [(each["key"], each["since"]) for each in off["keys"]] == [
             (each.key, None) for each in was
         ]
     else:
-        assert found["keys_off"] is None
+        assert found["miscalibrated_keys"] is None
     go_on(running, learner, keyed=True)
     check_all(start, path, running)
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 import pytest
 
 from calibrant.service.api.rows import outcomes_of, predictions_of
+from calibrant.service.stream.owner import Job
 
 
 def test_a_prediction_is_answered_with_what_the_recalibrator_says(running):
@@ -67,7 +68,7 @@ def test_the_oldest_expires_when_too_many_wait(running):
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_silence_has_the_last_word_after_the_deadline(running, rows):
-    running.stream(silence=0, after="1h", clock="told")
+    running.stream(silence=0, after="1h", clock="client")
     ids = [f"r{n}" for n in range(rows)]
     running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in ids])
     assert running.words([{"id": "r0", "outcome": 1, "at": 100}]) == ["applied"]
@@ -84,7 +85,7 @@ def test_silence_has_the_last_word_after_the_deadline(running, rows):
 
 
 def test_an_outcome_that_is_itself_too_late_changes_nothing(running):
-    running.stream(silence=0, after="1h", clock="told")
+    running.stream(silence=0, after="1h", clock="client")
     running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in "abcd"])
     before = running.state()
     assert running.words([{"id": "a", "outcome": 1, "at": 3601}]) == ["conflict"]
@@ -108,7 +109,7 @@ def test_an_outcome_that_is_itself_too_late_changes_nothing(running):
 
 def test_an_id_with_an_outcome_of_its_own_is_not_expired(running):
     """What waited for its deadline with an outcome and expired is answered from the store."""
-    running.stream(silence=0, after="1h", clock="told", capacity=10_000)
+    running.stream(silence=0, after="1h", clock="client", capacity=10_000)
     running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in "ab"])
     assert running.words([{"id": "a", "outcome": 1, "at": 1}]) == ["applied"]
     running.predict([{"id": f"r{n}", "score": 0.5, "at": 2} for n in range(10_000)])
@@ -131,7 +132,7 @@ def test_settings_again_are_fine_and_others_a_conflict(running):
 @pytest.mark.parametrize(("outcome", "word"), [(0, "repeated"), (1, "conflict")])
 def test_a_deadline_that_passes_within_a_group_is_known_to_the_rest_of_it(running, outcome, word):
     """The store was asked when the prediction still waited; it waits no longer."""
-    running.stream(silence=0, after="1h", clock="told")
+    running.stream(silence=0, after="1h", clock="client")
     running.predict({"id": "a", "score": 0.5, "at": 0})
     owner, definition = running.service.owner, running.service.owner.streams["s"].definition
     later = predictions_of([{"id": "b", "score": 0.5, "at": 7200}], definition, 0.0)
@@ -139,8 +140,8 @@ def test_a_deadline_that_passes_within_a_group_is_known_to_the_rest_of_it(runnin
     both_are_queued = threading.Event()
     owner.ask(both_are_queued.wait)
     words = Future()
-    owner.submit("s", later, Future())
-    owner.submit("s", told, words)
+    owner.submit(Job("s", later, Future()))
+    owner.submit(Job("s", told, words))
     both_are_queued.set()
     assert words.result() == [word]
 

@@ -49,7 +49,7 @@ class Plain:
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_a_stream_says_what_the_library_says(running, settings, keyed):
     """Outcomes come with the batch after that of their predictions."""
-    running.stream(clock="told", keyed=keyed, **settings)
+    running.stream(clock="client", keyed=keyed, **settings)
     spans = [settings[name] for name in ("after", "hold") if name in settings]
     timed = isinstance(spans[0], str) if spans else "silence" in settings
     learner = (Fleet if keyed else Plain)(**settings)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from calibrant.service.service import Service
-from calibrant.service.store.interface import StoreError
+from calibrant.service.store.records import StoreError
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.owner import Owner
 from calibrant.service.stream.verification import check_store
@@ -21,11 +21,9 @@ class FullDisk(SqliteStore):
     def write(self, group):
         if not self.is_full:
             return super().write(group)
-        with self._transaction() as writer:
+        with self._transaction():
             for row in group.predictions:
-                writer.execute(
-                    "INSERT INTO outcomes VALUES (?, ?, ?, ?, 0, 0)", (row[0], *row[1:4])
-                )
+                self._writer.execute("INSERT INTO outcomes VALUES (?, ?, ?, ?, 0, 0)", row[:4])
             raise sqlite3.OperationalError("database or disk is full")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet
-from calibrant.service.store.interface import StreamRow
+from calibrant.service.store.records import StreamRow
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream import rankings
 from calibrant.service.stream.definition import Definition
@@ -88,7 +88,7 @@ def offline(learning):
             for key in sorted(now ^ set(since)):
                 is_off = key in now
                 began = since.setdefault(key, at) if is_off else since.pop(key)
-                events.append(("key.off" if is_off else "key.back", of, key, began))
+                events.append(("key.miscalibrated" if is_off else "key.calibrated", of, key, began))
 
     for number, (keys, scores, outcomes) in enumerate(batches()):
         ids, at = [f"{number} {row}" for row in range(BATCH)], 1e9 + STEP * number
@@ -106,16 +106,16 @@ def offline(learning):
 
 @pytest.mark.parametrize("learning", LEARNING.values(), ids=LEARNING)
 def test_what_is_shown_and_told_is_what_the_library_finds(running, learning):
-    running.stream(clock="told", **WATCHED, **learning)
+    running.stream(clock="client", **WATCHED, **learning)
     play(running)
     fleet, events = offline(learning)
     get = lambda path: running.http.get(f"/v1/streams/s{path}").json()  # noqa: E731
-    found = get("/keys_off")
+    found = get("/miscalibrated_keys")
     assert found["outcomes"] == fleet.learned
     for of in ("calibrated", "raw"):
         monitor = getattr(fleet.monitors, of)
         listed = monitor.keys_off()
-        assert found[of]["count"] == get("")["keys_off"][of] == len(listed)
+        assert found[of]["count"] == get("")["miscalibrated_keys"][of] == len(listed)
         assert [each["key"] for each in found[of]["keys"]] == [each.key for each in listed]
         for each, own in zip(found[of]["keys"], listed, strict=True):
             assert (each["evidence"], each["bias"], each["outcomes"], each["text"]) == (
@@ -128,10 +128,10 @@ def test_what_is_shown_and_told_is_what_the_library_finds(running, learning):
     stored = told(running)
     assert sorted(each[:3] for each in stored) == sorted(each[:3] for each in events)
     for of in ("calibrated", "raw"):
-        assert {each[2] for each in stored if each[:2] == ("key.off", of)} >= {4, 7}
-        assert {each[2] for each in stored if each[:2] == ("key.back", of)} & {4, 7}
+        assert {each[2] for each in stored if each[:2] == ("key.miscalibrated", of)} >= {4, 7}
+        assert {each[2] for each in stored if each[:2] == ("key.calibrated", of)} & {4, 7}
         counts = [0, *(each[4] for each in stored if each[1] == of)]
-        steps = [1 if each[0] == "key.off" else -1 for each in stored if each[1] == of]
+        steps = [1 if each[0] == "key.miscalibrated" else -1 for each in stored if each[1] == of]
         assert np.diff(counts).tolist() == steps
     if "after" not in learning:  # settled when it came, or a number of predictions later
         return
@@ -140,7 +140,7 @@ def test_what_is_shown_and_told_is_what_the_library_finds(running, learning):
 
 
 def test_a_key_that_is_off_makes_the_verdict(running):
-    running.stream(clock="told", **WATCHED)
+    running.stream(clock="client", **WATCHED)
     for number, batch in enumerate(batches()):
         if number == 25:
             break
@@ -148,54 +148,56 @@ def test_a_key_that_is_off_makes_the_verdict(running):
         running.predict(said)
         running.learn(heard)
     found = running.http.get("/v1/streams/s").json()
-    assert found["keys_off"]["calibrated"] == 2
+    assert found["miscalibrated_keys"]["calibrated"] == 2
     assert found["verdict"]["state"] == found["verdict"]["raw"] == "miscalibrated"
-    first = running.http.get("/v1/streams/s/keys_off?limit=1").json()["calibrated"]
+    first = running.http.get("/v1/streams/s/miscalibrated_keys?limit=1").json()["calibrated"]
     assert (first["count"], len(first["keys"])) == (2, 1)
     assert f"2 keys are off. Most clearly, {first['keys'][0]['text']}." in found["verdict"]["words"]
     metrics = running.http.get("/metrics").text
-    assert 'calibrant_keys_off{of="calibrated",stream="s"} 2.0' in metrics
+    assert 'calibrant_miscalibrated_keys{of="calibrated",stream="s"} 2.0' in metrics
     assert 'calibrant_miscalibrated{of="calibrated",stream="s"} 1.0' in metrics
     for query in ("limit=-1", "limit=1001", "limit=x"):
-        assert running.http.get(f"/v1/streams/s/keys_off?{query}").status_code == 422
+        assert running.http.get(f"/v1/streams/s/miscalibrated_keys?{query}").status_code == 422
 
 
 def test_of_many_keys_a_list_is_kept_and_the_verdict_is_not(running, monkeypatch):
     """The list of a second ago may be empty, or have keys that are off no more."""
     monkeypatch.setattr(rankings, "MANY", 1e-6)  # every list is kept for good
-    running.stream(clock="told", **WATCHED)
+    running.stream(clock="client", **WATCHED)
     get = lambda path: running.http.get(f"/v1/streams/s{path}").json()  # noqa: E731
     lists = {}
     for number, batch in enumerate(batches()):
         said, heard = rows_of(number, *batch)
         running.predict(said)
         if number == 5:
-            assert get("/keys_off")["calibrated"] == {"count": 0, "keys": []}
+            assert get("/miscalibrated_keys")["calibrated"] == {"count": 0, "keys": []}
         if number == 24:
-            lists = {limit: get(f"/keys_off?limit={limit}")["calibrated"] for limit in (100, 7)}
+            lists = {
+                limit: get(f"/miscalibrated_keys?limit={limit}")["calibrated"] for limit in (100, 7)
+            }
         running.learn(heard)
         assert get("")["verdict"]["words"]
     assert (lists[100]["count"], lists[100]["keys"]) == (2, [])
     assert [each["key"] for each in lists[7]["keys"]] in ([4, 7], [7, 4])
-    still = get("/keys_off?limit=7")["calibrated"]
+    still = get("/miscalibrated_keys?limit=7")["calibrated"]
     assert still["count"] == len(still["keys"]) < 2
 
 
 def test_a_guarantee_that_has_run_out_is_said(running):
-    running.stream(clock="told", **WATCHED | {"every": 100})
+    running.stream(clock="client", **WATCHED | {"every": 100})
     play(running)
-    found = running.http.get("/v1/streams/s/keys_off").json()
+    found = running.http.get("/v1/streams/s/miscalibrated_keys").json()
     assert found["chance_of_a_false_name"] == 1.0
     assert "nothing is promised any more" in found["guarantee"]
 
 
 def test_a_margin_is_not_watched_by_itself(running):
-    running.stream(kind="margin", clock="told", **WATCHED)
+    running.stream(kind="margin", clock="client", **WATCHED)
     play(running)
-    assert running.http.get("/v1/streams/s/keys_off").json()["raw"] is None
-    assert running.http.get("/v1/streams/s").json()["keys_off"]["raw"] is None
+    assert running.http.get("/v1/streams/s/miscalibrated_keys").json()["raw"] is None
+    assert running.http.get("/v1/streams/s").json()["miscalibrated_keys"]["raw"] is None
     assert {of for _, of, *_ in told(running)} == {"calibrated"}
-    assert 'calibrant_keys_off{of="raw"' not in running.http.get("/metrics").text
+    assert 'calibrant_miscalibrated_keys{of="raw"' not in running.http.get("/metrics").text
 
 
 @pytest.mark.parametrize("name", [int, "shop {}".format], ids=["integers", "text"])
@@ -204,7 +206,7 @@ def test_a_replay_from_any_point_gives_the_same_state_and_tells_the_same(
     start, path, learning, name
 ):
     """As if the service had been killed there, with a snapshot or without."""
-    definition = Definition.from_json({"clock": "told", **WATCHED, **learning})
+    definition = Definition.from_json({"clock": "client", **WATCHED, **learning})
     one = start()
     one.stream(**definition.as_json())
     play(one, name=name)
@@ -222,7 +224,7 @@ def test_a_replay_from_any_point_gives_the_same_state_and_tells_the_same(
                 stream.engine = Engine.from_bytes(stream.engine.to_bytes(), definition)
             stream.replay(batch)
             if cuts or number == len(log) - 1:  # measuring seldom or often makes no difference
-                again += map(event_as_told, stream.happenings(0.0))
+                again += map(event_as_told, stream.measure(0.0))
         assert stream.engine.to_bytes() == state
         assert [each for each in again if each is not None] == stored
     assert len(stored) >= 8
@@ -237,7 +239,7 @@ def event_as_told(event):
 
 def test_nothing_is_told_twice_after_a_restart(start):
     one = start()
-    one.stream(clock="told", **WATCHED)
+    one.stream(clock="client", **WATCHED)
     for number, batch in enumerate(batches()):
         if number in (11, 14, 22, 27, 40):
             one.stop()
@@ -277,7 +279,7 @@ def test_a_snapshot_without_the_list_of_keys_is_refused():
         Engine.from_bytes(blob, definition)
     engine = Engine(definition)
     engine.learner.watch.name = "lost"
-    with pytest.raises(ValueError, match="keys_off"):
+    with pytest.raises(ValueError, match="miscalibrated_keys"):
         Engine.from_bytes(engine.to_bytes(), definition)
 
 
@@ -286,10 +288,10 @@ def test_a_key_that_is_off_rings(start):
     try:
         policy = Policy(cooldown=0.0)
         running = start(webhooks=Webhooks((receiver.url,), (key_of(SECRET),), policy))
-        running.stream(clock="told", **WATCHED)
+        running.stream(clock="client", **WATCHED)
         play(running)
         stored = [each for each in told(running) if each[1] == "calibrated"]
-        ringing = [each for each in stored if each[0] == "key.off" or each[4] == 0]
+        ringing = [each for each in stored if each[0] == "key.miscalibrated" or each[4] == 0]
         heard = receiver.until(len(ringing))
         heard = [each for each in heard if each["kind"].startswith("key.")]
         assert [(each["kind"], each["key"]["key"]) for each in heard] == [

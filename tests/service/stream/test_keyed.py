@@ -63,7 +63,7 @@ def test_views_agree_with_the_library(running, names):
     found = get("")
     assert found["settings"]["keyed"] is True
     assert (found["keys"], found["waiting"], found["groups"]) == (40, STEP, 0)
-    assert found["mean_said"] == card.mean_prediction
+    assert found["mean_prediction"] == card.mean_prediction
     assert found["evidence"]["calibrated"] == monitor.evidence
     assert get("/scorecard")["calibrated"]["brier"] == card.brier
     points = np.linspace(0, 1, 5)
@@ -173,8 +173,8 @@ def test_what_a_keyed_stream_has_not_is_said(running):
         "/v1/streams/plain/map?key=7": 422,
         "/v1/streams/plain/keys": 404,
         "/v1/streams/plain/keys/7": 404,
-        "/v1/streams/plain/keys_off": 404,
-        "/v1/streams/s/keys_off": 404,  # not watched
+        "/v1/streams/plain/miscalibrated_keys": 404,
+        "/v1/streams/s/miscalibrated_keys": 404,  # not watched
     }.items():
         answer = running.http.get(path)
         assert answer.status_code == status, path

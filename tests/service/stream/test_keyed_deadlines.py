@@ -5,7 +5,7 @@ import random
 import pytest
 
 from calibrant.service.api.rows import Outcomes, Predictions
-from calibrant.service.store.interface import (
+from calibrant.service.store.records import (
     Group,
     Known,
     LoggedOutcomes,
@@ -27,7 +27,7 @@ WAITS = {
 
 def stream_of(**settings):
     """Return a stream in which few may wait; no request could ask for that."""
-    definition = Definition(keyed=True, clock="told", capacity=20, **settings)
+    definition = Definition(keyed=True, clock="client", capacity=20, **settings)
     row = StreamRow(1, "s", "{}", 0.0)
     stream = Stream(row, 0.0)
     stream.definition, stream.engine = definition, Engine(definition)
@@ -75,7 +75,7 @@ def test_every_prediction_waits_is_settled_or_expired(wait, watched):
             if isinstance(request, Predictions):
                 stream.predict(request, known, group)
             else:
-                words |= set(stream.learn(request, known, group))
+                words |= set(stream.observe(request, known, group))
             for batch in logged(group):
                 twin.replay(batch)
             if number % 20 == 19:
@@ -105,7 +105,7 @@ def test_a_deadline_is_after_its_row(running):
 
 
 def test_silence_has_the_last_word(running):
-    running.stream(keyed=True, silence=0, after="1h", clock="told")
+    running.stream(keyed=True, silence=0, after="1h", clock="client")
     rows = [{"id": id_, "score": 0.5, "key": "x", "at": 1e9} for id_ in "abc"]
     running.predict(rows)
     assert running.words([{"id": "a", "outcome": 1, "at": 1e9 + 60}]) == ["applied"]
@@ -116,12 +116,12 @@ def test_silence_has_the_last_word(running):
     assert running.words(late) == ["repeated", "repeated", "conflict"]
     found = running.http.get("/v1/streams/s").json()
     assert (found["settled"], found["waiting"], found["outcomes"]) == (3, 1, 1)
-    assert found["mean_happened"] == pytest.approx(1 / 3)
+    assert found["mean_outcome"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("wait", [{"silence": 0, "after": 3}, {"hold": 3}], ids=["silence", "hold"])
 def test_what_a_number_of_predictions_settles_is_settled_when_they_are_made(wait):
-    engine = Engine(Definition(clock="told", **wait))
+    engine = Engine(Definition(clock="client", **wait))
     engine.predict(["a", "b"], [0.2, 0.3], at=[100.0, 101.0])
     engine.learn(["b"], [1.0], [150.0])
     engine.predict(["c", "d", "e"], [0.2, 0.3, 0.4], at=[200.0, 200.0, 201.0])
@@ -132,7 +132,7 @@ def test_what_a_number_of_predictions_settles_is_settled_when_they_are_made(wait
 
 def test_outcomes_that_come_together_are_measured_in_order_of_time():
     """They are learned in one step, where no deadline is a time."""
-    engine = Engine(Definition(clock="told"))
+    engine = Engine(Definition(clock="client"))
     ids, at = [f"r{n}" for n in range(64)], [1e9 + 60.0 * n for n in range(64)]
     engine.predict(ids, [0.5] * 64, at=at)
     engine.learn(ids[::-1], [0.0] * 64, at[::-1])

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from calibrant.service.service import Service
-from calibrant.service.store.interface import StoreError, StreamRow
+from calibrant.service.store.records import StoreError, StreamRow
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.stream import Stream
@@ -16,16 +16,16 @@ KINDS = {
     "plain": {},
     "logit": {"kind": "logit"},
     "margin": {"kind": "margin"},
-    "silence": {"silence": 0, "after": "1h", "clock": "told"},
-    "silence with dues": {"silence": 1, "clock": "told"},
+    "silence": {"silence": 0, "after": "1h", "clock": "client"},
+    "silence with dues": {"silence": 1, "clock": "client"},
     "silence in predictions": {"silence": 0, "after": 40},
-    "hold": {"hold": "30min", "clock": "told"},
+    "hold": {"hold": "30min", "clock": "client"},
     "hold in predictions": {"hold": 25},
     "capacity": {"capacity": 10_000},
     "keyed": {"keyed": True},
     "keyed by integers": {"keyed": True, "kind": "logit"},
-    "keyed with silence": {"keyed": True, "silence": 0, "after": "1h", "clock": "told"},
-    "keyed with dues": {"keyed": True, "silence": 1, "clock": "told"},
+    "keyed with silence": {"keyed": True, "silence": 0, "after": "1h", "clock": "client"},
+    "keyed with dues": {"keyed": True, "silence": 1, "clock": "client"},
     "keyed in predictions": {"keyed": True, "silence": 0, "after": 40},
     "keyed and watched": {"keyed": True, "watch_keys": True, "every": 100, "tolerance": 0.0},
     "keyed, watched, with silence": {
@@ -33,9 +33,9 @@ KINDS = {
         "watch_keys": True,
         "every": 100,
         "silence": 0,
-        "clock": "told",
+        "clock": "client",
     },
-    "keyed and held": {"keyed": True, "hold": "30min", "clock": "told"},
+    "keyed and held": {"keyed": True, "hold": "30min", "clock": "client"},
     "keyed and held in predictions": {"keyed": True, "hold": 25, "kind": "margin"},
 }
 
@@ -43,7 +43,7 @@ KINDS = {
 def play(running, settings, seed, requests, first=0):
     """Send random requests: lists and single rows, repeated, late and conflicting ones too."""
     chance = random.Random(seed)
-    timed = settings.get("clock") == "told"
+    timed = settings.get("clock") == "client"
     at, sent = 1e6 + 600.0 * first, [f"r{n}" for n in range(first)]
     for request in range(requests):
         at += chance.expovariate(1 / 300)

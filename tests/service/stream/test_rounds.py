@@ -11,7 +11,7 @@ KEYED = pytest.mark.parametrize("keyed", [False, True], ids=["scores", "keys"])
 
 
 def silent(running, keyed, **settings):
-    running.stream(silence=0, after="1h", clock="told", keyed=keyed, **settings)
+    running.stream(silence=0, after="1h", clock="client", keyed=keyed, **settings)
 
 
 def row(id_, at, keyed, score=0.3):
@@ -29,7 +29,7 @@ def test_an_outcome_at_its_deadline_is_in_time(running, keyed):
     running.predict([row("a", NOON, keyed)]).raise_for_status()
     assert running.words([told("a", 1, NOON + HOUR)]) == ["applied"]
     running.predict([row("b", NOON + HOUR + 1, keyed)]).raise_for_status()
-    assert running.http.get("/v1/streams/s").json()["mean_happened"] == 1.0
+    assert running.http.get("/v1/streams/s").json()["mean_outcome"] == 1.0
 
 
 @KEYED

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from calibrant.service.api.rows import predictions_of
-from calibrant.service.store.interface import Group, Known, StoreError
+from calibrant.service.store.records import Group, Known, StoreError
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream import snapshots
 from calibrant.service.stream.definition import Definition
@@ -64,7 +64,7 @@ def test_rows_go_on_between_two_pieces(path):
     store = SqliteStore(path)
     store.open()
     row = store.add_stream("s", Definition(keyed=True).as_text(), 0.0)
-    stream, keeper = Stream(row, 0.0), snapshots.Keeper(store, pytest.fail)
+    stream, keeper = Stream(row, 0.0), snapshots.Snapshots(store, pytest.fail)
     begun, steps = None, 0
     while begun is None or stream.kept == 0:
         group, first = Group(), 10 * steps

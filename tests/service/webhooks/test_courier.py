@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from calibrant.service.store.interface import DeliveryRow
+from calibrant.service.store.records import DeliveryRow
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.webhooks import courier
 from calibrant.service.webhooks.message import headers_of

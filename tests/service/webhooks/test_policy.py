@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from calibrant.service.store.interface import EventRow
+from calibrant.service.store.records import EventRow
 from calibrant.service.webhooks.message import body_of, id_of
 from calibrant.service.webhooks.policy import ALARMS, BEGINS, Line, Policy, alarm_of
 
@@ -15,8 +15,8 @@ WINDOW = 100.0
 PAIRS = {
     "calibrated": ("episode.opened", "episode.closed"),
     "raw": ("episode.opened", "episode.closed"),
-    "calibrated_keys": ("key.off", "key.back"),
-    "raw_keys": ("key.off", "key.back"),
+    "calibrated_keys": ("key.miscalibrated", "key.calibrated"),
+    "raw_keys": ("key.miscalibrated", "key.calibrated"),
     "outcomes": ("outcomes.silent", "outcomes.back"),
     "pending": ("pending.high", "pending.low"),
 }
@@ -38,7 +38,9 @@ def history(seed, count=300):
         alarm = chance.choice(ALARMS)
         kind = PAIRS[alarm][alarm in lasting]
         lasting ^= {alarm}
-        body = BODIES[alarm] | ({"count": int(kind == "key.off")} if "key" in kind else {})
+        body = BODIES[alarm] | (
+            {"count": int(kind == "key.miscalibrated")} if "key" in kind else {}
+        )
         events.append(EventRow(number, "s", at, kind, json.dumps(body)))
     return events, lasting
 
@@ -108,8 +110,8 @@ def test_an_alarm_of_keys_ends_with_the_last_of_them():
         body = {"of": "calibrated", "key": {"key": key, "text": "words"}, "count": count}
         return EventRow(number, "s", 1000.0 * number, kind, json.dumps(body))
 
-    events = [about(1, "key.off", 7, 1), about(2, "key.off", 8, 2), about(3, "key.back", 7, 1),
-              about(4, "key.back", 8, 0)]  # fmt: skip
+    events = [about(1, "key.miscalibrated", 7, 1), about(2, "key.miscalibrated", 8, 2), about(3, "key.calibrated", 7, 1),
+              about(4, "key.calibrated", 8, 0)]  # fmt: skip
     assert [event.number for _, event, _ in played(events, Policy(ALARMS, WINDOW))] == [1, 2, 4]
     # The second falls into the first's window, and rings after it, as a key is still off.
     told = played(events, Policy(ALARMS, 2500.0))

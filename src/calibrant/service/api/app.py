@@ -1,4 +1,4 @@
-"""The app: the routes, the gate in front of them, and one shape for everything that goes wrong."""
+"""The app: the routes, the gate in front of them, and one form for every error."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 
 from calibrant import __version__
 from calibrant.service.api import events, export, health, metrics, reads, schemas, writes
-from calibrant.service.api.direct import Direct
 from calibrant.service.api.gate import App, Gate
+from calibrant.service.api.writes import RowRoutes
 from calibrant.service.pages import docs, live
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
@@ -23,7 +23,7 @@ PROBLEM = "application/problem+json"
 
 def create_app(service: Service) -> App:
     """Return the ASGI app of a service that has been started: the gate, and what is behind it."""
-    return Gate(Direct(routes(service), service), service)
+    return Gate(RowRoutes(routes(service), service), service)
 
 
 def routes(service: Service) -> FastAPI:

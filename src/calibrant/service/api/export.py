@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from calibrant.service.api.common import Name, service_of
+from calibrant.service.api.requests import Name, service_of
 from calibrant.service.problems import Problem
 from calibrant.service.stream.engine import as_probabilities
 from calibrant.service.stream.keys import keys_of_text
@@ -28,7 +28,11 @@ TYPES = {
 KEY = list(TYPES).index("key")
 
 
-@router.get("/{name}/export", responses={200: {"content": {PARQUET: {}}}})
+@router.get(
+    "/{name}/export",
+    response_class=Response,
+    responses={200: {"content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}}}},
+)
 async def get_export(name: Name, request: Request) -> Response:
     """All predictions with the outcomes that came, as a Parquet file."""
     service = service_of(request)

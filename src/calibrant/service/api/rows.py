@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from pydantic_core import from_json
 from calibrant.service.limits import AHEAD, EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.stream.definition import Definition
+from calibrant.service.stream.stream import Outcomes, Predictions
 
 PREDICTION = frozenset(("id", "score", "by", "key", "at", "due"))
 PREDICTION_NEEDS = frozenset(("id", "score"))
@@ -29,32 +29,11 @@ SCORES = {
 }
 
 
-@dataclass(slots=True)
-class Predictions:
-    """Columns of rows to predict."""
-
-    ids: list[str]
-    scores: list[float]
-    by: list[str | None] | None
-    at: list[float]
-    due: list[float | None] | None
-    keys: list[int] | list[str] | None = None
-
-
-@dataclass(slots=True)
-class Outcomes:
-    """Columns of outcomes."""
-
-    ids: list[str]
-    outcomes: list[float]
-    at: list[float]
-
-
 # -- from bytes to rows -------------------------------------------------------------------------
 
 
 def parse(body: bytes) -> Any:
-    """Return what a body of JSON holds; what JSON does not know is refused."""
+    """Return what a body holds, strictly as JSON has it."""
     try:
         found = from_json(body, allow_inf_nan=False, cache_strings="keys")
     except ValueError:
@@ -112,7 +91,9 @@ def as_rows(parsed: object) -> tuple[list[dict[str, Any]], bool]:
 def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Predictions:
     """Return rows to predict as columns, or raise a `Problem` that names field and row."""
     seen = check_fields(rows, PREDICTION, PREDICTION_NEEDS)
-    keys = keys_of(rows, seen, definition)
+    if not definition.keyed and "key" in seen:
+        raise bad_value("this stream is not keyed", "key", "no key")
+    keys = keys_of(rows, seen) if definition.keyed else None
     ids = texts(rows, "id")
     scores = numbers(rows, "score", SCORES[definition.kind], definition.kind == "probability")
     by = optional(rows, "by", text_of) if "by" in seen else None
@@ -130,14 +111,8 @@ def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: floa
     return Predictions(ids, scores, by, at, due, keys)
 
 
-def keys_of(
-    rows: list[dict[str, Any]], seen: set[str], definition: Definition
-) -> list[int] | list[str] | None:
-    """Return the keys of rows, all integers or all text; None if the stream has none."""
-    if not definition.keyed:
-        if "key" in seen:
-            raise bad_value("this stream is not keyed", "key", "no key")
-        return None
+def keys_of(rows: list[dict[str, Any]], seen: set[str]) -> list[int] | list[str]:
+    """Return the keys of rows, all integers or all text."""
     if "by" in seen and any(row.get("by") is not None for row in rows):
         raise bad_value("a keyed stream has keys in place of groups", "by", "no by")
     keys = [key_of(row.get("key"), number) for number, row in enumerate(rows)]
@@ -182,19 +157,19 @@ def check_fields(
     rows: list[dict[str, Any]], allowed: frozenset[str], needed: frozenset[str]
 ) -> set[str]:
     """Return the fields that any row has; refuse rows that lack one or have an unknown one."""
+    seen: set[str]
     if set(map(type, rows)) == {dict}:
         shapes = set(map(frozenset, rows))
-        if all(allowed >= shape >= needed for shape in shapes):
-            return set().union(*shapes)
-    seen: set[str] = set()
+        seen = set().union(*shapes)
+        if seen <= allowed and needed <= frozenset.intersection(*shapes):
+            return seen
+    seen = set()
     for number, row in enumerate(rows):
         if type(row) is not dict:
             raise Problem(422, f"row {number} is not an object", row=number)
         if not row.keys() <= allowed:
             field = sorted(row.keys() - allowed)[0]
-            raise bad_value(
-                "there is no such field", field[:100], ", ".join(sorted(allowed)), number
-            )
+            raise bad_value("unknown field", field[:100], ", ".join(sorted(allowed)), number)
         seen.update(row)
     for name in sorted(needed):
         for number, row in enumerate(rows):
@@ -283,10 +258,10 @@ def times(
     column: list[Any] = [None] * len(rows)
     if name in seen:
         column = optional(rows, name, time_of)
-    if definition.clock == "told":
+    if definition.clock == "client":
         if None in column:
             raise bad_value(
-                'it is missing, and this stream has clock "told"', name, TIME, column.index(None)
+                'it is missing, and this stream has clock "client"', name, TIME, column.index(None)
             )
         return column
     if name not in seen:
@@ -295,7 +270,7 @@ def times(
         if at is not None and at > now + AHEAD:
             raise bad_value(
                 "more than a day ahead of the server's clock", name,
-                TIME + ' up to now; a stream with clock "told" takes any', number,
+                TIME + ' up to now; a stream with clock "client" takes any', number,
             )  # fmt: skip
     return [now if at is None else at for at in column]
 

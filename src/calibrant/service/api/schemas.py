@@ -1,11 +1,15 @@
-"""What bodies look like, for the OpenAPI document: schemas with examples."""
+"""The bodies of requests, for the OpenAPI document: schemas with examples."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from calibrant.service.limits import EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
 from calibrant.service.problems import TITLES
+from calibrant.service.stream import models
+from calibrant.service.stream.definition import Definition
 
 ID = {
     "oneOf": [
@@ -28,61 +32,6 @@ TIME = {
         {"type": "null"},
     ],
     "description": "Seconds since 1970, or ISO 8601; without a zone in UTC.",
-}
-SPAN = {
-    "oneOf": [
-        {"type": "number", "minimum": 1, "maximum": 1e9},
-        {"type": "string", "pattern": r"^[1-9][0-9]{0,5}(w|d|h|min|s)$"},
-    ],
-    "description": 'A number counts predictions; "30d", "12h", "90min" are time.',
-}
-SETTINGS: dict[str, Any] = {
-    "kind": {"enum": ["probability", "logit", "margin"], "default": "probability"},
-    "seed": {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0},
-    "groups": {"type": "integer", "minimum": 0, "maximum": 10_000, "default": 1000},
-    "capacity": {"type": "integer", "minimum": 10_000, "maximum": 5_000_000},
-    "tolerance": {"type": "number", "minimum": 0, "maximum": 0.4999, "default": 0.02},
-    "every": {"type": "integer", "minimum": 100, "maximum": 10**15, "default": 1_000_000},
-    "clock": {"enum": ["server", "told"], "default": "server"},
-    "keyed": {"enum": [False], "default": False},
-}
-KEYED: dict[str, Any] = {
-    "keyed": {"enum": [True], "description": "Every prediction has a key."},
-    "watch_keys": {"type": "boolean", "default": False, "description": "Which keys are off?"},
-}
-
-
-def stream_of(title: str, required: list[str], **own: Any) -> dict[str, Any]:
-    """Return the schema of the settings of one sort of stream."""
-    return {
-        "title": title,
-        "type": "object",
-        "required": required,
-        "additionalProperties": False,
-        "properties": SETTINGS | own,
-    }
-
-
-#: When outcomes are learned: what such a stream needs, and may have.
-LEARNING: dict[str, tuple[list[str], dict[str, Any]]] = {
-    "every outcome is announced": ([], {}),
-    "no news means an outcome": (
-        ["silence"],
-        {
-            "silence": {"enum": [0, 1], "description": "The outcome that is not announced."},
-            "after": SPAN,
-        },
-    ),
-    "outcomes are learned at one age": (["hold"], {"hold": SPAN}),
-}
-DEFINITION: dict[str, Any] = {
-    "oneOf": [
-        *(stream_of(title, needs, **own) for title, (needs, own) in LEARNING.items()),
-        *(
-            stream_of(f"{title}, by key", [*needs, "keyed"], **own, **KEYED)
-            for title, (needs, own) in LEARNING.items()
-        ),
-    ]
 }
 PREDICTION: dict[str, Any] = {
     "type": "object",
@@ -109,19 +58,7 @@ OUTCOME: dict[str, Any] = {
 }
 
 
-PROBLEM: dict[str, Any] = {
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "field": {"type": "string"},
-        "allowed": {"type": "string"},
-        "row": {"type": "integer", "minimum": 0},
-    },
-}
+PROBLEM = TypeAdapter(models.ProblemDocument).json_schema()
 #: What may be wrong with any request.
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
@@ -152,9 +89,9 @@ def one_or_many(row: dict[str, Any]) -> dict[str, Any]:
 
 
 PUT_STREAM = body(
-    DEFINITION,
+    Definition.schema(),
     {
-        "no news is an outcome": {"kind": "probability", "silence": 0, "after": "30d"},
+        "no outcome within 30 days means 0": {"kind": "probability", "silence": 0, "after": "30d"},
         "a million keys": {"keyed": True, "watch_keys": True},
     },
     required=False,

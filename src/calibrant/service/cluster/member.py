@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import time
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from calibrant.service.service import Service
-from calibrant.service.store.interface import StoreError, StreamRow
 from calibrant.service.store.ownership import Held, chosen
 from calibrant.service.store.postgres import PostgresStore
+from calibrant.service.store.records import StoreError, StreamRow
+from calibrant.service.stream import models
 from calibrant.service.stream.stream import Stream
 
 #: Seconds for which a process that came must stay before it is given streams that have an owner:
@@ -108,7 +109,7 @@ class Share:
         try:
             self.service.restore(stream)
         except StoreError as error:  # it is tried again
-            self.service.failed(f"stream {row.name} cannot be taken: {error}")
+            self.service.log_failure(f"stream {row.name} cannot be taken: {error}")
             owner.ask(lambda: self.store.release(number)).result()
         else:
             owner.ask(lambda: owner.adopt(stream)).result()
@@ -117,7 +118,7 @@ class Share:
 
     def _let_go(self, name: str) -> None:
         """Be a stream's owner no longer; in the owner's thread."""
-        stream = self.service.owner.let_go(name)
+        stream = self.service.owner.release(name)
         if stream is not None:
             self.store.release(stream.number)
 
@@ -143,7 +144,7 @@ class Share:
     def _read_posts(self, held: list[Held]) -> None:
         """Take over how the streams of others go."""
         foreign = {each.name for each in held if each.url != self.url}
-        news: dict[str, dict[str, Any]] = {}
+        news: dict[str, models.Summary] = {}
         for name, change, body in self.store.posted(
             max(self._changes.values(), default=0) - MARGIN
         ):

@@ -2,7 +2,7 @@
 
 A page is a frame without numbers. Its scripts ask the API for these and draw them, again whenever
 the server's events say that something changed, so a page never shows what the API does not say.
-They are plain files: nothing is built or fetched from elsewhere, which the gate's content
+They are plain files: nothing is built, or fetched from other sites, which the gate's content
 security policy forbids.
 """
 
@@ -17,12 +17,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from calibrant import __version__
 from calibrant.report.page import style_sheet
-from calibrant.service.api.common import checked_name, looked, service_of
+from calibrant.service.api.requests import asked, check_name, service_of
 
 router = APIRouter(include_in_schema=False)
 
 TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-#: Kept by the browser, but never used unasked: after an upgrade, the new files are shown.
+#: Cached, but revalidated on every use: after an upgrade, the new files are shown.
 KEPT = {"cache-control": "no-cache"}
 
 
@@ -36,9 +36,9 @@ async def get_streams() -> HTMLResponse:
 async def get_stream(name: str, request: Request) -> HTMLResponse:
     """Return the page of a stream."""
     service = service_of(request)
-    checked_name(name)
+    check_name(name)
     # A problem if there is none.
-    definition = await looked(service, lambda: service.owner.stream(name).definition)
+    definition = await asked(service, lambda: service.owner.stream(name).definition)
     keyed, watched = definition.keyed, definition.watch_keys
     return page("stream.html", name=name, keyed=keyed, watched=watched)
 
@@ -61,7 +61,7 @@ def page(template: str, **values: str | bool) -> HTMLResponse:
 
 @cache
 def templates() -> Environment:
-    """Return the frames."""
+    """Return the templates."""
     loader = PackageLoader("calibrant.service.pages")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
 

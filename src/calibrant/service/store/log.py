@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from calibrant.service.store.interface import LoggedOutcomes, LoggedPredictions
+from calibrant.service.store.records import LoggedOutcomes, LoggedPredictions
 
 #: Rows of a table, some thousands at a time. The first field is the batch.
 Portions = Iterable[list[tuple[Any, ...]]]

@@ -1,6 +1,6 @@
-"""``calibrant serve --adopt``: a state of ``calibrant run --state`` becomes a stream.
+"""``calibrant serve --adopt``: a saved state becomes a stream.
 
-The state is kept as the stream's snapshot before its first row, for good. The log goes on from
+The state is stored for good as the stream's snapshot before its first row. The log continues from
 there, so a replay, and ``--check``, begin with it.
 """
 
@@ -14,9 +14,10 @@ from typing import Any
 
 from calibrant import Fleet, Recalibrator
 from calibrant.fleet.file import MAGIC as FLEET
-from calibrant.service.limits import NAME
+from calibrant.service.limits import NAME, NAME_IN_WORDS
 from calibrant.service.problems import Problem
-from calibrant.service.store.interface import Store, StoreError
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import StoreError
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.engine import Engine
 from calibrant.service.stream.learners import ByKey, OneForAll
@@ -31,10 +32,7 @@ def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = Fa
     What waits for outcomes cannot come along: the store has no row of it. `give_up` lets it go.
     """
     if not re.fullmatch(NAME, name):
-        raise ValueError(
-            f"{name!r} is no name of a stream: 1 to 100 letters, digits, dots, dashes or "
-            "underscores, a letter or digit first"
-        )
+        raise ValueError(f"{name!r} is no name of a stream: {NAME_IN_WORDS}")
     engine = engine_of(path)
     learner = engine.learner.fleet if isinstance(engine.learner, ByKey) else (
         engine.learner.recalibrator)  # fmt: skip
@@ -83,23 +81,21 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
     """Return the engine of a keyed stream."""
     if fleet.parts != 1:
         raise ValueError(f"the fleet has {fleet.parts} parts; a stream's has one")
-    engine = Engine(definition_of(fleet, keyed=True, **watched_with(fleet)))
-    engine.learner = ByKey(fleet, engine.definition)
-    check_clock(engine)
-    if engine.learner.watch is not None:
-        engine.learner.watch.begin()
-    return engine
+    definition = definition_of(fleet, keyed=True, **watched_with(fleet))
+    learner = ByKey(fleet, definition)
+    if learner.watch is not None:
+        learner.watch.begin()
+    return checked(Engine(definition, learner))
 
 
 def engine_with_recalibrator(recalibrator: Recalibrator) -> Engine:
     """Return the engine of a stream that is not keyed."""
-    engine = Engine(definition_of(recalibrator, groups=recalibrator.max_groups))
-    engine.learner = OneForAll(recalibrator)
-    check_clock(engine)
+    definition = definition_of(recalibrator, groups=recalibrator.max_groups)
+    engine = checked(Engine(definition, OneForAll(recalibrator)))
     for name in recalibrator.groups:
         if not isinstance(name, str):
             raise ValueError(f"its group {name!r} is no text; a stream's groups are")
-        engine.tallies.know(name)
+        engine.tallies.add_group(name)
     return engine
 
 
@@ -120,13 +116,14 @@ def watched_with(fleet: Fleet) -> dict[str, Any]:
     return {"watch_keys": True, "every": monitor.every, "tolerance": monitor.tolerance}
 
 
-def check_clock(engine: Engine) -> None:
-    """Refuse a state whose deadlines are on another clock than those of a stream."""
+def checked(engine: Engine) -> Engine:
+    """Return an engine; refuse one whose deadlines are on another clock than a stream's."""
     if engine.book.is_timed not in (None, engine.definition.is_timed):
         raise ValueError(
             "its deadlines are numbers on a clock of its own; a stream counts predictions, or "
             'time with a unit such as "30d"'
         )
+    return engine
 
 
 def pieces(blob: bytes) -> Iterator[bytes]:

@@ -24,25 +24,25 @@ from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.history import History
 from calibrant.service.stream.key_watch import KeyChange
 from calibrant.service.stream.keys import Key
-from calibrant.service.stream.learners import ByKey, fresh_learner, saved_learner
+from calibrant.service.stream.learners import ByKey, Learner, fresh_learner, saved_learner
 from calibrant.service.stream.tallies import Tallies
 
 #: What becomes of an outcome, by the number that a book answers with.
-WORDS: list[str] = ANSWERS.tolist()
-APPLIED = WORDS.index("applied")
+NAMES: list[str] = ANSWERS.tolist()
+APPLIED = NAMES.index("applied")
 #: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
 GRID = 4096.0
 
 
 class Predicted(NamedTuple):
-    """What was said of each row of a batch; `deadline` is None where there is none."""
+    """The predictions of a batch; `deadline` is None where there is none."""
 
     deadline: list[float | None]
     probability: list[float]
     smooth: list[float]
 
 
-class Happening(NamedTuple):
+class EpisodeChange(NamedTuple):
     """An episode that began or ended, of the raw or of the calibrated probabilities."""
 
     of: str
@@ -56,7 +56,7 @@ class Engine:
     Examples
     --------
     >>> engine = Engine(Definition())
-    >>> said = engine.predict(["a", "b"], [0.2, 0.9], at=[0.0, 0.0])
+    >>> predicted = engine.predict(["a", "b"], [0.2, 0.9], at=[0.0, 0.0])
     >>> engine.learn(["b", "c"], [1.0, 0.0], at=[60.0, 60.0])
     ['applied', 'unknown']
     >>> engine.book.ids
@@ -66,9 +66,11 @@ class Engine:
     True
     """
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, learner: Learner | None = None) -> None:
         self.definition = definition
-        self.learner = fresh_learner(definition)
+        self.learner = fresh_learner(definition) if learner is None else learner
+        #: What waits, and the clock: nothing else decides what is due.
+        self.book: Book = self.learner.book
         self.monitor = definition.monitor()
         self.raw_monitor: Monitor | None = None
         self.card, self.smooth_card = Scorecard(), Scorecard()
@@ -78,11 +80,6 @@ class Engine:
         self.tallies, self.history = Tallies(), History()
         #: How many waited after each row that was settled and is not measured yet.
         self._waiting: list[int] = []
-
-    @property
-    def book(self) -> Book:
-        """What waits, and the clock: nothing else decides what is due."""
-        return self.learner.book
 
     def check(self, by: Sequence[str | None] | None, keys: Sequence[Key] | None) -> None:
         """Refuse rows of these groups or with these keys if they cannot be predicted."""
@@ -123,7 +120,8 @@ class Engine:
         if not timed:
             for _, each in book.settled[before:]:
                 each.arrived = latest  # when there were so many predictions
-        self._look(before)
+        if len(book.settled) > before:
+            self._note_settled(before)
         return Predicted(
             [None if math.isnan(each.due) else each.due for each in rounds],
             [each.prediction for each in rounds],
@@ -153,27 +151,28 @@ class Engine:
         else:
             times = np.array(at) if timed else None
             answers = book.observe(ids, np.array(outcomes), times, only_news=True).tolist()
-        words = [WORDS[answer] for answer in answers]
+        found = [NAMES[answer] for answer in answers]
         applied = [row for row, answer in enumerate(answers) if answer == APPLIED]
         if not applied:
-            return words
-        heard, came = [rounds[row] for row in applied], [at[row] for row in applied]
-        delays = [time - each.at for each, time in zip(heard, came, strict=True)]
-        self.tallies.heard(delays, max(came))
+            return found
+        answered, came = [rounds[row] for row in applied], [at[row] for row in applied]
+        delays = [time - each.at for each, time in zip(answered, came, strict=True)]
+        self.tallies.observed(delays, max(came))
         if not timed:
-            for each, time in zip(heard, came, strict=True):
+            for each, time in zip(answered, came, strict=True):
                 each.arrived = time
             if len(set(came)) > 1:  # learned together, and measured in order of time
                 book.settled[before:] = sorted(book.settled[before:], key=arrival)
-        self._look(before)
-        return words
+        if len(book.settled) > before:
+            self._note_settled(before)
+        return found
 
-    def _look(self, before: int) -> None:
-        """Look at what has just been settled: how many wait beside it, and its keys."""
+    def _note_settled(self, before: int) -> None:
+        """Note of what has just been settled how many wait beside it, and look at its keys."""
         settled = self.book.settled[before:]
         self._waiting += [len(self.book)] * len(settled)
         watch = self.learner.watch
-        if settled and watch is not None:
+        if watch is not None:
             ids, rounds = zip(*settled, strict=True)
             rows = Settled(self.book.rule, list(ids), list(rounds), None)
             keys: list[Any] = rows.by
@@ -185,20 +184,20 @@ class Engine:
         """Return since when rows are settled."""
         return rows.when if self.definition.is_timed else rows.arrived
 
-    def measure(self, at_least: int = 1) -> list[Happening | KeyChange]:
+    def measure(self, at_least: int = 1) -> list[EpisodeChange | KeyChange]:
         """Measure what was settled since the last time; return what began or ended.
 
         It makes no difference how often this is called: what is measured goes in the order in
         which it was settled.
         """
-        happened: list[Happening | KeyChange] = []
+        changes: list[EpisodeChange | KeyChange] = []
         if self.learner.watch is not None:
-            happened += self.learner.watch.changes()
+            changes += self.learner.watch.changes()
         if len(self.book.settled) >= at_least:
-            happened += self._measure(self.book.take_settled())
-        return happened
+            changes += self._measure(self.book.take_settled())
+        return changes
 
-    def _measure(self, rows: Settled) -> list[Happening]:
+    def _measure(self, rows: Settled) -> list[EpisodeChange]:
         times, y = self._times(rows), rows.outcome
         by: list[Any] | None = rows.by if self.tallies.groups else None
         groups = by if by is not None and any(by) else None
@@ -213,7 +212,7 @@ class Engine:
             found += more
         self.history.add(
             {
-                "raw": raw, "said": rows.prediction, "smooth": rows.smooth, "happened": y,
+                "raw": raw, "prediction": rows.prediction, "smooth": rows.smooth, "outcome": y,
                 "at": times, "delay": times - rows.at,
                 "waiting": np.array(self._waiting, dtype=np.float64),
                 "evidence": evidence, "evidence_raw": evidence_raw,
@@ -255,9 +254,8 @@ class Engine:
         for name, length in json.loads(blob[:end]).items():
             parts[name] = body[start : start + length]
             start += length
-        engine = cls(definition)
         try:
-            engine.learner = saved_learner(parts, definition)
+            engine = cls(definition, saved_learner(parts, definition))
             engine.monitor = Monitor.from_bytes(parts["monitor"])
             engine.card = Scorecard.from_bytes(parts["card"])
             engine.smooth_card = Scorecard.from_bytes(parts["smooth_card"])
@@ -267,7 +265,7 @@ class Engine:
             engine.tallies = Tallies.from_bytes(bytes(parts["tallies"]))
             engine.history = History.from_bytes(bytes(parts["history"]))
         except (KeyError, TypeError, IndexError) as error:
-            raise ValueError(f"the snapshot makes no sense: {error}") from None
+            raise ValueError(f"the snapshot is inconsistent: {error}") from None
         return engine
 
 
@@ -278,17 +276,17 @@ def watch(
     outcomes: Floats,
     by: list[str | None] | None,
     times: Floats,
-) -> tuple[list[Happening], Floats]:
+) -> tuple[list[EpisodeChange], Floats]:
     """Give rows to a monitor; return what began or ended, and the evidence after each row."""
     before, open_before = monitor.rounds, monitor.state == "miscalibrated"
     evidence = monitor.trace(predictions, outcomes, by, times)
-    found: list[Happening] = []
+    found: list[EpisodeChange] = []
     if open_before or monitor.state == "miscalibrated" or evidence.max() >= 1.0:
         for episode in monitor.episodes:
             if episode.alarm >= before:
-                found.append(Happening(of, False, episode))
+                found.append(EpisodeChange(of, False, episode))
             if episode.end is not None and episode.end >= before:
-                found.append(Happening(of, True, episode))
+                found.append(EpisodeChange(of, True, episode))
     return found, evidence
 
 

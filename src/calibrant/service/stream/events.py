@@ -1,4 +1,4 @@
-"""What is told of a stream: what began or ended in it, as events that are stored."""
+"""The events of a stream: what began or ended in it, as it is stored."""
 
 from __future__ import annotations
 
@@ -6,45 +6,46 @@ import json
 import math
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from calibrant.fleet import KeyOff
 from calibrant.monitor import Episode
-from calibrant.service.store.interface import EventRow
-from calibrant.service.stream.engine import Happening
+from calibrant.service.store.records import EventRow
+from calibrant.service.stream import models
+from calibrant.service.stream.engine import EpisodeChange
 from calibrant.service.stream.key_watch import KeyChange
 
 
-def event_of(stream: str, now: float, happening: Happening | KeyChange) -> EventRow:
-    """Return what is told of an episode, or of a key that is off."""
+def event_of(stream: str, now: float, change: EpisodeChange | KeyChange) -> EventRow:
+    """Return the event of an episode, or of a miscalibrated key, that began or ended."""
     body: dict[str, Any]
-    if isinstance(happening, Happening):
-        kind = "episode.closed" if happening.is_over else "episode.opened"
-        body = {"of": happening.of, "episode": episode_json(happening.episode)}
+    if isinstance(change, EpisodeChange):
+        kind = "episode.closed" if change.is_over else "episode.opened"
+        body = {"of": change.of, "episode": episode_json(change.episode)}
     else:
-        kind = "key.back" if happening.off is None else "key.off"
-        key = {"key": happening.key, "since": moment(happening.since)}
-        if happening.off is not None:
-            key = key_off_json(happening.off, happening.since)
-        body = {"of": happening.of, "key": key, "count": happening.many}
+        kind = "key.calibrated" if change.found is None else "key.miscalibrated"
+        key: Any = {"key": change.key, "since": finite(change.since)}
+        if change.found is not None:
+            key = key_json(change.found, change.since)
+        body = {"of": change.of, "key": key, "count": change.many}
     return EventRow(0, stream, now, kind, json.dumps(body))
 
 
-def key_off_json(off: KeyOff, since: float) -> dict[str, Any]:
-    """Return a key that is off as JSON has it."""
-    return {
-        **asdict(off), "direction": off.direction, "since": moment(since), "text": str(off),
-    }  # fmt: skip
+def key_json(found: KeyOff, since: float) -> models.MiscalibratedKey:
+    """Return a miscalibrated key as JSON has it."""
+    own = {"direction": found.direction, "since": finite(since), "text": str(found)}
+    return cast(models.MiscalibratedKey, asdict(found) | own)
 
 
-def moment(since: float) -> float | None:
-    """Return since when a key has been off; None if that was before its stream began."""
+def finite(since: float) -> float | None:
+    """Return since when a key is miscalibrated; None if since before its stream began."""
     return since if math.isfinite(since) else None
 
 
-def episode_json(episode: Episode) -> dict[str, Any]:
+def episode_json(episode: Episode) -> models.EpisodeView:
     """Return an episode as JSON has it."""
-    return {**asdict(episode), "direction": episode.direction, "text": in_words(episode)}
+    own = {"direction": episode.direction, "text": in_words(episode)}
+    return cast(models.EpisodeView, asdict(episode) | own)
 
 
 def in_words(episode: Episode) -> str:

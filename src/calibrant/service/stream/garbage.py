@@ -1,7 +1,7 @@
-"""Python's search for garbage, made seldom where many rows are worked on.
+"""Garbage collection, less often where many rows are worked on.
 
 Rows are tuples by the hundred thousand, none of which is part of a cycle: reference counts free
-them all, and a search finds nothing, again and again, in a quarter of the time of a replay.
+them all, and the collector finds nothing, again and again, in a quarter of the time of a replay.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: New objects between two searches: those of about ten batches of a thousand rows.
-SELDOM = 50_000
+#: New objects between two collections: those of about ten batches of a thousand rows.
+RARELY = 50_000
 
 
 @contextmanager
-def no_search_for_garbage() -> Iterator[None]:
-    """Put the search off to the end of the block; what is put off already stays so."""
+def collection_paused() -> Iterator[None]:
+    """Pause garbage collection to the end of the block."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -26,8 +26,8 @@ def no_search_for_garbage() -> Iterator[None]:
             gc.enable()
 
 
-def search_seldom() -> None:
-    """Let a process that serves look at what is there already never again, at new things seldom."""
+def collect_rarely() -> None:
+    """Exempt what exists from garbage collection, and collect new objects rarely."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(SELDOM, *gc.get_threshold()[1:])
+    gc.set_threshold(RARELY, *gc.get_threshold()[1:])

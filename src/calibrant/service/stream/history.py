@@ -1,4 +1,4 @@
-"""What was said and what happened through time, in a bounded number of buckets.
+"""What was predicted and observed through time, in a bounded number of buckets.
 
 A bucket holds a number of settled rows, one after the other. When there are too many buckets, each
 two become one, and the next ones hold twice as many. Probabilities are counted in units of 2**-32,
@@ -19,9 +19,9 @@ MOST_BUCKETS, FIRST_SIZE = 512, 32
 UNIT = 2.0**32
 #: Bins of the error within a bucket.
 BINS = 10
-#: Sums of a bucket, integers: rows; raw, said, smooth, happened in units; delays in milliseconds,
-#: and how many there were; predictions that waited at its end.
-COUNT, RAW, SAID, SMOOTH, HAPPENED, DELAY, DELAYS, WAITING = range(8)
+#: Sums of a bucket, integers: rows; raw, predicted, smooth, observed in units; delays in
+#: milliseconds, and how many there were; predictions that waited at its end.
+COUNT, RAW, PREDICTED, SMOOTH, OBSERVED, DELAY, DELAYS, WAITING = range(8)
 SUMS = 8
 #: Numbers of a bucket: first and last time, and the highest evidence of raw and calibrated.
 START, END, EVIDENCE_RAW, EVIDENCE = range(4)
@@ -39,13 +39,13 @@ class History:
         self.size, self.used = FIRST_SIZE, 0
         self.sums = np.zeros((MOST_BUCKETS, SUMS), dtype=np.int64)
         self.marks = np.zeros((MOST_BUCKETS, MARKS))
-        # Of raw and of calibrated: what happened minus what was said, by bin, in units.
+        # Of raw and of calibrated: observed minus predicted, by bin, in units.
         self.errors = np.zeros((MOST_BUCKETS, 2, BINS), dtype=np.int64)
 
     def add(self, rows: dict[str, Floats]) -> None:
         """Count settled rows, in order.
 
-        `rows` has raw, said, smooth, happened, at, delay, waiting, evidence_raw and evidence.
+        `rows` has raw, prediction, smooth, outcome, at, delay, waiting, evidence_raw and evidence.
         """
         total, done = len(rows["at"]), 0
         while done < total:
@@ -78,19 +78,19 @@ class History:
 
     def _add_to_last(self, rows: dict[str, Floats]) -> None:
         at = self.used - 1
-        sums, marks, happened = self.sums[at], self.marks[at], in_units(rows["happened"])
+        sums, marks, observed = self.sums[at], self.marks[at], in_units(rows["outcome"])
         if sums[COUNT] == 0:
             marks[:] = rows["at"][0], rows["at"][0], np.nan, np.nan
-        sums[COUNT] += len(happened)
-        sums[HAPPENED] += happened.sum()
+        sums[COUNT] += len(observed)
+        sums[OBSERVED] += observed.sum()
         sums[SMOOTH] += in_units(rows["smooth"]).sum()
-        for which, (place, name) in enumerate(((RAW, "raw"), (SAID, "said"))):
+        for which, (place, name) in enumerate(((RAW, "raw"), (PREDICTED, "prediction"))):
             if np.isnan(rows[name][0]):
-                continue  # a margin says nothing by itself
-            said = in_units(rows[name])
-            sums[place] += said.sum()
+                continue  # a margin is no probability
+            predicted = in_units(rows[name])
+            sums[place] += predicted.sum()
             bins = np.minimum(rows[name] * BINS, BINS - 1).astype(np.int64)
-            np.add.at(self.errors[at, which], bins, happened - said)
+            np.add.at(self.errors[at, which], bins, observed - predicted)
         known = rows["delay"][~np.isnan(rows["delay"])]
         sums[DELAY] += np.rint(known * 1000.0).astype(np.int64).sum()
         sums[DELAYS] += len(known)
@@ -118,9 +118,9 @@ class History:
             "end": marks[:, END],
             "count": count,
             "mean_raw": sums[:, RAW] / UNIT / count,
-            "mean_said": sums[:, SAID] / UNIT / count,
+            "mean_prediction": sums[:, PREDICTED] / UNIT / count,
             "mean_smooth": sums[:, SMOOTH] / UNIT / count,
-            "mean_happened": sums[:, HAPPENED] / UNIT / count,
+            "mean_outcome": sums[:, OBSERVED] / UNIT / count,
             "error_raw": error[:, 0] / count,
             "error_calibrated": error[:, 1] / count,
             "evidence_raw": marks[:, EVIDENCE_RAW],

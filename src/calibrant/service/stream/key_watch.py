@@ -1,7 +1,7 @@
-"""Which keys of a stream are off, and since when.
+"""Which keys of a stream are miscalibrated, and since when.
 
-The fleet's monitors hold the evidence of each key. Here is noted when a key begins to be off and
-when it ends, as the log brings its outcomes: so a replay notes the same.
+The fleet's monitors hold the evidence of each key. Noted here is when a key becomes miscalibrated
+and when that ends, as the log brings its outcomes: so a replay notes the same.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from calibrant.service.stream.keys import Key, same_kind
 
 
 class KeyChange(NamedTuple):
-    """A key that began to be off at a time, or ended.
+    """A key that became miscalibrated at a time, or calibrated again.
 
-    `off` is what was known of it when it began; None at the end. `many` is how many keys are off
-    after it.
+    `found` is what was known of it when that began; None at the end. `many` is how many keys are
+    miscalibrated after it.
     """
 
     of: str
     key: Key
     since: float
-    off: KeyOff | None
+    found: KeyOff | None
     many: int
 
 
 class KeyWatch:
-    """The keys that are off, of the calibrated probabilities and of the raw scores.
+    """The miscalibrated keys, of the calibrated probabilities and of the raw scores.
 
-    A key that was off before its stream began is off since minus infinity.
+    A key that was miscalibrated before its stream began is so since minus infinity.
     """
 
-    name = "keys_off"
+    name = "miscalibrated_keys"
 
     def __init__(self, fleet: Fleet, kind: str) -> None:
         monitors = fleet.monitors
         if monitors is None:
-            raise ValueError("a fleet without monitors has no keys that are watched")
+            raise ValueError("the keys of a fleet without monitors are not monitored")
         self.monitors: dict[str, FleetMonitor] = {"calibrated": monitors.calibrated}
         if kind != "margin":  # a margin is no probability to be watched
             self.monitors["raw"] = monitors.raw
-        #: Since when which keys have been off.
+        #: Since when which keys are miscalibrated.
         self.since: dict[str, dict[Key, float]] = {of: {} for of in self.monitors}
         self._changes: list[KeyChange] = []
         self._fleet = fleet
 
     def begin(self) -> None:
-        """Note the keys that are off before the first row of a stream."""
+        """Note the keys that are miscalibrated before the first row of a stream."""
         for of, monitor in self.monitors.items():
             self.since[of] = {each.key: -math.inf for each in monitor.keys_off()}
 
@@ -64,22 +64,22 @@ class KeyWatch:
         asked: list[Any] = list(times)
         for of, monitor in self.monitors.items():
             since = self.since[of]
-            off = {each.key: each for each in monitor.keys_off(among=asked)}
+            found = {each.key: each for each in monitor.keys_off(among=asked)}
             for key in asked:
-                if (key in off) == (key in since):
+                if (key in found) == (key in since):
                     continue
                 began = since.pop(key, None)
                 if began is None:
                     began = since[key] = times[key]
-                self._changes.append(KeyChange(of, key, began, off.get(key), len(since)))
+                self._changes.append(KeyChange(of, key, began, found.get(key), len(since)))
 
     def changes(self) -> list[KeyChange]:
-        """Return what began and ended since this was asked last."""
+        """Return what began and ended since the last call."""
         changes, self._changes = self._changes, []
         return changes
 
     def ranked(self, of: str, most: int) -> list[KeyOff]:
-        """Return the keys that are off now, those with the most evidence first."""
+        """Return the miscalibrated keys, those with the most evidence first."""
         return self.monitors[of].keys_off(most, among=same_kind(self.since[of]))
 
     # -- saving ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What learns in a stream: a recalibrator for all rows, or a fleet with something for each key.
 
-The engine asks both in the same words, and their books for all that waits.
+The engine uses both through the same methods, and their books for all that waits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from calibrant import Fleet, Recalibrator
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import Book
 from calibrant._kernels.rounds.round import Round
-from calibrant.forecasters.memories import Memory
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.key_watch import KeyWatch
@@ -30,7 +29,7 @@ class OneForAll:
     watch: KeyWatch | None = None
 
     def __init__(self, recalibrator: Recalibrator) -> None:
-        self.recalibrator, self.book = recalibrator, attended(recalibrator._book)
+        self.recalibrator, self.book = recalibrator, measured(recalibrator._book)
 
     def open(
         self,
@@ -47,16 +46,12 @@ class OneForAll:
         rest = [None if each is None else each[0] for each in (by, at, due)]
         return [self.recalibrator._open_one(scores[0], ids[0], *rest)]
 
-    def seen(self, scores: Floats, by: str | None, key: str | None) -> tuple[Floats, Floats]:
-        """Return what is expected of scores now, and the smooth word; nothing changes."""
+    def map(self, scores: Floats, by: str | None, key: str | None) -> tuple[Floats, Floats]:
+        """Return the expected and the smooth probability of scores now; nothing changes."""
         if key is not None:
             raise Problem(422, "this stream is not keyed", field="key", allowed="no key")
         groups = None if by is None else [by] * len(scores)
         return self.recalibrator.expected(scores, groups), self.recalibrator.smooth(scores, groups)
-
-    def experts(self) -> list[Memory]:
-        """Return what predictions rest on, in words, the heaviest first."""
-        return self.recalibrator.weights()
 
     @property
     def nbytes(self) -> int:
@@ -75,7 +70,7 @@ class ByKey:
     name = "fleet"
 
     def __init__(self, fleet: Fleet, definition: Definition) -> None:
-        self.fleet, self.book = fleet, attended(fleet._parts[0].book)
+        self.fleet, self.book = fleet, measured(fleet._parts[0].book)
         self.watch = KeyWatch(fleet, definition.kind) if definition.watch_keys else None
         self.rankings = Rankings(fleet, self.watch)
 
@@ -92,10 +87,10 @@ class ByKey:
         assert keys is not None
         return self.fleet._open(same_kind(keys), scores, ids, at, due=due)
 
-    def seen(self, scores: Floats, by: str | None, key: str | None) -> tuple[Floats, Floats]:
-        """Return what is expected of scores now, and the smooth word; nothing changes.
+    def map(self, scores: Floats, by: str | None, key: str | None) -> tuple[Floats, Floats]:
+        """Return the expected and the smooth probability of scores now; nothing changes.
 
-        Without a key, of one that was never seen: what all share.
+        Without a key, those of a key that was never seen: what all share.
         """
         if by is not None:
             raise Problem(422, "a keyed stream has no groups", field="by", allowed="no by")
@@ -120,20 +115,13 @@ class ByKey:
 
     def check(self, keys: Sequence[Key]) -> None:
         """Refuse keys of another kind than those that are there."""
-        known, words = self.fleet.key_kind, {"int": "integers", "str": "text"}
+        known, names = self.fleet.key_kind, {"int": "integers", "str": "text"}
         given = type(keys[0]).__name__
         if known is not None and known != given:
             raise bad_value(
-                f"the keys of this stream are {words[known]}, got {words[given]}",
-                "key", words[known],
+                f"the keys of this stream are {names[known]}, got {names[given]}",
+                "key", names[known],
             )  # fmt: skip
-
-    def experts(self) -> list[Memory]:
-        """Refuse: what counts differs from key to key."""
-        raise Problem(
-            404, "what a keyed stream rests on differs from key to key: "
-            "/keys says how much the outcomes of each count"
-        )  # fmt: skip
 
     @property
     def nbytes(self) -> int:
@@ -151,8 +139,8 @@ class ByKey:
 Learner = OneForAll | ByKey
 
 
-def attended(book: Book) -> Book:
-    """Return a book that gives what is settled to be measured; the store remembers the ids."""
+def measured(book: Book) -> Book:
+    """Return a book that collects what is settled, to be measured; the store remembers the ids."""
     book.remember = 0
     book.collect(smooth=True)
     return book

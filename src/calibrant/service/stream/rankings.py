@@ -1,7 +1,7 @@
 """The keys of a stream by rank. Of many keys, as they were some seconds ago.
 
-To rank a million keys takes a fifth of a second of the thread that answers everybody, and a page
-asks every second.
+Ranking a million keys takes a fifth of a second of the thread that answers every request, and a
+page asks every second.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from calibrant.fleet import KeyOff, KnownKey
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.keys import Key
 
-#: Keys for which a ranking is kept a second; fewer are ranked whenever somebody asks.
+#: A ranking is kept for a second for so many keys; of fewer, every request ranks anew.
 MANY = 100_000
 #: Rankings that are kept.
 MOST = 16
 
 
 class Rankings:
-    """What was asked lately, and until when the answer is good."""
+    """Recent answers, and until when each is valid."""
 
     def __init__(
         self,
@@ -35,15 +35,15 @@ class Rankings:
 
     def ranked(self, by: str, count: int, start: int) -> list[tuple[Key, KnownKey]]:
         """Return what `Fleet.ranked` returns, or returned up to some seconds ago."""
-        return self._good((by, count, start), lambda: self._fleet.ranked(by, count, start))
+        return self._valid((by, count, start), lambda: self._fleet.ranked(by, count, start))
 
-    def off(self, of: str, count: int) -> list[KeyOff]:
-        """Return the keys that are off, or were up to some seconds ago, of watched ones."""
+    def miscalibrated(self, of: str, count: int) -> list[KeyOff]:
+        """Return the miscalibrated keys, or those of up to some seconds ago, of monitored ones."""
         watch = self._watch
-        return [] if watch is None else self._good((of, count, 0), lambda: watch.ranked(of, count))
+        return [] if watch is None else self._valid((of, count, 0), lambda: watch.ranked(of, count))
 
-    def _good(self, asked: tuple[str, int, int], ask: Callable[[], list[Any]]) -> list[Any]:
-        """Return an answer that is still good, or a new one."""
+    def _valid(self, asked: tuple[str, int, int], ask: Callable[[], list[Any]]) -> list[Any]:
+        """Return an answer that is still valid, or a new one."""
         until, found = self._kept.pop(asked, (0.0, []))
         if until <= self._now():
             found = ask()

@@ -1,7 +1,7 @@
 """Snapshots: when they are due, and how a large one is written while requests are answered.
 
-A large state is copied at once, made bytes in a thread of its own, and written piece by piece, each
-in a transaction between two groups. It counts once its last piece is there.
+A large state is copied at once, serialized in a thread of its own, and written piece by piece, each
+in a transaction between two groups. It is valid once its last piece is written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from hashlib import sha256
 
-from calibrant.service.store.interface import Group, PieceRow, SnapshotRow, Store, StoreError
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import Group, PieceRow, SnapshotRow, StoreError
 from calibrant.service.stream.stream import Stream
 
 #: A snapshot is taken after so many rows, or after so many seconds if there are any; of a state
@@ -21,23 +22,23 @@ SNAPSHOT_ROWS, SNAPSHOT_SECONDS, LARGE = 200_000, 300.0, 2**25
 PIECE = 2**22
 #: Seconds that the last snapshots may take.
 LAST = 3.0
-#: Seconds to wait for requests: while there is nothing to do, and while a state is made bytes.
+#: Seconds to wait for requests: while there is nothing to do, and while a state is serialized.
 IDLE, MAKING = 1.0, 0.02
 
 
-class Keeper:
-    """Who takes the snapshots of all streams, one after the other, in the owner's thread.
+class Snapshots:
+    """The snapshots of all streams, taken one after the other in the owner's thread.
 
     Parameters
     ----------
     store : Store
-        Where they are kept.
-    failed : callable
-        Is given what went wrong with the store, for the log.
+        Where they are stored.
+    log_failure : callable
+        Called with what went wrong with the store.
     """
 
-    def __init__(self, store: Store, failed: Callable[[str], None]) -> None:
-        self.store, self.failed = store, failed
+    def __init__(self, store: Store, log_failure: Callable[[str], None]) -> None:
+        self.store, self.log_failure = store, log_failure
         self._maker = ThreadPoolExecutor(1, "calibrant-snapshot")
         #: The snapshot that is being taken, of a stream.
         self._taken: tuple[Stream, Iterator[int]] | None = None
@@ -55,7 +56,7 @@ class Keeper:
         written = 0
         due = (each for each in streams if is_due(each, now))
         while written < PIECE and self._is_taking(due, now):
-            written += self._go_on(now)
+            written += self._advance(now)
             if self._made is not None and not self._made.done():
                 return
 
@@ -64,7 +65,7 @@ class Keeper:
         self._take_all(streams, now)
         self._maker.shutdown(wait=False, cancel_futures=True)
 
-    def let_go(self, stream: Stream, now: float) -> None:
+    def release(self, stream: Stream, now: float) -> None:
         """Take the last snapshot of a stream that another process will own."""
         self._take_all([stream], now)
         if self._taken is not None and self._taken[0] is stream:
@@ -79,9 +80,9 @@ class Keeper:
         left = (each for each in streams if each.sequence > each.kept)
         while self._is_taking(left, now):
             if time.monotonic() > end:
-                self.failed("there was no time for all snapshots: the next start replays more")
+                self.log_failure("there was no time for all snapshots: the next start replays more")
                 break
-            self._go_on(now)
+            self._advance(now)
             if self._made is not None:
                 wait([self._made], timeout=max(end - time.monotonic(), 0.0))
 
@@ -91,7 +92,7 @@ class Keeper:
             self._taken = stream, self._take(stream, now)
         return self._taken is not None
 
-    def _go_on(self, now: float) -> int:
+    def _advance(self, now: float) -> int:
         """Do the next step of the snapshot that is being taken; return the bytes written."""
         assert self._taken is not None
         stream, taking = self._taken
@@ -100,7 +101,7 @@ class Keeper:
         except StopIteration:
             pass
         except StoreError as error:
-            self.failed(f"no snapshot of stream {stream.name}: {error}")
+            self.log_failure(f"no snapshot of stream {stream.name}: {error}")
         self._taken = self._made = None
         stream.kept_at = now
         return 0

@@ -1,20 +1,21 @@
-"""A stream: which rows of a request are new, what is said of them, and what is logged.
+"""A stream: which rows of a request are new, what is predicted of them, and what is logged.
 
-The store's unique ids decide what is new. What they say is handed in as `known`, and grows by
-what the requests before in the same group have added.
+The store's unique ids decide what is new. What the store has is handed in as `known`, and grows by
+what earlier requests of the same group have added.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import repeat
 from typing import Any, TypeVar
 
-from calibrant.service.api.rows import Outcomes, Predictions
-from calibrant.service.store.interface import (
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import (
     EventRow,
     Group,
     Known,
@@ -22,14 +23,13 @@ from calibrant.service.store.interface import (
     LoggedPredictions,
     OutcomeRow,
     PredictionRow,
-    Store,
     StoreError,
     StreamRow,
 )
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.engine import Engine
 from calibrant.service.stream.events import event_of
-from calibrant.service.stream.garbage import no_search_for_garbage
+from calibrant.service.stream.garbage import collection_paused
 from calibrant.service.stream.keys import Key, key_as_text, keys_of_text
 
 #: Settled rows that a replay measures at once.
@@ -41,8 +41,29 @@ T = TypeVar("T")
 make_prediction = partial(tuple.__new__, PredictionRow)
 make_outcome = partial(tuple.__new__, OutcomeRow)
 
-#: What became of a prediction: what is stored, and one of three words.
+#: What became of a row to predict: what is stored, and "applied", "repeated" or "conflict".
 Answer = tuple[PredictionRow, str]
+
+
+@dataclass(slots=True)
+class Predictions:
+    """Rows to predict, as columns."""
+
+    ids: list[str]
+    scores: list[float]
+    by: list[str | None] | None
+    at: list[float]
+    due: list[float | None] | None
+    keys: list[int] | list[str] | None = None
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """Outcomes, as columns."""
+
+    ids: list[str]
+    outcomes: list[float]
+    at: list[float]
 
 
 class Stream:
@@ -51,7 +72,7 @@ class Stream:
     def __init__(self, row: StreamRow, now: float) -> None:
         self.number, self.name, self.created = row.number, row.name, row.created
         settings = json.loads(row.settings)
-        #: What is known of the state that it was made of, if it was.
+        #: What is known of the state that it was adopted from, if it was.
         self.adopted: dict[str, Any] | None = settings.pop("adopted", None)
         self.definition = Definition.from_json(settings)
         self.engine = Engine(self.definition)
@@ -59,7 +80,7 @@ class Stream:
         self.sequence = self.kept = 0
         #: When it was last time for a snapshot, and how large that was.
         self.kept_at, self.kept_bytes = now, 0
-        #: Whether it was told that many wait, and that outcomes fell silent.
+        #: Whether there was an event that many wait, and that outcomes stopped.
         self.is_busy = self.is_silent = False
 
     # -- requests -------------------------------------------------------------------------------
@@ -82,48 +103,49 @@ class Stream:
             self._predict_fresh(request, fresh, known, group)
         answers = []
         for row, id_ in enumerate(request.ids):
-            found, word = stored[id_], "applied"
+            found, answer = stored[id_], "applied"
             if fresh.get(id_) != row:
-                word = "repeated" if is_same(found, request, row) else "conflict"
-            answers.append((found, word))
+                answer = "repeated" if is_same(found, request, row) else "conflict"
+            answers.append((found, answer))
         return answers
 
     def _predict_fresh(
         self, request: Predictions, fresh: dict[str, int], known: Known, group: Group
     ) -> None:
         """Predict the rows of a request that are new."""
+        rows = list(fresh.values())
         if self.definition.is_timed:  # time passes in the order of the rows
-            fresh = dict(sorted(fresh.items(), key=lambda each: request.at[each[1]]))
-        ids, rows = list(fresh), list(fresh.values())
+            rows.sort(key=request.at.__getitem__)
+        ids = [request.ids[row] for row in rows]
         scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
         by, due = picked(request.by, rows), picked(request.due, rows)
         keys = None if request.keys is None else [request.keys[row] for row in rows]
         self.engine.check(by, keys)
-        said = self.engine.predict(ids, scores, by, at, due, keys)
+        predicted = self.engine.predict(ids, scores, by, at, due, keys)
         first, nothing = self.sequence + 1, [None] * len(rows)
         self.sequence += len(rows)
         logged = zip(
             repeat(self.number), range(first, first + len(rows)), repeat(first), ids, scores,
             by or nothing, nothing if keys is None else map(key_as_text, keys), at,
-            due or nothing, *said, strict=False,
+            due or nothing, *predicted, strict=False,
         )  # fmt: skip
         new = list(map(make_prediction, logged))
         group.predictions += new
         known.predictions.update(zip(ids, new, strict=True))
 
-    def learn(
+    def observe(
         self,
         request: Outcomes,
         known: Known,
         group: Group,
         ask: Callable[[list[str]], Known] = lambda _: Known({}, {}),
     ) -> list[str]:
-        """Say of each outcome what became of it; those applied are added to the group.
+        """Return what becomes of each outcome; those applied are added to the group.
 
-        `ask` asks the store for ids that have left the state since `known` was.
+        `ask` asks the store for ids that have left the state since `known` was read.
         """
-        words = self.engine.learn(request.ids, request.outcomes, request.at)
-        rows = [row for row, word in enumerate(words) if word == "applied"]
+        answers = self.engine.learn(request.ids, request.outcomes, request.at)
+        rows = [row for row, answer in enumerate(answers) if answer == "applied"]
         ids, outcomes = [request.ids[row] for row in rows], [request.outcomes[row] for row in rows]
         first = self.sequence + 1
         self.sequence += len(rows)
@@ -133,32 +155,32 @@ class Stream:
         )  # fmt: skip
         group.outcomes += map(make_outcome, logged)
         known.outcomes.update(zip(ids, outcomes, strict=True))
-        gone = [row for row, word in enumerate(words) if word in ("unknown", "expired")]
+        gone = [row for row, answer in enumerate(answers) if answer in ("unknown", "expired")]
         left = [request.ids[row] for row in gone if request.ids[row] not in known.predictions]
         if left:
             found = ask(left)
             known.predictions.update(found.predictions)
             known.outcomes.update(found.outcomes)
         for row in gone:
-            final = self._outcome_of(request.ids[row], words[row], known)
+            final = self._outcome_of(request.ids[row], answers[row], known)
             if isinstance(final, str):
-                words[row] = final
+                answers[row] = final
             else:
-                words[row] = "repeated" if final == request.outcomes[row] else "conflict"
-        return words
+                answers[row] = "repeated" if final == request.outcomes[row] else "conflict"
+        return answers
 
-    def _outcome_of(self, id_: str, word: str, known: Known) -> float | str:
-        """Return the outcome that an id had which does not wait, or a word where it had none."""
+    def _outcome_of(self, id_: str, answer: str, known: Known) -> float | str:
+        """Return the outcome of an id that does not wait, or the answer where it has none."""
         if id_ in known.outcomes:
             return known.outcomes[id_]
         found, silence = known.predictions.get(id_), self.definition.silence
-        if found is None or word == "expired":
-            return word
+        if found is None or answer == "expired":
+            return answer
         is_over = found.deadline is not None and found.deadline <= self.engine.book.now
         return "expired" if silence is None or not is_over else silence
 
-    def happenings(self, now: float) -> list[EventRow]:
-        """Measure what was settled, and return what is to be told."""
+    def measure(self, now: float) -> list[EventRow]:
+        """Measure what was settled, and return the events that follow from that."""
         events = [event_of(self.name, now, each) for each in self.engine.measure()]
         waiting, capacity = len(self.engine.book), self.definition.capacity
         if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
@@ -196,22 +218,22 @@ class Stream:
         else:
             if self.adopted is not None:
                 raise StoreError(
-                    f"stream {self.name}: the state that it was made of is missing or damaged, and "
-                    "the log goes on from there"
+                    f"stream {self.name}: the state that it was adopted from is missing or "
+                    "damaged, and the log continues from there"
                 )
         self.kept = self.sequence
-        with no_search_for_garbage():
+        with collection_paused():
             for batch in store.log(self.number, self.sequence):
                 self.replay(batch)
                 self.engine.measure(PORTION)
                 yield self.sequence
         self.engine.measure()
-        # What was told is stored with the rows that it was about, or neither is.
+        # Events are stored with the rows that they are about, or neither is.
         self.is_busy = store.last_event_of(self.name, "pending") == "pending.high"
         self.is_silent = self.engine.tallies.silent_since is not None
 
     def replay(self, batch: LoggedPredictions | LoggedOutcomes) -> None:
-        """Do again what the log says."""
+        """Do what the log says once more."""
         first, last = batch.sequence[0], batch.sequence[-1]
         if first != self.sequence + 1 or last != self.sequence + len(batch.sequence):
             raise StoreError(
@@ -220,8 +242,8 @@ class Stream:
         if isinstance(batch, LoggedPredictions):
             is_same = self._predict_again(batch)
         else:
-            words = self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
-            is_same = words.count("applied") == len(words)
+            answers = self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
+            is_same = answers.count("applied") == len(answers)
         if not is_same:
             raise StoreError(
                 f"stream {self.name}: a replay of rows {batch.sequence[0]} to "
@@ -232,9 +254,10 @@ class Stream:
 
     def _predict_again(self, batch: LoggedPredictions) -> bool:
         """Predict what the log says; return whether that gives what was answered."""
-        by, due, keys = told(batch.by), told(batch.due), self._logged_keys(batch)
-        said = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
-        return tuple(said.probability) == batch.probability and tuple(said.smooth) == batch.smooth
+        by, due, keys = given(batch.by), given(batch.due), self._logged_keys(batch)
+        predicted = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
+        found = tuple(predicted.probability), tuple(predicted.smooth)
+        return found == (batch.probability, batch.smooth)
 
     def _logged_keys(self, batch: LoggedPredictions) -> list[Key] | None:
         if not self.definition.keyed:
@@ -255,12 +278,12 @@ def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:
 
 
 def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
-    """Return some rows of a column; None if they say nothing."""
-    return None if column is None else told([column[row] for row in rows])
+    """Return some rows of a column; None if all are None."""
+    return None if column is None else given([column[row] for row in rows])
 
 
-def told(column: Sequence[T | None]) -> list[T | None] | None:
-    """Return a column, None if it says nothing: live as in a replay."""
+def given(column: Sequence[T | None]) -> list[T | None] | None:
+    """Return a column; None if all of it is None, live as in a replay."""
     return None if column.count(None) == len(column) else list(column)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from calibrant.service.store.interface import Store, StoreError, StreamRow
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import StoreError, StreamRow
 from calibrant.service.stream.engine import Engine
-from calibrant.service.stream.garbage import no_search_for_garbage
+from calibrant.service.stream.garbage import collection_paused
 from calibrant.service.stream.stream import Stream, checksum_of
 
-#: Rows between two words about how far the check is.
+#: Rows between two reports of progress.
 STEP = 200_000
 
 
@@ -25,7 +26,7 @@ def check_store(store: Store, say: Callable[[str], None]) -> list[str]:
         return wrong
     for row in store.streams():
         try:
-            with no_search_for_garbage():
+            with collection_paused():
                 wrong += check_stream(store, row, say)
         except StoreError as error:
             wrong.append(str(error))
@@ -39,7 +40,7 @@ def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> li
         if checksum_of(snapshot.blob) != snapshot.checksum:
             wrong.append(
                 f"stream {row.name}: the snapshot at row {snapshot.sequence:,} is damaged; "
-                "a start goes on from the one before, or from the first row"
+                "a start uses the one before, or replays from the first row"
             )
         else:
             snapshots[snapshot.sequence] = snapshot.blob
@@ -47,7 +48,7 @@ def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> li
     if stream.adopted is not None:
         origin = snapshots.pop(0, None)
         if origin is None:
-            return [*wrong, f"stream {row.name}: the state that it was made of is missing"]
+            return [*wrong, f"stream {row.name}: the state that it was adopted from is missing"]
         stream.engine = Engine.from_bytes(origin, stream.definition)
     end, told = store.last_sequence(row.number), 0
     for batch in store.log(row.number, 0):
@@ -66,5 +67,5 @@ def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> li
         f"stream {row.name}: the snapshot at row {sequence:,} is between or beyond the log's rows"
         for sequence in snapshots
     ]
-    say(f"{row.name}: {stream.sequence:,} rows replayed, {len(wrong)} found wrong")
+    say(f"{row.name}: {stream.sequence:,} rows replayed, {len(wrong)} problems found")
     return wrong

@@ -17,7 +17,8 @@ import httpx
 
 from calibrant.service.clock import SteadyClock
 from calibrant.service.problems import Problem
-from calibrant.service.store.interface import DeliveryRow, EventRow, Store, StoreError
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import DeliveryRow, EventRow, StoreError
 from calibrant.service.stream.owner import Owner
 from calibrant.service.webhooks.message import body_of, headers_of, id_of
 from calibrant.service.webhooks.policy import Line, Webhooks
@@ -67,7 +68,7 @@ class Courier:
     def wake(self, streams: Iterable[str]) -> None:
         """Say which streams have new events; from any thread."""
         names = set(streams)
-        if names and self._loop is not None and not self._loop.is_closed():
+        if self._loop is not None and not self._loop.is_closed():
             for receiver in self.receivers:
                 self._loop.call_soon_threadsafe(receiver.wake, names)
 

@@ -9,19 +9,19 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from calibrant.service.store.interface import EventRow
+from calibrant.service.store.records import EventRow
 
 #: Events that begin an alarm and events that end one, and which alarm that is. Of what is off, the
 #: event's body says: the calibrated probabilities, or the raw scores.
 BEGINS = {
     "episode.opened": "{of}",
-    "key.off": "{of}_keys",
+    "key.miscalibrated": "{of}_keys",
     "outcomes.silent": "outcomes",
     "pending.high": "pending",
 }
 ENDS = {
     "episode.closed": "{of}",
-    "key.back": "{of}_keys",
+    "key.calibrated": "{of}_keys",
     "outcomes.back": "outcomes",
     "pending.low": "pending",
 }
@@ -130,6 +130,6 @@ def alarm_of(event: EventRow) -> str | None:
     if event.kind not in kinds:
         return None
     body: dict[str, Any] = json.loads(event.body)
-    if event.kind == "key.back" and body["count"]:
+    if event.kind == "key.calibrated" and body["count"]:
         return None
     return kinds[event.kind].format_map(body)

@@ -49,5 +49,5 @@ export function oneAtATime(work) {
 /** The events that change what a page shows. */
 export const NEWS = [
   "progress", "stream.created", "episode.opened", "episode.closed", "pending.high", "pending.low",
-  "outcomes.silent", "outcomes.back", "key.off", "key.back",
+  "outcomes.silent", "outcomes.back", "key.miscalibrated", "key.calibrated",
 ];

@@ -23,13 +23,13 @@ function show(stream) {
   showNumbers(numbers, {
     predictions: showNumber(stream.predictions),
     waiting: showNumber(stream.waiting),
-    "off by, raw": showShare(stream.error.raw),
-    "off by, now": showShare(stream.error.calibrated),
+    "error, raw score": showShare(stream.error.raw),
+    "error, calibrated": showShare(stream.error.calibrated),
   });
   const box = boxes.get(stream.name);
   const hadFocus = box.contains(document.activeElement);
   showVerdict(box, stream.verdict, element("h2", "", link));
-  if (stream.silent_since !== null) box.append(element("p", "silent", "Outcomes are silent"));
+  if (stream.silent_since !== null) box.append(element("p", "silent", "Outcomes have stopped"));
   box.append(numbers);
   if (hadFocus) link.focus();
   empty.hidden = true;

@@ -6,28 +6,27 @@ import numpy as np
 import pytest
 
 from calibrant.service.store.sqlite import SqliteStore
-from calibrant.service.stream.gaps import MEMORY, Gaps
+from calibrant.service.stream.tallies import MEMORY, Tallies
 from calibrant.service.stream.verification import check_store
 
 HOUR, DAY = 3600.0, 86_400.0
 NOON = 1.7e9
 
 
-def lived(moments, last=None):
+def lived(moments):
     """Return gaps after outcomes at some moments, a prediction a moment before each."""
-    gaps = Gaps()
+    gaps = Tallies()
     for at in moments:
-        gaps.predicted(at - 1.0)
-        gaps.heard(at, last)
-        last = at
+        gaps.predicted([0.5], None, at - 1.0)
+        gaps.observed([1.0], at)
     return gaps
 
 
 def silent_after(gaps, start, end, step):
     """Return when predictions made every so often, from `start` on, are silence; None if never."""
     for at in np.arange(start, end, step):
-        gaps.predicted(at)
-        if gaps.is_silent(at):
+        gaps.predicted([0.5], None, at)
+        if gaps.silent_since is not None:
             return at - start
     return None
 
@@ -39,7 +38,7 @@ def test_the_usual_gap_is_that_in_which_a_moment_falls():
     gaps = np.diff(moments)
     kept = [np.prod(MEMORY / (MEMORY + gaps[k + 1 :])) for k in range(len(gaps))]
     usual = np.average(gaps, weights=kept * gaps)
-    assert lived(moments).limit == pytest.approx(5.0 * usual)
+    assert lived(moments).longest_gap == pytest.approx(5.0 * usual)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +46,14 @@ def test_the_usual_gap_is_that_in_which_a_moment_falls():
 )
 def test_regular_outcomes(gap, limit):
     gaps = lived(np.arange(30) * gap)
-    assert gaps.limit == pytest.approx(limit)
+    assert gaps.longest_gap == pytest.approx(limit)
     found = silent_after(gaps, 30 * gap, 30 * gap + 10 * limit, limit / 20)
     assert 0.999 * limit < found <= 1.1 * limit
 
 
 def test_nothing_is_said_before_enough_is_known():
-    assert lived(np.arange(10) * 60.0).limit is None
-    assert lived([]).limit is None
+    assert lived(np.arange(10) * 60.0).longest_gap is None
+    assert lived([]).longest_gap is None
     assert silent_after(lived(np.arange(10) * 60.0), 600.0, 100 * DAY, HOUR) is None
 
 
@@ -62,22 +61,21 @@ def test_a_pause_of_everything_is_no_silence():
     """After a weekend without rows, predictions come first, and outcomes soon after."""
     gaps = lived(np.arange(1000) * 60.0)
     monday = 1000 * 60.0 + 2.5 * DAY
-    gaps.predicted(monday)
-    assert not gaps.is_silent(monday)
+    gaps.predicted([0.5], None, monday)
+    assert gaps.silent_since is None
     assert silent_after(gaps, monday, monday + 0.9 * HOUR, 60.0) is None
 
 
 def test_nights_are_known_after_a_few():
     """Outcomes every minute from 8 to 20 h, predictions all day: the first night may ring."""
-    gaps, last, rang = Gaps(), None, []
+    gaps, rang = Tallies(), []
     for day in range(14):
         for minute in range(0, 1440, 5):
             at = day * DAY + 60.0 * minute
-            gaps.predicted(at)
+            gaps.predicted([0.5], None, at)
             if 480 <= minute < 1200:
-                gaps.heard(at, last)
-                last = at
-            elif gaps.is_silent(at):
+                gaps.observed([1.0], at)
+            elif gaps.silent_since is not None:
                 rang.append(day)
     assert set(rang) <= {0, 1}  # the one night, from the evening on
     # And yet a whole day without one is noticed within another.
@@ -87,13 +85,13 @@ def test_nights_are_known_after_a_few():
 def test_poisson_outcomes_are_quiet_for_years():
     """Ten times the mean gap passes once in e**10 gaps, or 22,000."""
     random = np.random.default_rng(7)
-    rang, at, gaps, last = 0, 0.0, Gaps(), None
+    rang, at, gaps = 0, 0.0, Tallies()
     for gap in random.exponential(6 * HOUR, 5000):
-        gaps.predicted(at + 1.0)
-        rang += gaps.is_silent(at + gap)
+        gaps.predicted([0.5], None, at + 1.0)
+        gaps.predicted([0.5], None, at + gap)
+        rang += gaps.silent_since is not None
         at += gap
-        gaps.heard(at, last)
-        last = at
+        gaps.observed([1.0], at)
     assert rang <= 2
 
 
@@ -101,17 +99,17 @@ def test_a_history_before_today_does_not_deafen():
     """A jump of years counts as a month, and is forgotten in some."""
     gaps = lived(np.arange(500) * 60.0)
     now = 3 * 365 * DAY
-    gaps.heard(now, 500 * 60.0)
-    assert gaps.limit > 100 * DAY
+    gaps.observed([1.0], now)
+    assert gaps.longest_gap > 100 * DAY
     for at in np.arange(now, now + 120 * DAY, HOUR):
-        gaps.predicted(at)
-        gaps.heard(at + HOUR, at)
-    assert gaps.limit < DAY
+        gaps.predicted([0.5], None, at)
+        gaps.observed([1.0], at + HOUR)
+    assert gaps.longest_gap < DAY
 
 
 def test_times_that_run_backwards_are_no_gaps():
-    gaps = lived([0.0, 10.0, 5.0, 5.0, 20.0], None)
-    assert gaps.count == 2  # 0 to 10, and 5 to 20
+    gaps = lived([0.0, 10.0, 5.0, 5.0, 20.0])
+    assert gaps.gaps[0] == 2  # 0 to 10, and 5 to 20
 
 
 def rounds(running, first, count, step=60.0, *, outcomes=True):
@@ -130,7 +128,7 @@ def kinds(running):
 
 def test_silence_is_told_once_and_so_is_its_end(start, path):
     running = start()
-    running.stream(clock="told")
+    running.stream(clock="client")
     rounds(running, 0, 15)
     rounds(running, 15, 61, outcomes=False)  # the last is an hour after the first
     assert kinds(running)[0] == []
@@ -160,7 +158,7 @@ def test_silence_is_told_once_and_so_is_its_end(start, path):
 
 
 def test_who_follows_is_told(running):
-    running.stream(clock="told")
+    running.stream(clock="client")
     rounds(running, 0, 12)
     with running.http.stream("GET", "/v1/streams/s/events") as answer:
         lines = answer.iter_lines()
