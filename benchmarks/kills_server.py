@@ -28,14 +28,14 @@ NOW_AND_THEN = 0.1
 
 def commits_now_and_then():
     """Let answers go out before they are on the disk."""
-    last = time.monotonic()
+    last = 0.0  # the first one makes the tables
 
     @contextmanager
-    def transaction(self):
+    def transaction(self, _what=None):
         nonlocal last
         if not self._writer.in_transaction:
             self._writer.execute("BEGIN IMMEDIATE")
-        yield self._writer
+        yield
         if time.monotonic() - last > NOW_AND_THEN:
             self._writer.execute("COMMIT")
             last = time.monotonic()

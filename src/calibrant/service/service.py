@@ -62,7 +62,7 @@ class Service:
             for row in self.store.streams():
                 stream = Stream(row, self.clock.now())
                 self.restore(stream)
-                self.owner.streams[row.name] = stream
+                self.owner.adopt(stream)
             self.courier.start()
         except BaseException:
             self.store.close()

@@ -9,7 +9,7 @@ import pytest
 @pytest.fixture
 def raw(running, monkeypatch):
     """Return a function that opens a plain connection to a service of little patience."""
-    for module in ("connections", "body", "gate"):
+    for module in ("connections", "requests", "gate"):
         monkeypatch.setattr(f"calibrant.service.api.{module}.PATIENCE", 0.5)
     running.stream()
     opened = []

@@ -244,7 +244,9 @@ def test_without_the_state_it_was_made_of_a_stream_does_not_start(start, path, t
     with sqlite3.connect(path) as store:
         store.execute("UPDATE snapshots SET blob = x'00'")
     store.close()
-    with pytest.raises(StoreError, match="the state that it was made of is missing or damaged"):
+    with pytest.raises(
+        StoreError, match="adopted from is missing or damaged"
+    ):
         Service(SqliteStore(path)).start()
     found = check_store(SqliteStore(path), lambda _: None)
     assert "is missing" in found[-1]

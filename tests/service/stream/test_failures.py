@@ -113,14 +113,14 @@ def test_a_file_that_is_no_store_is_refused(path):
         Service(SqliteStore(path)).start()
 
 
-@pytest.mark.parametrize("layout", [1, 99])
+@pytest.mark.parametrize("layout", [2, 99])
 def test_a_store_of_another_layout_is_refused(start, path, layout):
-    """Before layout 2 deadlines were settled in another order: its log gives other predictions."""
+    """A log of layout 2 has settings that are called otherwise now."""
     start().stop()
     with sqlite3.connect(path) as store:
         store.execute(f"UPDATE meta SET value = '{layout}' WHERE name = 'layout'")
     store.close()
-    words = f"has layout {layout}, and this calibrant reads 2: start a new store, or go on with"
+    words = f"has layout {layout}, and this version of calibrant reads 3: start a new store, or use"
     with pytest.raises(StoreError, match=words):
         Service(SqliteStore(path)).start()
     (found,) = check_store(SqliteStore(path), lambda _: None)
@@ -167,7 +167,7 @@ def test_an_error_of_the_service_is_no_traceback(running, monkeypatch):
     refused = running.predict({"id": "a", "score": 0.5})
     assert refused.status_code == 500
     assert "secret" not in refused.text
-    monkeypatch.setattr(Owner, "look", fail)
+    monkeypatch.setattr(Owner, "submit", fail)
     refused = running.http.get("/v1/streams")
     assert refused.status_code == 500
     assert refused.json()["detail"] == "the service failed; its log says how"
@@ -192,6 +192,6 @@ def test_the_owner_survives_an_error_of_its_own(running, monkeypatch):
         raise RuntimeError("nobody thought of it")
 
     with monkeypatch.context() as broken:
-        broken.setattr(Owner, "_answer_jobs", fail)
+        broken.setattr(Owner, "_answer", fail)
         assert running.predict({"id": "a", "score": 0.5}).status_code == 500
     assert running.predict({"id": "a", "score": 0.5}).json()["answer"] == "applied"

@@ -121,9 +121,9 @@ def test_what_is_shown_and_told_is_what_the_library_finds(running, learning):
             assert (each["evidence"], each["bias"], each["outcomes"], each["text"]) == (
                 own.evidence, own.bias, own.outcomes, str(own),
             )  # fmt: skip
-        assert found["chance_of_a_false_name"] == monitor.chance_of_a_false_name
+        assert found["false_alarm_probability"] == monitor.chance_of_a_false_name
     assert "however many keys there are" in found["guarantee"]
-    assert f"{100 * found['chance_of_a_false_name']:.2g} %" in found["guarantee"]
+    assert f"{100 * found['false_alarm_probability']:.2g} %" in found["guarantee"]
     # Within one batch the order is that of the rows, which the library does not know.
     stored = told(running)
     assert sorted(each[:3] for each in stored) == sorted(each[:3] for each in events)
@@ -152,7 +152,10 @@ def test_a_key_that_is_off_makes_the_verdict(running):
     assert found["verdict"]["state"] == found["verdict"]["raw"] == "miscalibrated"
     first = running.http.get("/v1/streams/s/miscalibrated_keys?limit=1").json()["calibrated"]
     assert (first["count"], len(first["keys"])) == (2, 1)
-    assert f"2 keys are off. Most clearly, {first['keys'][0]['text']}." in found["verdict"]["words"]
+    assert (
+        f"2 keys are miscalibrated. The clearest: {first['keys'][0]['text']}."
+        in found["verdict"]["words"]
+    )
     metrics = running.http.get("/metrics").text
     assert 'calibrant_miscalibrated_keys{of="calibrated",stream="s"} 2.0' in metrics
     assert 'calibrant_miscalibrated{of="calibrated",stream="s"} 1.0' in metrics
@@ -187,8 +190,8 @@ def test_a_guarantee_that_has_run_out_is_said(running):
     running.stream(clock="client", **WATCHED | {"every": 100})
     play(running)
     found = running.http.get("/v1/streams/s/miscalibrated_keys").json()
-    assert found["chance_of_a_false_name"] == 1.0
-    assert "nothing is promised any more" in found["guarantee"]
+    assert found["false_alarm_probability"] == 1.0
+    assert "nothing is guaranteed any more" in found["guarantee"]
 
 
 def test_a_margin_is_not_watched_by_itself(running):
@@ -297,7 +300,9 @@ def test_a_key_that_is_off_rings(start):
         assert [(each["kind"], each["key"]["key"]) for each in heard] == [
             (each[0], each[2]) for each in ringing
         ]
-        assert heard[0]["text"].startswith("s: the calibrated probabilities of a key are off: ")
+        assert heard[0]["text"].startswith(
+            "s: the calibrated probabilities of a key are miscalibrated: "
+        )
         assert heard[0]["key"]["text"] in heard[0]["text"]
     finally:
         receiver.close()

@@ -110,8 +110,9 @@ def test_an_alarm_of_keys_ends_with_the_last_of_them():
         body = {"of": "calibrated", "key": {"key": key, "text": "words"}, "count": count}
         return EventRow(number, "s", 1000.0 * number, kind, json.dumps(body))
 
-    events = [about(1, "key.miscalibrated", 7, 1), about(2, "key.miscalibrated", 8, 2), about(3, "key.calibrated", 7, 1),
-              about(4, "key.calibrated", 8, 0)]  # fmt: skip
+    begins, ends = "key.miscalibrated", "key.calibrated"
+    events = [about(1, begins, 7, 1), about(2, begins, 8, 2), about(3, ends, 7, 1),
+              about(4, ends, 8, 0)]  # fmt: skip
     assert [event.number for _, event, _ in played(events, Policy(ALARMS, WINDOW))] == [1, 2, 4]
     # The second falls into the first's window, and rings after it, as a key is still off.
     told = played(events, Policy(ALARMS, 2500.0))

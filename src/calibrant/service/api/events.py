@@ -62,6 +62,7 @@ async def followed(
     """Answer with a page of stored events, or follow them from a number on."""
     service, access = service_of(request), access_of(request)
     start = last_seen(request, after)
+    await asked(service, lambda: None)  # the events of what was answered are stored
     if form == "json":
         rows = await asyncio.to_thread(service.store.events, start or 0, name, limit)
         shown = [

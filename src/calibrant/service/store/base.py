@@ -248,6 +248,11 @@ class Store(ABC):
         rows = self._rows(sql.LAST_EVENT_OF, stream, f"{family}.%")
         return rows[0][0] if rows else None
 
+    def count_changes(self, stream: str) -> int:
+        """Return how many events of a stream are about episodes and miscalibrated keys."""
+        count: int = self._rows(sql.COUNT_CHANGES, stream, "episode.%", "key.%")[0][0]
+        return count
+
     def deliveries(self, webhook: str) -> list[DeliveryRow]:
         """Return what a webhook has received."""
         return [DeliveryRow(*row) for row in self._rows(sql.DELIVERIES, webhook)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from calibrant.service.store.records import LoggedOutcomes, LoggedPredictions
 
 #: The layout of tables, log and snapshots. A store of another layout is refused.
-LAYOUT = "2"
+LAYOUT = "3"
 #: Ids that one statement asks for; shorter lists are filled up, so that few texts are prepared.
 ASKED = (1, 16, 256)
 
@@ -115,6 +115,8 @@ EVENTS_OF_STREAM = """SELECT number, stream, at, kind, body FROM events
 LAST_EVENT = "SELECT MAX(number) FROM events"
 LAST_EVENT_OF = """SELECT kind FROM events WHERE stream = ? AND kind LIKE ?
     ORDER BY number DESC LIMIT 1"""
+COUNT_CHANGES = """SELECT COUNT(*) FROM events
+    WHERE stream = ? AND (kind LIKE ? OR kind LIKE ?)"""
 DELIVERIES = "SELECT webhook, stream, position, alarms FROM deliveries WHERE webhook = ?"
 # Where a webhook began, a row without a stream, is said once: by the first of several processes.
 KEEP_DELIVERY = """INSERT INTO deliveries (webhook, stream, position, alarms) VALUES (?, ?, ?, ?)

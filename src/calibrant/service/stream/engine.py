@@ -195,6 +195,7 @@ class Engine:
             changes += self.learner.watch.changes()
         if len(self.book.settled) >= at_least:
             changes += self._measure(self.book.take_settled())
+        self.tallies.changes += len(changes)
         return changes
 
     def _measure(self, rows: Settled) -> list[EpisodeChange]:

@@ -1,4 +1,4 @@
-"""The owner of the streams: one thread that computes, commits and only then answers.
+"""The owner of the streams: one thread that computes, commits, answers, and then measures.
 
 Requests queue up while a group is being committed; the next group is all of them. Questions about a
 stream queue up too, so that nothing needs a lock.
@@ -157,9 +157,10 @@ class Owner:
         return stream, True
 
     def adopt(self, stream: Stream) -> None:
-        """Own one more stream, which has been brought to where its log ends."""
+        """Own one more stream, which has been restored; events that are missing are stored."""
         self.streams[stream.name] = stream
         self.moved.discard(stream.name)
+        self.measure({stream.name: stream})
 
     def release(self, name: str) -> Stream | None:
         """Own a stream no longer; return it, if it was owned."""
@@ -225,18 +226,30 @@ class Owner:
                 except Problem as problem:  # refused before anything changed
                     answer = problem
                 answers.append((job.awaited, answer))
-            now = self.clock.now()
-            for stream in touched.values():
-                group.events += stream.measure(now)
-            written = group.predictions or group.outcomes or group.events
-            events = self.store.write(group) if written else []
+            if group.predictions or group.outcomes:
+                self.store.write(group)
         except Exception as error:
             self._take_back(jobs, touched, error)
             return
         self.trouble = None
         self.groups += 1
         deliver(answers)
-        self.publish(events, touched)
+        self.measure(touched)
+
+    def measure(self, touched: dict[str, Stream]) -> None:
+        """Measure what was settled, store the events that follow from it, and publish them.
+
+        If it fails, a restore finds the events that are missing.
+        """
+        try:
+            now = self.clock.now()
+            events = [each for stream in touched.values() for each in stream.measure(now)]
+            if events:
+                events = self.store.write(Group(events=events))
+        except Exception as error:
+            self._take_back([], touched, error)
+        else:
+            self.publish(events, touched)
 
     def _known(self, jobs: list[Job]) -> dict[str, Known]:
         """Return what the store has of all ids of a group."""

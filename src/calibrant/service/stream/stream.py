@@ -27,9 +27,10 @@ from calibrant.service.store.records import (
     StreamRow,
 )
 from calibrant.service.stream.definition import Definition
-from calibrant.service.stream.engine import Engine
+from calibrant.service.stream.engine import Engine, EpisodeChange
 from calibrant.service.stream.events import event_of
 from calibrant.service.stream.garbage import collection_paused
+from calibrant.service.stream.key_watch import KeyChange
 from calibrant.service.stream.keys import Key, key_as_text, keys_of_text
 
 #: Settled rows that a replay measures at once.
@@ -82,6 +83,8 @@ class Stream:
         self.kept_at, self.kept_bytes = now, 0
         #: Whether there was an event that many wait, and that outcomes stopped.
         self.is_busy = self.is_silent = False
+        #: What began or ended and is not stored as an event yet.
+        self.changes: list[EpisodeChange | KeyChange] = []
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -181,7 +184,9 @@ class Stream:
 
     def measure(self, now: float) -> list[EventRow]:
         """Measure what was settled, and return the events that follow from that."""
-        events = [event_of(self.name, now, each) for each in self.engine.measure()]
+        self.changes += self.engine.measure()
+        events = [event_of(self.name, now, each) for each in self.changes]
+        self.changes = []
         waiting, capacity = len(self.engine.book), self.definition.capacity
         if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
             self.is_busy = not self.is_busy
@@ -206,6 +211,7 @@ class Stream:
         was answered.
         """
         self.engine, self.sequence = Engine(self.definition), 0
+        changes: list[EpisodeChange | KeyChange] = []
         for snapshot in store.snapshots(self.number):
             if checksum_of(snapshot.blob) != snapshot.checksum:
                 continue
@@ -225,12 +231,14 @@ class Stream:
         with collection_paused():
             for batch in store.log(self.number, self.sequence):
                 self.replay(batch)
-                self.engine.measure(PORTION)
+                changes += self.engine.measure(PORTION)
                 yield self.sequence
-        self.engine.measure()
-        # Events are stored with the rows that they are about, or neither is.
+        changes += self.engine.measure()
+        # Events are stored in order, after the rows that they are about: the last may be missing.
+        missing = self.engine.tallies.changes - store.count_changes(self.name)
+        self.changes = changes[max(0, len(changes) - missing) :]
         self.is_busy = store.last_event_of(self.name, "pending") == "pending.high"
-        self.is_silent = self.engine.tallies.silent_since is not None
+        self.is_silent = store.last_event_of(self.name, "outcomes") == "outcomes.silent"
 
     def replay(self, batch: LoggedPredictions | LoggedOutcomes) -> None:
         """Do what the log says once more."""

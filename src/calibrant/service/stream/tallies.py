@@ -50,11 +50,25 @@ class Tallies:
     1200.0
     """
 
-    __slots__ = ("delay_bins", "delay_total", "gaps", "groups", "last_outcome", "last_prediction",
-                 "outcomes", "predictions", "range", "settled", "unanswered_since")  # fmt: skip
+    __slots__ = (
+        "changes",
+        "delay_bins",
+        "delay_total",
+        "gaps",
+        "groups",
+        "last_outcome",
+        "last_prediction",
+        "outcomes",
+        "predictions",
+        "range",
+        "settled",
+        "unanswered_since",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.predictions = self.outcomes = self.settled = 0
+        #: How often an episode, or that of a key, has begun or ended.
+        self.changes = 0
         self.last_prediction: float | None = None
         self.last_outcome: float | None = None
         #: The least and the greatest score.

@@ -36,7 +36,8 @@ def sentence(kind: str, body: dict[str, Any]) -> str:
             return f"the {SIDES[body['of']]} {state}. {body['episode']['text']}"
         case "key.miscalibrated":
             others = f" {body['count']:,} keys are miscalibrated." if body["count"] > 1 else ""
-            return f"the {SIDES[body['of']]} of a key are miscalibrated: {body['key']['text']}.{others}"
+            key = body["key"]["text"]
+            return f"the {SIDES[body['of']]} of a key are miscalibrated: {key}.{others}"
         case "key.calibrated":
             return f"the {SIDES[body['of']]} of all keys are calibrated again."
         case "outcomes.silent":
