@@ -116,17 +116,13 @@ def serve(
 
 def play_flights(address: str) -> None:
     """Play the bundled flights to a service, until it ends."""
-    import httpx  # noqa: PLC0415 - needs the extra
-
+    from calibrant.service.client import Client, UnavailableError  # noqa: PLC0415 - needs the extra
     from calibrant.service.demo import STREAM, replay_flights  # noqa: PLC0415
-
-    def send(method: str, path: str, body: object) -> None:
-        client.request(method, path, json=body).raise_for_status()
 
     console.note(f"flights of 2013, 1,000 times as fast: {address}/streams/{STREAM}")
     # A service that stops closes the connection: nothing is left to be done.
-    with httpx.Client(base_url=address, timeout=60) as client, suppress(httpx.TransportError):
-        replay_flights(send)
+    with Client(address, timeout=60, patience=0) as client, suppress(UnavailableError):
+        replay_flights(client)
 
 
 def copy(address: str, target: Path) -> None:

@@ -1,56 +1,86 @@
-"""A bundled stream played to a service as if it happened now, faster: to see a living page."""
+"""The bundled flights played to a service as if they were happening now, only faster."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from calibrant import streams
 from calibrant._checks import Floats
+from calibrant.service.client import Client
 
-#: How much faster than the world, how late outcomes come, and how much is played at once first.
+#: How much faster than real time, and how much is played at once at first.
 SPEED = 1000.0
-LATE = 3 * 3600.0
-HEAD_START = 14 * 86400.0
-#: Seconds between two requests, here and while catching up there.
+HEAD_START = 42 * 86400.0
+#: Seconds between two requests, and of the stream in one of them at first.
 TICK = 0.5
 STEP = 3600.0
 STREAM = "flights"
+#: As `make run` has it: a flight that has not landed by its deadline is late.
+SETTINGS = {"silence": 1, "clock": "client"}
 
-Send = Callable[[str, str, Any], Any]
-Rows = list[dict[str, Any]]
+
+class Flights(NamedTuple):
+    """Columns of flights, ordered by departure: times are seconds since 1970."""
+
+    departed: Floats
+    landed: Floats
+    due: Floats
+    scores: Floats
+    outcomes: Floats
+    carriers: list[str]
 
 
-def replay_flights(send: Send, now: Callable[[], float] = time.monotonic) -> None:
-    """Play the bundled flights to a service; outcomes come three hours after departure.
+def flights() -> Flights:
+    """Return the bundled flights."""
+    stream = streams.load("nycflights")
+    assert stream.scores is not None
+    columns = (stream.times, stream.columns["landed"], stream.columns["due"])
+    times = (np.asarray(each, dtype="datetime64[s]").astype(np.float64) for each in columns)
+    carriers: list[str] = stream.columns["carrier"].tolist()
+    return Flights(*times, stream.scores, stream.outcomes, carriers)
 
-    Two weeks are played at once, the rest a thousand times as fast as it happened. What a store
-    has already is answered as it was, so a replay may begin anew.
+
+def replay_flights(client: Client, now: Callable[[], float] = time.monotonic) -> None:
+    """Play the bundled flights to a service: predicted at departure, known when they have landed.
+
+    Six weeks are played at once, the rest a thousand times as fast as it happened. A store that
+    has rows already answers them as it did, so a replay may start over.
 
     Parameters
     ----------
-    send : callable
-        Is given a method, a path and a body, and answers when the service has.
+    client : Client
+        A client of the service.
     now : callable
         A clock, in seconds.
     """
-    send("PUT", f"/v1/streams/{STREAM}", {"kind": "probability"})
-    times, predictions, outcomes = flights()
-    predicted = known = 0
-    for moment in moments(float(times[0]), float(times[-1]) + LATE, now):
-        known = play(send, "outcomes", outcomes, times + LATE, known, moment)
-        predicted = play(send, "predictions", predictions, times, predicted, moment)
+    client.put_stream(STREAM, **SETTINGS)
+    rows = flights()
+    first, last = float(rows.departed[0]), float(max(rows.departed[-1], rows.landed.max()))
+    play(client, rows, moments(first, last, now))
 
 
-def play(send: Send, kind: str, rows: Rows, times: Floats, done: int, moment: float) -> int:
-    """Send the rows up to a moment, and return how many have been sent in all."""
-    end = int(np.searchsorted(times, moment, side="right"))
-    if end > done:
-        send("POST", f"/v1/streams/{STREAM}/{kind}", rows[done:end])
-    return end
+def play(client: Client, rows: Flights, times: Iterator[float]) -> None:
+    """Send, at each of these times, what has happened since the one before."""
+    in_time = rows.landed <= rows.due  # of the others, silence says that they are late
+    before = -np.inf
+    for moment in times:
+        landed = np.flatnonzero(in_time & (rows.landed > before) & (rows.landed <= moment))
+        if len(landed):
+            client.update_many(
+                STREAM, rows.outcomes[landed], ids=landed + 1, at=rows.landed[landed]
+            )
+        start, end = np.searchsorted(rows.departed, (before, moment), side="right").tolist()
+        if end > start:
+            part = slice(start, end)
+            client.predict_many(
+                STREAM, rows.scores[part], ids=range(start + 1, end + 1), by=rows.carriers[part],
+                at=rows.departed[part], due=rows.due[part],
+            )  # fmt: skip
+        before = moment
 
 
 def moments(first: float, last: float, now: Callable[[], float]) -> Iterator[float]:
@@ -61,19 +91,3 @@ def moments(first: float, last: float, now: Callable[[], float]) -> Iterator[flo
         moment = first + HEAD_START + (now() - began) * SPEED
         yield moment
         time.sleep(TICK)
-
-
-def flights() -> tuple[Floats, Rows, Rows]:
-    """Return departures in seconds since 1970, and what is sent of each flight."""
-    stream = streams.load("nycflights")
-    times = np.asarray(stream.times, dtype="datetime64[s]").astype(np.float64)
-    assert stream.scores is not None
-    columns = (times, stream.scores, stream.outcomes, stream.columns["carrier"])
-    predictions: Rows = []
-    outcomes: Rows = []
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    for number, (at, score, outcome, carrier) in enumerate(rows, 1):
-        name = f"flight {number}"
-        predictions.append({"id": name, "score": score, "by": carrier, "at": at})
-        outcomes.append({"id": name, "outcome": int(outcome), "at": at + LATE})
-    return times, predictions, outcomes

@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import pytest
 
+from calibrant.rounds import RoundError
 from calibrant.service.api.server import listen, server_of
 from calibrant.service.client import AsyncClient, Client, protocol
 from calibrant.service.service import Service
@@ -19,13 +20,22 @@ from calibrant.service.tokens import new_token
 def test_a_row_and_its_outcome(running):
     with Client(running.url) as client:
         assert client.put_stream("s", seed=3)["settings"]["seed"] == 3
-        said = client.predict("s", np.float64(0.25), 17, by="web")
+        said = client.predict("s", np.float64(0.25), id=17, by="web")
         assert (said.id, said.raw, said.sequence, said.answer) == ("17", 0.25, 1, "applied")
-        assert client.predict("s", 0.25, 17) == said._replace(answer="repeated")
-        assert client.predict("s", 0.5, 17) == said._replace(answer="conflict")
-        assert client.update("s", 1, 17) == "applied"
-        assert client.update("s", 0, 17) == "conflict"
-        assert client.update("s", 0, "nobody") == "unknown"
+        again = client.predict("s", 0.25, id=17)
+        assert (again, again.smooth, again.answer) == (said, said.smooth, "repeated")
+        with pytest.raises(RoundError, match="another score") as caught:
+            client.predict("s", 0.5, id=17)
+        assert caught.value.answer == "conflict"
+        (other,) = client.predict_many("s", [0.5], ids=[17], at=1e9)
+        assert (other, other.answer) == (said, "conflict")
+        assert client.update("s", 1, id=17) == "applied"
+        assert client.update("s", 1, id=17) == "repeated"
+        for outcome, id_, answer in ((0, 17, "conflict"), (0, "nobody", "unknown")):
+            with pytest.raises(RoundError, match="not applied") as caught:
+                client.update("s", outcome, id=id_)
+            assert caught.value.answer == answer
+            assert client.update_many("s", [outcome], ids=[id_]) == [answer]
         assert [each["name"] for each in client.streams()] == ["s"]
         assert client.stream("s")["predictions"] == 1
         assert client.scorecard("s")["rounds"] == 1
@@ -37,11 +47,11 @@ def test_many_rows_go_in_requests_of_ten_thousand(running):
     scores = np.linspace(0, 1, len(ids))
     with Client(running.url) as client:
         sent = count_requests(client)
-        said = client.predict_many("s", scores, ids)
+        said = client.predict_many("s", scores, ids=ids)
         assert len(sent) == 3
         assert [each.id for each in said] == ids
         assert [each.raw for each in said] == scores.tolist()
-        assert client.update_many("s", scores > 0.5, ids) == ["applied"] * len(ids)
+        assert client.update_many("s", scores > 0.5, ids=ids) == ["applied"] * len(ids)
     assert running.service.owner.streams["s"].sequence == 2 * len(ids)
 
 
@@ -65,19 +75,19 @@ def test_what_is_wrong_is_said(running):
         scores = [0.5] * 10_005
         scores[10_003] = 2.0
         with pytest.raises(protocol.RefusedError, match="score in row 3") as caught:
-            client.predict_many("s", scores, range(len(scores)))
+            client.predict_many("s", scores, ids=range(len(scores)))
         error = caught.value
         assert (error.status, error.field, error.row) == (422, "score", 10_003)
         assert error.allowed == "a number in [0, 1]"
         assert "10,000 rows before are stored" in error.__notes__[0]
         with pytest.raises(protocol.RefusedError, match="no stream 'other'"):
-            client.predict("other", 0.5, "x")
+            client.predict("other", 0.5, id="x")
         with pytest.raises(protocol.RefusedError, match="other settings"):
             client.put_stream("s", seed=1)
         with pytest.raises(ValueError, match="2 of score, 1 of id"):
-            client.predict_many("s", [0.1, 0.2], ["a"])
+            client.predict_many("s", [0.1, 0.2], ids=["a"])
         with pytest.raises(ValueError, match="not JSON"):
-            client.predict("s", float("nan"), "a")
+            client.predict("s", float("nan"), id="a")
     with pytest.raises(ValueError, match="http://"), Client("nowhere") as client:
         client.streams()
 
@@ -140,7 +150,7 @@ def test_what_was_refused_is_not_sent_again(pauses, status):
 def test_pauses_grow_to_a_bound_and_patience_ends(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(protocol.time, "monotonic", lambda: clock[0])
-    talk = protocol.asked(protocol.Request("GET", "/"), 60.0)
+    talk = protocol.answered(protocol.Request("GET", "/"), 60.0)
     pauses = []
 
     def never_answered():
@@ -205,8 +215,8 @@ def test_a_service_that_is_restarted_under_the_clients(restarted):
         with Client(restarted.url, patience=60) as client:
             for number in range(150):
                 id_ = f"{name} {number}"
-                said[id_] = client.predict("s", 0.3, id_)
-                assert client.update("s", number % 2, id_) in ("applied", "repeated")
+                said[id_] = client.predict("s", 0.3, id=id_)
+                assert client.update("s", number % 2, id=id_) in ("applied", "repeated")
                 time.sleep(0.005)
 
     workers = [threading.Thread(target=work, args=(name,)) for name in "abc"]
@@ -220,7 +230,7 @@ def test_a_service_that_is_restarted_under_the_clients(restarted):
         worker.join()
     assert len(said) == 450
     with Client(restarted.url) as client:
-        again = client.predict_many("s", [0.3] * 450, said)
+        again = client.predict_many("s", [0.3] * 450, ids=said)
         assert {each.id: each.probability for each in again} == {
             id_: each.probability for id_, each in said.items()
         }
@@ -234,11 +244,11 @@ def test_many_at_once_with_asyncio(running):
         async with AsyncClient(running.url) as client:
             await client.put_stream("s")
             said = await asyncio.gather(
-                *(client.predict("s", number / 100, number) for number in range(100))
+                *(client.predict("s", number / 100, id=number) for number in range(100))
             )
-            words = await client.update_many("s", [1] * 100, range(100))
+            words = await client.update_many("s", [1] * 100, ids=range(100))
             with pytest.raises(protocol.RefusedError, match="score"):
-                await client.predict("s", 7.0, "x")
+                await client.predict("s", 7.0, id="x")
             return said, words, await client.streams(), await client.scorecard("s")
 
     said, words, streams, card = asyncio.run(work())

@@ -174,7 +174,7 @@ def test_the_page_shows_which_keys_are_off(running, browser, width):
     send(0, 600)
     watched = Watched(browser, f"{running.url}/streams/s", viewport={"width": width, "height": 800})
     watched.until(running.http.get("/v1/streams/s").json()["sequence"])
-    assert watched.cells("miscalibrated-keys-table") == [["no key", "", "", "", "", ""]]
+    assert watched.cells("miscalibrated-keys-table") == [["no keys", "", "", "", "", ""]]
     assert "of no key are miscalibrated" in watched.page.inner_text("#miscalibrated-keys-words")
     send(600, 900, sure=True)
     api = running.http.get("/v1/streams/s").json()
@@ -217,7 +217,7 @@ def test_an_alarm_is_seen_and_said(running, browser):
     episodes = running.http.get("/v1/streams/s/episodes").json()
     shown = page.cells("episodes")
     assert len(shown) == len(episodes["calibrated"]) + len(episodes["raw"])
-    assert ["lasts" in row for row in shown].count(True) >= 1
+    assert ["ongoing" in row for row in shown].count(True) >= 1
     watched.page.wait_for_selector("li[data-stream=s] .verdict.worse")
 
 

@@ -40,20 +40,15 @@ def go_on(running, learner, *, keyed=False, by=False, at=None):
             ]
         )
         assert answer.status_code == 200, answer.text
-        if keyed:
-            said = learner.predict(names[part], scores[part], ids, times.get("at"))
-        else:
-            group = names[part] if by else None
-            said = learner.predict_many(scores[part], ids, group, at=times.get("at"))
+        columns = (names[part], scores[part]) if keyed else (scores[part],)
+        group = {"by": names[part]} if by else {}
+        said = learner.predict_many(*columns, ids=ids, **group, **times)
         assert [row["probability"] for row in answer.json()] == said.tolist()
         known = [
             {"id": id_, "outcome": y} | times for id_, y in zip(ids, outcomes[part], strict=True)
         ]
         assert set(running.words(known)) == {"applied"}
-        if keyed:
-            learner.update(ids, outcomes[part], times.get("at"))
-        else:
-            learner.update_many(outcomes[part], ids=ids, at=times.get("at"))
+        learner.update_many(outcomes[part], ids=ids, **times)
 
 
 def check_all(start, path, running):
@@ -118,12 +113,9 @@ def test_a_state_with_deadlines_goes_on_without_what_waited(start, path, tmp_pat
     learner = Fleet(**wait) if keyed else Recalibrator(**wait)
     ids = [f"r{n}" for n in range(50)]  # the stream will use them again
     scores = np.linspace(0.1, 0.9, 50)
-    if keyed:
-        learner.predict(["shop 7"] * 50, scores, ids, at=1.7e9)
-        learner.update(["r3"], [1], at=1.7e9 + 60)
-    else:
-        learner.predict_many(scores, ids, at=1.7e9)
-        learner.update(1, "r3", at=1.7e9 + 60)
+    columns = (["shop 7"] * 50, scores) if keyed else (scores,)
+    learner.predict_many(*columns, ids=ids, at=1.7e9)
+    learner.update(1, id="r3", at=1.7e9 + 60)
     learner.save(tmp_path / "state")
     with pytest.raises(ValueError, match=r"50 predictions wait.*--give-up-waiting"):
         adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
@@ -181,14 +173,14 @@ def saved_shards(path):
 
 def saved_clock(path):
     learner = Recalibrator(silence=0, after=30)
-    learner.predict(0.5, "a", at=5.0)
+    learner.predict(0.5, id="a", at=5.0)
     learner.advance(50)
     learner.save(path)
 
 
 def saved_clock_of_keys(path):
     learner = Fleet(silence=0, after=30)
-    learner.predict(["a"], [0.5], ids=["a"], at=5.0)
+    learner.predict("a", 0.5, id="a", at=5.0)
     learner.advance(50)
     learner.save(path)
 
@@ -244,9 +236,7 @@ def test_without_the_state_it_was_made_of_a_stream_does_not_start(start, path, t
     with sqlite3.connect(path) as store:
         store.execute("UPDATE snapshots SET blob = x'00'")
     store.close()
-    with pytest.raises(
-        StoreError, match="adopted from is missing or damaged"
-    ):
+    with pytest.raises(StoreError, match="adopted from is missing or damaged"):
         Service(SqliteStore(path)).start()
     found = check_store(SqliteStore(path), lambda _: None)
     assert "is missing" in found[-1]

@@ -91,12 +91,9 @@ def test_predictions_are_those_of_the_library(running, keyed):
         ids, at = [f"{step} {each}" for each in range(3)], NOON + 700.0 * step
         answers = running.predict([row(id_, at, keyed, 0.2 + step / 50) for id_ in ids]).json()
         scores = [0.2 + step / 50] * 3
-        if keyed:
-            said = learner.predict(["k"] * 3, scores, ids=ids, at=at)
-            learner.update([ids[0]], [1.0], at=at + 9)
-        else:
-            said = learner.predict_many(scores, ids=ids, at=at)
-            learner.update(1, id=ids[0], at=at + 9)
+        first = (["k"] * 3, scores) if keyed else (scores,)
+        said = learner.predict_many(*first, ids=ids, at=at)
+        learner.update(1, id=ids[0], at=at + 9)
         assert [each["probability"] for each in answers] == said.tolist()
         running.words([told(ids[0], 1, at + 9)])
 

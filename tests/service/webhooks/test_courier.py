@@ -90,7 +90,7 @@ def test_an_episode_rings_with_its_words(ringing, receiver):
     opened = receiver.until(1)[0]
     assert (opened["kind"], opened["of"]) == ("episode.opened", "calibrated")
     assert opened["episode"]["text"] in opened["text"]
-    assert "are not calibrated" in opened["text"]
+    assert "are miscalibrated" in opened["text"]
     # Episodes of the raw scores are stored, but nobody asked to hear of them.
     stored = running.http.get("/v1/events?format=json&after=0").json()["events"]
     assert "raw" in {each.get("of") for each in stored}

@@ -1,4 +1,4 @@
-"""Clients of a service, one that waits and one for asyncio. Both send again what was not answered.
+"""Clients of a service, a blocking one and one for asyncio. Both retry what was not answered.
 
 They need httpx, of the extra ``service``, and nothing else of it.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from calibrant.service.client import protocol
-from calibrant.service.client.protocol import Moment, Prediction, Reply, Request, Row, Talk
+from calibrant.service.client.protocol import Exchange, Moment, Reply, Request, Row
 
 try:
     import httpx
@@ -25,97 +25,113 @@ ADDRESS = "http://127.0.0.1:8042"
 T = TypeVar("T")
 
 
-class _Talks:
-    """What both clients say; `_do` carries a talk out, at once or when it is awaited."""
+class _Methods:
+    """The methods of both clients; `_run` runs an exchange, at once or when it is awaited.
+
+    They are those of `Recalibrator` with the name of the stream in front, and a key for keyed
+    streams. An id is needed: it makes a request count once, however often it is sent.
+    """
 
     def __init__(self, patience: float) -> None:
         if not patience >= 0.0:
             raise ValueError(f"patience must be at least 0 seconds, got {patience}")
         self.patience = patience
 
-    def _do(self, talk: Talk[Any]) -> Any:
+    def _run(self, exchange: Exchange[Any]) -> Any:
         raise NotImplementedError
 
     def put_stream(self, stream: str, **settings: Any) -> Any:
-        """Make a stream; the same settings again are fine. Return its name and all settings."""
-        return self._do(protocol.put_stream(stream, settings, self.patience))
+        """Create a stream, unless it exists with these settings; return its name and settings."""
+        return self._run(protocol.put_stream(stream, settings, self.patience))
 
     def predict(
         self,
         stream: str,
         score: float,
+        *,
         id: str | int,  # noqa: A002 - as Recalibrator has it
         by: str | None = None,
         at: Moment | None = None,
         due: Moment | None = None,
         key: str | int | None = None,
     ) -> Any:
-        """Predict one row; it is stored when this returns. Return a `Prediction`."""
-        columns = one_row(score=score, id=id, by=by, at=at, due=due, key=key)
-        return self._do(protocol.first(protocol.predict_many(stream, columns, self.patience)))
+        """Predict one row, which is stored when this returns; return the `Prediction`, a float.
+
+        An id that was predicted before with another score or key raises a `RoundError`.
+        """
+        row = {"score": score, "id": id, "by": by, "at": at, "due": due, "key": key}
+        return self._run(protocol.predict(stream, one_row(row), self.patience))
 
     def predict_many(
         self,
         stream: str,
         scores: Iterable[float],
+        *,
         ids: Iterable[str | int],
         by: Iterable[str | None] | None = None,
-        at: Iterable[Moment | None] | None = None,
-        due: Iterable[Moment | None] | None = None,
+        at: Moment | Iterable[Moment | None] | None = None,
+        due: Moment | Iterable[Moment | None] | None = None,
         keys: Iterable[str | int] | None = None,
     ) -> Any:
-        """Predict rows, up to 10,000 in a request. Return a list of `Prediction`.
+        """Predict rows, 10,000 in a request; return a list of `Prediction`.
 
-        The rows of one request came together and have no order.
+        The rows of one request came together and have no order. `at` and `due` are one time, or
+        one a row.
         """
         columns = {"score": scores, "id": ids, "by": by, "at": at, "due": due, "key": keys}
-        return self._do(protocol.predict_many(stream, columns, self.patience))
+        return self._run(protocol.predict_many(stream, columns, self.patience))
 
     def update(
         self,
         stream: str,
         outcome: float,
+        *,
         id: str | int,  # noqa: A002 - as Recalibrator has it
         at: Moment | None = None,
     ) -> Any:
-        """Bring the outcome of one prediction.
+        """Report the outcome of one prediction; return "applied" or "repeated".
 
-        Return "applied", "repeated", "conflict", "unknown" or "expired".
+        An outcome that contradicts an earlier one, or whose id does not wait, raises a `RoundError`
+        and changes nothing.
         """
-        columns = one_row(outcome=outcome, id=id, at=at)
-        return self._do(protocol.first(protocol.update_many(stream, columns, self.patience)))
+        row = {"outcome": outcome, "id": id, "at": at}
+        return self._run(protocol.update(stream, one_row(row), self.patience))
 
     def update_many(
         self,
         stream: str,
         outcomes: Iterable[float],
+        *,
         ids: Iterable[str | int],
-        at: Iterable[Moment | None] | None = None,
+        at: Moment | Iterable[Moment | None] | None = None,
     ) -> Any:
-        """Bring outcomes, up to 10,000 in a request. Return a word for each, as `update` does."""
+        """Report outcomes, 10,000 in a request; return an answer for each.
+
+        An answer is "applied", "repeated", "conflict", "unknown" or "expired".
+        """
         columns = {"outcome": outcomes, "id": ids, "at": at}
-        return self._do(protocol.update_many(stream, columns, self.patience))
+        return self._run(protocol.update_many(stream, columns, self.patience))
 
     def streams(self) -> Any:
         """Return all streams that the token may see, each with its verdict."""
-        return self._do(protocol.get_streams(self.patience))
+        return self._run(protocol.get_streams(self.patience))
 
     def stream(self, stream: str) -> Any:
         """Return one stream, with its settings."""
-        return self._do(protocol.get(protocol.stream_path(stream), self.patience))
+        return self._run(protocol.get(protocol.stream_path(stream), self.patience))
 
     def scorecard(self, stream: str) -> Any:
         """Return the measures of the raw, the calibrated and the smooth probabilities."""
-        return self._do(protocol.get(protocol.stream_path(stream, "scorecard"), self.patience))
+        return self._run(protocol.get(protocol.stream_path(stream, "scorecard"), self.patience))
 
 
-class Client(_Talks):
-    """A client that waits for each answer.
+class Client(_Methods):
+    """A blocking client.
 
     A request that was not answered (no connection, a timeout, a service that restarts or is busy)
     is sent again, with growing pauses, for as long as `patience`. That is safe: ids make every row
-    count once. A row that was stored by a request whose answer got lost is "repeated", with the
-    answer that is stored.
+    count once. A row that was stored by a request whose answer was lost is "repeated", with the
+    stored probability.
 
     Parameters
     ----------
@@ -133,9 +149,12 @@ class Client(_Talks):
     Raises
     ------
     RefusedError
-        The request is wrong, or not allowed; `field`, `allowed` and `row` say where.
+        The request is wrong, or not allowed; `field`, `allowed` and `row` say where. A ValueError.
     UnavailableError
         There was no answer in all that time.
+    RoundError
+        Of `predict` and `update`: the id is unknown, expired or has another value; `answer` says
+        which.
 
     Examples
     --------
@@ -159,12 +178,12 @@ class Client(_Talks):
             base_url=url, headers=headers(token), timeout=timeout, transport=transport
         )
 
-    def _do(self, talk: Talk[T]) -> T:
+    def _run(self, exchange: Exchange[T]) -> T:
         answer: Reply | None = None
         failure: ConnectionError | None = None
         while True:
             try:
-                step = talk.send(answer) if failure is None else talk.throw(failure)
+                step = exchange.send(answer) if failure is None else exchange.throw(failure)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             answer = failure = None
@@ -190,7 +209,7 @@ class Client(_Talks):
         self.close()
 
 
-class AsyncClient(_Talks):
+class AsyncClient(_Methods):
     """The `Client` for asyncio: the same methods, to be awaited."""
 
     def __init__(
@@ -207,12 +226,12 @@ class AsyncClient(_Talks):
             base_url=url, headers=headers(token), timeout=timeout, transport=transport
         )
 
-    async def _do(self, talk: Talk[T]) -> T:
+    async def _run(self, exchange: Exchange[T]) -> T:
         answer: Reply | None = None
         failure: ConnectionError | None = None
         while True:
             try:
-                step = talk.send(answer) if failure is None else talk.throw(failure)
+                step = exchange.send(answer) if failure is None else exchange.throw(failure)
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return]
             answer = failure = None
@@ -236,9 +255,9 @@ class AsyncClient(_Talks):
         await self.close()
 
 
-def one_row(**values: Any) -> dict[str, list[Any] | None]:
+def one_row(row: Row) -> dict[str, list[Any] | None]:
     """Return one row as columns."""
-    return {name: None if value is None else [value] for name, value in values.items()}
+    return {name: None if value is None else [value] for name, value in row.items()}
 
 
 def headers(token: str | None) -> Row:
@@ -257,6 +276,3 @@ def connection_error(url: httpx.URL, error: httpx.TransportError) -> ConnectionE
     if isinstance(error, httpx.UnsupportedProtocol):
         raise ValueError(f"url must begin with http:// or https://, got {str(url)!r}") from None
     return ConnectionError(f"{url}: {error or type(error).__name__}")
-
-
-__all__ = ["AsyncClient", "Client", "Prediction"]

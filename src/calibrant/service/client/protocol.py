@@ -1,8 +1,8 @@
-"""What a client says to the service and what it makes of the answers, without any input or output.
+"""The requests of a client, the retries, and the meaning of answers, without any input or output.
 
-A talk is a generator. It yields a `Request` to be sent, and is given the `Reply`, or is thrown the
-ConnectionError; or it yields seconds to wait. What it returns is the answer. So the client that
-waits and the one that awaits share every rule about retries.
+An exchange is a generator. It yields a `Request` to be sent, and is sent the `Reply`, or the
+ConnectionError is thrown into it; or it yields seconds to wait. What it returns is the answer. So
+the blocking client and the asynchronous one share every rule about retries.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
+from calibrant.rounds import RoundError
 from calibrant.service.limits import MOST_BYTES, MOST_ROWS
 
 #: Seconds before the first retry, and the most between two; they double in between.
@@ -24,11 +25,20 @@ BUSY = (408, 429, 502, 503, 504)
 
 T = TypeVar("T")
 Row = dict[str, Any]
+Columns = dict[str, Any]
 Moment = float | str | datetime
+#: A time for all rows of a call.
+ONE_TIME = (int, float, str, datetime)
+#: Why an outcome is not applied, by the answer.
+REASONS = {
+    "conflict": "it has another one already",
+    "unknown": "there is no such prediction",
+    "expired": "its prediction expired, because too many waited",
+}
 
 
 class ServiceError(Exception):
-    """The service did not do what it was asked.
+    """A request that was not answered, or refused.
 
     Attributes
     ----------
@@ -46,12 +56,12 @@ class ServiceError(Exception):
         self.field, self.allowed, self.row = map(where.get, ("field", "allowed", "row"))
 
 
-class RefusedError(ServiceError):
-    """The service refused the request; it will refuse it again."""
+class RefusedError(ServiceError, ValueError):
+    """The service refused the request, and would refuse it again."""
 
 
 class UnavailableError(ServiceError):
-    """The service could not be reached, or was busy, for as long as the client's patience."""
+    """The service could not be reached, or was busy, for as long as the client retried."""
 
 
 class Request(NamedTuple):
@@ -70,21 +80,45 @@ class Reply(NamedTuple):
     retry_after: str | None = None
 
 
-class Prediction(NamedTuple):
-    """What the service says of a row; `answer` is "applied", "repeated" or "conflict"."""
+class Prediction(float):
+    """A probability, with what the service answered beside it.
+
+    Attributes
+    ----------
+    id : str
+        The id of the round.
+    smooth, raw : float, float or None
+        The estimate for ranking, and the score as a probability; None for a margin.
+    sequence : int
+        The position in the stream's log.
+    answer : str
+        "applied", "repeated" or "conflict".
+
+    Examples
+    --------
+    >>> row = {"id": "a", "probability": 0.25, "smooth": 0.24, "raw": 0.3, "sequence": 1}
+    >>> predicted = Prediction(row | {"answer": "applied"})
+    >>> predicted, predicted.smooth
+    (0.25, 0.24)
+    """
+
+    def __new__(cls, row: Row) -> Prediction:
+        """Return the prediction of a row that was answered."""
+        found = super().__new__(cls, row["probability"])
+        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
+        return found
 
     id: str
-    probability: float
     smooth: float
     raw: float | None
     sequence: int
     answer: str
 
 
-Talk = Generator[Request | float, Reply | None, T]
+Exchange = Generator[Request | float, Reply | None, T]
 
 
-def asked(request: Request, patience: float) -> Talk[Any]:
+def answered(request: Request, patience: float) -> Exchange[Any]:
     """Send a request until it is answered, and return what the answer holds.
 
     Sending it again is safe: a stream, a prediction and an outcome count once, however often they
@@ -97,8 +131,8 @@ def asked(request: Request, patience: float) -> Talk[Any]:
             reply = yield request
             assert reply is not None
             if reply.status not in BUSY:
-                return understood(reply)
-            error = problem_of(reply)
+                return content_of(reply)
+            error = error_of(reply)
             if reply.retry_after is not None and reply.retry_after.isdecimal():
                 least = float(reply.retry_after[:9])
         except ConnectionError as failure:
@@ -110,18 +144,20 @@ def asked(request: Request, patience: float) -> Talk[Any]:
         wait = min(2.0 * wait, LONGEST_WAIT)
 
 
-def understood(reply: Reply) -> Any:
-    """Return what an answer holds, or raise what it says is wrong."""
+def content_of(reply: Reply) -> Any:
+    """Return the content of an answer, or raise its error."""
     if reply.status >= 300:
-        raise problem_of(reply)
+        raise error_of(reply)
     try:
         return json.loads(reply.body)
     except ValueError:
-        raise ServiceError("the answer is not JSON: is this calibrant?", reply.status) from None
+        raise ServiceError(
+            "the answer is not JSON: is this a calibrant service?", reply.status
+        ) from None
 
 
-def problem_of(reply: Reply) -> ServiceError:
-    """Return the error of an answer: problem+json, or whatever a proxy in between said."""
+def error_of(reply: Reply) -> ServiceError:
+    """Return the error of an answer: problem+json, or whatever a proxy in between sent."""
     try:
         told = json.loads(reply.body)
         detail = f"{told['title']}: {told['detail']}"
@@ -136,12 +172,12 @@ def problem_of(reply: Reply) -> ServiceError:
     return kind(detail, reply.status, **where)
 
 
-def asked_rows(path: str, rows: Sequence[Row], patience: float) -> Talk[list[Row]]:
+def post_rows(path: str, rows: Sequence[Row], patience: float) -> Exchange[list[Row]]:
     """Send rows, as many in a request as the service takes, and return the answer to each."""
     answers: list[Row] = []
     for body in bodies(rows):
         try:
-            answers += yield from asked(Request("POST", path, body), patience)
+            answers += yield from answered(Request("POST", path, body), patience)
         except ServiceError as error:
             if error.row is not None:
                 error.row += len(answers)
@@ -175,52 +211,69 @@ def stream_path(stream: str, view: str = "") -> str:
     return f"/v1/streams/{quote(stream, safe='')}" + (view and f"/{view}")
 
 
-def put_stream(stream: str, settings: Row, patience: float) -> Talk[Any]:
-    """Make a stream."""
+def put_stream(stream: str, settings: Row, patience: float) -> Exchange[Any]:
+    """Create a stream."""
     body = json.dumps(settings, allow_nan=False).encode()
-    return (yield from asked(Request("PUT", stream_path(stream), body), patience))
+    return (yield from answered(Request("PUT", stream_path(stream), body), patience))
 
 
-def get(path: str, patience: float) -> Talk[Any]:
-    """Look at something."""
-    return (yield from asked(Request("GET", path), patience))
+def get(path: str, patience: float) -> Exchange[Any]:
+    """Read something."""
+    return (yield from answered(Request("GET", path), patience))
 
 
-def get_streams(patience: float) -> Talk[list[Row]]:
-    """Look at all streams."""
+def get_streams(patience: float) -> Exchange[list[Row]]:
+    """Read all streams."""
     found = yield from get("/v1/streams", patience)
     return found["streams"]  # type: ignore[no-any-return]
 
 
-def predict_many(stream: str, columns: dict[str, Any], patience: float) -> Talk[list[Prediction]]:
+def predict_many(stream: str, columns: Columns, patience: float) -> Exchange[list[Prediction]]:
     """Predict rows."""
     rows = rows_of(columns)
-    answers = yield from asked_rows(stream_path(stream, "predictions"), rows, patience)
-    return [Prediction(*(row[name] for name in Prediction._fields)) for row in answers]
+    answers = yield from post_rows(stream_path(stream, "predictions"), rows, patience)
+    return list(map(Prediction, answers))
 
 
-def update_many(stream: str, columns: dict[str, Any], patience: float) -> Talk[list[str]]:
-    """Bring outcomes."""
+def predict(stream: str, columns: Columns, patience: float) -> Exchange[Prediction]:
+    """Predict one row; another score or key for its id is an error."""
+    (found,) = yield from predict_many(stream, columns, patience)
+    if found.answer == "conflict":
+        raise RoundError(
+            f"id {found.id!r} was predicted before, with another score or key", "conflict"
+        )
+    return found
+
+
+def update_many(stream: str, columns: Columns, patience: float) -> Exchange[list[str]]:
+    """Report outcomes."""
     rows = rows_of(columns)
-    answers = yield from asked_rows(stream_path(stream, "outcomes"), rows, patience)
+    answers = yield from post_rows(stream_path(stream, "outcomes"), rows, patience)
     return [row["answer"] for row in answers]
 
 
-def first(talk: Talk[list[T]]) -> Talk[T]:
-    """Return the first of the answers of a talk."""
-    return (yield from talk)[0]
+def update(stream: str, columns: Columns, patience: float) -> Exchange[str]:
+    """Report one outcome; one that cannot be learned is an error."""
+    (answer,) = yield from update_many(stream, columns, patience)
+    if answer not in ("applied", "repeated"):
+        (id_,) = columns["id"]
+        raise RoundError(f"the outcome of id {id_!r} was not applied: {REASONS[answer]}", answer)
+    return answer
 
 
-def rows_of(columns: dict[str, Any]) -> list[Row]:
+def rows_of(columns: Columns) -> list[Row]:
     """Return columns as rows; columns that are None are left out, and so are None's in them."""
-    given = {name: list(column) for name, column in columns.items() if column is not None}
-    lengths = {name: len(column) for name, column in given.items()}
+    given = {name: column for name, column in columns.items() if column is not None}
+    lists = {name: list(each) for name, each in given.items() if not isinstance(each, ONE_TIME)}
+    lengths = {name: len(column) for name, column in lists.items()}
     if len(set(lengths.values())) != 1:
-        told = ", ".join(f"{length} of {name}" for name, length in lengths.items())
-        raise ValueError(f"columns must have the same length, got {told}")
+        shown = ", ".join(f"{length} of {name}" for name, length in lengths.items())
+        raise ValueError(f"columns must have the same length, got {shown}")
+    count = next(iter(lengths.values()))
+    full = {name: lists.get(name) or [given[name]] * count for name in given}
     return [
-        {name: plain(value) for name, value in zip(given, row, strict=True) if value is not None}
-        for row in zip(*given.values(), strict=True)
+        {name: plain(value) for name, value in zip(full, row, strict=True) if value is not None}
+        for row in zip(*full.values(), strict=True)
     ]
 
 

@@ -157,13 +157,13 @@ class Definition:
             for each in fields(cls):
                 schema = dict(each.metadata["allowed"].schema)
                 if each.name in excluded:
-                    schema = {"enum": [each.default]}
+                    schema = {"type": "null"} if each.default is None else {"enum": [each.default]}
                 elif each.name == "keyed":
                     schema = {"enum": ["keyed" in required]}
                 elif each.default is None and each.name not in required:
                     schema = {"oneOf": [schema, {"type": "null"}]}
                 details = {"description": each.metadata["description"]}
-                if each.name not in required:
+                if each.name not in required and each.default is not None:
                     details["default"] = each.default
                 properties[each.name] = schema | details
             return {
