@@ -31,7 +31,7 @@ Config = Annotated[
 def serve(
     store: StoreFile = None,
     host: Annotated[
-        str | None, typer.Option(help="Where to listen; other than this machine needs tokens.")
+        str | None, typer.Option(help="Where to listen; other machines need tokens.")
     ] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8042 by default.")] = None,
     config: Config = None,
@@ -41,28 +41,29 @@ def serve(
         typer.Option(
             "--webhook",
             metavar="URL",
-            help="Where alarms ring, once or more often; CALIBRANT_WEBHOOK_SECRET signs them.",
+            help="Where alarms are sent; may be repeated. CALIBRANT_WEBHOOK_SECRET signs them.",
         ),
     ] = None,
     webhook_alarms: Annotated[
         str | None,
         typer.Option(
-            help="Default calibrated,calibrated_keys,outcomes,pending; raw, raw_keys beside."
+            help="Default calibrated,calibrated_keys,outcomes,pending; also raw, raw_keys."
         ),
     ] = None,
     webhook_cooldown: Annotated[
-        str | None, typer.Option(help="An alarm of a stream rings once in this span; 1h.")
+        str | None,
+        typer.Option(help="An alarm of a stream is sent once in this span; 1h."),
     ] = None,
     webhook_reset: Annotated[
         str | None,
-        typer.Option(help="window, or end: an alarm's end lets the next one ring at once."),
+        typer.Option(help="window, or end: an alarm's end lets the next one be sent at once."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Verify the store, say what was found, and end.")
+        bool, typer.Option("--check", help="Verify the store, report what was found, and exit.")
     ] = False,
     backup: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Copy the store, in use or not, and end."),
+        typer.Option(metavar="FILE", help="Copy the store, in use or not, and exit."),
     ] = None,
     adopt: Annotated[
         str | None,
@@ -74,12 +75,12 @@ def serve(
     give_up_waiting: Annotated[
         bool,
         typer.Option(
-            "--give-up-waiting", help="With --adopt: let predictions go that wait for outcomes."
+            "--give-up-waiting", help="With --adopt: drop predictions that wait for outcomes."
         ),
     ] = False,
     demo: Annotated[
         bool,
-        typer.Option("--demo", help="Play the bundled flights to it, 1,000 times as fast as real."),
+        typer.Option("--demo", help="Play the bundled flights to it, 1,000 times as fast."),
     ] = False,
 ) -> None:
     """Serve calibrated probabilities over HTTP, and lose nothing that was answered.
@@ -155,7 +156,7 @@ def verify(address: str) -> list[str]:
     for each in wrong:
         console.say(each, fold=True)
     if not wrong:
-        console.say(f"{store}: nothing is wrong")
+        console.say(f"{store}: no problems found")
     return wrong
 
 

@@ -38,10 +38,12 @@ def flights() -> Flights:
     """Return the bundled flights."""
     stream = streams.load("nycflights")
     assert stream.scores is not None
-    columns = (stream.times, stream.columns["landed"], stream.columns["due"])
-    times = (np.asarray(each, dtype="datetime64[s]").astype(np.float64) for each in columns)
+    departed, landed, due = (
+        np.asarray(each, dtype="datetime64[s]").astype(np.float64)
+        for each in (stream.times, stream.columns["landed"], stream.columns["due"])
+    )
     carriers: list[str] = stream.columns["carrier"].tolist()
-    return Flights(*times, stream.scores, stream.outcomes, carriers)
+    return Flights(departed, landed, due, stream.scores, stream.outcomes, carriers)
 
 
 def replay_flights(client: Client, now: Callable[[], float] = time.monotonic) -> None:

@@ -175,8 +175,8 @@ def test_lines_pass_through(site):
         assert answer.text.count("\n") == 20_001
 
 
-def test_what_was_handed_on_is_not_handed_on_again(site):
-    header = {"x-calibrant-handed-on": "1"}
+def test_what_was_forwarded_is_not_forwarded_again(site):
+    header = {"x-calibrant-forwarded": "1"}
     answers = [get(each, "/v1/streams/s0", headers=header) for each in site.servers]
     assert sorted(each.status_code for each in answers) == [200, 503, 503]
     assert {each.headers.get("retry-after") for each in answers} == {None, "1"}

@@ -79,7 +79,7 @@ def answering(said):
 ])  # fmt: skip
 def test_a_stream_that_nobody_owns_for_the_moment(owner, path):
     answer, _ = relayed(owner, path)
-    assert "changing hands" in is_problem(answer, 503)
+    assert "moving to another process" in is_problem(answer, 503)
     assert answer.headers["retry-after"] == "1"
 
 
@@ -96,7 +96,7 @@ def test_whatever_fails_here_is_a_502(error, monkeypatch):
     monkeypatch.setattr("calibrant.service.cluster.relay.address_at", Mock(side_effect=error))
     answer, said = relayed("http://there:1")
     assert "broken" not in is_problem(answer, 502)
-    assert said == [("not handed on", {"detail": f"{type(error).__name__}: {error}"})]
+    assert said == [("not forwarded", {"detail": f"{type(error).__name__}: {error}"})]
 
 
 @pytest.mark.parametrize("address", ["nonsense", "http://[::1", "ftp://somewhere"])
@@ -131,4 +131,4 @@ def test_an_answer_that_breaks_off_is_not_ended():
         asyncio.run(relay(scope, receive, send))
     assert [each["type"] for each in sent] == ["http.response.start", "http.response.body"]
     assert sent[1] == {"type": "http.response.body", "body": b"[1, 2", "more_body": True}
-    assert log.said[0][0] == "not handed on"
+    assert log.said[0][0] == "not forwarded"

@@ -10,6 +10,7 @@ from calibrant.service.service import Service
 from calibrant.service.store.records import StoreError
 from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.owner import Owner
+from calibrant.service.stream.snapshots import Snapshots
 from calibrant.service.stream.verification import check_store
 
 
@@ -195,3 +196,39 @@ def test_the_owner_survives_an_error_of_its_own(running, monkeypatch):
         broken.setattr(Owner, "_answer", fail)
         assert running.predict({"id": "a", "score": 0.5}).status_code == 500
     assert running.predict({"id": "a", "score": 0.5}).json()["answer"] == "applied"
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_events_that_a_crash_prevented_are_stored_at_the_next_start(start, tmp_path, keyed):
+    """Events are stored after the answer: a kill in between loses none, and repeats none."""
+    settings = {"tolerance": 0.0, "every": 100, "keyed": keyed, "watch_keys": keyed}
+
+    def feed(running, first, last):
+        for n in range(first, last):
+            row = {"id": n, "score": 0.9, "at": 60.0 * n} | ({"key": n % 2} if keyed else {})
+            running.predict(row).raise_for_status()
+            outcome = {"id": n, "outcome": int(150 <= n < 400), "at": 60.0 * n + 1}
+            running.learn(outcome).raise_for_status()
+
+    def events(running):
+        found = running.http.get("/v1/events?format=json&limit=1000").json()["events"]
+        return [{k: v for k, v in each.items() if k not in ("at", "number")} for each in found]
+
+    sound = start(SqliteStore(tmp_path / "sound.db"))
+    sound.stream(**settings)
+    feed(sound, 0, 500)
+    killed = start(SqliteStore(tmp_path / "killed.db"))
+    killed.stream(**settings)
+    feed(killed, 0, 100)
+    with pytest.MonkeyPatch.context() as crash:  # neither events nor snapshots from here on
+        crash.setattr(Owner, "measure", lambda *_: None)
+        crash.setattr(Snapshots, "step", lambda *_: None)
+        crash.setattr(Snapshots, "finish", lambda *_: None)
+        feed(killed, 100, 500)
+        assert len(events(killed)) < len(events(sound))
+        killed.stop()
+    again = start(SqliteStore(tmp_path / "killed.db"))
+    assert events(again) == events(sound)
+    again.stop()
+    assert events(start(SqliteStore(tmp_path / "killed.db"))) == events(sound)
+    assert len(events(sound)) > 3

@@ -54,7 +54,7 @@ def played(events, policy, *, restarts=False):
         while (due := line.due()) and due[0].quiet_until <= now:
             at = due[0].quiet_until
             told.append((at, by_number[due[0].held], due[0].held_back - 1))
-            due[0].ring(at, policy)
+            due[0].open(at, policy)
             due[0].held_back = 0
 
     for event in events:

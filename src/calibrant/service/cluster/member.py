@@ -1,8 +1,8 @@
-"""The part that one of several processes has in the streams of a database.
+"""A member of the processes that share the streams of a database.
 
-Each process looks again and again who is there and who owns what. It takes the streams that are
-chosen for it and have no owner, and lets go those that are chosen for another. A stream is taken as
-at a start: the newest snapshot and the log after it. So nothing is handed over but the database.
+Each looks again and again which processes there are and who owns what. It takes the streams that
+are assigned to it and have no owner, and releases those that are assigned to another. A stream is
+taken as at a start, from the newest snapshot and the log after it: only the database is shared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from calibrant.service.stream.stream import Stream
 STAYS = 3.0
 #: Seconds for which streams are taken before the others are looked at again.
 LONGEST = 1.0
-#: Seconds between two words to the others about how streams go.
+#: Seconds between two posts of the own streams' summaries.
 POSTS = 1.0
 #: Seconds for which a view is fresh, and after which a change must be in all fresh ones.
 FRESH, SETTLED = 1.0, 1.25
@@ -48,14 +48,14 @@ class View(NamedTuple):
     def is_shared_by_all(self) -> bool:
         """Whether all processes whose view is as fresh as this one know of the same processes.
 
-        Then they agree on which of them is to make a stream, and says that there is none.
+        Then they agree on which of them creates a stream, or answers that there is none.
         """
         now = time.monotonic()
         return now - self.at < FRESH and now - self.since > SETTLED
 
 
-class Share:
-    """What one process does to have its part, all from one thread.
+class Member:
+    """The streams that one process owns, and its news for the others; all in one thread.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Share:
         service.owner.ask(lambda: store.join(url)).result()
 
     def look(self) -> View:
-        """Take and let go streams, and exchange news; return who is there and who owns what.
+        """Take and release streams, and exchange news; return the processes and who owns what.
 
         Raises StoreError if this process has lost its connection, and with it its streams.
         """
@@ -91,7 +91,7 @@ class Share:
         for each in held:
             is_chosen = chosen(each.name, processes) == self.url
             if each.url == self.url and not is_chosen and began - self._since > STAYS:
-                self.service.owner.ask(partial(self._let_go, each.name)).result()
+                self.service.owner.ask(partial(self._release, each.name)).result()
             elif each.url is None and is_chosen and time.monotonic() < until:
                 self._take(each)
         self._tell_events()
@@ -116,8 +116,8 @@ class Share:
             self.service.courier.adopt(stream.name)
             self.service.changed.add(stream.name)
 
-    def _let_go(self, name: str) -> None:
-        """Be a stream's owner no longer; in the owner's thread."""
+    def _release(self, name: str) -> None:
+        """Release a stream; in the owner's thread."""
         stream = self.service.owner.release(name)
         if stream is not None:
             self.store.release(stream.number)
@@ -125,14 +125,14 @@ class Share:
     # -- news -----------------------------------------------------------------------------------
 
     def _tell_events(self) -> None:
-        """Tell those who follow here what happened anywhere, in the order of the store."""
+        """Publish the events of all processes here, in the order of the store."""
         while rows := self.store.events(self._last_event, None, MANY):
             for row in rows:
                 self.service.listeners.publish(row)
             self._last_event = rows[-1].number
 
     def _post(self) -> None:
-        """Let the others know how the streams go that have changed."""
+        """Post the summaries of streams that have changed."""
         service, now = self.service, time.monotonic()
         if now - self._posted_at >= POSTS and service.changed:
             self._posted_at = now
@@ -142,7 +142,7 @@ class Share:
             self.store.post({each["name"]: json.dumps(each) for each in found})
 
     def _read_posts(self, held: list[Held]) -> None:
-        """Take over how the streams of others go."""
+        """Read the summaries of others' streams."""
         foreign = {each.name for each in held if each.url != self.url}
         news: dict[str, models.Summary] = {}
         for name, change, body in self.store.posted(

@@ -1,6 +1,6 @@
-"""The relay: a process that does not own a stream hands its requests on to the one that does.
+"""The relay: a process that does not own a stream forwards its requests to the one that does.
 
-While no process owns it, a request is asked to come again.
+While no process owns it, requests are answered with 503.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from calibrant.service.cluster.terms import Terms
 from calibrant.service.problems import Problem
 from calibrant.service.store.ownership import chosen
 
-#: Headers of one connection, which are not handed on.
+#: Headers of one connection, which are not forwarded.
 OF_CONNECTION = (b"connection", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
-#: Marks a request that was handed on: it is not handed on again.
-HANDED_ON = b"x-calibrant-handed-on"
+#: Marks a request that was forwarded: it is not forwarded again.
+FORWARDED = b"x-calibrant-forwarded"
 #: Seconds within which a client takes an answer.
 PATIENCE = 30.0
-#: Seconds: to reach the owner, and to hear from it; it greets those who follow events more often.
+#: Seconds to reach the owner, and to receive from it; event streams send keep-alives more often.
 WAITS = httpx.Timeout(20.0, connect=2.0, read=60.0)
 CONNECTIONS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
 
@@ -37,7 +37,7 @@ class Relay:
         self._http = httpx.AsyncClient(timeout=WAITS, limits=CONNECTIONS, trust_env=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or hand it on."""
+        """Answer a request, or forward it."""
         if scope["type"] != "http":
             return
         if scope["path"] == FREE:
@@ -49,7 +49,7 @@ class Relay:
             await refuse(problem, send)
             return
         if elsewhere is not None:
-            await self._hand_on_or_refuse(scope, receive, send, elsewhere)
+            await self._forward_or_refuse(scope, receive, send, elsewhere)
         elif app is not None:
             await app(scope, receive, send)
 
@@ -57,7 +57,7 @@ class Relay:
         """Return where a request is to be answered; None if it is here."""
         service, view, stream = self.terms.service, self.terms.view, stream_of(scope["path"])
         if service is None or view is None:
-            raise Problem(503, "this process has no connection to the database; come again")
+            raise Problem(503, "this process has no connection to the database; retry later")
         if stream is None or stream in service.owner.streams:
             return None
         if stream in view.owners:
@@ -68,15 +68,15 @@ class Relay:
             url = chosen(stream, view.processes)
             if url == self.terms.url:
                 return None
-        is_handed_on = any(name == HANDED_ON for name, _ in scope["headers"])
-        if url is None or url == self.terms.url or is_handed_on:
-            raise Problem(503, f"stream {stream!r} is changing hands; come again in a second")
+        is_forwarded = any(name == FORWARDED for name, _ in scope["headers"])
+        if url is None or url == self.terms.url or is_forwarded:
+            raise Problem(503, f"stream {stream!r} is moving to another process; retry later")
         return url
 
-    async def _hand_on_or_refuse(
+    async def _forward_or_refuse(
         self, scope: Scope, receive: Receive, send: Send, url: str
     ) -> None:
-        """Hand a request on; whatever goes wrong is a problem, unless an answer has begun."""
+        """Forward a request; whatever goes wrong is a problem, unless an answer has begun."""
         is_begun = False
 
         async def noting(message: Any) -> None:
@@ -85,7 +85,7 @@ class Relay:
             await sent(send, message)
 
         try:
-            await self._hand_on(scope, receive, noting, url)
+            await self._forward(scope, receive, noting, url)
         except Left:
             pass
         except Exception as error:
@@ -94,11 +94,11 @@ class Relay:
                 await refuse(problem, send)
 
     def _failed(self, error: Exception) -> Problem:
-        """Log what went wrong here, and return what is said of it."""
-        self.terms.log.error("not handed on", detail=f"{type(error).__name__}: {error}")
-        return Problem(502, "the request could not be handed on; the service's log says why")
+        """Log what went wrong here, and return the problem that is answered."""
+        self.terms.log.error("not forwarded", detail=f"{type(error).__name__}: {error}")
+        return Problem(502, "the request could not be forwarded; the service's log says why")
 
-    async def _hand_on(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
+    async def _forward(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name not in OF_CONNECTION]
         given = {name for name, _ in scope["headers"]}
         has_body = bool(given & {b"content-length", b"transfer-encoding"})
@@ -106,7 +106,7 @@ class Relay:
         request = self._http.build_request(
             scope["method"],
             address_at(url, scope),
-            headers=[*headers, (HANDED_ON, b"1")],
+            headers=[*headers, (FORWARDED, b"1")],
             content=incoming.pieces() if has_body else None,
         )
         if not has_body:
@@ -126,14 +126,14 @@ class Relay:
                     await task
 
     async def _answer(self, request: httpx.Request, send: Send) -> None:
-        """Ask the owner, and hand back what it says as it comes."""
+        """Send the request to the owner, and return its answer as it arrives."""
         try:
             answer = await self._http.send(request, stream=True)
         except httpx.HTTPError:
             raise Problem(
                 503,
-                "the process that owns the stream did not answer; send it again in a second: "
-                "what was stored is answered as it was, and nothing is stored twice",
+                "the process that owns the stream did not answer; retry later: what was stored is "
+                "answered as before, and nothing is stored twice",
             ) from None
         try:
             headers = [each for each in answer.headers.raw if each[0].lower() not in OF_CONNECTION]
@@ -146,12 +146,12 @@ class Relay:
             await answer.aclose()
 
 
-class Left(Exception):  # noqa: N818 - no error: it may
-    """The client is gone, or does not read: it is left too."""
+class Left(Exception):  # noqa: N818 - no error
+    """The client has left, or does not read."""
 
 
 class Incoming:
-    """The body of a request, and after it the word that the client has left."""
+    """The body of a request, and after it the message that the client has left."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -188,7 +188,7 @@ def address_at(url: str, scope: Scope) -> httpx.URL:
 
 
 async def sent(send: Send, message: dict[str, Any]) -> None:
-    """Send a message to a client that takes it in time."""
+    """Send a message; a client must take it in time."""
     try:
         async with asyncio.timeout(PATIENCE):
             await send(message)

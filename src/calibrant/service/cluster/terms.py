@@ -1,7 +1,7 @@
-"""Several processes on one database, each with a part in the streams.
+"""The terms of a member: from when it joins the others to its end, or to a lost connection.
 
-A process has its part for a term: from the moment it joins the others, to its own end or to the
-loss of the connection that holds its locks. Nothing of one term is taken over into the next.
+The locks of a process live on its connection to the database. When that is lost, its term is over;
+nothing of one term is carried over into the next.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any
 
 from calibrant.service.api.app import create_app
 from calibrant.service.api.gate import App
-from calibrant.service.cluster.member import Share, View
+from calibrant.service.cluster.member import Member, View
 from calibrant.service.service import Service
 from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.webhooks.policy import NOWHERE, Webhooks
 
-#: Seconds between two looks at who is there and who owns what.
+#: Seconds between two looks at which processes there are and who owns what.
 LOOK = 0.25
 #: Seconds to wait after a term that could not begin, or was lost.
 REST = 1.0
 
 
 class Terms:
-    """The thread that joins the others again and again, and what there is during a term.
+    """The thread that joins the others again and again, and what exists during a term.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Terms:
     url : str
         Where the other processes reach this one.
     say : callable
-        Is given lines for people.
+        Called with lines for people.
     log
-        Where terms that begin, end and fail are written, as structlog does it.
+        A logger of structlog.
     webhooks : Webhooks
-        Where the alarms of this process's streams ring.
+        Where the alarms of this process's streams are sent.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Terms:
         self._thread.start()
 
     def send_listeners_away(self) -> None:
-        """Let those who follow events go; they would hold up an end."""
+        """Drop the clients that follow events; they would delay an end."""
         if self.service is not None:
             self.service.listeners.close()
 
@@ -80,7 +80,7 @@ class Terms:
                 self._ends.wait(REST)
 
     def _term(self) -> None:
-        """Join the others, have a part in the streams, and let it go."""
+        """Join the others, own a share of the streams, and release it."""
         store = PostgresStore(self.store)
         store.open_shared()
         service = Service(store, self.say, self.log, self.webhooks)
@@ -90,12 +90,12 @@ class Terms:
             store.close()
             raise
         try:
-            share = Share(service, store, self.url)
-            self.view = share.look()
+            member = Member(service, store, self.url)
+            self.view = member.look()
             self.service, self.app = service, create_app(service)
             self.log.info("term begun", processes=len(self.view.processes))
             while not self._ends.wait(LOOK):
-                self.view = share.look()
+                self.view = member.look()
         finally:
             self.app = self.service = self.view = None
             service.stop()

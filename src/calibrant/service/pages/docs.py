@@ -1,4 +1,4 @@
-"""``/docs``: the OpenAPI document as a plain page, without a script or a request to elsewhere."""
+"""``/docs``: the OpenAPI document as a plain page, without scripts or requests to other sites."""
 
 from __future__ import annotations
 

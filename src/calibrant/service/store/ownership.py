@@ -1,8 +1,8 @@
-"""How several processes share the streams of one PostgreSQL database: who is there, who has what.
+"""Which processes share a PostgreSQL database, and which of them owns each stream.
 
-Everything rests on advisory locks of the connection that writes. A process is there as long as it
+It all rests on advisory locks of the connection that writes. A process is present as long as it
 holds the lock of its number, and owns a stream as long as it holds the lock of the stream. The
-database gives them up when the connection ends: what can still commit still has its locks.
+database releases them when the connection ends: who can still commit still has its locks.
 """
 
 from __future__ import annotations
