@@ -86,7 +86,7 @@ def play(client: Client, rows: Flights, times: Iterator[float]) -> None:
 
 
 def moments(first: float, last: float, now: Callable[[], float]) -> Iterator[float]:
-    """Return the times of the stream at which to send: in steps at first, then as time goes."""
+    """Return the times of the stream at which to send: in steps, then by the clock."""
     yield from np.arange(first, first + HEAD_START, STEP).tolist()
     began, moment = now(), first
     while moment < last:

@@ -23,7 +23,7 @@ TITLES = {
 }
 
 
-class Problem(Exception):  # noqa: N818 - the word of RFC 9457
+class Problem(Exception):  # noqa: N818 - the name in RFC 9457
     """A request that is refused; nothing of it was done.
 
     `field` names what was wrong, `allowed` says what is allowed, `row` counts from 0 in a list.

@@ -56,7 +56,7 @@ class Service:
         self.changed: set[str] = set()
 
     def start(self) -> None:
-        """Open the store, bring every stream to where its log ends, and begin to work."""
+        """Open the store, restore every stream, and begin to work."""
         self.store.open()
         try:
             for row in self.store.streams():
@@ -77,10 +77,10 @@ class Service:
 
     def restore(self, stream: Stream) -> None:
         """Bring a stream to where its log ends."""
-        end, told = self.store.last_sequence(stream.number), 0
+        end, reported = self.store.last_sequence(stream.number), 0
         for reached in stream.restore(self.store):
-            if reached - told >= STEP:
-                told = reached
+            if reached - reported >= STEP:
+                reported = reached
                 self.say(f"{stream.name}: replayed {reached:,} of {end:,} rows")
         if stream.sequence != end:
             raise StoreError(

@@ -80,7 +80,7 @@ EVERYTHING = Access()
 
 
 class Tokens:
-    """The tokens of a store, read anew every second: a revoked one is refused soon after."""
+    """The tokens of a store, read again every second: a revoked one is refused soon after."""
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store, self._now = store, now
@@ -89,7 +89,7 @@ class Tokens:
         self._tokens: dict[str, TokenRow] = {}
 
     def current(self) -> dict[str, TokenRow]:
-        """Return all tokens by name; while there is none, whoever is on this machine may do all."""
+        """Return all tokens by name; while there is none, any user of this machine may do all."""
         with self._lock:
             if time.monotonic() - self._read_at >= FRESH:
                 self._tokens = {each.name: each for each in self._store.tokens()}

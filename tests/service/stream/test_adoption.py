@@ -204,7 +204,7 @@ def saved_cut(path):
         (saved_shards, "has 4 shards"),
         (saved_clock, "a clock of its own"),
         (saved_clock_of_keys, "a clock of its own"),
-        (saved_integers, "group 1 is no text"),
+        (saved_integers, "group 1 is not text"),
         (saved_cut, "cut short"),
         (lambda path: path.write_text("id,score\n"), "signature is missing"),
         (lambda _: None, "cannot be read"),

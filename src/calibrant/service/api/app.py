@@ -87,5 +87,5 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
 
 
 async def show_failure(_: Any, __: Exception) -> Any:
-    """Answer when the service itself failed; what happened is in its log only."""
+    """Answer when the service itself failed; the details are in its log only."""
     return as_response(Problem(500, "the service failed; its log says how"))

@@ -78,12 +78,12 @@ async def followed(
 
 def last_seen(request: Request, after: int | None) -> int | None:
     """Return the number of the last event that a client says it has seen."""
-    told = request.headers.get("last-event-id")
-    if not told:
+    seen = request.headers.get("last-event-id")
+    if not seen:
         return after
-    if not told.isascii() or not told.isdecimal() or int(told[:20]) > MOST:
-        raise bad_value(f"got {told[:40]!r}", "Last-Event-ID", "the id of an event, an integer")
-    return int(told)
+    if not seen.isascii() or not seen.isdecimal() or int(seen[:20]) > MOST:
+        raise bad_value(f"got {seen[:40]!r}", "Last-Event-ID", "the id of an event, an integer")
+    return int(seen)
 
 
 async def lines_for(

@@ -71,9 +71,9 @@ class Collected:
         )
         for stream in self.streams:
             for of, found in (("calibrated", "state"), ("raw", "raw")):
-                word = stream["verdict"][found]
-                if word is not None:
-                    state.add_metric([stream["name"], of], float(word == "miscalibrated"))
+                verdict = stream["verdict"][found]
+                if verdict is not None:
+                    state.add_metric([stream["name"], of], float(verdict == "miscalibrated"))
         yield state
         owner = self.service.owner
         yield GaugeMetricFamily(

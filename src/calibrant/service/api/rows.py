@@ -58,9 +58,9 @@ def parse_with_care(body: bytes) -> Any:
         raise Problem(400, f"the body is not JSON: {str(error)[:200]}") from None
 
 
-def refuse_constant(word: str) -> None:
+def refuse_constant(name: str) -> None:
     """Refuse NaN and infinities, which Python would read."""
-    raise ValueError(f"{word} is not JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -242,8 +242,8 @@ def time_of(value: object, name: str, number: int) -> float:
     """Return a time in seconds since 1970; text without a zone is in UTC."""
     if type(value) is str and len(value) <= 40:
         try:
-            told = datetime.fromisoformat(value)
-            return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
         except (ValueError, OverflowError):
             pass
     elif type(value) in (int, float) and EARLIEST <= value <= LATEST:  # type: ignore[operator]

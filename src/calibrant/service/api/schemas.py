@@ -72,7 +72,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 def body(
     schema: dict[str, Any], examples: dict[str, Any], *, required: bool = True
 ) -> dict[str, Any]:
-    """Return what FastAPI is told of a body that it does not read itself."""
+    """Return the OpenAPI of a body that FastAPI does not read itself."""
     named = {name: {"value": value} for name, value in examples.items()}
     return {
         "requestBody": {

@@ -159,16 +159,16 @@ def content_of(reply: Reply) -> Any:
 def error_of(reply: Reply) -> ServiceError:
     """Return the error of an answer: problem+json, or whatever a proxy in between sent."""
     try:
-        told = json.loads(reply.body)
-        detail = f"{told['title']}: {told['detail']}"
+        problem = json.loads(reply.body)
+        detail = f"{problem['title']}: {problem['detail']}"
     except (ValueError, KeyError, TypeError):
-        told, detail = {}, f"status {reply.status}: {reply.body[:200].decode(errors='replace')}"
+        problem, detail = {}, f"status {reply.status}: {reply.body[:200].decode(errors='replace')}"
     kind: type[ServiceError] = ServiceError
     if reply.status in BUSY:
         kind = UnavailableError
     elif 400 <= reply.status < 500:
         kind = RefusedError
-    where = {name: told.get(name) for name in ("field", "allowed", "row")}
+    where = {name: problem.get(name) for name in ("field", "allowed", "row")}
     return kind(detail, reply.status, **where)
 
 

@@ -1,4 +1,4 @@
-"""Where rows are kept: a store of few methods, in a file of SQLite or in a PostgreSQL database."""
+"""The store: rows in a file of SQLite or in a PostgreSQL database."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ class Store(ABC):
         return self._rows(sql.LAST_EVENT)[0][0] or 0
 
     def last_event_of(self, stream: str, family: str) -> str | None:
-        """Return the kind of a stream's last event whose kind begins with a word and a dot."""
+        """Return the kind of a stream's last event of a family, such as "pending"."""
         rows = self._rows(sql.LAST_EVENT_OF, stream, f"{family}.%")
         return rows[0][0] if rows else None
 

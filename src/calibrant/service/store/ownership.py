@@ -19,7 +19,7 @@ EVERYBODY, MAKERS, TELLERS = 0x63616C6962, 0x63616C6963, 0x63616C6964
 TABLES: tuple[LiteralString, ...] = (
     """CREATE TABLE IF NOT EXISTS processes (
         number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, url TEXT NOT NULL)""",
-    # What each owner last said of its streams, as JSON, for those who look at all streams.
+    # The last summary of each stream by its owner, as JSON, for the list of all streams.
     """CREATE TABLE IF NOT EXISTS summaries (
         stream TEXT PRIMARY KEY, changed BIGINT NOT NULL, body TEXT NOT NULL)""",
     "CREATE SEQUENCE IF NOT EXISTS changes",

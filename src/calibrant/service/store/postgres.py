@@ -1,7 +1,7 @@
 """A store in a PostgreSQL database, which several processes share: each stream has one owner.
 
 The owner's advisory locks live on the connection that writes. Whoever can commit has its locks, and
-a process that has lost its connection can write nothing until it has them anew.
+a process that has lost its connection can write nothing until it has them again.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class PostgresStore(Store):
             raise StoreError(f"{self} cannot be {what}: {message}") from error
 
     def _read(self, query: Callable[[Connection], T]) -> T:
-        """Read with this thread's own connection; one that was lost is made anew."""
+        """Read with this thread's own connection; one that was lost is replaced."""
         with self._errors("read"):
             reader = getattr(self._own, "reader", None)
             if reader is not None:

@@ -1,4 +1,4 @@
-"""What is kept in a store, as rows, and the errors of a store."""
+"""The rows of a store, and its errors."""
 
 from __future__ import annotations
 

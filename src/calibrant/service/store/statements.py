@@ -118,7 +118,7 @@ LAST_EVENT_OF = """SELECT kind FROM events WHERE stream = ? AND kind LIKE ?
 COUNT_CHANGES = """SELECT COUNT(*) FROM events
     WHERE stream = ? AND (kind LIKE ? OR kind LIKE ?)"""
 DELIVERIES = "SELECT webhook, stream, position, alarms FROM deliveries WHERE webhook = ?"
-# Where a webhook began, a row without a stream, is said once: by the first of several processes.
+# Where a webhook began, a row without a stream, is set once: by the first of several processes.
 KEEP_DELIVERY = """INSERT INTO deliveries (webhook, stream, position, alarms) VALUES (?, ?, ?, ?)
     ON CONFLICT (webhook, stream) DO UPDATE SET position = excluded.position,
     alarms = excluded.alarms WHERE deliveries.stream <> ''"""

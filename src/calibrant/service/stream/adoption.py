@@ -29,7 +29,7 @@ from calibrant.tables import InputError
 def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = False) -> str:
     """Make a stream of a saved state in a store that no service uses; return what was done.
 
-    What waits for outcomes cannot come along: the store has no row of it. `give_up` lets it go.
+    What waits for outcomes cannot be adopted: the store has no row of it. `give_up` drops it.
     """
     if not re.fullmatch(NAME, name):
         raise ValueError(f"{name!r} is no name of a stream: {NAME_IN_WORDS}")
@@ -41,8 +41,8 @@ def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = Fa
     if waited and not give_up:
         raise ValueError(
             f"{path}: {waited:,} predictions wait for outcomes, which the stream could not take: "
-            "their ids are not in its log. Bring the outcomes with calibrant run first, or let "
-            "them go with --give-up-waiting"
+            "their ids are not in its log. Report their outcomes first, or drop them with "
+            "--give-up-waiting"
         )
     blob = engine.to_bytes()
     made = {"predictions": learner.rounds, "outcomes": learner.learned, "given_up": waited}
@@ -56,8 +56,8 @@ def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = Fa
         store.close()
     keys = f", {len(learner):,} keys" if isinstance(learner, Fleet) else ""
     return (
-        f"stream {name!r} goes on after {learner.rounds:,} predictions and {learner.learned:,} "
-        f"outcomes{keys}; {waited:,} that waited are given up"
+        f"stream {name!r} continues after {learner.rounds:,} predictions and {learner.learned:,} "
+        f"outcomes{keys}; {waited:,} that waited were dropped"
     )
 
 
@@ -94,7 +94,7 @@ def engine_with_recalibrator(recalibrator: Recalibrator) -> Engine:
     engine = checked(Engine(definition, OneForAll(recalibrator)))
     for name in recalibrator.groups:
         if not isinstance(name, str):
-            raise ValueError(f"its group {name!r} is no text; a stream's groups are")
+            raise ValueError(f"its group {name!r} is not text; the groups of a stream are")
         engine.tallies.add_group(name)
     return engine
 

@@ -24,7 +24,7 @@ class CountedSides(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether a stream is calibrated: in a word, in a sentence, and the raw scores in a word."""
+    """Whether a stream is calibrated, with a sentence, and whether the raw scores are."""
 
     state: str
     words: str

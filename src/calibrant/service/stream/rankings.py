@@ -15,7 +15,7 @@ from calibrant.fleet import KeyOff, KnownKey
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.keys import Key
 
-#: A ranking is kept for a second for so many keys; of fewer, every request ranks anew.
+#: A ranking is kept for a second for so many keys; fewer are ranked at every request.
 MANY = 100_000
 #: Rankings that are kept.
 MOST = 16

@@ -18,10 +18,10 @@ EDGES = [SHORTEST * FACTOR**step for step in range(160)]
 MANY = 16
 #: The fields of a group: predictions, settled, and sums of p, of y and of p * (1 - p).
 GROUP = 5
-#: Outcomes have stopped when predictions go on without one for this long at least, and for so many
-#: times the usual gap.
+#: Outcomes have stopped when predictions continue without one for this long at least, and for so
+#: many times the usual gap.
 SHORTEST_SILENCE, TIMES = 3600.0, 5.0
-#: Gaps before anything is said, and the longest that counts: a history that is followed by rows of
+#: Gaps that must be known, and the longest that counts: a history that is followed by rows of
 #: today has one of years.
 ENOUGH, LONGEST = 10, 30 * 86_400.0
 #: Seconds after which a gap counts for a third (e**-1) of what it did.

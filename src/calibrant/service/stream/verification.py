@@ -50,13 +50,13 @@ def check_stream(store: Store, row: StreamRow, say: Callable[[str], None]) -> li
         if origin is None:
             return [*wrong, f"stream {row.name}: the state that it was adopted from is missing"]
         stream.engine = Engine.from_bytes(origin, stream.definition)
-    end, told = store.last_sequence(row.number), 0
+    end, reported = store.last_sequence(row.number), 0
     for batch in store.log(row.number, 0):
         stream.replay(batch)
         stream.engine.measure(STEP)
-        if stream.sequence - told >= STEP:
-            told = stream.sequence
-            say(f"{row.name}: {told:,} of {end:,} rows")
+        if stream.sequence - reported >= STEP:
+            reported = stream.sequence
+            say(f"{row.name}: {reported:,} of {end:,} rows")
         blob = snapshots.pop(stream.sequence, None)
         if blob is not None and blob != stream.engine.to_bytes():
             wrong.append(

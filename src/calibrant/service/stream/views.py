@@ -64,7 +64,7 @@ def detail(stream: Stream) -> models.Detail:
 
 
 def verdict(engine: Engine) -> models.Verdict:
-    """Return in a word and in a sentence how a stream is going."""
+    """Return whether a stream is calibrated, with a sentence."""
     rows, few = engine.tallies.settled, engine.tallies.settled < FEW
     state = "new" if few else state_of(engine, "calibrated", engine.monitor)
     if few:
@@ -287,7 +287,7 @@ def miscalibrated_keys(stream: Stream, limit: int) -> models.MiscalibratedKeys:
             return None
         since = watch.since[side]
         found = learner.rankings.miscalibrated(side, limit)
-        # A ranking that was kept may have keys that are calibrated again.
+        # A cached ranking may have keys that are calibrated again.
         shown = [key_json(each, since[each.key]) for each in found if each.key in since]
         return {"count": len(since), "keys": shown}
 

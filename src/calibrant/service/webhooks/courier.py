@@ -117,7 +117,7 @@ class Receiver:
         self._wake = asyncio.Event()
 
     def load(self) -> None:
-        """Read where this receiver was left; a new one hears what happens from now on."""
+        """Read where this receiver was left; a new one is sent what happens from now on."""
         now = DeliveryRow(self._name, START, self.store.last_event(), "{}")
         self.store.keep_delivery(now)  # which the store knows already, if it is not new
         rows = {row.stream: row for row in self.store.deliveries(self._name)}
@@ -147,7 +147,7 @@ class Receiver:
                 await self._bring_held(http)
                 wait = self._until_next()
             except Exception as error:  # such as a store that does not answer
-                self._say("webhook waits", detail=f"{type(error).__name__}: {error}")
+                self._warn("webhook waits", detail=f"{type(error).__name__}: {error}")
                 wait = LONGEST if not isinstance(error, StoreError | Problem) else FIRST
             try:
                 async with asyncio.timeout(wait):
@@ -217,19 +217,19 @@ class Receiver:
         body, attempt = body_of(event, held_back), 0
         while (trouble := await self._attempt(http, id_of(event), body)) is not None:
             self.trouble, attempt = trouble, attempt + 1
-            told = {"webhook": shown(self.url), "kind": event.kind, "stream": event.stream}
+            about = {"webhook": shown(self.url), "kind": event.kind, "stream": event.stream}
             if self.clock.now() - event.at > GIVE_UP:
-                self._say("webhook message dropped", **told, detail=trouble, attempts=attempt)
+                self._warn("webhook message dropped", **about, detail=trouble, attempts=attempt)
                 return
             wait = min(LONGEST, FIRST * 2.0 ** min(attempt - 1, 30)) * random.uniform(0.5, 1.0)
-            self._say("webhook failed", **told, detail=trouble, again_in=round(wait, 1))
+            self._warn("webhook failed", **about, detail=trouble, again_in=round(wait, 1))
             await asyncio.sleep(wait)
         self.trouble = None
         self.delivered += 1
 
-    def _say(self, what: str, **told: Any) -> None:
+    def _warn(self, what: str, **about: Any) -> None:
         if self.log is not None:
-            self.log.warning(what, **told)
+            self.log.warning(what, **about)
 
     async def _attempt(self, http: httpx.AsyncClient, id_: str, body: bytes) -> str | None:
         """Send a message once; return what went wrong."""

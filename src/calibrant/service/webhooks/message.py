@@ -18,9 +18,9 @@ SIDES = {"calibrated": "calibrated probabilities", "raw": "raw scores"}
 def body_of(event: EventRow, held_back: int = 0) -> bytes:
     """Return the JSON of an event: its body, an id and a sentence."""
     body: dict[str, Any] = json.loads(event.body)
-    told = {"id": id_of(event), "kind": event.kind, "stream": event.stream, "at": event.at}
-    told |= {"text": f"{event.stream}: {sentence(event.kind, body)}", "held_back": held_back}
-    return json.dumps(told | body, separators=(",", ":")).encode()
+    message = {"id": id_of(event), "kind": event.kind, "stream": event.stream, "at": event.at}
+    message |= {"text": f"{event.stream}: {sentence(event.kind, body)}", "held_back": held_back}
+    return json.dumps(message | body, separators=(",", ":")).encode()
 
 
 def id_of(event: EventRow) -> str:
