@@ -231,9 +231,7 @@ def test_a_service_that_is_restarted_under_the_clients(restarted):
     assert len(said) == 450
     with Client(restarted.url) as client:
         again = client.predict_many("s", [0.3] * 450, ids=said)
-        assert {each.id: each.probability for each in again} == {
-            id_: each.probability for id_, each in said.items()
-        }
+        assert {each.id: each for each in again} == said
         assert {each.answer for each in again} == {"repeated"}
         seen = client.stream("s")
     assert (seen["predictions"], seen["outcomes"], seen["sequence"]) == (450, 450, 900)

@@ -1,13 +1,6 @@
 """What becomes of each row: one table of answers for predictions, one for outcomes."""
 
 import json
-import threading
-from concurrent.futures import Future
-
-import pytest
-
-from calibrant.service.api.rows import outcomes_of, predictions_of
-from calibrant.service.stream.owner import Job
 
 
 def test_a_prediction_is_answered_with_what_the_recalibrator_says(running):
@@ -66,59 +59,6 @@ def test_the_oldest_expires_when_too_many_wait(running):
     assert running.words(told) == ["expired", "expired", "applied"]
 
 
-@pytest.mark.parametrize("rows", [1, 3])
-def test_silence_has_the_last_word_after_the_deadline(running, rows):
-    running.stream(silence=0, after="1h", clock="client")
-    ids = [f"r{n}" for n in range(rows)]
-    running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in ids])
-    assert running.words([{"id": "r0", "outcome": 1, "at": 100}]) == ["applied"]
-    assert running.words([{"id": "r0", "outcome": 1, "at": 110}]) == ["repeated"]
-    assert running.words([{"id": "r0", "outcome": 0, "at": 120}]) == ["conflict"]
-    running.predict({"id": "later", "score": 0.5, "at": 3601})
-    summary = running.http.get("/v1/streams/s").json()
-    assert (summary["settled"], summary["waiting"]) == (rows, 1)
-    late = [{"id": id_, "outcome": y, "at": 4000} for id_ in ids[1:] for y in (0,)]
-    if late:
-        assert running.words(late) == ["repeated"] * len(late)
-        late = [{"id": id_, "outcome": 1, "at": 4000} for id_ in ids[1:]]
-        assert running.words(late) == ["conflict"] * len(late)
-
-
-def test_an_outcome_that_is_itself_too_late_changes_nothing(running):
-    running.stream(silence=0, after="1h", clock="client")
-    running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in "abcd"])
-    before = running.state()
-    assert running.words([{"id": "a", "outcome": 1, "at": 3601}]) == ["conflict"]
-    late = [{"id": "a", "outcome": 1, "at": 3601}, {"id": "b", "outcome": 0, "at": 9000}]
-    assert running.words(late) == ["conflict", "repeated"]
-    assert running.state() == before
-    # Of a list, time passes in the order of time: what came in time is in time.
-    rows = [{"id": "b", "outcome": 1, "at": 9000}, {"id": "a", "outcome": 1, "at": 3600}]
-    assert running.words(rows) == ["conflict", "applied"]
-    assert running.http.get("/v1/streams/s").json()["settled"] == 0
-    # What a row settles on its way is known to the rows after it.
-    running.predict({"id": "later", "score": 0.5, "at": 3600})
-    rows = [{"id": id_, "outcome": 1, "at": at} for id_, at in (("later", 3700), ("c", 3800))]
-    assert running.words([*rows, {"id": "d", "outcome": 0, "at": 3800}]) == [
-        "applied",
-        "conflict",
-        "repeated",
-    ]
-    assert running.http.get("/v1/streams/s").json()["settled"] == 4
-
-
-def test_an_id_with_an_outcome_of_its_own_is_not_expired(running):
-    """What waited for its deadline with an outcome and expired is answered from the store."""
-    running.stream(silence=0, after="1h", clock="client", capacity=10_000)
-    running.predict([{"id": id_, "score": 0.5, "at": 0} for id_ in "ab"])
-    assert running.words([{"id": "a", "outcome": 1, "at": 1}]) == ["applied"]
-    running.predict([{"id": f"r{n}", "score": 0.5, "at": 2} for n in range(10_000)])
-    rows = [{"id": id_, "outcome": y, "at": 3} for id_, y in (("a", 1), ("a", 0), ("b", 1))]
-    assert running.words(rows) == ["repeated", "conflict", "expired"]
-    running.predict({"id": "later", "score": 0.5, "at": 7200})  # silence says nothing of b
-    assert running.words([{"id": "b", "outcome": 0, "at": 7201}]) == ["expired"]
-
-
 def test_settings_again_are_fine_and_others_a_conflict(running):
     running.stream(silence=0, after="1h")
     put = running.http.put
@@ -127,23 +67,6 @@ def test_settings_again_are_fine_and_others_a_conflict(running):
     assert other.status_code == 409
     assert other.json()["field"] == "after"
     assert other.headers["content-type"] == "application/problem+json"
-
-
-@pytest.mark.parametrize(("outcome", "word"), [(0, "repeated"), (1, "conflict")])
-def test_a_deadline_that_passes_within_a_group_is_known_to_the_rest_of_it(running, outcome, word):
-    """The store was asked when the prediction still waited; it waits no longer."""
-    running.stream(silence=0, after="1h", clock="client")
-    running.predict({"id": "a", "score": 0.5, "at": 0})
-    owner, definition = running.service.owner, running.service.owner.streams["s"].definition
-    later = predictions_of([{"id": "b", "score": 0.5, "at": 7200}], definition, 0.0)
-    told = outcomes_of([{"id": "a", "outcome": outcome, "at": 7200}], definition, 0.0)
-    both_are_queued = threading.Event()
-    owner.ask(both_are_queued.wait)
-    words = Future()
-    owner.submit(Job("s", later, Future()))
-    owner.submit(Job("s", told, words))
-    both_are_queued.set()
-    assert words.result() == [word]
 
 
 def test_more_lines_than_a_batch_are_all_answered(running):
