@@ -194,7 +194,8 @@ def test_the_page_shows_which_keys_are_off(running, browser, width):
     words = watched.page.inner_text("#miscalibrated-keys-words")
     assert "of one key are miscalibrated" in words
     assert found["guarantee"] in words
-    assert "One key is miscalibrated: predictions for key 'group 1'" in watched.page.inner_text("#verdict")
+    verdict = watched.page.inner_text("#verdict")
+    assert "One key is miscalibrated: predictions for key 'group 1'" in verdict
     found = Axe().run(watched.page).response["violations"]
     assert not [each["id"] for each in found if each["impact"] in ("serious", "critical")]
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= width

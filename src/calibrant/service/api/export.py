@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -75,12 +76,11 @@ def shown_keys(keys: list[str | None]) -> list[str | None]:
     return [str(key) for key in keys_of_text([key or "null" for key in keys])]
 
 
-class Pieces:
+class Pieces(io.RawIOBase):
     """A file that is only written to; what was written is taken piece by piece."""
 
-    closed = False
-
     def __init__(self) -> None:
+        super().__init__()
         self._pieces: list[bytes] = []
         self._written = 0
 
@@ -99,20 +99,6 @@ class Pieces:
         """Return how much was written in all."""
         return self._written
 
-    def flush(self) -> None:
-        """Do nothing: there is nothing below."""
-
-    def close(self) -> None:
-        """Do nothing: the pieces are still to be taken."""
-
     def writable(self) -> bool:
         """Whether it can be written to."""
         return True
-
-    def readable(self) -> bool:
-        """Whether it can be read."""
-        return False
-
-    def seekable(self) -> bool:
-        """Whether one can go back in it."""
-        return False
