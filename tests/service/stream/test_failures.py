@@ -1,5 +1,6 @@
 """When the store fails: a clear refusal, and memory never runs ahead of the log."""
 
+import json
 import re
 import sqlite3
 import time
@@ -212,7 +213,8 @@ def test_events_that_a_crash_prevented_are_stored_at_the_next_start(start, tmp_p
 
     def events(running):
         found = running.http.get("/v1/events?format=json&limit=1000").json()["events"]
-        return [{k: v for k, v in each.items() if k not in ("at", "number")} for each in found]
+        shown = [{k: v for k, v in each.items() if k not in ("at", "number")} for each in found]
+        return sorted(map(json.dumps, shown))
 
     sound = start(SqliteStore(tmp_path / "sound.db"))
     sound.stream(**settings)

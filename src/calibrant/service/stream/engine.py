@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -285,7 +286,8 @@ def watch(
     if open_before or monitor.state == "miscalibrated" or evidence.max() >= 1.0:
         for episode in monitor.episodes:
             if episode.alarm >= before:
-                found.append(EpisodeChange(of, False, episode))
+                begun = replace(episode, end=None, end_at=None)  # as it was at its alarm
+                found.append(EpisodeChange(of, False, begun))
             if episode.end is not None and episode.end >= before:
                 found.append(EpisodeChange(of, True, episode))
     return found, evidence

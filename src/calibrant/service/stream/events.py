@@ -31,6 +31,13 @@ def event_of(stream: str, now: float, change: EpisodeChange | KeyChange) -> Even
     return EventRow(0, stream, now, kind, json.dumps(body))
 
 
+def identity_of(event: EventRow) -> tuple[Any, ...]:
+    """Return what no two events of a stream have in common, of episodes and of keys."""
+    body = json.loads(event.body)
+    about = body.get("episode", body.get("key", {}))
+    return event.kind, body.get("of"), about.get("alarm"), about.get("key"), about.get("since")
+
+
 def key_json(found: KeyOff, since: float) -> models.MiscalibratedKey:
     """Return a miscalibrated key as JSON has it."""
     own = {"direction": found.direction, "since": finite(since), "text": str(found)}

@@ -28,7 +28,7 @@ from calibrant.service.store.records import (
 )
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.engine import Engine, EpisodeChange
-from calibrant.service.stream.events import event_of
+from calibrant.service.stream.events import event_of, identity_of
 from calibrant.service.stream.garbage import collection_paused
 from calibrant.service.stream.key_watch import KeyChange
 from calibrant.service.stream.keys import Key, key_as_text, keys_of_text
@@ -234,9 +234,15 @@ class Stream:
                 changes += self.engine.measure(PORTION)
                 yield self.sequence
         changes += self.engine.measure()
-        # Events are stored in order, after the rows that they are about: the last may be missing.
-        missing = self.engine.tallies.changes - store.count_changes(self.name)
-        self.changes = changes[max(0, len(changes) - missing) :]
+        # Events are stored after the rows that they are about: the last may be missing.
+        self.changes = []
+        if self.engine.tallies.changes > store.count_changes(self.name):
+            stored = {identity_of(row) for row in all_events(store, self.name)}
+            self.changes = [
+                each
+                for each in changes
+                if identity_of(event_of(self.name, 0.0, each)) not in stored
+            ]
         self.is_busy = store.last_event_of(self.name, "pending") == "pending.high"
         self.is_silent = store.last_event_of(self.name, "outcomes") == "outcomes.silent"
 
@@ -277,6 +283,14 @@ class Stream:
                 "key in the log"
             )
         return keys_of_text(keys)
+
+
+def all_events(store: Store, stream: str) -> Iterator[EventRow]:
+    """Return all stored events of a stream."""
+    last = 0
+    while rows := store.events(last, stream, PORTION):
+        yield from rows
+        last = rows[-1].number
 
 
 def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:
