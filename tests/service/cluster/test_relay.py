@@ -110,7 +110,7 @@ def test_an_address_that_is_none(address):
 def test_an_owner_that_does_not_answer(said):
     with answering(said) as url:
         answer, _ = relayed(url, method="POST", json={"a": 1})
-    assert "send it again" in is_problem(answer, 503)
+    assert "retry later" in is_problem(answer, 503)
 
 
 def test_an_answer_that_breaks_off_is_not_ended():
