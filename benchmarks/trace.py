@@ -171,12 +171,15 @@ def main() -> None:
     """Print what a row visits."""
     for command in (REPORT, SILENCE):
         show(f"calibrant {command}", visited(command))
-    for settings, told in ((STREAM, "before its deadline"), ({}, "learned and measured at once")):
+    for settings, when in (
+        (STREAM, "before its deadline"),
+        ({}, "learned at once, measured after the answer"),
+    ):
         with requests(settings) as service:
             found = service.visited("POST", "/predictions", PREDICTIONS)
             show(f"POST predictions to a stream {settings}", found)
             found = service.visited("POST", "/outcomes", OUTCOME)
-            show(f"POST an outcome, {told}", found)
+            show(f"POST an outcome, {when}", found)
 
 
 def show(title: str, found: dict[str, list[str]]) -> None:
