@@ -133,12 +133,12 @@ class Definition:
             if name not in declared:
                 raise bad_value("unknown setting", str(name)[:100], ", ".join(declared))
             # In JSON, 5.0 is an integer too.
-            if type(value) is float and value.is_integer():
-                value = int(value)  # noqa: PLW2901
+            is_whole = type(value) is float and value.is_integer()
+            settings[name] = int(value) if is_whole else value
             allowed: Allowed = declared[name].metadata["allowed"]
-            if not ((value is None and declared[name].default is None) or allowed.accepts(value)):
+            is_unset = value is None and declared[name].default is None
+            if not is_unset and not allowed.accepts(settings[name]):
                 raise bad_value(f"got {value!r:.60}", name, allowed.words)
-            settings[name] = value
         definition = cls(**settings)
         if definition.after is not None and definition.silence is None:
             raise bad_value("it needs silence", "after", "no after, or silence 0 or 1 beside it")

@@ -294,10 +294,10 @@ def deliver(answers: list[tuple[Awaited, Any]]) -> None:
     """Hand results over to those who wait for them; an event loop is woken once for all."""
     in_loops: dict[asyncio.AbstractEventLoop, list[tuple[Awaited, Any]]] = {}
     for each in answers:
-        if isinstance(each[0], asyncio.Future):
-            in_loops.setdefault(each[0].get_loop(), []).append(each)
-        else:
+        if isinstance(each[0], Future):
             set_results([each])
+        else:
+            in_loops.setdefault(each[0].get_loop(), []).append(each)
     for loop, some in in_loops.items():
         with suppress(RuntimeError):  # the loop is closed: nobody waits
             loop.call_soon_threadsafe(set_results, some)
