@@ -573,8 +573,8 @@ class Fleet(Savable):
         --------
         >>> from calibrant import Fleet
         >>> fleet = Fleet()
-        >>> fleet.expected("a", 0.25), fleet.expected(["a", "b"], [0.25, 0.5]).tolist()
-        (0.25, [0.25, 0.5])
+        >>> fleet.expected("a", 0.5), fleet.expected(["a", "b"], [0.5, 0.5]).tolist()
+        (0.5, [0.5, 0.5])
         """
         return self._look(keys, scores, parents, placed=True)
 
