@@ -339,6 +339,7 @@ cdef class MonitorKernel:
         memset(own.stakes, NO_STAKE, sizeof(own.stakes))
         if self.of_group != NULL:
             self.of_group[self.length].group = <int32_t>group
+            memset(self.of_group[self.length].stakes, NO_STAKE, TILTS)
         if whole != NULL:
             self.whole_key = key
         count = self.visited(p, group, at)
