@@ -881,7 +881,6 @@ cdef class MonitorKernel:
                     event = self.take(keys[i], y[i])
                     i += 1
                 elif i + 1 < n and keys[i + 1] == keys[i] and self.is_calm():
-                    self.course.key = keys[i]
                     event = self.step(
                         p[i], y[i + 1], group[i] if group.shape[0] else WHOLE, self.course.rounds
                     )
