@@ -52,10 +52,10 @@ def stepped(rows, **given):
     for row in rows.itertuples():
         while told < SIZE and come["known"].iloc[told] < row.at:
             late = come.iloc[told]
-            fleet.update([late["id"]], [late["fraud"]], at=late["known"].to_pydatetime())
+            fleet.update_many([late["fraud"]], ids=[late["id"]], at=late["known"].to_pydatetime())
             told += 1
         at = row.at.to_pydatetime()
-        said.append(fleet.predict([row.shop], [row.score], ids=[row.id], at=at)[0])
+        said.append(fleet.predict_many([row.shop], [row.score], ids=[row.id], at=at)[0])
     return said
 
 

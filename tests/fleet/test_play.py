@@ -31,19 +31,19 @@ def one_by_one(fleet, keys, scores, outcomes, ids, times):
     for key, score, outcome, name, time in zip(keys, scores, outcomes, ids, times, strict=True):
         if np.isnan(score):
             said.append(NAN)
-            answers += fleet.update([name], [outcome]).tolist()
+            answers += fleet.update_many([outcome], ids=[name]).tolist()
         else:
-            said += fleet.predict([key], [score], ids=[name], at=time).tolist()
+            said += fleet.predict_many([key], [score], ids=[name], at=time).tolist()
             answers.append("predicted")
     return said, answers
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_play_is_predict_and_update_row_by_row(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_play_is_predict_and_update_row_by_row(shards):
     log = log_of(600, 30, seed=1, late=20)
-    said, answers = one_by_one(Fleet(2, "logit", parts=parts), *log)
+    said, answers = one_by_one(Fleet(2, "logit", shards=shards), *log)
     for size in (1, 7, 100, 2000):
-        fleet = Fleet(2, "logit", parts=parts)
+        fleet = Fleet(2, "logit", shards=shards)
         for first in range(0, len(log[0]), size):
             keys, scores, outcomes, ids, times = (each[first : first + size] for each in log)
             some, words = fleet.play(keys, scores, outcomes, ids, at=times)
@@ -83,7 +83,7 @@ def test_answers_of_rows_that_change_nothing():
     assert fleet.keys().tolist() == ["a", "c"]
     useful = [row for row, word in enumerate(wanted) if word in ("predicted", "applied")]
     other.play(*([column[row] for row in useful] for column in (keys, scores, outcomes, ids)))
-    fleet.update(["u"], [0])
+    fleet.update_many([0], ids=["u"])
     other.update(["u"], [0])
     assert (fleet.expected(["a", "c"], [0.3, 0.3]) == other.expected(["a", "c"], [0.3, 0.3])).all()
 
@@ -141,10 +141,10 @@ def test_bad_rows_change_nothing(row, message):
 
 
 def test_expire():
-    fleet = Fleet(parts=2)
-    fleet.predict(range(6), ids=range(6), at=range(6))
+    fleet = Fleet(shards=2)
+    fleet.predict_many(range(6), ids=range(6), at=range(6))
     assert sorted(fleet.expire(before=2)) == [0, 1]
-    assert fleet.update([0, 2], [1, 1]).tolist() == ["expired", "applied"]
+    assert fleet.update_many([1, 1], ids=[0, 2]).tolist() == ["expired", "applied"]
     assert sorted(fleet.expire(older_than=0)) == [3, 4, 5]
     assert fleet.expired == 5
     with pytest.raises(ValueError, match="older_than, an integer, or before"):

@@ -466,6 +466,12 @@ class Shards:
                 answers[row] = answer
         return answers
 
+    def observe_one(self, id_, outcome, at=None):
+        """Take in one outcome; nothing changes and no time passes if the answer is a refusal."""
+        tried = Shards([book.tried() for book in self.books], self.shard_of)
+        (answer,) = tried.observe([(id_, outcome)], at)
+        return answer if answer in REFUSED else self.observe([(id_, outcome)], at)[0]
+
     def advance(self, now):
         return sum(book.advance(now) for book in self.books)
 

@@ -131,7 +131,7 @@ class HoldsMore(Recalibrator):
 
 
 class NeverRefuses(Recalibrator):
-    def __init__(self, *, seed=0, capacity=100_000, full="expire"):
+    def __init__(self, *, seed=0, capacity=100_000, when_full="expire"):
         super().__init__(seed=seed, capacity=capacity)
 
 
@@ -173,7 +173,7 @@ class TakesAllAtOnce(Recalibrator):
     """Takes outcomes of several times for outcomes of the first of them."""
 
     def update_many(self, outcomes, ids, at=None):
-        return super().update_many(outcomes, ids, min(at) if isinstance(at, list) else at)
+        return super().update_many(outcomes, ids=ids, at=min(at) if isinstance(at, list) else at)
 
 
 class RunsWithoutDeadlines(Recalibrator):
@@ -215,9 +215,9 @@ class EventsCountedTwice(EventForecaster):
 
 
 class HoldsMoreEvents(EventForecaster):
-    def predict(self, id=None, *, time=None):
+    def predict(self, *, id=None, at=None):
         self._late._book.capacity += 1
-        return super().predict(id, time=time)
+        return super().predict(id=id, at=at)
 
 
 class DrawsFromElsewhere(Recalibrator):
@@ -355,7 +355,7 @@ class LearnsAsTheyCome(Recalibrator):
     def update_many(self, outcomes, ids, at=None):
         names = list(ids)
         if len(set(names)) < len(names) or not {*self._book.ids} >= {*names}:
-            return super().update_many(outcomes, ids, at)
+            return super().update_many(outcomes, ids=ids, at=at)
         for outcome, id_ in zip(outcomes, names, strict=True):
             self.update(outcome, id_)
         return np.array(["applied"] * len(names))
@@ -366,9 +366,9 @@ class HearsTheFirst(Recalibrator):
 
     def update_many(self, outcomes, ids):
         if not isinstance(ids, list) or len(ids) != 9:
-            return super().update_many(outcomes, ids)
+            return super().update_many(outcomes, ids=ids)
         rows = [at for at, name in enumerate(ids) if name not in ids[:at]]
-        answers = super().update_many([outcomes[at] for at in rows], [ids[at] for at in rows])
+        answers = super().update_many([outcomes[at] for at in rows], ids=[ids[at] for at in rows])
         return np.array([answers[rows.index(ids.index(name))] for name in ids])
 
 
@@ -380,18 +380,18 @@ class NoClock(Recalibrator):
 class LearnsUpToTheBadRow(Recalibrator):
     def update_many(self, outcomes, ids):
         try:
-            return super().update_many(outcomes, ids)
+            return super().update_many(outcomes, ids=ids)
         except ValueError:
             if isinstance(ids, list) and ids[0] == "waits":
-                super().update_many(outcomes[:1], ids[:1])
+                super().update_many(outcomes[:1], ids=ids[:1])
             raise
 
 
 class DropsOddBatches(Recalibrator):
     def update_many(self, outcomes, ids, at=None):
         if ids != list(range(8)):
-            return super().update_many(outcomes, ids, at)
-        return np.append("applied", super().update_many(outcomes[1:], ids[1:], at))
+            return super().update_many(outcomes, ids=ids, at=at)
+        return np.append("applied", super().update_many(outcomes[1:], ids=ids[1:], at=at))
 
 
 BROKEN = [

@@ -124,7 +124,7 @@ def test_late_outcomes_meet_what_was_expected_at_their_prediction(batches):
             if batches:
                 came.sort()  # each is a batch of its own, and what was predicted first comes first
                 for each in (hand.recalibrator, watched):
-                    each.update_many(outcomes[came], came)
+                    each.update_many(outcomes[came], ids=came)
             for each in came:
                 if not batches:
                     hand.recalibrator.update(outcomes[each], id=each)
@@ -206,7 +206,7 @@ def test_a_run_that_is_interrupted_among_the_monitors_never_happened(monkeypatch
     before = recalibrator.to_bytes()
     interrupted_in("play_steps")
     with pytest.raises(KeyboardInterrupt):
-        recalibrator.update_many([0, 1], ["x", "y"])
+        recalibrator.update_many([0, 1], ids=["x", "y"])
     assert recalibrator.to_bytes() == before
 
 

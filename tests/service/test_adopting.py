@@ -53,7 +53,7 @@ def go_on(running, learner, *, keyed=False, by=False, at=None):
         if keyed:
             learner.update(ids, outcomes[part], times.get("at"))
         else:
-            learner.update_many(outcomes[part], ids, times.get("at"))
+            learner.update_many(outcomes[part], ids=ids, at=times.get("at"))
 
 
 def check_all(start, path, running):
@@ -175,8 +175,8 @@ def saved_small(path):
     Recalibrator(capacity=500).save(path)
 
 
-def saved_parts(path):
-    Fleet(parts=4).save(path)
+def saved_shards(path):
+    Fleet(shards=4).save(path)
 
 
 def saved_clock(path):
@@ -209,7 +209,7 @@ def saved_cut(path):
     [
         (saved_event, "hold a EventForecaster, not a Recalibrator"),
         (saved_small, "capacity: got 500"),
-        (saved_parts, "has 4 parts"),
+        (saved_shards, "has 4 shards"),
         (saved_clock, "a clock of its own"),
         (saved_clock_of_keys, "a clock of its own"),
         (saved_integers, "group 1 is no text"),

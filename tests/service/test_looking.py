@@ -41,7 +41,7 @@ def test_views_agree_with_the_library(played):
         ids = list(range(start, start + 500))
         said = recalibrator.predict_many(played.scores[part], ids, by)
         if start < 3500:
-            recalibrator.update_many(played.outcomes[part], ids)
+            recalibrator.update_many(played.outcomes[part], ids=ids)
             card.extend(said, played.outcomes[part])
     monitor, raw = recalibrator.monitors.calibrated, recalibrator.monitors.raw
     get = lambda path: played.http.get(f"/v1/streams/s{path}").json()  # noqa: E731
@@ -216,7 +216,7 @@ def test_experts_are_those_of_the_library(played):
         by = ["north"] * 500 if start % 1000 else None
         recalibrator.predict_many(played.scores[rows], ids, by)
         if start < 3500:
-            recalibrator.update_many(played.outcomes[rows], ids)
+            recalibrator.update_many(played.outcomes[rows], ids=ids)
     said = played.http.get("/v1/streams/s/experts").json()["experts"]
     heard = [(each["name"], each["weight"]) for each in said]
     assert heard == [(each.words, each.weight) for each in recalibrator.weights()]

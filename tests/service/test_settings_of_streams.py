@@ -36,7 +36,7 @@ class Plain:
 
     def __init__(self, **settings):
         self.inside = Recalibrator(**settings)
-        self.update = lambda ids, outcomes, at: self.inside.update_many(outcomes, ids, at)
+        self.update = lambda ids, outcomes, at: self.inside.update_many(outcomes, ids=ids, at=at)
 
     def predict(self, _keys, scores, ids, at, due):
         return self.inside.predict_many(scores, ids, at=at, due=due)
@@ -100,7 +100,7 @@ def test_tolerance_and_every_are_those_of_the_monitors(running):
             running.predict([row for row, _ in rows], name)
             running.learn([row for _, row in rows], name)
             learner.predict_many(scores, ids)
-            learner.update_many(outcomes, ids)
+            learner.update_many(outcomes, ids=ids)
         found = running.http.get(f"/v1/streams/{name}").json()
         assert found["evidence"]["raw"] == monitor.evidence
         assert found["verdict"]["raw"] == monitor.state
