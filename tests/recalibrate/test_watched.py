@@ -81,7 +81,7 @@ def test_steps_and_run_are_what_two_monitors_see(kind, grouped):
     ran = Recalibrator(kind, seed=3, monitor=SETTINGS)
     half = len(scores) // 2
     for part in (slice(half), slice(half, None)):
-        ran.run(given[part], outcomes[part], by[part] if grouped else None)
+        ran.run(given[part], outcomes[part], by=by[part] if grouped else None)
     assert ran.to_bytes() == stepped.to_bytes()
     if kind == "probability":
         hand.check(ran.monitors)
@@ -159,7 +159,7 @@ def test_with_silence_monitors_see_what_matured():
 def test_a_copy_goes_on_alike(again):
     scores, outcomes, names = world(6, 300)
     first = Recalibrator(monitor=SETTINGS)
-    first.run(scores, outcomes, names)
+    first.run(scores, outcomes, by=names)
     first.predict(0.0004, id="x", by="a")
     first.predict(0.001)
     second = again(first)
@@ -175,7 +175,7 @@ def test_a_copy_goes_on_alike(again):
 def test_it_changes_no_prediction_and_is_nothing_when_off():
     scores, outcomes, names = world(7, 300)
     off, on = Recalibrator(), Recalibrator(monitor=True)
-    assert (off.run(scores, outcomes, names) == on.run(scores, outcomes, names)).all()
+    assert (off.run(scores, outcomes, by=names) == on.run(scores, outcomes, by=names)).all()
     assert off.monitors is None
     assert b"watch_" not in off.to_bytes()
 
@@ -185,7 +185,7 @@ def test_it_changes_no_prediction_and_is_nothing_when_off():
 def test_a_run_that_is_interrupted_among_the_monitors_never_happened(monkeypatch, by, what):
     scores, outcomes, _ = world(8, 300)
     recalibrator = Recalibrator(monitor=SETTINGS)
-    recalibrator.run(scores[:100], outcomes[:100], None if by is None else ["a", "b"] * 50)
+    recalibrator.run(scores[:100], outcomes[:100], by=None if by is None else ["a", "b"] * 50)
     before = recalibrator.to_bytes()
 
     def interrupted_in(method):
@@ -200,7 +200,7 @@ def test_a_run_that_is_interrupted_among_the_monitors_never_happened(monkeypatch
 
     interrupted_in("run")
     with pytest.raises(KeyboardInterrupt):
-        recalibrator.run(scores, outcomes, by)
+        recalibrator.run(scores, outcomes, by=by)
     assert recalibrator.to_bytes() == before
     recalibrator.predict_many([0.2, 0.3], ids=["x", "y"])
     before = recalibrator.to_bytes()
