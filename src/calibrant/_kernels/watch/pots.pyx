@@ -14,7 +14,7 @@ leverage of a tilt and l the mean of 1 - e_min.
 A stake is kept as one byte: it is rounded down to a power of 2^(1/4).
 """
 
-from libc.math cimport frexp, ldexp
+from libc.math cimport frexp
 from libc.stdint cimport uint8_t
 
 from calibrant._kernels.watch.evidence cimport STEPS
@@ -23,10 +23,16 @@ cdef enum:
     CODES = 254
     MEMORY = 64                  # predictions that the mean loss is of
 cdef double FORGET = 0.125       # what a prediction takes off D
-cdef double HIGHEST = 8.0        # the exponent of the largest stake, in units of the scale
 cdef double[4] ROOTS             # powers of 2^(1/4), from 1/2 on
 ROOTS[:] = [2.0**-1.0, 2.0**-0.75, 2.0**-0.5, 2.0**-0.25]
-cdef int TOP = 9                 # of the exponent as frexp has it: 2^8 = 0.5 * 2^9
+# Stakes by code, in units of the scale: the largest is 2^8, which frexp has as 0.5 * 2^9.
+cdef int TOP = 9
+cdef double[256] UNITS
+UNITS[:] = [0.0] + [
+    [2.0**-1.0, 2.0**-0.75, 2.0**-0.5, 2.0**-0.25][(code - CODES) % 4]
+    * 2.0 ** (TOP + (code - CODES) // 4)
+    for code in range(1, CODES + 1)
+] + [0.0]
 #: How many times the mean loss tilts of 0.1, 0.25, 0.64 and 1.6 may put at risk at once.
 cdef double[STEPS] LEVERAGES
 LEVERAGES[:] = [0.5, 1.0, 2.0, 4.0]
@@ -47,12 +53,7 @@ cdef uint8_t code_of(double stake, double scale) noexcept nogil:
 
 cdef double stake_of(uint8_t code, double scale) noexcept nogil:
     """Return the stake that a code stands for."""
-    cdef int down
-    if code == NO_STAKE:
-        return 0.0
-    down = CODES - code
-    # 2^(8 - down / 4) as a root times a power of 2
-    return scale * ldexp(ROOTS[(4 - down % 4) % 4], TOP - down // 4 - (down % 4 != 0))
+    return scale * UNITS[code]
 
 
 cdef void ask_pot(Pot *pot) noexcept nogil:
