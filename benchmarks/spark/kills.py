@@ -86,7 +86,7 @@ def local_answers(folder: Path, shards: int) -> tuple[pd.Series, Fleet]:
     is_whole = rows["score"].notna() & rows["outcome"].notna()  # whose ids are not looked at
     said, _ = fleet.play(
         rows["key"].to_numpy(), rows["score"].to_numpy(), rows["outcome"].to_numpy(),
-        rows["id"].astype(object).mask(is_whole, None).tolist(),
+        ids=rows["id"].astype(object).mask(is_whole, None).tolist(),
         at=rows["micros"].to_numpy() / 1e6,
     )  # fmt: skip
     has = ~rows["late"].to_numpy()

@@ -198,10 +198,12 @@ def test_outcomes_by_id_in_a_later_file_are_measured_and_learned(calibrant, paym
     for row in range(SIZE):
         if row == 600:
             for each in range(100, 140):
-                twin.update([rows["id"][each]], [rows["fraud"][each]], at=at[599])
-        twin.predict([rows["shop"][row]], [rows["score"][row]], ids=[rows["id"][row]], at=at[row])
+                twin.update_many([rows["fraud"][each]], ids=[rows["id"][each]], at=at[599])
+        twin.predict_many(
+            [rows["shop"][row]], [rows["score"][row]], ids=[rows["id"][row]], at=at[row]
+        )
         if row >= 600:
-            twin.update([rows["id"][row]], [rows["fraud"][row]], at=at[row])
+            twin.update_many([rows["fraud"][row]], ids=[rows["id"][row]], at=at[row])
     assert twin.to_bytes() == state.read_bytes()
 
 

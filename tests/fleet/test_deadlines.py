@@ -38,8 +38,8 @@ def test_silence_is_each_outcome_learned_at_its_deadline():
     said = played(fleet, rows)
     for row in range(len(keys)):
         if row > 200:  # a deadline at the time of a prediction is not before it
-            plain.update([row - 201], [outcomes[row - 201]])
-        wanted = plain.predict([keys[row]], [scores[row]], ids=[row])[0]
+            plain.update(outcomes[row - 201], id=row - 201)
+        wanted = plain.predict(keys[row], scores[row], id=row)
         assert said[row] == wanted
     assert fleet.learned == plain.learned == 699
     assert fleet.advance(10_000) == 201
@@ -57,8 +57,8 @@ def losses(seed, rounds=3000):
     for row in range(rounds):
         while come and known[come[0]] < row:
             done = come.pop(0)
-            early.update([done], [outcomes[done]])
-        biased[row] = early.predict([keys[row]], [scores[row]], ids=[row])[0]
+            early.update(outcomes[done], id=done)
+        biased[row] = early.predict(keys[row], scores[row], id=row)
     return log_loss(said, outcomes), log_loss(biased, outcomes)
 
 
@@ -153,8 +153,8 @@ def test_refusals_change_nothing():
     for call, message in (
         (lambda: plain.advance(3), "without silence or hold"),
         (lambda: plain.run(["x"], [0.5], [1], at=1, due=3), "due needs silence"),
-        (lambda: plain.play(["x"], [0.5], [1], ["a"], at=1, due=3), "due needs silence"),
-        (lambda: plain.predict(["x"], [0.5], ids=["a"], at=1, due=3), "due needs silence"),
+        (lambda: plain.play(["x"], [0.5], [1], ids=["a"], at=1, due=3), "due needs silence"),
+        (lambda: plain.predict("x", 0.5, id="a", at=1, due=3), "due needs silence"),
         (lambda: Fleet(after=3), "after needs silence"),
         (lambda: Fleet(silence=0, hold=3), "exclude each other"),
         (lambda: Fleet(silence=2, after=3), "0 or 1"),
@@ -199,9 +199,9 @@ def test_run_is_predict_and_update_row_by_row(span, timed, shards):
     said = one.run(keys, scores, outcomes, at=times if timed else None)
     for row in range(400):
         at = {"at": times[row]} if timed else {}
-        assert other.predict([keys[row]], [scores[row]], ids=[row], **at)[0] == said[row]
+        assert other.predict(keys[row], scores[row], id=row, **at) == said[row]
         if not np.isnan(outcomes[row]):
-            assert other.update([row], [outcomes[row]], **at).tolist() == ["applied"]
+            assert other.update(outcomes[row], id=row, **at) == "applied"
     assert one.learned > 200
     if shards == 1:  # `update` lets time pass in all shards, and `run` in those that have rows
         never = np.isnan(outcomes).sum() if "hold" in span else 0  # waits by id, and not in `run`
@@ -211,9 +211,9 @@ def test_run_is_predict_and_update_row_by_row(span, timed, shards):
 def test_a_time_only_dates_an_outcome_where_there_are_no_deadlines():
     fleet, other = Fleet(), Fleet()
     for each in (fleet, other):
-        each.predict(["x", "y"], [0.5, 0.2], ids=["a", "b"], at=3)
+        each.predict_many(["x", "y"], [0.5, 0.2], ids=["a", "b"], at=3)
     assert fleet.update_many([1, 0], ids=["a", "b"], at=7).tolist() == ["applied", "applied"]
-    other.update(["a", "b"], [1, 0])
+    other.update_many([1, 0], ids=["a", "b"])
     assert fleet.smooth(["x", "y"]).tolist() == other.smooth(["x", "y"]).tolist()
 
 

@@ -35,7 +35,8 @@ def test_run_is_the_rows_one_by_one(kind, shards, with_parents):
     assert (whole == play(fleets[1], keys, scores, outcomes, parents)).all()
     rows = (range(50), np.linspace(0.1, 0.9, 50), ["parent 1"] * 50 if with_parents else None)
     for look in (Fleet.expected, Fleet.smooth):
-        assert (look(fleets[0], *rows) == look(fleets[1], *rows)).all()
+        seen, twin = (look(each, *rows[:2], parents=rows[2]) for each in fleets)
+        assert (seen == twin).all()
 
 
 def test_run_is_the_rows_one_by_one_where_the_whole_learns_from_some_rows():

@@ -34,8 +34,8 @@ def test_keys_are_their_twin(settings):
     twin = twins[0]
     kernel = KeyEvidence(twin.threshold, twin.tolerance, twin.alpha or 0.0)
     for first in range(0, 3000, 700):
-        shard = slice(first, first + 700)
-        kernel.run(keys[shard], sides[0][shard], sides[1][shard], outcomes[shard])
+        part = slice(first, first + 700)
+        kernel.run(keys[part], sides[0][part], sides[1][part], outcomes[part])
         for row in range(first, min(first + 700, 3000)):
             for each, said in zip(twins, sides, strict=True):
                 each.update(int(keys[row]), said[row], outcomes[row])
@@ -110,9 +110,9 @@ def test_a_key_that_recovers_is_soon_off_no_more():
     for after in range(0, 2000, 100):
         if WEIGHT * kernel.cells_of_keys()["M"][0, 0].mean() < 1e6:
             break
-        shard = slice(after, after + 100)
-        happened = (random.random(100) < said[shard]).astype(float)
-        kernel.run(slots[shard], said[shard], said[shard], happened)
+        part = slice(after, after + 100)
+        happened = (random.random(100) < said[part]).astype(float)
+        kernel.run(slots[part], said[part], said[part], happened)
     assert after <= 1000
 
 

@@ -82,7 +82,7 @@ def test_a_log_is_its_rows_by_hand_whatever_the_chunks(span, has_due, seed):
     expected, news = by_hand(rows, twin, has_due)
     learned, pending = twin.learned, twin.pending
     for at, id_, y in sorted(news):
-        twin.update([id_], [y], at=at)
+        twin.update_many([y], ids=[id_], at=at)
     twin.advance(10**4)
     for cuts in ([], [1, 200, 201, 390]):
         fleet = Fleet(seed=5, monitor=True, **span)
@@ -105,9 +105,9 @@ def test_a_plain_fleet_that_is_told_at_the_deadlines_says_the_same(span, has_due
     learned = []
     for number, row in enumerate(rows.itertuples()):
         for over in sorted(each for each in learned if each[0] < row.t):
-            plain.update([over[-2]], [over[-1]])
+            plain.update(over[-1], id=over[-2])
             learned.remove(over)
-        assert plain.predict([int(row.k)], [row.s], ids=[number])[0] == said[number]
+        assert plain.predict(int(row.k), row.s, id=number) == said[number]
         due, y, is_due = deadline(row, fleet, has_due), row.y, True
         if np.isnan(row.a) or (fleet.silence is not None and row.a > due):
             y = np.nan
@@ -292,7 +292,7 @@ def test_what_is_wrong_is_named_and_nothing_changes():
             Log(fleet, **COLUMNS, **arguments).play(read(bad))
         assert fleet.to_bytes() == before
     counted = Fleet(**settings)
-    counted.predict([1], [0.5], ids=["a"])
+    counted.predict(1, 0.5, id="a")
     with pytest.raises(ValueError, match="all of them or none"):
         Log(counted, **COLUMNS, time="t").play(read(rows))
     late = pd.DataFrame({"k": [1], "s": [np.nan], "y": [1.0], "id": ["a"], "t": [3.0]})

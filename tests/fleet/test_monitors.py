@@ -86,7 +86,7 @@ def test_run_is_predict_and_update_and_pieces_do_not_show(shards):
         rows = slice(first, first + 130)
         fleets[1].run(keys[rows], scores[rows], outcomes[rows])
         fleets[1].monitors.raw.episodes  # noqa: B018 - who looks changes nothing
-        fleets[2].play(keys[rows], scores[rows], outcomes[rows], [None] * len(keys[rows]))
+        fleets[2].play(keys[rows], scores[rows], outcomes[rows], ids=[None] * len(keys[rows]))
     for row in range(1500):
         fleets[3].predict_many([keys[row]], [scores[row]], ids=[row])
         fleets[3].update_many([outcomes[row]], ids=[row])
@@ -113,7 +113,7 @@ def test_what_is_saved_split_or_pickled_goes_on(tmp_path, shards, monitor):
     again += [pickle.loads(pickle.dumps(fleet)), Fleet.merge(fleet.split(shards))]
     for each in (fleet, *again):
         each.run(keys[half[1]], scores[half[1]], outcomes[half[1]])
-        each.update(range(9), outcomes[:9])
+        each.update_many(outcomes[:9], ids=range(9))
         assert found(each) == found(fleet)
         assert each.to_bytes() == fleet.to_bytes()
     assert found(fleet)[0][-1] == 3009

@@ -64,9 +64,9 @@ def test_an_opened_fleet_says_the_same_and_cannot_be_changed(tmp_path):
     assert opened[7] == fleet[7]
     assert opened.keys().tolist() == fleet.keys().tolist()
     for change in (
-        lambda: opened.predict([7], [0.1]),
+        lambda: opened.predict(7, 0.1),
         lambda: opened.run([7], [0.1], [1]),
-        lambda: opened.update([11], [1]),
+        lambda: opened.update(1, id=11),
         lambda: opened.evict(idle=3),
     ):
         with pytest.raises(ValueError, match="opened for reading only"):

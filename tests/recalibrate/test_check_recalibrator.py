@@ -18,7 +18,7 @@ from calibrant.testing.recalibrators import CHECKS
 class NothingToClose(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            return super().update(outcome, id)
+            return super().update(outcome, id=id)
         except ValueError as error:
             if "none waits" not in str(error):
                 raise
@@ -36,7 +36,7 @@ class KeepsTheFirst(OnlinePlatt):
 
     def predict(self, score, id=None):
         before = self._book.unnamed
-        prediction = super().predict(score, id)
+        prediction = super().predict(score, id=id)
         if before is not None:
             self._book.unnamed = before
         return prediction
@@ -45,7 +45,7 @@ class KeepsTheFirst(OnlinePlatt):
 class EmptyRunsGiveUp(Recalibrator):
     def run(self, scores, outcomes, by=None):
         self._rule.forget()
-        return super().run(scores, outcomes, by)
+        return super().run(scores, outcomes, by=by)
 
 
 class LeavesTheInterval(Raw):
@@ -55,17 +55,17 @@ class LeavesTheInterval(Raw):
 
 class GivesScalarsOfNumPy(Raw):
     def predict(self, score, id=None):
-        return np.float64(super().predict(score, id))
+        return np.float64(super().predict(score, id=id))
 
 
 class SumsToLess(MulticlassRecalibrator):
     def predict(self, probabilities, id=None):
-        return 0.99 * super().predict(probabilities, id)
+        return 0.99 * super().predict(probabilities, id=id)
 
 
 class RunsOtherwise(Recalibrator):
     def run(self, scores, outcomes, by=None):
-        predictions = super().run(scores, outcomes, by)
+        predictions = super().run(scores, outcomes, by=by)
         predictions[400:401] = np.nextafter(predictions[400:401], 2)
         return predictions
 
@@ -85,12 +85,12 @@ class AnswersTheOldest(OnlinePlatt):
         if id in self._book.ids:
             oldest, known = self._book.ids[0], self._book.known
             known[id], known[oldest] = known[oldest], known[id]
-        return super().update(outcome, id)
+        return super().update(outcome, id=id)
 
 
 class CountsTwice(OnlinePlatt):
     def update(self, outcome, id=None):
-        answer = super().update(outcome, id)
+        answer = super().update(outcome, id=id)
         if answer == "repeated":
             self._learn(outcome)
         return answer
@@ -100,13 +100,13 @@ class TakesBack(Recalibrator):
     """Believes the second of two outcomes for one id."""
 
     def update(self, outcome, id=None):
-        return "repeated" if id in self._book.finished else super().update(outcome, id)
+        return "repeated" if id in self._book.finished else super().update(outcome, id=id)
 
 
 class BelievesStrangers(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            return super().update(outcome, id)
+            return super().update(outcome, id=id)
         except RoundError as error:
             if error.answer != "unknown":
                 raise
@@ -137,13 +137,13 @@ class NeverRefuses(Recalibrator):
 
 class SaysNothing(Recalibrator):
     def update(self, outcome, id=None, at=None):
-        super().update(outcome, id, at)
+        super().update(outcome, id=id, at=at)
 
 
 class SaysNoReason(Recalibrator):
     def update(self, outcome, id=None, at=None):
         try:
-            return super().update(outcome, id, at)
+            return super().update(outcome, id=id, at=at)
         except RoundError as error:
             raise ValueError(str(error)) from None
 
@@ -166,7 +166,7 @@ class SettlesTooEarly(Recalibrator):
     def update(self, outcome, id=None, at=None):
         if at is not None and isinstance(at, float | int):
             self.advance(at)
-        return super().update(outcome, id, at)
+        return super().update(outcome, id=id, at=at)
 
 
 class TakesAllAtOnce(Recalibrator):
@@ -179,8 +179,8 @@ class TakesAllAtOnce(Recalibrator):
 class RunsWithoutDeadlines(Recalibrator):
     def run(self, scores, outcomes, by=None, *, at=None, due=None):
         plain = Recalibrator(seed=self.seed)
-        said = plain.run(scores, outcomes, by)
-        super().run(scores, outcomes, by, at=at, due=due)
+        said = plain.run(scores, outcomes, by=by)
+        super().run(scores, outcomes, by=by, at=at, due=due)
         return said
 
 
@@ -197,18 +197,17 @@ class TakesHalves(Recalibrator):
     def update(self, outcome, id=None, at=None):
         if self.silence is not None and isinstance(outcome, float):
             outcome = round(outcome)
-        return super().update(outcome, id, at)
+        return super().update(outcome, id=id, at=at)
 
 
 class FleetThatTakesBack(Fleet):
-    def update(self, ids, outcomes, at=None):
-        answers = super().update(ids, outcomes, at)
-        return np.where(answers == "conflict", "applied", answers)
+    def update(self, outcome, *, id, at=None):
+        return str(self.update_many([outcome], ids=[id], at=at)[0])
 
 
 class EventsCountedTwice(EventForecaster):
     def update(self, outcome, id=None):
-        answer = super().update(outcome, id)
+        answer = super().update(outcome, id=id)
         if answer == "repeated":
             super().update(outcome)
         return answer
@@ -228,7 +227,7 @@ class DrawsFromElsewhere(Recalibrator):
         super().__init__(seed=seed)
 
     def run(self, scores, outcomes, by=None):
-        predictions = super().run(scores, outcomes, by)
+        predictions = super().run(scores, outcomes, by=by)
         return predictions + 1e-9 * (len(predictions) == 400) * type(self).made
 
 
@@ -283,7 +282,7 @@ class BelievesDamage(Recalibrator):
 class AnyScore(Recalibrator):
     def predict(self, score, id=None, by=None):
         try:
-            return super().predict(score, id, by)
+            return super().predict(score, id=id, by=by)
         except ValueError as error:
             if "score must" not in str(error):
                 raise
@@ -294,13 +293,13 @@ class RaisesOtherErrors(OnlinePlatt):
     def predict(self, score, id=None):
         if score == "0.5":
             raise TypeError("not a number")
-        return super().predict(score, id)
+        return super().predict(score, id=id)
 
 
 class ClosesBeforeItChecks(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            return super().update(outcome, id)
+            return super().update(outcome, id=id)
         except ValueError as error:
             if "outcome must" in str(error):
                 self._rule.forget()
@@ -309,10 +308,10 @@ class ClosesBeforeItChecks(Recalibrator):
 
 class AnyId(Recalibrator):
     def predict(self, score, id=None, by=None):
-        return super().predict(score, self.as_id(id), by)
+        return super().predict(score, id=self.as_id(id), by=by)
 
     def update(self, outcome, id=None):
-        return super().update(outcome, self.as_id(id))
+        return super().update(outcome, id=self.as_id(id))
 
     @staticmethod
     def as_id(value):
@@ -334,7 +333,7 @@ class NoLists(Recalibrator):
     def run(self, scores, outcomes, by=None):
         if isinstance(scores, list) and len(scores) == 100:
             return np.zeros(100)
-        return super().run(scores, outcomes, by)
+        return super().run(scores, outcomes, by=by)
 
 
 class LearnsFromMissing(OnlinePlatt):
@@ -346,7 +345,7 @@ class LearnsFromMissing(OnlinePlatt):
 
 class PredictsManyOtherwise(Recalibrator):
     def predict_many(self, scores, ids=None, by=None, at=None):
-        return super().predict_many(scores, ids, by, at)[::-1]
+        return super().predict_many(scores, ids=ids, by=by, at=at)[::-1]
 
 
 class LearnsAsTheyCome(Recalibrator):
@@ -357,7 +356,7 @@ class LearnsAsTheyCome(Recalibrator):
         if len(set(names)) < len(names) or not {*self._book.ids} >= {*names}:
             return super().update_many(outcomes, ids=ids, at=at)
         for outcome, id_ in zip(outcomes, names, strict=True):
-            self.update(outcome, id_)
+            self.update(outcome, id=id_)
         return np.array(["applied"] * len(names))
 
 

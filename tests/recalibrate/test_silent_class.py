@@ -99,7 +99,7 @@ def test_deadlines_in_time_and_of_single_rows():
     recalibrator = MulticlassRecalibrator(LABELS, silence="kept", after="2h")
     recalibrator.predict(row, id="a", at=start)
     recalibrator.predict(row, id="b", at=start, due=start + timedelta(minutes=30))
-    recalibrator.predict_many([row, row], ["c", "d"], at=start, due=start + timedelta(hours=9))
+    recalibrator.predict_many([row, row], ids=["c", "d"], at=start, due=start + timedelta(hours=9))
     recalibrator.update("lost", id="a", at=start + timedelta(hours=1))
     assert (recalibrator.learned, recalibrator.pending) == (1, 3)  # b, by silence
     recalibrator.update("lost", id="a")  # again: ignored
@@ -116,7 +116,7 @@ def test_deadlines_in_time_and_of_single_rows():
 def test_answers_of_a_batch():
     recalibrator = MulticlassRecalibrator(LABELS, silence="kept", after=5)
     rows = np.full((4, 3), 1 / 3)
-    recalibrator.predict_many(rows, ["a", "b", "c", "d"])
+    recalibrator.predict_many(rows, ids=["a", "b", "c", "d"])
     recalibrator.update("lost", id="a")
     labels = ["lost", "returned", "returned", "kept", "lost", "lost"]
     said = recalibrator.update_many(labels, ids=["a", "b", "b", "c", "c", "x"])
@@ -124,9 +124,9 @@ def test_answers_of_a_batch():
     assert recalibrator.update_many(["lost"], ids=["b"]).tolist() == ["conflict"]
     both = recalibrator.update_many(["returned", "lost"], ids=["b", "b"])
     assert both.tolist() == ["repeated", "conflict"]
-    recalibrator.predict_many(rows[:1], ["e"])
+    recalibrator.predict_many(rows[:1], ids=["e"])
     assert (recalibrator.learned, recalibrator.pending) == (1, 4)  # a, at its deadline
-    recalibrator.predict_many(rows[:3], ["f", "g", "h"])
+    recalibrator.predict_many(rows[:3], ids=["f", "g", "h"])
     assert recalibrator.update_many(["returned"] * 3, ids=["b", "c", "d"]).tolist() == [
         "repeated", "conflict", "conflict",
     ]  # fmt: skip

@@ -36,10 +36,9 @@ class Plain:
 
     def __init__(self, **settings):
         self.inside = Recalibrator(**settings)
-        self.update = lambda ids, outcomes, at: self.inside.update_many(outcomes, ids=ids, at=at)
 
-    def predict(self, _keys, scores, ids, at, due):
-        return self.inside.predict_many(scores, ids, at=at, due=due)
+    def predict_many(self, _keys, scores, *, ids, at, due):
+        return self.inside.predict_many(scores, ids=ids, at=at, due=due)
 
     def __getattr__(self, name):
         return getattr(self.inside, name)
@@ -62,12 +61,12 @@ def test_a_stream_says_what_the_library_says(running, settings, keyed):
             known, names = before
             heard = zip(names, known, strict=True)
             body = [{"id": id_, "outcome": outcome, "at": at} for id_, outcome in heard]
-            assert running.words(body) == learner.update(names, known, time).tolist()
+            assert running.words(body) == learner.update_many(known, ids=names, at=time).tolist()
         rows = [{"id": i, "score": s, "at": at} for i, s in zip(ids, scores.tolist(), strict=True)]
         for row, key, end in zip(rows, keys, due or [None] * BATCH, strict=True):
             row.update(({"key": key} if keyed else {}) | ({"due": end} if end else {}))
         answer = running.predict(rows).json()
-        said = learner.predict(keys, scores, ids, time, due=due)
+        said = learner.predict_many(keys, scores, ids=ids, at=time, due=due)
         assert [row["probability"] for row in answer] == said.tolist(), number
         before = outcomes[announced], [ids[row] for row in np.flatnonzero(announced)]
     found = running.http.get("/v1/streams/s").json()

@@ -97,7 +97,7 @@ def measured(
         rows.scores, said.predictions, said.outcomes, by=rows.groups, kind=job.kind,
         times=table.row_called if rows.clock is None else rows.clock,
         available=None if job.has_deadlines else rows.available,
-        recalibrator=recalibrator, expected=said.expected,
+        recalibrator=recalibrator, expected=said.expected, known=said.known,
         title=f"{Path(table.source).name}: scores before and after recalibration",
         never=never,
         made=None if job.report is None else how_made(job, table.source, rows, never),

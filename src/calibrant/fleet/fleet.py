@@ -183,6 +183,9 @@ class Fleet(Savable):
         >>> fleet.update(1, id="order 1")
         'applied'
         """
+        for name, time in (("at", at), ("due", due)):
+            if time is not None:
+                time_of(time, name)  # one, not one a row
         keys: Any = [key]
         (found,) = self.predict_many(
             keys,
@@ -252,6 +255,9 @@ class Fleet(Savable):
                 shard.book.check_new_ids(own)
             ends = None if due is None else times_or_one(due, len(batch), "due")
             until = [self._times(each, shard, at, ends) for each, shard in dealt]
+            if self._policy.when_full == "refuse":
+                for (_, shard), own, (made, _) in zip(dealt, named, until, strict=True):
+                    shard.book.check_room(len(own), math.nan if made is None else made[0])
             for (each, shard), own, times in zip(dealt, named, until, strict=True):
                 opened = shard.open(each.rows, own, *times)
                 if isinstance(each.at, slice):
@@ -277,7 +283,7 @@ class Fleet(Savable):
                 self._check_timed()
             ((shard, _),) = self._rows_of([name])
             answer = shard.book.update(name, known, time)
-            if at is not None:
+            if at is not None and self._policy.has_deadlines:
                 self._let_pass(time)
         return answer
 
@@ -310,7 +316,7 @@ class Fleet(Savable):
             for shard, rows in self._rows_of(names):
                 when = None if times is None else times[rows]
                 answers[rows] = shard.book.observe(taken(names, rows), known[rows], when)
-            if times is not None:
+            if times is not None and self._policy.has_deadlines:
                 last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
                 self._let_pass(last)
         return ANSWERS[answers]
@@ -321,7 +327,7 @@ class Fleet(Savable):
             self._policy.check_timed(shard.book.is_timed is not False)
 
     def _let_pass(self, time: float) -> None:
-        """Let time pass in all shards."""
+        """Let time pass in all shards; without deadlines each has a clock of its own."""
         for shard in self._shards.values():
             shard.book.let_pass(time)
 

@@ -32,8 +32,9 @@ class Arrivals(NamedTuple):
             raise ValueError("available needs times, by the same clock: when predictions were made")
         made = rising_times(times, rounds, np.inf)
         known = known_times(available, rounds)
-        if rounds and np.nanmin(known - made, initial=0.0) < 0.0:
-            row = int(np.nanargmin(known - made))
+        early = known < made
+        if early.any():
+            row = int(early.argmax())
             raise ValueError(f"available must not be before times, it is at position {row}")
         return cls.between(made, known)
 

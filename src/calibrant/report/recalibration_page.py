@@ -27,15 +27,15 @@ from calibrant.monitor import Monitor
 from calibrant.recalibrate.log import as_probabilities
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
+from calibrant.report.chance import dispersion_of
 from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page
-from calibrant.report.recalibration_panels import LATE_ALARMS, PANELS
+from calibrant.report.recalibration_panels import PANELS
 from calibrant.report.style import show_number
-from calibrant.report.timeline import Timeline, Times
+from calibrant.report.timeline import Timeline, Times, as_clock
 from calibrant.report.verdict import Verdict
-from calibrant.report.watch_page import WatchReport, watch_rounds
-from calibrant.tables import Cells, Clock
-from calibrant.tables.scored import check_available
+from calibrant.report.watch_page import JUDGED_BY, WatchReport, watch_rounds
+from calibrant.tables import Clock
 
 
 def recalibration(
@@ -54,6 +54,7 @@ def recalibration(
     window: int = WINDOW,
     recalibrator: HasMap | None = None,
     expected: npt.ArrayLike | None = None,
+    known: npt.ArrayLike | None = None,
 ) -> RecalibrationReport:
     """Report what a recalibration changed: measures, sentences, and a page that shows them.
 
@@ -93,6 +94,10 @@ def recalibration(
     expected : array_like of shape (T,), optional
         The mean of what might have been predicted, in [0, 1]: a monitor watches it in place of
         `calibrated`, which is drawn from a grid.
+    known : array_like of shape (T,), optional
+        When each outcome counted, in seconds or numbers by the clock of `times`, or in rounds
+        without one: by these a monitor judges what was known when a prediction was made. Those of
+        `available`, if not given.
 
     Examples
     --------
@@ -116,10 +121,14 @@ def recalibration(
     if available is not None:
         later = as_clock(available, timeline.clock, len(happened))
         happened[np.isnan(later.ticks)] = np.nan
+    since = None if later is None else later.ticks
+    if known is not None:
+        since = as_series(known, "known").astype(np.float64)
+        check_same_length("known", len(since), "outcomes", len(happened))
     is_known = ~np.isnan(happened)
-    known = np.flatnonzero(is_known)
-    timeline = replace(timeline, rows=known)
-    if len(known) == 0:
+    rows = np.flatnonzero(is_known)
+    timeline = replace(timeline, rows=rows)
+    if len(rows) == 0:
         raise ValueError(f"outcomes must hold one that is known, got none in {len(happened)}")
     happened[~is_known] = 0.0  # so that a bad one is named by its own position
     happened = as_unit_series(happened, "outcomes")
@@ -139,29 +148,29 @@ def recalibration(
     if by is not None:
         groups = as_listed(by, "by", "the group of each round")
         check_same_length("by", len(groups), "outcomes", len(happened))
-        groups = [check_id(groups[row], f"by at position {row}") for row in known]
+        groups = [check_id(groups[row], f"by at position {row}") for row in rows]
     waits = None
     if later is not None and timeline.clock is not None:
-        waits = waits_of(timeline.clock.ticks, later.ticks)[known]
+        waits = waits_of(timeline.clock.ticks, later.ticks)[rows]
         if delays is None and not is_cured(recalibrator):
             delays = DelayCheck.from_times(
                 np.where(is_known, happened, np.nan), timeline.clock.ticks, later.ticks,
                 scores=said, is_time=timeline.has_dates,
             )  # fmt: skip
-    before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
+    before, after, happened = as_probabilities(said[rows], kind), after[rows], happened[rows]
     measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
     verdict = explain(measures.verdict, Evidence(measures, predictions, happened, waits, delays))
     if never is None:
-        never = len(said) - len(known)
+        never = len(said) - len(rows)
     _, *others = measures.findings(never=never, place=timeline.name)
     made = {"scores are": kind} if made is None else dict(made)
     return RecalibrationReport(
         title, verdict, measures, [*verdict.sentences, *others], made, predictions, happened,
-        timeline, said, kind, recalibrator, means[known], groups,
-        waits is not None and float(np.median(waits)) >= 1,
+        timeline, said, kind, recalibrator, means[rows], groups,
+        None if since is None else since[rows],
     )  # fmt: skip
 
 
@@ -197,8 +206,9 @@ class RecalibrationReport:
         In these rounds, the mean of what might have been predicted.
     groups : list or None
         The group of each of these rounds.
-    is_late : bool
-        Whether others were predicted before the usual outcome was known.
+    known : array of float or None
+        When these outcomes counted, by the clock of the timeline; None if before the next
+        prediction.
 
     Examples
     --------
@@ -223,29 +233,37 @@ class RecalibrationReport:
     recalibrator: HasMap | None
     expected: Floats
     groups: list[Id] | None
-    is_late: bool
+    known: Floats | None
 
     @property
     def alarms_note(self) -> str | None:
-        """What alarms do not say, where outcomes came late and there were some; else None."""
-        episodes = [each for found in self.watched.values() for each in found.episodes]
-        return LATE_ALARMS if self.is_late and episodes else None
+        """What predictions are judged by, where outcomes came late; else None."""
+        return JUDGED_BY if any(each.is_late for each in self.watched.values()) else None
 
     @cached_property
     def watched(self) -> dict[str, WatchReport]:
         """What a monitor finds in the raw scores, where they are probabilities, and after.
 
-        Rounds are watched in the order of `predictions`, each with the tolerance and the guarantee
-        that `Monitor` has by default.
+        Each prediction is judged by what was known when it was made, with the tolerance and the
+        guarantee that `Monitor` has by default.
         """
         of = {**self.predictions, "calibrated": self.expected}
         most = len(set(self.groups or ()))
         return {
             name: watch_rounds(
-                p, self.outcomes, self.groups, self.timeline, Monitor(max_groups=most), name
+                p, self.outcomes, self.groups, self.timeline, Monitor(max_groups=most), name,
+                self.known,
             )
             for name, p in of.items()
-        }
+        }  # fmt: skip
+
+    @cached_property
+    def dispersion(self) -> float:
+        """How many times as much residuals vary as if outcomes were independent."""
+        if self.known is None:
+            return 1.0
+        waits = waits_of(self.timeline.ticks, self.known)
+        return dispersion_of(self.predictions["calibrated"], self.outcomes, waits)
 
     @cached_property
     def page(self) -> Page:
@@ -275,22 +293,6 @@ class RecalibrationReport:
         # In a frame, because the page's style must not reach the notebook around it.
         page = html.escape(self.html())
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
-
-
-def as_clock(available: npt.ArrayLike | Clock, clock: Clock | None, rounds: int) -> Clock:
-    """Return when outcomes became known, by the clock of the rounds."""
-    if clock is None:
-        raise ValueError("available needs times by the same clock, as dates or as numbers")
-    if isinstance(available, Clock):  # of a table, which was checked
-        return available
-    if isinstance(available, np.ndarray) and available.dtype.kind == "M":
-        available = available.astype("datetime64[us]")
-    listed = as_listed(available, "available", "when each outcome became known")
-    check_same_length("available", len(listed), "outcomes", rounds)
-    later = Cells("available", listed).clock()
-    clock.check_order()
-    check_available(clock, later)
-    return later
 
 
 def is_cured(recalibrator: object) -> bool:

@@ -48,13 +48,9 @@ READING = (
     "compare those by ECE and smECE."
 )
 ALARMS = (
-    "A monitor that may be looked at every round: while the chance of the event is within 0.02 of "
-    "what was said, it rings falsely at most once in 1,000,000 rounds. Rounds stand in the order "
-    "of their predictions, and of drawn probabilities their mean is watched."
-)
-LATE_ALARMS = (
-    "Outcomes came late. An alarm says that probabilities were off what happened, also where the "
-    "news that would have changed them was not known in time."
+    "A monitor that may be looked at every round: while the chance of the event, given what was known "
+    "when it was predicted, is within 0.02 of the prediction, it rings falsely at most once in "
+    "1,000,000 rounds. Of drawn probabilities the mean is watched."
 )
 EPISODES_ON_PAGE = 20
 GROUPS_ON_PAGE = 40
@@ -115,8 +111,9 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         return
     times = report.timeline.moments
     means = MeanThroughTime.from_several(
-        report.predictions, report.outcomes, window=window, times=times, looks=BEFORE_AFTER
-    )
+        report.predictions, report.outcomes, window=window, times=times, looks=BEFORE_AFTER,
+        dispersion=report.dispersion,
+    )  # fmt: skip
     last = list(means.said)[-1]
     outside = np.abs(means.happened - means.said[last]) > means.chance
     page.section(
@@ -124,7 +121,14 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         f"Each {window:,} rounds by themselves. A pooled error can hide that a model says too much "
         "in one season and too little in the next; this cannot. The band is what chance explains: "
         "were the calibrated probabilities true, what happened would lie inside in 95 of 100 "
-        "stretches.",
+        "stretches."
+        + (
+            " Predictions that waited for their outcomes together may share a shock: their residuals "
+            f"vary {report.dispersion:.2g} times as much as those of independent outcomes, and the "
+            "band allows for it."
+            if report.dispersion > 1.0
+            else ""
+        ),
     )
     page.figure(
         drawn(means, *WIDE),
@@ -137,7 +141,7 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
     )
     errors = ErrorThroughTime.from_several(
         report.predictions, report.outcomes, measure="ece", window=window, chance_of=last,
-        times=times, looks=BEFORE_AFTER,
+        times=times, looks=BEFORE_AFTER, dispersion=report.dispersion,
     )  # fmt: skip
     assert errors.chance is not None
     worst = []

@@ -152,11 +152,13 @@ class ErrorThroughTime:
         chance_of: str | None = None,
         times: Moments | None = None,
         looks: Mapping[str, Series] | None = None,
+        dispersion: float = 1.0,
     ) -> ErrorThroughTime:
         """Compute the errors of several forecasters through time, by their names.
 
         The outcomes are the same for all or, against an adversary, by name too. `chance_of` names
-        the one for which to show what chance leaves of the ECE of a window.
+        the one for which to show what chance leaves of the ECE of a window, where residuals vary
+        `dispersion` times as much as if outcomes were independent.
 
         Examples
         --------
@@ -185,7 +187,9 @@ class ErrorThroughTime:
                 raise ValueError("chance_of needs the measure 'ece' and a window")
             said = as_unit_series(predictions[chance_of], "predictions")
             parts = np.split(said, curves[chance_of].rounds)
-            chance = np.array([chance_ece_limit(part) for part in parts[: len(rounds)]])
+            chance = np.sqrt(dispersion) * np.array(
+                [chance_ece_limit(part) for part in parts[: len(rounds)]]
+            )
         return cls(curves, measure, window, chance, times, looks or {})
 
     @classmethod

@@ -72,8 +72,11 @@ class MeanThroughTime:
         window: int,
         times: Moments | None = None,
         looks: Mapping[str, Series] | None = None,
+        dispersion: float = 1.0,
     ) -> MeanThroughTime:
         """Compute the means of forecasters of the same outcomes, by their names.
+
+        `dispersion` is how many times as much residuals vary as if outcomes were independent.
 
         A last window with less than half of its rounds is left out: its mean would be noise.
         """
@@ -93,7 +96,7 @@ class MeanThroughTime:
             stops,
             {name: np.array([p[span].mean() for span in spans]) for name, p in columns.items()},
             np.array([y[span].mean() for span in spans]),
-            np.array([chance_mean(last[span]) for span in spans]),
+            np.array([chance_mean(last[span], dispersion) for span in spans]),
             window, times, looks or {},
         )  # fmt: skip
 
