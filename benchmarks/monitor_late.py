@@ -1,10 +1,10 @@
 """The monitor where outcomes wait together: false alarms, delays, recovery, real flights, cost.
 
 ``python -m benchmarks monitor_late`` takes about half an hour. False alarms: predictions that are
-exactly right given what was known when they were made, tolerance 0, `every` ten times the rounds, so
-that at most 10 % of the streams may ring. "As outcomes come" is the rule that places and multiplies
-bets in the order of arrival, which holds only where nothing waits. Delays: predictions made from the
-change to the alarm, tolerance 0, `every` = 1,000,000.
+exactly right given what was known when they were made, tolerance 0, `every` ten times the rounds,
+so that at most 10 % of the streams may ring. "As outcomes come" is the rule that places and
+multiplies bets in the order of arrival, which holds only where nothing waits. Delays: predictions
+made from the change to the alarm, tolerance 0, `every` = 1,000,000.
 """
 
 import time
@@ -13,9 +13,9 @@ import numpy as np
 
 from benchmarks.speed import take_turns
 from benchmarks.tables import table
-from calibrant import Monitor, Recalibrator, streams
+from calibrant import Monitor, Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
-from calibrant.tables import read, take_scored
+from calibrant.tables import take_scored
 from monitor.late_worlds import WORLDS, storms
 
 TITLE = "The monitor, where outcomes wait"
@@ -152,7 +152,7 @@ def recovery(say, runs=20):
             f"{early} of {runs}",
         ])  # fmt: skip
     return table(
-        "After a bias of 0.1: predictions until the episode is closed, and how far off its end is dated",
+        "After a bias of 0.1: predictions until the episode is closed, and its end as dated",
         ["waiting", "closed after", "dated", "closed while it lasted"],
         rows,
     )
@@ -195,7 +195,9 @@ def flights(say):
 def shares(monitor, made):
     inside = np.zeros(len(made), dtype=bool)
     for each in monitor.episodes:
-        inside[each.onset : len(made) if each.end is None else max(each.recovered, each.onset)] = True
+        inside[each.onset : len(made) if each.end is None else max(each.recovered, each.onset)] = (
+            True
+        )
     return [f"{inside.mean():.0%}"]
 
 
@@ -220,7 +222,9 @@ def cost(say):
     for t in range(100_000):
         many.expect(t, 0.3)
     size = (many.__sizeof__() - empty) / 100_000
-    rows = [[f"{wait:,} wait" if wait else "nothing waits", f"{times[wait]:,.0f}"] for wait in times]
+    rows = [
+        [f"{wait:,} wait" if wait else "nothing waits", f"{times[wait]:,.0f}"] for wait in times
+    ]
     rows.append(["bytes a prediction that waits, spare room included", f"{size:.0f}"])
     return table("What a round costs", ["", "ns"], rows)
 

@@ -25,10 +25,10 @@ from calibrant.cli.arguments import (
 from calibrant.cli.episodes import as_object, summary_of, table_of
 from calibrant.report.watch_page import WatchReport, watching
 from calibrant.tables import InputError
+from calibrant.tables.cells import Clock
 from calibrant.tables.notation import finite_number, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.reading import standard_input
-from calibrant.tables.cells import Clock
 from calibrant.tables.scored import check_available, check_due, check_parts, take_groups
 from calibrant.tables.table import Table, find_column
 
@@ -112,7 +112,7 @@ def watch(
 
 
 class Late(NamedTuple):
-    """Columns that say when outcomes became known and when they were due, and what silence means."""
+    """Columns of when outcomes became known and were due, and what silence means."""
 
     available: str | None
     due: str | None

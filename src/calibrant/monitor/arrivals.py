@@ -65,10 +65,15 @@ def known_times(available: Any, rounds: int) -> Floats:
         listed: Any = available
     else:
         listed = as_listed(available, "available", "when each outcome became known")
-        never = np.array([each is None or each != each for each in listed], dtype=np.bool_)
+        never = np.array([is_never(each) for each in listed], dtype=np.bool_)
     check_same_length("available", len(listed), "predictions", rounds)
     known = np.full(rounds, np.nan)
     some = np.flatnonzero(~never)
     kept = listed[some] if isinstance(listed, np.ndarray) else [listed[row] for row in some]
     known[some] = times_of(kept, len(some), "available", "outcomes")
     return known
+
+
+def is_never(time: object) -> bool:
+    """Whether a time stands for never: None, NaN or NaT."""
+    return time is None or (isinstance(time, float | np.generic) and bool(np.isnan(time)))

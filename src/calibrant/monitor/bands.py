@@ -56,7 +56,7 @@ class Curve(NamedTuple):
 
 
 def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
-    """Return the band of each range with rounds; `ranges` has a row each: n, said, happened, V, spread."""
+    """Return the band of each range with rounds, from the rows of `MonitorKernel._ranges`."""
     n, said, happened, V, _ = ranges.T
     half = largest_sum(V, (1.0 - level) / 2.0) / np.maximum(n, 1.0)
     bias = (happened - said) / np.maximum(n, 1.0)

@@ -23,8 +23,8 @@ from calibrant._checks import (
 from calibrant._groups import WHOLE, numbered
 from calibrant._kernels.rounds.settled import Steps
 from calibrant._kernels.watch.monitor import MonitorKernel
-from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
 from calibrant.monitor.arrivals import IMMEDIATE, Arrivals
+from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
 from calibrant.monitor.clock import Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode, interval_of
 from calibrant.monitor.saving import loaded_past, saved_episode, saved_evidence
@@ -134,7 +134,9 @@ class Monitor(Savable, MonitorKernel):
         rounds = 1 if block is None else check_integer("block", block, 2, 10**9)
         check_integer("ahead", ahead, 1, 10**9)
         if rounds > 1 and ahead > 1:
-            raise ValueError(f"block={block} and ahead={ahead} cannot be combined: give one of them")
+            raise ValueError(
+                f"block={block} and ahead={ahead} cannot be combined: give one of them"
+            )
         check_integer("patience", patience, 1, 10**9)
         check_integer("max_groups", max_groups, 0, 10**9)
         super().__init__(

@@ -137,9 +137,7 @@ def checked_evidence(
     }  # fmt: skip
 
 
-def _weighed(
-    cells: npt.NDArray[np.void], slopes: Floats, pots: npt.NDArray[np.void]
-) -> float:
+def _weighed(cells: npt.NDArray[np.void], slopes: Floats, pots: npt.NDArray[np.void]) -> float:
     """Return the R that bets and pots add up to."""
     totals = cells["M"].sum(axis=1, dtype=float)
     if len(pots):

@@ -80,4 +80,6 @@ def when_known(recalibrator: Recalibrator, rows: Scored) -> Floats | None:
     arrived = np.where(np.isnan(rows.outcomes), np.nan, arrived)
     if dues is None:
         return arrived
-    return np.asarray(np.maximum(arrived, dues) if policy.silence is None else np.fmin(arrived, dues))
+    return np.asarray(
+        np.maximum(arrived, dues) if policy.silence is None else np.fmin(arrived, dues)
+    )

@@ -48,8 +48,8 @@ READING = (
     "compare those by ECE and smECE."
 )
 ALARMS = (
-    "A monitor that may be looked at every round: while the chance of the event, given what was known "
-    "when it was predicted, is within 0.02 of the prediction, it rings falsely at most once in "
+    "A monitor that may be looked at every round: while the chance of the event, given what was "
+    "known when it was predicted, is within 0.02 of the prediction, it rings falsely at most once in "
     "1,000,000 rounds. Of drawn probabilities the mean is watched."
 )
 EPISODES_ON_PAGE = 20
@@ -123,8 +123,8 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         "were the calibrated probabilities true, what happened would lie inside in 95 of 100 "
         "stretches."
         + (
-            " Predictions that waited for their outcomes together may share a shock: their residuals "
-            f"vary {report.dispersion:.2g} times as much as those of independent outcomes, and the "
+            " Predictions that waited for their outcomes together may share a shock: their "
+            f"residuals vary {report.dispersion:.2g} times as much as those of independent outcomes, and the "
             "band allows for it."
             if report.dispersion > 1.0
             else ""

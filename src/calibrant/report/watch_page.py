@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, as_series, check_choice
+from calibrant._checks import Floats, Id, as_series
 from calibrant.measures import Scorecard
 from calibrant.measures.rounds import as_rounds
 from calibrant.monitor import Episode, Monitor
@@ -90,7 +90,8 @@ def watching(
     if (due is None) != (silence is None):
         raise ValueError("due and silence belong together: what is the outcome at the deadline?")
     if due is not None:
-        check_choice("silence", silence, (0, 1))
+        if silence not in (0, 1):
+            raise ValueError(f"silence must be 0 or 1, got {silence!r}")
         dues = as_clock(due, timeline.clock, rounds, "due").ticks
         outcomes, known = with_silence(outcomes, timeline.ticks, known, dues, float(silence or 0))
     p, y = as_rounds(predictions, outcomes, mean=True)
