@@ -49,8 +49,8 @@ READING = (
 )
 ALARMS = (
     "A monitor that may be looked at every round: while the chance of the event, given what was "
-    "known when it was predicted, is within 0.02 of the prediction, it rings falsely at most once in "
-    "1,000,000 rounds. Of drawn probabilities the mean is watched."
+    "known when it was predicted, is within 0.02 of the prediction, it rings falsely at most once "
+    "in 1,000,000 rounds. Of drawn probabilities the mean is watched."
 )
 EPISODES_ON_PAGE = 20
 GROUPS_ON_PAGE = 40
@@ -124,8 +124,8 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         "stretches."
         + (
             " Predictions that waited for their outcomes together may share a shock: their "
-            f"residuals vary {report.dispersion:.2g} times as much as those of independent outcomes, and the "
-            "band allows for it."
+            f"residuals vary {report.dispersion:.2g} times as much as those of independent outcomes, "
+            "and the band allows for it."
             if report.dispersion > 1.0
             else ""
         ),

@@ -127,7 +127,8 @@ def watch_rounds(
     if known is not None and made is None:
         made = timeline.ticks
     trace = monitor.trace(p, y, by, made, known)
-    return WatchReport(title, monitor, trace, p, y, timeline, known is not None)
+    is_late = made is not None and bool((np.r_[made[1:], np.inf] <= known).any())
+    return WatchReport(title, monitor, trace, p, y, timeline, is_late)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +148,7 @@ class WatchReport:
     timeline : Timeline
         When the rounds were.
     is_late : bool
-        Whether outcomes may have become known after the next prediction.
+        Whether some outcome became known only after the next prediction.
 
     Examples
     --------
