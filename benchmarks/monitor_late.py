@@ -23,7 +23,7 @@ IN_README = ()
 FALSE_ALARMS = "Share of streams with a false alarm, bound 0.10"
 DELAYS = "Median predictions from a change to the alarm, every = 1,000,000, tolerance 0"
 IN_DOCS = {"docs/monitor.md": (FALSE_ALARMS, DELAYS)}
-STREAMS, BROKEN_STREAMS = 500, 50
+STREAMS, BROKEN_STREAMS = 500, 20
 ROUNDS = {10: 20_000, 100: 20_000, 1_000: 40_000}
 
 

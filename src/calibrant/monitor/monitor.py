@@ -336,7 +336,8 @@ class Monitor(Savable, MonitorKernel):
     ) -> None:
         """Take steps in order: a prediction where the outcome is NaN, else the outcome of its key.
 
-        An outcome whose prediction does not wait was given up, and changes nothing.
+        An outcome whose prediction does not wait was given up, and changes nothing. An infinite
+        one gives a prediction up.
         """
         groups = NO_GROUPS
         if by is not None and self._given["max_groups"] and any(each is not None for each in by):

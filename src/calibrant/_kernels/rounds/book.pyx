@@ -372,6 +372,8 @@ cdef class Book:
 
     cdef int show_opened(self, list rounds) except -1:
         """Let the watcher see predictions that wait from now on."""
+        if self.rule.is_watched:
+            self.rule.opened(rounds)
         if self.watcher is not None:
             self.watcher.watch(Steps(self.rule, rounds, np.full(len(rounds), NAN)))
         return 0
@@ -862,6 +864,8 @@ cdef class Book:
                 continue  # nothing can be learned of it
             if self.unseen is not None:
                 self.unseen.append((r, NAN))
+            if self.rule.is_watched:
+                self.rule.opened([r])
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
                 self.rule.learn_one(r, y)

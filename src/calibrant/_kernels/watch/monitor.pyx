@@ -16,7 +16,7 @@ In blocks, the outcomes of a block are held until it is complete. Predictions th
 rounds before their outcomes hold these as long.
 """
 
-from libc.math cimport NAN, exp, fabs, frexp, isnan, ldexp, log
+from libc.math cimport NAN, exp, fabs, frexp, isinf, isnan, ldexp, log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memmove, memset
@@ -787,6 +787,9 @@ cdef class MonitorKernel:
 
     def _drop(self, int64_t key):
         """Give up a round that waits: its stakes are lost."""
+        self.drop(key)
+
+    cdef void drop(self, int64_t key) noexcept nogil:
         cdef Py_ssize_t i
         if self.course.has_lone and key == self.course.lone_key:
             self.become_late()
@@ -877,6 +880,9 @@ cdef class MonitorKernel:
                 steps += 1
                 if self.has_due():
                     event = self.release()
+                elif isinf(y[i]):
+                    self.drop(keys[i])
+                    i += 1
                 elif not isnan(y[i]):
                     event = self.take(keys[i], y[i])
                     i += 1
