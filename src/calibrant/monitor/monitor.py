@@ -35,6 +35,7 @@ ALARM = 1
 MOST_EPISODES = 10_000
 NO_GROUPS = np.empty(0, dtype=np.int64)
 NO_BLOCKS = np.empty(0, dtype=np.uint8)
+NO_EVIDENCE = np.empty(0)
 
 
 class Mark(NamedTuple):
@@ -332,20 +333,32 @@ class Monitor(Savable, MonitorKernel):
         self.play_steps(steps.numbers, steps.expected, steps.outcome, steps.by)
 
     def play_steps(
-        self, keys: npt.NDArray[np.int64], p: Floats, y: Floats, by: Sequence[Id | None] | None
+        self,
+        keys: npt.NDArray[np.int64],
+        p: Floats,
+        y: Floats,
+        by: Sequence[Id | None] | None,
+        times: Sequence[float] = (),
+        evidence: Floats = NO_EVIDENCE,
     ) -> None:
         """Take steps in order: a prediction where the outcome is NaN, else the outcome of its key.
 
         An outcome whose prediction does not wait was given up, and changes nothing. An infinite
-        one gives a prediction up.
+        one gives a prediction up. `times` says when each step was, if anything does; `evidence`
+        takes the evidence after each, as `trace` returns it.
         """
         groups = NO_GROUPS
         if by is not None and self._given["max_groups"] and any(each is not None for each in by):
             groups = np.array(self._numbers(by), dtype=np.int64)
         at, found = 0, list[Episode]()
+        if len(times):
+            self._clock.note_all(
+                self.rounds, [times[row] for row in np.flatnonzero(np.isnan(y)).tolist()]
+            )
         while at < len(keys) or self._has_due:
-            at, event = self._play_some(keys, p, y, groups, at)
-            self._note_into(found, event, None)
+            at, event = self._play_some(keys, p, y, groups, evidence, at)
+            self._note_into(found, event, times[at - 1] if len(times) and at else None)
+        evidence /= self._threshold
 
     def drop(self, numbers: Sequence[int]) -> None:
         """Give up predictions that wait: their stakes are lost."""

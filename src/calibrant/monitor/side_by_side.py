@@ -24,35 +24,34 @@ MOST_GAIN = 1e18
 class SideBySide:
     """Two monitors of the same rounds: one of the raw scores, one of the calibrated predictions.
 
-        ``Recalibrator(monitor=True).monitors`` is one. Both see each round when it is predicted, and
-        its outcome when that is learned.
+    ``Recalibrator(monitor=True).monitors`` is one. Both see each round when it is predicted, and
+    its outcome when that is learned.
 
-        Attributes
-        ----------
-        raw : Monitor
-            Of the scores.
-        calibrated : Monitor
-            Of the predictions.
-        gain_evidence : float
-            What `gain_evidence` ends with: the logarithm of what one would own who began with 1 and bet
-            on the predictions at the odds of the scores. Above log(1 / alpha), the scores are refuted
-            at level alpha, and recalibration helps; below 0, the scores were the better ones so far.
+    Attributes
+    ----------
+    raw : Monitor
+        Of the scores.
+    calibrated : Monitor
+        Of the predictions.
+    gain_evidence : float
+        What `gain_evidence` ends with: the logarithm of what one would own who began with 1 and bet
+        on the predictions at the odds of the scores. Above log(1 / alpha), the scores are refuted
+        at level alpha, and recalibration helps; below 0, the scores were the better ones so far.
 
-        Examples
-        --------
-        >>> import numpy as np
-    import numpy.typing as npt
-        >>> from calibrant import Recalibrator
-        >>> random = np.random.default_rng(0)
-        >>> scores = random.random(10_000)
-        >>> outcomes = random.random(10_000) < scores**2
-        >>> recalibrator = Recalibrator(monitor=True)
-        >>> _ = recalibrator.run(scores, outcomes)
-        >>> both = recalibrator.monitors
-        >>> both.raw.state, both.calibrated.state
-        ('miscalibrated', 'calibrated')
-        >>> bool(both.gain_evidence > np.log(1e6))
-        True
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import Recalibrator
+    >>> random = np.random.default_rng(0)
+    >>> scores = random.random(10_000)
+    >>> outcomes = random.random(10_000) < scores**2
+    >>> recalibrator = Recalibrator(monitor=True)
+    >>> _ = recalibrator.run(scores, outcomes)
+    >>> both = recalibrator.monitors
+    >>> both.raw.state, both.calibrated.state
+    ('miscalibrated', 'calibrated')
+    >>> bool(both.gain_evidence > np.log(1e6))
+    True
     """
 
     __slots__ = ("calibrated", "gain_evidence", "raw")

@@ -124,8 +124,8 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         "stretches."
         + (
             " Predictions that waited for their outcomes together may share a shock: their "
-            f"residuals vary {report.dispersion:.2g} times as much as those of independent outcomes, "
-            "and the band allows for it."
+            f"residuals vary {report.dispersion:.2g} times as much as those of independent "
+            "outcomes, and the band allows for it."
             if report.dispersion > 1.0
             else ""
         ),

@@ -72,7 +72,13 @@ class MonitorKernel:
         came: int,
     ) -> tuple[int, int, int]: ...
     def _play_some(
-        self, keys: Integers, p: Floats, y: Floats, group: Integers, i: int
+        self,
+        keys: Integers,
+        p: Floats,
+        y: Floats,
+        group: Integers,
+        evidence: Floats,
+        i: int,
     ) -> tuple[int, int]: ...
     def _episode(self) -> tuple[int, float, float, int, float, int]: ...
     def _ranges(self) -> tuple[Floats, Floats]: ...

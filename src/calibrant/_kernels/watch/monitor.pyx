@@ -764,6 +764,7 @@ cdef class MonitorKernel:
         cdef double p = as_prediction(prediction), y = as_outcome(outcome)
         if not self.is_calm():
             return -1
+        self.course.key += 1
         return self.step(p, y, group, self.course.rounds)
 
     def _ask(self, int64_t key, double p, Py_ssize_t group):
@@ -829,7 +830,7 @@ cdef class MonitorKernel:
         cdef bint is_late = after.shape[0] > 0
         cdef Py_ssize_t coming = order.shape[0] if is_late else n
         cdef int event = NOTHING
-        cdef int64_t first = self.course.key + 1 - asked
+        cdef int64_t first = self.course.key + 1 - asked  # the key of the first round
         if is_late or not self.is_calm():
             self.expect_lateness()
         with nogil:
@@ -848,6 +849,7 @@ cdef class MonitorKernel:
                 elif fresh.shape[0] and fresh[asked] and self.course.in_block:
                     self.end_block()
                 elif not is_late and self.is_calm():
+                    self.course.key += 1
                     event = self.step(
                         p[asked], y[asked], group[asked] if group.shape[0] else WHOLE,
                         self.course.rounds,
@@ -866,11 +868,11 @@ cdef class MonitorKernel:
         return asked, came, event
 
     def _play_some(self, const int64_t[::1] keys, const double[::1] p, const double[::1] y,
-                   const int64_t[::1] group, Py_ssize_t i):
+                   const int64_t[::1] group, double[::1] evidence, Py_ssize_t i):
         """Go on with steps from i on until one brings something: see `Monitor.play_steps`.
 
         Return the next step, and what was brought. A prediction whose outcome is the next step is
-        played at once, while nothing waits.
+        played at once, while nothing waits. `evidence` is empty, or takes R after each step.
         """
         cdef Py_ssize_t n = keys.shape[0], steps = 0
         cdef int event = NOTHING
@@ -887,6 +889,7 @@ cdef class MonitorKernel:
                     event = self.take(keys[i], y[i])
                     i += 1
                 elif i + 1 < n and keys[i + 1] == keys[i] and self.is_calm():
+                    self.course.key = keys[i]
                     event = self.step(
                         p[i], y[i + 1], group[i] if group.shape[0] else WHOLE, self.course.rounds
                     )
@@ -894,6 +897,8 @@ cdef class MonitorKernel:
                 else:
                     event = self.ask(keys[i], p[i], group[i] if group.shape[0] else WHOLE)
                     i += 1
+                if evidence.shape[0] and i:
+                    evidence[i - 1] = self.evidence_.R
         if event == NO_MEMORY:
             raise MemoryError
         return i, event
