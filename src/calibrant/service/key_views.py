@@ -50,7 +50,7 @@ def keys_off(stream: Stream, limit: int) -> dict[str, Any]:
 
     monitor = watch.monitors["calibrated"]
     return {
-        "outcomes": monitor.rounds,
+        "outcomes": monitor.outcomes,
         "chance_of_a_false_name": monitor.chance_of_a_false_name,
         "guarantee": guarantee(monitor),
         "calibrated": of("calibrated"),
@@ -60,7 +60,7 @@ def keys_off(stream: Stream, limit: int) -> dict[str, Any]:
 
 def guarantee(monitor: FleetMonitor) -> str:
     """Say in a sentence what the list of keys that are off promises."""
-    chance, rounds = monitor.chance_of_a_false_name, f"{monitor.rounds:,} outcomes"
+    chance, rounds = monitor.chance_of_a_false_name, f"{monitor.outcomes:,} outcomes"
     if chance >= 1.0:
         return (
             f"After {rounds} nothing is promised any more of keys that are calibrated: "
