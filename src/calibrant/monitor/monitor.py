@@ -358,7 +358,8 @@ class Monitor(Savable, MonitorKernel):
         while at < len(keys) or self._has_due:
             at, event = self._play_some(keys, p, y, groups, evidence, at)
             self._note_into(found, event, times[at - 1] if len(times) and at else None)
-        evidence /= self._threshold
+        if len(evidence):
+            evidence /= self._threshold
 
     def drop(self, numbers: Sequence[int]) -> None:
         """Give up predictions that wait: their stakes are lost."""

@@ -19,6 +19,7 @@ from calibrant.monitor.settings import monitor_from
 
 #: No evidence is further from 0: 20 a round for as many rounds as can be saved.
 MOST_GAIN = 1e18
+FEW = 4
 
 
 class SideBySide:
@@ -92,6 +93,15 @@ class SideBySide:
         """Take steps in order, as `Monitor.play_steps` does."""
         self.raw.play_steps(keys, raw, outcome, by)
         self.calibrated.play_steps(keys, expected, outcome, by)
+        if len(keys) <= FEW:  # in numbers: arrays of one take ten times as long
+            for score, mean, y in zip(
+                raw.tolist(), expected.tolist(), outcome.tolist(), strict=True
+            ):
+                if math.isfinite(y):
+                    s = min(max(score, LEAST), 1.0 - LEAST)
+                    ratio = y * (mean / s) + (1.0 - y) * ((1.0 - mean) / (1.0 - s))
+                    self.gain_evidence += math.log(ratio)
+            return
         came = np.isfinite(outcome)
         self._gain(raw[came], expected[came], outcome[came])
 
