@@ -137,7 +137,7 @@ class FleetMonitor:
 
     @property
     def episodes(self) -> list[Episode]:
-        """The episodes in ranges of predictions, shard by shard; rounds are predictions of a shard."""
+        """The episodes in ranges of predictions, shard by shard, whose predictions are rounds."""
         return [each for monitor in self.of_shards().values() for each in monitor.episodes]
 
     @property
