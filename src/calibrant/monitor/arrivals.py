@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, as_listed, as_series, check_same_length
-from calibrant._times import rising_times, times_of
+from calibrant._times import times_of
 
 Integers = npt.NDArray[np.int64]
 NONE = np.empty(0, dtype=np.int64)
@@ -30,7 +30,10 @@ class Arrivals(NamedTuple):
         """Return the arrivals of outcomes that became `available` by the clock of `times`."""
         if times is None:
             raise ValueError("available needs times, by the same clock: when predictions were made")
-        made = rising_times(times, rounds, np.inf)
+        made = times_of(times, rounds, "times", "predictions")
+        back = np.flatnonzero(np.diff(made) < 0.0)
+        if len(back):
+            raise ValueError(f"times must not decrease, they do at position {int(back[0]) + 1}")
         known = known_times(available, rounds)
         early = known < made
         if early.any():
