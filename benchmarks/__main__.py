@@ -37,6 +37,7 @@ from benchmarks import (  # noqa: E402
     machine,
     many_rows,
     monitor,
+    monitor_late,
     multiclass,
     pages,
     paper,
@@ -80,6 +81,7 @@ PARTS = {
     "why_not": why_not,
     "certificates": certificates,
     "monitor": monitor,
+    "monitor_late": monitor_late,
     "kills": kills,
     "endurance": endurance,
     "pages": pages,
@@ -87,7 +89,7 @@ PARTS = {
 PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
 COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows}
-LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "pages"}
+LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 
 
 def quote(page, name, texts, titles):

@@ -385,8 +385,8 @@ def measured(
         rows.scores, found.predictions, found.outcomes, by=rows.groups, kind=options.kind,
         times=table.row_called if rows.clock is None else rows.clock,
         available=None if recalibrator._book.has_deadlines else rows.available,
-        recalibrator=recalibrator, expected=found.expected, never=never, made=made,
-        title=TITLE.format(Path(table.source).name),
+        recalibrator=recalibrator, expected=found.expected, known=found.known, never=never,
+        made=made, title=TITLE.format(Path(table.source).name),
     )  # fmt: skip
 
 

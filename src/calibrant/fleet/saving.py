@@ -64,7 +64,9 @@ def load_shard(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool 
         load_levels(shard, arrays, copy)
         load_waiting(shard, arrays)
         if shard.watch is not None:
-            shard.watch.load(arrays, len(shard.index), shard.kernel.learned, copy)
+            shard.watch.load(
+                arrays, len(shard.index), shard.kernel.rounds, shard.kernel.learned, copy
+            )
     except (
         KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError, RecursionError
     ) as error:  # fmt: skip

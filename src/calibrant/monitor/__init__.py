@@ -7,7 +7,7 @@ over. How often it rings falsely is bounded, however often one looks: see docs/m
 they came from. `SideBySide` is what ``Recalibrator(monitor=True)`` watches with.
 
 Read `monitor` (the rounds), `episodes` (what is found), `bands` (what is known of each range), then
-`late` (outcomes that wait), `clock` (times), `groups` and `saving`.
+`arrivals` (outcomes that come late), `clock` (times) and `saving`.
 """
 
 from calibrant.monitor.bands import Band as Band

@@ -168,7 +168,7 @@ class Recalibrator(Savable, Learner):
         super().__init__(
             ScoreRule(whole, groups, None if silent is None else PendingKernel(int(silent))),
             policy,
-            None if settings is None else SideBySide(settings, max_groups),
+            None if settings is None else SideBySide(settings, max_groups, patience=capacity),
         )
 
     @property
@@ -473,8 +473,11 @@ class Recalibrator(Savable, Learner):
             return
         check_names(watch, set(monitors.save()))
         monitors.load(watch)
-        if not monitors.raw.rounds == monitors.calibrated.rounds <= self.learned:
-            raise ValueError("the saved monitors must have seen outcomes that were learned")
+        both = (monitors.raw, monitors.calibrated)
+        if monitors.raw.rounds != monitors.calibrated.rounds or any(
+            each.rounds > self.rounds or each._last_key >= self.rounds for each in both
+        ):
+            raise ValueError("the saved monitors must have seen rounds that were predicted")
 
     def _check_rounds(self, groups: Integers, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""

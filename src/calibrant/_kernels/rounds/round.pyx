@@ -180,6 +180,21 @@ def round_columns(list rounds not None):
     return found
 
 
+def numbers_of(list rounds not None):
+    """Return what `Steps` shows of rounds: their numbers, raw scores and expected predictions."""
+    numbers, raw, expected = (
+        np.empty(len(rounds), dtype=np.int64), np.empty(len(rounds)), np.empty(len(rounds)),
+    )
+    cdef int64_t[::1] number = numbers
+    cdef double[::1] scores = raw, means = expected
+    cdef Py_ssize_t i
+    cdef Round r
+    for i in range(len(rounds)):
+        r = rounds[i]
+        number[i], scores[i], means[i] = r.number, r.as_raw(), r.as_expected()
+    return numbers, raw, expected
+
+
 def rounds_as_arrays(list rounds not None):
     """Return what a book keeps of rounds: numbers and batches as integers, all else as numbers."""
     integers, numbers = np.empty((3, len(rounds)), dtype=np.int64), np.empty((5, len(rounds)))
