@@ -125,6 +125,7 @@ class Said:
     past: tuple  # the last outcomes known
     recalled: np.ndarray  # what the mixture says, and each expert that looks at the past
     mean: float  # and all together
+    bet: bool = False  # does the purse of the grid pay for the prediction?
     moved: bool = False  # was no neutral point beside the mean predicted?
 
     def forget_recalled(self):
@@ -206,6 +207,7 @@ class NaiveRecalibrator:
     def predict(self, score, id_, batch=None):
         said = self.say_all(score, batch)
         points, weights = self.safe.place(said.mean)
+        said.bet = self.safe.is_bet(said.mean)
         if self.safe.is_moved(said.mean, points):
             said.moved = True
             said.forget_recalled()
@@ -219,7 +221,7 @@ class NaiveRecalibrator:
 
     def update(self, outcome, id_):
         said, point = self.waiting.pop(id_)
-        self.safe.learn(said.mean, point, outcome)
+        self.safe.learn(said.mean, point, outcome, said.bet, self.late(said))
         self.learn(said, outcome)
 
     def update_many(self, outcomes, ids):
@@ -232,9 +234,12 @@ class NaiveRecalibrator:
         ]
         rows.sort(key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
         for said, point, outcome in rows:
-            self.safe.learn(said.mean, point, outcome)
+            self.safe.learn(said.mean, point, outcome, said.bet, self.late(said))
             self.step(said, outcome)
         self.weigh([(said, outcome) for said, _, outcome in rows])
+
+    def late(self, said):
+        return self.predictions - said.number - 1
 
     def learn(self, said, outcome):
         """Teach the mixture alone."""
@@ -243,7 +248,7 @@ class NaiveRecalibrator:
 
     def weigh(self, rows):
         """Weigh the experts by outcomes that came together."""
-        late = sum(self.predictions - said.number - 1 for said, _ in rows) / len(rows)
+        late = sum(self.late(said) for said, _ in rows) / len(rows)
         for _ in rows:
             self.lag += 0.01 * (late - self.lag)
         means, outcomes = zip(

@@ -8,8 +8,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from calibrant._checks import check_integer, check_same_length
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
-from calibrant._kernels.grid import GRID_PARTS
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.scores.looking cimport LookingKernel
@@ -20,7 +19,8 @@ from calibrant._kernels.scores.recent cimport (
 )
 from calibrant._kernels.scores.score_rounds cimport Begun, ScoreRound, as_round
 from calibrant._kernels.scores.score_rounds import ROUND, check_rounds
-from calibrant._kernels.scores.safe cimport safe_counted, safe_learn, safe_reserve, safe_weigh
+from calibrant._kernels.scores.safe cimport safe_learn, safe_load, safe_reserve, safe_save
+from calibrant._kernels.scores.safe import SAFE_PARTS, check_has_purse
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.scores.scoring cimport MARGIN
 from calibrant._kernels.scores.scoring import KINDS as KINDS
@@ -167,7 +167,10 @@ cdef class RecalibrateKernel(LookingKernel):
             sharp_count(&evidence, r.begun.said, r.begun.recalled[0], outcomes[i])
             recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
             is_placed = on_grid is None or on_grid[i]
-            if is_placed and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
+            if is_placed and safe_learn(
+                &self.safe, r.begun.m, r.begun.z, outcomes[i], r.begun.bet > 0.0,
+                self.lateness(r.number),
+            ) < 0:
                 raise MemoryError
             self.waiting_mean(r.begun.s, r.begun.past)
             sharp_step(&self.sharp, &self.view, outcomes[i])
@@ -287,14 +290,15 @@ cdef class RecalibrateKernel(LookingKernel):
         opened = self.opened_as if self._open else 0
         state = {"learned": self._learned, "size": self.size, "number": opened}
         state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
-        state |= grid_save(&self.safe)
+        state |= safe_save(&self.safe)
         state["open"] = array_of(<double *>&self.current, ROUND if self._open else 0)
         return state
 
     def _set_state(self, state):
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
         names = {"rounds", "learned", "size", "number", "open"}
-        check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *GRID_PARTS})
+        check_has_purse(state)
+        check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *SAFE_PARTS})
         cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
         cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
@@ -315,9 +319,7 @@ cdef class RecalibrateKernel(LookingKernel):
             raise ValueError("saved open must be empty if every prediction has its outcome")
         check_sharp(parts, learned)
         check_recent(memory, learned)
-        grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
-        for i in range(self.safe.count):
-            safe_weigh(&self.safe, i)
+        safe_load(&self.safe, state, learned)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.recent, &recent[0], sizeof(RecentState))
         self._rounds, self._learned, self.size = rounds, learned, size

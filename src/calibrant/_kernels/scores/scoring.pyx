@@ -116,7 +116,7 @@ cdef class ScoringKernel:
         r.raw = self.given = self.raw_of(score)
         r.s = self.above_floor(r.raw)
         r.m = self.look(r.s)
-        r.moved, r.past = 0.0, self.recent.past
+        r.moved, r.bet, r.past = 0.0, 0.0, self.recent.past
         memcpy(r.said, self.view.p, sizeof(r.said))
         memcpy(r.recalled, self.recall.p, sizeof(r.recalled))
         if self._kind == MARGIN:
@@ -135,7 +135,7 @@ cdef class ScoringKernel:
         """Make the next prediction."""
         cdef Begun r = self.opened(score)
         cdef Place place = safe_place(&self.safe, r.m)
-        r.e, r.z = place_mean(place), place.hi
+        r.e, r.z, r.bet = place_mean(place), place.hi, place.bet
         if uniform(self._key, <uint64_t>(self._rounds - 1)) < place.share:
             r.z = place.lo
         if place.moved:
@@ -157,7 +157,7 @@ cdef class ScoringKernel:
 
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
-        if safe_learn(&self.safe, r.m, r.z, y) < 0:
+        if safe_learn(&self.safe, r.m, r.z, y, r.bet > 0.0, late) < 0:
             return -1
         self.finish_mean(r, y, late)
         return 0
