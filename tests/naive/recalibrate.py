@@ -221,7 +221,7 @@ class NaiveRecalibrator:
 
     def update(self, outcome, id_):
         said, point = self.waiting.pop(id_)
-        self.safe.learn(said.mean, point, outcome, said.bet, self.late(said))
+        self.safe.learn(said.mean, point, outcome, said.bet, self.lateness(said))
         self.learn(said, outcome)
 
     def update_many(self, outcomes, ids):
@@ -234,11 +234,11 @@ class NaiveRecalibrator:
         ]
         rows.sort(key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
         for said, point, outcome in rows:
-            self.safe.learn(said.mean, point, outcome, said.bet, self.late(said))
+            self.safe.learn(said.mean, point, outcome, said.bet, self.lateness(said))
             self.step(said, outcome)
         self.weigh([(said, outcome) for said, _, outcome in rows])
 
-    def late(self, said):
+    def lateness(self, said):
         return self.predictions - said.number - 1
 
     def learn(self, said, outcome):
@@ -248,7 +248,7 @@ class NaiveRecalibrator:
 
     def weigh(self, rows):
         """Weigh the experts by outcomes that came together."""
-        late = sum(self.late(said) for said, _ in rows) / len(rows)
+        late = sum(self.lateness(said) for said, _ in rows) / len(rows)
         for _ in rows:
             self.lag += 0.01 * (late - self.lag)
         means, outcomes = zip(

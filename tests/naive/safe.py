@@ -143,22 +143,24 @@ class NaiveSafe:
 
     def learn(self, mean, point, outcome, bet, late=0):
         """Learn an outcome of a round that was a bet or not, so many predictions later."""
-        leaning = point.leaning
+        prompt = 1 / min(1 + late / 2, 64)
+        leaning = point.lenient_leaning if late else point.leaning if not bet else 0
         self.purse += 0.15 * point.variance / point.noise
         if bet:
-            self.pay(point.rise(outcome) / min(1 + late / 2, 64))
+            self.pay(prompt * point.rise(outcome))
         point.visits += 1
         point.bias += point.z - outcome
         at, played = self.gap(mean), self.points.index(point)
-        if leaning and not bet:
+        if leaning:
             gap = played if leaning < 0 else played - 1
-            self.count(gap, self.patience() / 32)
+            bold = max(1.0, self.patience())
+            self.count(gap, prompt * self.patience() / 32 + (1 - prompt) * bold)
             if gap != at:
-                self.count(self.gap(mean), self.patience() / 32)
+                self.count(self.gap(mean), prompt * self.patience() / 32 + (1 - prompt))
         elif played in (at, at + 1) or self.purse >= 1:
             self.count(at, 1.0)
         else:
-            self.count(at, min(1.0, self.patience() / 32))
+            self.count(at, min(1.0, prompt * self.patience() / 32 + (1 - prompt)))
 
     def pay(self, amount):
         self.purse = max(0.0, self.purse - amount)

@@ -22,16 +22,20 @@ A round with mean m is played
    other's slope a = (f(e) - f(e - 1)) / D.
 
 The purse starts at 31/2, half for each point. It loses what a bet adds to F, gains what it takes
-from F, and gains 0.15 v / D an outcome and 1/2 a cut. An outcome that came after `late` other
-predictions is charged as much less as it says less to a mixture (`mixing.pyx`): a point is then
-predicted many times before its bias is seen, and by then each of these bets would be charged as if
-all others had been seen.
+from F, and gains 0.15 v / D an outcome and 1/2 a cut.
 
 An outcome counts 1 for the gap that holds m, and a gap with enough of them is cut: where points have
 become biased, new ones appear near m. That of a mixed round counts c / 32, c being what a gap must
 pass to be cut, for the gap it was played in, which may lie far from m, and for m's: patience, or an
 opponent buys points with mixed rounds. So does that of a round played outside of m's gap while the
 purse holds less than 1.
+
+Where outcomes are late, a point is predicted many times before its bias is seen, by chance or
+because the world moved on, and by then each bet would be charged as if all others had been seen. So
+an outcome that came after `late` other predictions is charged 1 / (1 + late / 2) of it, but no less
+than 1/64, as it counts for a mixture (`mixing.pyx`). What it counts for gaps lies as far between the
+above and max(1, c) for the gap that a mixed round was played in, and 1 for m's; the round counts as
+mixed if its point does not pass the lenient threshold by now.
 
 **An admissible place always exists.** If no point is free, each under- or over-predicts. The first,
 0, under-predicts and the last, 1, over-predicts, so somewhere a point that under-predicts stands
@@ -220,6 +224,14 @@ cdef void count(Grid *s, Py_ssize_t i, double rounds) noexcept nogil:
         s.purse += GIFT
 
 
+cdef inline double careful(const Grid *s, double bold, double prompt) noexcept nogil:
+    """Return what a round counts that an opponent might use to buy points.
+
+    That is a share of the patience if its outcome came at once, and nearly `bold` if it came late.
+    """
+    return bold + (CAUTION * patience(s) - bold) * prompt
+
+
 cdef int safe_learn(
     Grid *s, double m, double z, double y, bint bet, double late
 ) noexcept nogil:
@@ -236,49 +248,49 @@ cdef int safe_learn_near(
 ) noexcept nogil:
     """Do what `safe_learn` does, sooner if `gap` is the one that holds m."""
     cdef Py_ssize_t k = grid_find_near(s, z, gap), at = grid_find_near(s, m, gap)
-    cdef double D = (s.n[k] + 1.0) * s.v[k] + FRESH, careful
-    # Unless it was a bet, a biased point was played with the neighbour that it leans towards.
-    cdef bint is_mixed = not bet and excess(s, k) > 0.0
+    cdef double D = (s.n[k] + 1.0) * s.v[k] + FRESH, prompt = 1.0 / slowness(late, LAG)
+    # Unless it was a bet, a biased point was played with the neighbour that it leans towards. What it
+    # was when it was played, a late outcome does not tell.
+    cdef bint is_mixed = s.e[k] > 0.0 if late > 0.0 else not bet and excess(s, k) > 0.0
     if grid_reserve(s, s.count + 2) < 0:
         return -1
     s.purse += INCOME * s.v[k] / D
     if bet:
-        s.purse = fmax(0.0, s.purse - rise(s, k, y) / slowness(late, LAG))
+        s.purse = fmax(0.0, s.purse - prompt * rise(s, k, y))
     gap = k if s.S[k] < 0.0 else k - 1
     s.n[k] += 1.0
     s.S[k] += z - y
     safe_weigh(s, k)
-    careful = CAUTION * patience(s)
-    if not is_mixed:
-        if k == at or k == at + 1 or s.purse >= SPARE:
-            careful = 1.0
-        count(s, at, fmin(1.0, careful))
-        return 0
-    count(s, gap, careful)
-    if gap != at:
-        count(s, grid_find_near(s, m, at), CAUTION * patience(s))
+    if is_mixed:
+        count(s, gap, careful(s, fmax(1.0, patience(s)), prompt))
+        if gap != at:
+            count(s, grid_find_near(s, m, at), careful(s, 1.0, prompt))
+    elif k == at or k == at + 1 or s.purse >= SPARE:
+        count(s, at, 1.0)
+    else:
+        count(s, at, fmin(1.0, careful(s, 1.0, prompt)))
     return 0
 
 
 cdef double safe_counted(int64_t outcomes, Py_ssize_t points) noexcept nogil:
     """Return the most that so many outcomes can count in the gaps of so many points."""
-    return outcomes * (1.0 + 2.0 * CAUTION * (CUT * points) * (CUT * points))
+    return outcomes * (2.0 + (CUT * points) * (CUT * points))
 
 
 cdef int safe_reserve(Grid *s, int64_t outcomes) noexcept nogil:
     """Make room for the points that so many outcomes can add; -1 when there is no memory.
 
     A gap is at most pi / GAPS wide, so one that is cut when there are k gaps holds more than
-    A (CUT k)^2, A = (GAPS / pi)^2, and is empty afterwards. An outcome adds at most 1 to what the
-    gaps hold, or 2 CAUTION (CUT k)^2 if it was mixed. Of the cuts to come, those paid for one half by
-    the former, and by what the gaps hold now, sum to at most all of that, so there are at most
-    cbrt(6 held / (A CUT^2)) + 1 of them. Each of the others takes A / (4 CAUTION) outcomes.
+    A (CUT k)^2, A = (GAPS / pi)^2, and is empty afterwards. An outcome adds at most 2 to what the
+    gaps hold, and (CUT k)^2 for a biased point. Of the cuts to come, those paid for one half by the
+    former, and by what the gaps hold now, sum to at most all of that, so there are at most
+    cbrt(6 held / (A CUT^2)) + 1 of them. Each of the others takes A / 2 outcomes.
     """
-    cdef double held = <double>outcomes, A = (GAPS / M_PI) * (GAPS / M_PI)
+    cdef double held = 2.0 * outcomes, A = (GAPS / M_PI) * (GAPS / M_PI)
     cdef Py_ssize_t i
     for i in range(s.count):
         held += s.g[i]
-    held = cbrt(6.0 * held / (A * CUT * CUT)) + 4.0 * CAUTION * outcomes / A
+    held = cbrt(6.0 * held / (A * CUT * CUT)) + 2.0 * outcomes / A
     return grid_reserve(s, s.count + 2 + <Py_ssize_t>held)
 
 
