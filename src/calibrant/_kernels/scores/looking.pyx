@@ -36,6 +36,7 @@ cdef class LookingKernel(ScoringKernel):
 
     def _weights(self, bint placed=True):
         """Return the weights of the experts, of `sharp.pyx` first, then of `recent.pyx`."""
+        self.enter()
         sharp, recent = array_of(self.sharp.w, EXPERTS), array_of(self.recent.w, 1 + RECENTS)
         weights = [sharp * recent[0], recent[1:]] if placed else [sharp, np.zeros(RECENTS)]
         return np.concatenate(weights)

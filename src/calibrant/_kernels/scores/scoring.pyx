@@ -5,6 +5,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from calibrant._checks import describe
+from calibrant._kernels.scores.batches cimport batches_start
 from calibrant._kernels.scores.delays cimport RANGES
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
@@ -43,6 +44,8 @@ cdef class ScoringKernel:
     def __cinit__(self, *args, **kwargs):
         sharp_start(&self.sharp)
         recent_start(&self.recent)
+        batches_start(&self.batches)
+        self.calls, self.deferred = [], 0
         self.view_age = -1
         if safe_start(&self.safe) < 0:
             raise MemoryError
@@ -163,12 +166,18 @@ cdef class ScoringKernel:
         return 0
 
     cdef int enter(self) except -1:
-        """Refuse a second thread while `run` works without the GIL."""
+        """Refuse a second thread while `run` works without the GIL, and learn what was deferred."""
         if self._running:
             raise RuntimeError(
                 f"this {type(self).__name__} is at work in another thread; "
                 "give each thread a recalibrator of its own"
             )
+        if self.deferred:
+            self.catch_up()
+        return 0
+
+    cdef int catch_up(self) except -1:
+        """Learn what was deferred; who defers something says how."""
         return 0
 
     # -- silence ------------------------------------------------------------------------------
