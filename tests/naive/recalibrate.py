@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naive.batches import SMALLEST, Dispersion, learn_batch
 from naive.draws import Draws, scramble
 from naive.recent import PRIORS, NaiveRecent
 from naive.safe import NaiveSafe
@@ -137,7 +138,8 @@ class NaiveRecalibrator:
     """Predictions by id; `waiting` is all that is remembered of a round."""
 
     def __init__(self, kind="probability", seed=0):
-        self.kind = kind
+        self.kind, self.seed = kind, seed
+        self.recent_priors, self.dispersion = PRIORS, Dispersion()
         self.draws = Draws(seed)
         self.experts, self.priors = make_experts()
         self.weights = self.priors
@@ -232,7 +234,19 @@ class NaiveRecalibrator:
         rows = [
             (*self.waiting.pop(id_), outcome) for id_, outcome in zip(ids, outcomes, strict=True)
         ]
-        rows.sort(key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
+        batches = {said.batch for said, *_ in rows}
+        large = [
+            batch for batch in batches if sum(said.batch == batch for said, *_ in rows) >= SMALLEST
+        ]
+        self.learn_rows([row for row in rows if row[0].batch not in large])
+        for batch in sorted(large):
+            learn_batch(self, [row for row in rows if row[0].batch == batch])
+
+    def learn_rows(self, rows):
+        """Learn outcomes that came together, of rounds that did not wait together."""
+        if not rows:
+            return
+        rows = sorted(rows, key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
         for said, point, outcome in rows:
             self.safe.learn(said.mean, point, outcome, said.bet, self.lateness(said))
             self.step(said, outcome)

@@ -35,6 +35,36 @@ def test_agrees_with_its_twin(number):
     assert state["lag"][0] == pytest.approx(twin.lag, abs=1e-9)
 
 
+@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("cut", [None, 1, 7])
+def test_large_batches_agree_with_their_twin(number, cut):
+    """Sizes on both sides of the smallest batch, with surprises; one call, or many."""
+    kind, scores, outcomes = random_case(number, 700)
+    random = np.random.default_rng(number)
+    outcomes[400:] = 1 - outcomes[400:]  # the world turns over
+    kernel, twin = Recalibrator(kind, seed=number), NaiveRecalibrator(kind, seed=number)
+    at = 0
+    for size in [*random.integers(2, 130, 40).tolist(), 700]:
+        rows = list(range(at, min(at + size, 700)))
+        at += len(rows)
+        if not rows:
+            break
+        expected = twin.predict_many(scores[rows].tolist(), rows)
+        said = kernel.predict_many(scores[rows], ids=rows)
+        np.testing.assert_allclose(said, expected, rtol=0, atol=1e-9)
+        known = random.permutation(rows).tolist()
+        size = len(known) if cut is None or len(known) < 50 else cut
+        for start in range(0, len(known), size):
+            part = known[start : start + size]
+            kernel.update_many(outcomes[part], ids=part)
+        twin.update_many(outcomes[known].tolist(), known)
+    state = kernel._whole._get_state()
+    np.testing.assert_allclose(state["w"], twin.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(state["recent_w"], twin.recent.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(state["spread"], twin.dispersion.spread, rtol=1e-9)
+    np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
+
+
 def test_a_batch_names_the_id_that_is_taken():
     recalibrator = Recalibrator(capacity=4)
     recalibrator.predict_many([0.5, 0.5], ids=["a", 7])
