@@ -15,7 +15,6 @@ from calibrant.measures import cal2
 
 TITLE = "Labels that come in batches"
 IN_README = ()
-IN_DOCS = {}
 MONTHS = {300: 60, 3_000: 36, 30_000: 24}  # batches, by their size
 SEEDS = range(20, 25)
 OTHER_SIZE, OTHER_MONTHS = 700, 60
@@ -188,10 +187,11 @@ def measured(kind, size, months, late=0, cuts=()):
 
 
 def row_of(label, means, error):
-    plain = {name: mean for name, mean in means.items() if name not in ("calibrant",)}
+    plain = {name: mean for name, mean in means.items() if name != "calibrant"}
     best = min(plain, key=lambda name: plain[name])
     gap = means["calibrant"] - plain[best]
-    return [label, best, f"{plain[best]:.1f}", f"{means['calibrant']:.1f}", f"{gap:+.1f}", f"{error:.0f}"]
+    ours = f"{means['calibrant']:.1f}"
+    return [label, best, f"{plain[best]:.1f}", ours, f"{gap:+.1f}", f"{error:.0f}"]
 
 
 HEAD = ["stream", "best refit", "its loss", "Recalibrator", "difference", "Cal2"]
