@@ -2,8 +2,8 @@
 
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
 ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
-certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows`` plays
-10^8 rows through a fleet; with ``--help`` each of the last four shows its options.
+certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
+plays 10^8 rows through a fleet; with ``--help`` each of the last four shows its options.
 """
 
 import re

@@ -30,7 +30,7 @@ def logit(p):
     return np.log(p) - np.log1p(-p)
 
 
-# -- streams ----------------------------------------------------------------------------------------
+# -- streams --------------------------------------------------------------------------------------
 
 
 def steady(make):
@@ -41,10 +41,10 @@ def steady(make):
 def walking(step, slope=1.0, shift=0.0, tilt=0.0):
     """A kind whose offset takes a random step a month, and whose slope may."""
 
-    def start(random, months):
+    def start(random, _months):
         state = {"offset": 0.0, "slope": slope}
 
-        def truth(month, x):
+        def truth(_month, x):
             state["offset"] += random.normal(0, step)
             state["slope"] *= np.exp(random.normal(0, tilt)) if tilt else 1.0
             return state["slope"] * x + state["offset"] + shift
@@ -57,10 +57,10 @@ def walking(step, slope=1.0, shift=0.0, tilt=0.0):
 def shocked(spread, keep=0.0, slope=1.0, shift=0.0):
     """A kind whose months have shocks of their own; each keeps a part of the one before."""
 
-    def start(random, months):
+    def start(random, _months):
         state = {"shock": 0.0}
 
-        def truth(month, x):
+        def truth(_month, x):
             state["shock"] = keep * state["shock"] + random.normal(0, spread)
             return slope * x + shift + state["shock"]
 
@@ -69,7 +69,7 @@ def shocked(spread, keep=0.0, slope=1.0, shift=0.0):
     return start
 
 
-def jumping(random, months):
+def jumping(_random, months):
     return lambda month, x: x if month < months // 2 else 0.6 * x - 0.9
 
 
@@ -92,8 +92,8 @@ OTHERS = {
     "slow drift": walking(0.05, tilt=0.03),
     "shocks that last": shocked(0.5, keep=0.5),
     "shocks that do not": shocked(0.4, slope=0.8, shift=-0.4),
-    "regions in turn": lambda random, months: lambda month, x: (
-        0.8 * x + (-0.8, -0.3, 0.2, 0.5)[month % 4] - 0.2
+    "regions in turn": lambda random, months: (
+        lambda month, x: 0.8 * x + (-0.8, -0.3, 0.2, 0.5)[month % 4] - 0.2
     ),
 }
 
@@ -113,7 +113,7 @@ def made(kind, size, months, seed):
     return batches
 
 
-# -- players ----------------------------------------------------------------------------------------
+# -- players --------------------------------------------------------------------------------------
 
 
 def platt(scores, outcomes):
@@ -163,7 +163,7 @@ def played(batches, late, seed, cut=None):
     return predictions
 
 
-# -- tables -----------------------------------------------------------------------------------------
+# -- tables ---------------------------------------------------------------------------------------
 
 
 def loss(predictions, batches):

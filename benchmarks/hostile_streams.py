@@ -1,8 +1,8 @@
 """Hostile streams: what each public class suffers from each opponent, in Cal2.
 
-Opponents see the distribution of every round and the grid, not the draw. Against a recalibrator they
-choose the scores as well, against the safe stage by itself the means. The docs quote the worst of
-all of them.
+Opponents see the distribution of every round and the grid, not the draw. Against a recalibrator
+they choose the scores as well, against the safe stage by itself the means. The docs quote the worst
+of all of them.
 """
 
 import math
@@ -27,7 +27,9 @@ FIRST_SEED = 50
 FORECASTERS = {
     "EventForecaster": lambda horizon, seed: EventForecaster(seed=seed),
     "Zoom": lambda horizon, seed: Zoom(seed=seed),
-    "FosterHart, told the horizon": lambda horizon, seed: FosterHart.for_horizon(horizon, seed=seed),
+    "FosterHart, told the horizon": lambda horizon, seed: FosterHart.for_horizon(
+        horizon, seed=seed
+    ),
 }
 OPPONENTS = {
     "Contrarian": lambda horizon, seed: Contrarian(),
@@ -44,7 +46,7 @@ class Centre:
     """Refine the middle of the grid by mixed rounds, gap by gap, and hold their ends biased.
 
     It asks for the widest gap within `part` of the middle and nearest to the last, loads its ends
-    until the lower one under-predicts and the upper one over-predicts, and then chooses the outcomes
+    until the lower one under-predicts and the upper one over-predicts, and then chooses outcomes
     that keep them so, until the gap is cut. It knows the grid and which visits are free.
     """
 

@@ -137,7 +137,7 @@ def learn_batch(twin, rows):
     placed = np.clip(1 / (1 + np.exp(-(a * x + b))), 1e-9, 1 - 1e-9)
     key = scramble(scramble(twin.seed))
     for (said, *_), mean, outcome in zip(rows, placed.tolist(), outcomes.tolist(), strict=True):
-        points, (share, *_) = twin.safe.place(mean)
+        points, weights = twin.safe.place(mean)
         drawn = scramble((key + (said.number + 1) * 0x9E3779B97F4A7C15) & MASK) >> 11
-        point = points[0] if drawn / 2**53 < share else points[-1]
+        point = points[0] if drawn / 2**53 < weights[0] else points[-1]
         twin.safe.learn(mean, point, outcome, twin.safe.is_bet(mean))

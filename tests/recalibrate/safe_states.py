@@ -96,7 +96,7 @@ class Round(NamedTuple):
     @property
     def income(self):
         """What the outcome adds to the purse, and the cuts."""
-        z, v, n, S, _ = self.before.point(self.point)
+        _, v, n, *_ = self.before.point(self.point)
         cuts = self.after.gaps - self.before.gaps
         return 0.15 * v / ((n + 1) * v + FRESH) + cuts / 2
 
@@ -153,7 +153,9 @@ def random_points(count, seed):
     v = z * (1 - z)
     n = np.floor(np.exp(random.uniform(0, 14, count))) - 1
     # Most biases are close to what chance explains, where the rule has its edges.
-    near = r((n + 1) * v + FRESH) + random.normal(0, 1, count) * np.exp(random.uniform(-3, 3, count))
+    near = r((n + 1) * v + FRESH) + random.normal(0, 1, count) * np.exp(
+        random.uniform(-3, 3, count)
+    )
     S = near * random.choice([-1, 1], count)
     return z, v, n, np.clip(S, -n * (1 - z), n * z)
 

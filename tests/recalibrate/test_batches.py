@@ -53,9 +53,9 @@ def test_large_batches_agree_with_their_twin(number, cut):
         said = kernel.predict_many(scores[rows], ids=rows)
         np.testing.assert_allclose(said, expected, rtol=0, atol=1e-9)
         known = random.permutation(rows).tolist()
-        size = len(known) if cut is None or len(known) < 50 else cut
-        for start in range(0, len(known), size):
-            part = known[start : start + size]
+        rows_a_call = len(known) if cut is None or len(known) < 50 else cut
+        for start in range(0, len(known), rows_a_call):
+            part = known[start : start + rows_a_call]
             kernel.update_many(outcomes[part], ids=part)
         twin.update_many(outcomes[known].tolist(), known)
     state = kernel._whole._get_state()
