@@ -17,12 +17,15 @@ from calibrant.streams import (
     Adversary,
     Chaser,
     Contrarian,
+    Drag,
     Game,
     Greedy,
+    Learned,
     March,
     iid,
     play,
 )
+from calibrant.streams.adversaries import genes
 from naive import streams as naive
 from naive.march import NaiveMarch
 from naive.zoom import NaiveZoom
@@ -36,6 +39,15 @@ PAIRS: dict[str, tuple[Callable[[int], Adversary], Callable[[int], Any]]] = {
     "quick chaser": (
         lambda seed: Chaser(0.07, start=0.1, seed=seed),
         lambda seed: naive.Chaser(0.07, 0.1, seed),
+    ),
+    "drag": (
+        lambda _: Drag(300, sweeps=2, width=0.1),
+        lambda _: naive.Drag(300, 2.0, 0.1, 0.4),
+    ),
+    "learned": (lambda _: Learned(300), lambda _: naive.Learned(300, genes()["events"])),
+    "learned, of scores": (
+        lambda _: Learned(300, against="scores"),
+        lambda _: naive.Learned(300, genes()["scores"]),
     ),
 }
 FORECASTERS = {

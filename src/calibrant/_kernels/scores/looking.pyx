@@ -41,6 +41,11 @@ cdef class LookingKernel(ScoringKernel):
         weights = [sharp * recent[0], recent[1:]] if placed else [sharp, np.zeros(RECENTS)]
         return np.concatenate(weights)
 
+    def _batch_size(self):
+        """Return how many outcomes the last batches had in the mean, 0 if there were none."""
+        self.enter()
+        return self.batches.outcomes / self.batches.batches if self.batches.batches > 0.0 else 0.0
+
     cdef Place would_be(self, object score) except *:
         self.enter()
         return safe_place(&self.safe, self.look(self.above_floor(self.raw_of(self.as_score(score)))))
