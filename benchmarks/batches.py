@@ -7,7 +7,6 @@ second month on.
 
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
 from benchmarks.tables import table
 from calibrant import Recalibrator
@@ -117,11 +116,18 @@ def made(kind, size, months, seed):
 
 
 def platt(scores, outcomes):
-    """Return a fit of slope and offset to the logits, as everybody writes it."""
-    if outcomes.min() == outcomes.max():
-        return lambda s: np.full(len(s), np.clip(outcomes[0], 1e-3, 1 - 1e-3))
-    fit = LogisticRegression().fit(logit(scores)[:, None], outcomes)
-    return lambda s: fit.predict_proba(logit(s)[:, None])[:, 1]
+    """Return a fit of slope and offset to the logits: scikit-learn's default, by Newton steps."""
+    x, a, b = logit(scores), 1.0, 0.0
+    for _ in range(20):
+        p = sigmoid(a * x + b)
+        r, h = p - outcomes, p * (1 - p)
+        slopes = np.array([[h @ (x * x) + 1.0, h @ x], [h @ x, h.sum() + 1e-6]])
+        da, db = np.linalg.solve(slopes, [r @ x + a, r.sum()])
+        longest = max(abs(da), abs(db))
+        a, b = (each - step * min(1.0, 1.5 / longest) for each, step in ((a, da), (b, db)))
+        if longest < 1e-3:
+            break
+    return lambda s: sigmoid(a * logit(s) + b)
 
 
 def isotonic(scores, outcomes):
