@@ -21,7 +21,7 @@ from calibrant.streams import Chaser, Contrarian, Drag, Greedy, Learned, March, 
 TITLE = "Hostile streams"
 IN_README = ()
 HORIZONS = {10**4: 10, 10**5: 10, 10**6: 3}  # with the number of seeds
-SLOW = {10**4: 10, 10**5: 5, 10**6: 1}  # where rounds are played in Python
+SLOW = {10**4: 10, 10**5: 3, 10**6: 1}  # where rounds are played in Python
 FIRST_SEED = 50
 
 FORECASTERS = {

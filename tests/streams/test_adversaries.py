@@ -312,7 +312,7 @@ def test_two_threads_cannot_share_a_game():
 
 
 def test_the_table_names_every_adversary():
-    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser, March}
+    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser, March, Drag, Learned}
     assert repr(Greedy("l2")) == "Greedy(norm='l2')"
     assert repr(Chaser()) == "Chaser(step=0.001, start=0.5, seed=0)"
     assert repr(Contrarian()) == "Contrarian()"
