@@ -7,7 +7,7 @@ from calibrant import Recalibrator
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant._kernels.scores.safe import SafeKernel
 from calibrant.measures import cal2, log_loss
-from calibrant.recalibrate.weights import WORDS
+from calibrant.recalibrate.weights import words
 from calibrant.streams import alternating, iid, markov
 from naive.recalibrate import NaiveRecalibrator
 from recalibrate.cases import random_case
@@ -120,7 +120,7 @@ def test_what_is_looked_at_knows_the_past():
 
 
 def test_words_of_the_weights():
-    experts = WORDS[: WORDS.index("what silence says so far")]
+    experts = words()[: words().index("what silence says so far")]
     assert len(experts) == len(Recalibrator()._whole._weights())
     recalibrator = Recalibrator()
     recalibrator.run(np.full(3000, 0.2), iid(3000, mean=0.6, seed=1).outcomes)

@@ -410,8 +410,8 @@ class Recalibrator(Savable, Learner):
 
         A drift is a correction that forgets, the faster the shorter its memory; a fixed one
         forgets nothing. Where outcomes come in batches, memories are counted in these, as in "the
-        last 2 batches, 6,000 outcomes". With `by`, those of a group, which rests on what is learned of all and on
-        its own. The weights sum to 1.
+        last 2 batches, 6,000 outcomes". With `by`, those of a group, which rests on what is learned
+        of all and on its own. The weights sum to 1.
 
         Examples
         --------
