@@ -82,8 +82,8 @@ def test_a_month_at_once_costs_what_a_refit_costs():
     """Stationary scores that are wrong by slope and offset: 24 months of 2,000.
 
     A refit on all months so far costs about two parameters: 2 / (2 n) of log loss after n rows,
-    which is 0.00008 in the mean over the months after the first. Row by row, months cost 0.001; the limit
-    is half of that.
+    which is 0.00008 in the mean over the months after the first. Row by row, months cost 0.001; the
+    limit is half of that.
     """
     excess = []
     for seed in range(3):
