@@ -7,11 +7,9 @@ drawn. `play` runs whole games in a compiled loop, bit for bit the same.
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from calibrant._checks import Floats, check_choice, check_integer, check_real, check_seed
 from calibrant._kernels import adversaries as kernels
@@ -266,6 +264,10 @@ class Learned(kernels.LearnedKernel, Adversary):
 @cache
 def genes() -> dict[str, list[float]]:
     """Return the numbers that learned opponents are made of, by what they were evolved against."""
+    # Both take long to import, and few want a learned opponent.
+    import json
+    from importlib.resources import files
+
     text = files("calibrant.streams").joinpath("learned.json").read_text("utf-8")
     found: dict[str, list[float]] = json.loads(text)
     return found
