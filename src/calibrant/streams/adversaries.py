@@ -265,8 +265,8 @@ class Learned(kernels.LearnedKernel, Adversary):
 def genes() -> dict[str, list[float]]:
     """Return the numbers that learned opponents are made of, by what they were evolved against."""
     # Both take long to import, and few want a learned opponent.
-    import json
-    from importlib.resources import files
+    import json  # noqa: PLC0415
+    from importlib.resources import files  # noqa: PLC0415
 
     text = files("calibrant.streams").joinpath("learned.json").read_text("utf-8")
     found: dict[str, list[float]] = json.loads(text)
