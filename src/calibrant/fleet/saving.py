@@ -174,6 +174,8 @@ def check_rounds(opened: npt.NDArray[np.void], shard: Shard) -> None:
             raise ValueError(f"saved {name} of a prediction must be below {above}")
     inside = [opened[name] for name in ("s", "m", "z")]
     root, parent, key = (opened["views"][:, level] for level in range(3))
+    if not np.isin(opened["bet"], (0.0, 1.0)).all():
+        raise ValueError("saved bet of a prediction must be 0 or 1")
     watched = [opened[name] for name in ("raw", "expected")]
     if not all(((values >= 0) & (values <= 1)).all() for values in watched):
         raise ValueError("what is saved of a prediction for monitors must be in [0, 1]")

@@ -157,7 +157,7 @@ cdef class ShardKernel(PartState):
             memcpy(r.said, self.view.p, sizeof(r.said))
         r.gap = self.gap_of(r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
-        r.z, r.expected = place.hi, place_mean(place)
+        r.z, r.expected, r.bet = place.hi, place_mean(place), place.bet
         if place.lo != place.hi:
             key = found.keys[KEY]
             if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
@@ -177,7 +177,7 @@ cdef class ShardKernel(PartState):
         cdef const Opened *now = r
         cdef Opened again
         cdef int level
-        if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
+        if safe_learn_near(&self.safe, r.m, r.z, y, r.bet > 0.0, late, r.gap) < 0:
             return -1
         if r.age != self._learned:
             again.s = r.s

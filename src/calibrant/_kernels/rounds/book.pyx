@@ -288,6 +288,7 @@ cdef class Book:
         r = self.rule.begin(row, by)
         r.number = r.batch = first
         if not isnan(made):
+            r.is_shared = True
             r.told().at = made
             if made > self.now:
                 self.now = made
@@ -341,7 +342,7 @@ cdef class Book:
             at = made
         for i in range(size):
             r = rounds[i]
-            r.number, r.batch = first + i, first
+            r.number, r.batch, r.is_shared = first + i, first, size > 1 or made is not None
             if made is not None:
                 r.told().at = at[i]
             if names is not None and not is_claimed:
@@ -874,6 +875,7 @@ cdef class Book:
                     self.gone.pop(name, None)
                     self.add_finished(name, y)
                 continue
+            r.is_shared = made is not None
             if name is None:
                 self.known[r] = r
                 self.nameless += 1

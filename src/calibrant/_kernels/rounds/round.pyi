@@ -10,6 +10,8 @@ Integers = npt.NDArray[np.int64]
 class Round:
     number: int
     batch: int
+    is_shared: bool
+    def join(self, whole: Round) -> None: ...
     at: float
     due: float
     outcome: float
