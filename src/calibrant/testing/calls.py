@@ -29,6 +29,8 @@ class Calls:
     takes_missing = True
     #: Is an outcome of a single row that is not learned an error?
     raises_answers = True
+    #: Are predictions probabilities? Otherwise they are quantiles.
+    says_probabilities = True
 
     def can(self, cls: Any, verb: str) -> bool:
         """Return whether a class has this method."""
@@ -123,3 +125,9 @@ class EventCalls(Calls):
     def predict_many(self, player: Any, rows: Any, *, ids: Any = (), **more: Any) -> Any:
         """Predict rounds one after the other."""
         return np.array([self.predict(player, id=name, **more) for name in ids[: len(rows)]])
+
+
+class NumberCalls(Calls):
+    """As a `NumberRecalibrator` is: predictions are distributions."""
+
+    says_probabilities = False

@@ -82,6 +82,7 @@ cdef class Book:
         self, object name, object found, double outcome, double at, double said
     ) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
+    cpdef int forget_unnamed(self) except -1
     cpdef int observe_one(self, object name, double outcome, double at, int most) except -1
 
 

@@ -1,0 +1,332 @@
+"""Shapes of residuals, as quantiles, and the mixture of all that use them.
+
+An expert is a location, a scale and a shape: quantiles of error / scale, which follow outcomes by
+Robbins-Monro steps with the density of their neighbours. 21 of them are mixed level by level, with
+weights that each has at five knots: Bernstein online aggregation (Wintenberger, 2017) with
+linearised losses and regrets that are centred at each knot.
+
+An outcome that comes late is judged by what was said then: with today's shapes, experts would
+profit from outcomes that they did not have. Rounds keep a reference to the shapes, not a copy: what
+somebody holds is copied before it changes.
+"""
+
+from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
+
+from cpython.ref cimport PyObject
+
+from statistics import NormalDist
+
+import numpy as np
+
+from calibrant._kernels.numbers.residuals cimport LOCATIONS, SCALES, Residuals
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject *)
+
+KNOT_LEVELS = (0.03, 0.2, 0.5, 0.8, 0.97)
+cdef double FORGET = 1.0 / 2000.0
+cdef double SHARE = 1e-3
+cdef double LEAST_SLOPE = 0.03
+# The scale of each kind (0 fast, 1 mid, 2 slow, 3 learned), and the slowest rate of its shape.
+cdef int[KINDS] SCALE_OF = [2, 2, 2, 1, 0, 3, 3]
+cdef double[KINDS] SLOWEST = [2e-4, 3e-3, 1e-2, 2e-4, 2e-4, 2e-4, 5e-3]
+cdef double[EXPERTS] PRIOR
+cdef int expert_
+for expert_ in range(EXPERTS):
+    PRIOR[expert_] = (4.0 if expert_ < KINDS else 1.0) / (6.0 * KINDS)
+
+
+cdef void sort(double *values, int size) noexcept nogil:
+    """Sort a few numbers that are nearly in order."""
+    cdef int i, j
+    cdef double value
+    for i in range(1, size):
+        value, j = values[i], i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+cdef double regret_step(
+    Regret *regret, double loss, double prior, const Lateness *late
+) noexcept nogil:
+    """Add what an expert would have gained in a round; return the rate that it is weighed with.
+
+    Late regrets come in runs: their variance is counted as that of sums over the lateness.
+    """
+    cdef double eta, square, D = late.rounds + 1.0
+    loss = fmin(2.0, fmax(-10.0, loss)) if loss == loss else 0.0
+    regret.largest = fmax(regret.largest * (1.0 - FORGET), fabs(loss))
+    regret.square += loss * loss - FORGET * regret.square
+    square = regret.square
+    if late.is_late:
+        regret.run += loss - regret.run / D
+        regret.runs += regret.run * regret.run / late.spread - FORGET * regret.runs
+        square *= fmin(D, fmax(1.0, regret.runs / regret.square))
+    else:
+        regret.runs = regret.square
+    eta = fmin(0.5 / regret.largest, sqrt(-log(prior) / square))
+    regret.total += loss - eta * loss * loss - FORGET * regret.total
+    return eta
+
+
+cdef void share_out(
+    const double *prior, const double *eta, const Regret *regrets, int count, double *w
+) noexcept nogil:
+    """Weigh experts at one knot; arrays have a stride of KNOTS, but for the prior."""
+    cdef double top = -1e300, total = 0.0
+    cdef int i
+    for i in range(count):
+        top = fmax(top, eta[i * KNOTS] * regrets[i * KNOTS].total)
+    for i in range(count):
+        w[i * KNOTS] = (
+            prior[i] * eta[i * KNOTS] * exp(eta[i * KNOTS] * regrets[i * KNOTS].total - top)
+        )
+        total += w[i * KNOTS]
+    for i in range(count):
+        w[i * KNOTS] = (1.0 - SHARE) * w[i * KNOTS] / total + SHARE * prior[i]
+
+
+cdef class Levels:
+    """The levels of quantiles, and what is computed of them once."""
+
+    def __cinit__(self, tau):
+        cdef int k, low, high, g
+        self.tau = np.array(tau, dtype=np.float64)
+        self.tau.flags.writeable = False
+        self.K = len(self.tau)
+        self.level = <double *>malloc(self.K * sizeof(double))
+        self.logit = <double *>malloc(self.K * sizeof(double))
+        self.inverse = <double *>malloc(self.K * sizeof(double))
+        self.hat = <double *>malloc(self.K * sizeof(double))
+        self.knot = <int *>malloc(self.K * sizeof(int))
+        if not (self.level and self.logit and self.inverse and self.hat and self.knot):
+            raise MemoryError
+        for g in range(KNOTS):
+            self.hats[g] = 0.0
+        for k in range(self.K):
+            self.level[k] = self.tau[k]
+            self.logit[k] = log(self.level[k] / (1.0 - self.level[k]))
+        for k in range(self.K):
+            low, high = max(0, k - 2), min(self.K - 1, k + 2)
+            self.inverse[k] = (1.5 if k < 2 or k > self.K - 3 else 1.0) / (
+                self.level[high] - self.level[low]
+            )
+            at = float(np.interp(self.tau[k], KNOT_LEVELS, range(KNOTS)))
+            self.knot[k] = min(int(at), KNOTS - 2)
+            self.hat[k] = 1.0 - (at - self.knot[k])
+            self.hats[self.knot[k]] += self.hat[k]
+            self.hats[self.knot[k] + 1] += 1.0 - self.hat[k]
+
+    def __dealloc__(self):
+        free(self.level)
+        free(self.logit)
+        free(self.inverse)
+        free(self.hat)
+        free(self.knot)
+
+
+cdef class Shapes:
+    """The quantiles and the weights of all experts at one moment."""
+
+    def __cinit__(self, int K):
+        self.K = K
+        self.q = <double *>malloc(EXPERTS * K * sizeof(double))
+        self.w = <double *>malloc(EXPERTS * KNOTS * sizeof(double))
+        if not (self.q and self.w):
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.q)
+        free(self.w)
+
+    cdef Shapes copied(self):
+        cdef Shapes other = Shapes(self.K)
+        other.n = self.n
+        memcpy(other.q, self.q, EXPERTS * self.K * sizeof(double))
+        memcpy(other.w, self.w, EXPERTS * KNOTS * sizeof(double))
+        return other
+
+    def save(self):
+        """Return all its numbers, the quantiles first."""
+        found = np.empty(EXPERTS * (self.K + KNOTS))
+        cdef double[::1] to = found
+        memcpy(&to[0], self.q, EXPERTS * self.K * sizeof(double))
+        memcpy(&to[EXPERTS * self.K], self.w, EXPERTS * KNOTS * sizeof(double))
+        return found
+
+    @staticmethod
+    def restored(int K, int64_t n, const double[::1] numbers):
+        """Return what `save` saved, made when so many outcomes were known."""
+        cdef Shapes shapes = Shapes(K)
+        if numbers.shape[0] != EXPERTS * (K + KNOTS):
+            raise ValueError(f"saved shapes must have {EXPERTS * (K + KNOTS)} numbers")
+        rows = np.asarray(numbers[: EXPERTS * K]).reshape(EXPERTS, K)
+        weights = np.asarray(numbers[EXPERTS * K :]).reshape(EXPERTS, KNOTS)
+        if not (np.isfinite(rows).all() and np.abs(rows).max() < 1e100 and (np.diff(rows) >= 0).all()):
+            raise ValueError("saved shapes must be finite quantiles that do not cross")
+        if not (weights >= 0.0).all() or not (np.abs(weights.sum(axis=0) - 1.0) < 1e-9).all():
+            raise ValueError("saved weights must sum to 1 at each knot")
+        shapes.n = n
+        memcpy(shapes.q, &numbers[0], EXPERTS * K * sizeof(double))
+        memcpy(shapes.w, &numbers[EXPERTS * K], EXPERTS * KNOTS * sizeof(double))
+        return shapes
+
+
+cdef class QuantileMixture:
+    """21 experts and their weights."""
+
+    def __cinit__(self, Levels levels not None):
+        cdef int i, k, g
+        self.levels, self.K = levels, levels.K
+        self.live = Shapes(self.K)
+        self.live.n = 0
+        self.regrets = <Regret *>calloc(EXPERTS * KNOTS, sizeof(Regret))
+        self.words = <double *>malloc(EXPERTS * self.K * sizeof(double))
+        self.room = <double *>malloc((2 * self.K + 2 * EXPERTS * KNOTS) * sizeof(double))
+        if not (self.regrets and self.words and self.room):
+            raise MemoryError
+        normal = NormalDist()
+        for k in range(self.K):
+            # A standard normal distribution, scaled to mean absolute value 1.
+            self.live.q[k] = normal.inv_cdf(levels.level[k]) * 1.2533
+        for i in range(1, EXPERTS):
+            memcpy(self.live.q + i * self.K, self.live.q, self.K * sizeof(double))
+        for i in range(EXPERTS):
+            for g in range(KNOTS):
+                self.live.w[i * KNOTS + g] = PRIOR[i]
+                self.regrets[i * KNOTS + g].square = self.regrets[i * KNOTS + g].runs = 1e-6
+                self.regrets[i * KNOTS + g].largest = 1e-3
+
+    def __dealloc__(self):
+        free(self.regrets)
+        free(self.words)
+        free(self.room)
+
+    cdef void say(
+        self, Shapes shapes, Residuals residuals, const double *t, double far,
+        double *mixed,
+    ) noexcept nogil:
+        """Let each expert say its quantiles of the residual, none beyond far, and mix them."""
+        cdef int i, k, K = self.K
+        cdef const double *q
+        cdef const double *w
+        cdef const double *hat = self.levels.hat
+        cdef const int *knot = self.levels.knot
+        cdef double *word
+        cdef double mu, s
+        for k in range(K):
+            mixed[k] = 0.0
+        for i in range(EXPERTS):
+            mu = t[residuals.at_mu + i // KINDS]
+            s = t[residuals.at_s + i // KINDS * SCALES + SCALE_OF[i % KINDS]]
+            q, word, w = shapes.q + i * K, self.words + i * K, shapes.w + i * KNOTS
+            for k in range(K):
+                word[k] = fmin(far, fmax(-far, mu + s * q[k]))
+            for k in range(K):
+                mixed[k] += (hat[k] * w[knot[k]] + (1.0 - hat[k]) * w[knot[k] + 1]) * word[k]
+
+    cdef int own_live(self) except -1:
+        """See to it that nobody else holds the live shapes, before these change."""
+        if Py_REFCNT(<PyObject *>self.live) > 1:
+            self.live = self.live.copied()
+        return 0
+
+    cdef void weigh(
+        self, Shapes said, Residuals residuals, const double *t, double far, double r,
+        const Lateness *late,
+    ) noexcept nogil:
+        """Learn how good the experts were that said this, of a residual r."""
+        cdef int i, k, g, K = self.K
+        cdef double *mixed = self.room
+        cdef double *grad = self.room + K
+        cdef double *loss = self.room + 2 * K
+        cdef double *eta = loss + EXPERTS * KNOTS
+        cdef double[KNOTS] centre
+        cdef const double *hat = self.levels.hat
+        cdef const int *knot = self.levels.knot
+        cdef double *word
+        cdef double d, mid = t[residuals.at_s + 1]
+        self.say(said, residuals, t, far, mixed)
+        for k in range(K):
+            grad[k] = ((1.0 if r <= mixed[k] else 0.0) - self.levels.level[k]) / mid
+        for g in range(KNOTS):
+            centre[g] = 0.0
+        for i in range(EXPERTS):
+            word = self.words + i * K
+            for g in range(KNOTS):
+                loss[i * KNOTS + g] = 0.0
+            for k in range(K):
+                d = grad[k] * (mixed[k] - word[k])
+                loss[i * KNOTS + knot[k]] += hat[k] * d
+                loss[i * KNOTS + knot[k] + 1] += (1.0 - hat[k]) * d
+            for g in range(KNOTS):
+                centre[g] += said.w[i * KNOTS + g] * loss[i * KNOTS + g]
+        for i in range(EXPERTS):
+            for g in range(KNOTS):
+                eta[i * KNOTS + g] = regret_step(
+                    &self.regrets[i * KNOTS + g],
+                    (loss[i * KNOTS + g] - centre[g]) / self.levels.hats[g], PRIOR[i], late,
+                )
+        for g in range(KNOTS):
+            share_out(PRIOR, eta + g, self.regrets + g, EXPERTS, self.live.w + g)
+
+    cdef void shape(
+        self, Residuals residuals, const double *t, double r, int64_t n
+    ) noexcept nogil:
+        """Move every quantile a step towards a residual, the n-th."""
+        cdef int i, k, K = self.K
+        cdef double *q
+        cdef double *moved = self.room
+        cdef const double *inverse = self.levels.inverse
+        cdef const double *level = self.levels.level
+        cdef double z, step, least, slope
+        for i in range(EXPERTS):
+            q = self.live.q + i * K
+            z = r - t[residuals.at_mu + i // KINDS]
+            z /= t[residuals.at_s + i // KINDS * SCALES + SCALE_OF[i % KINDS]]
+            step = fmax(1.0 / (n + 20.0), SLOWEST[i % KINDS])
+            # What lies far beyond the grid moves it even where it has collapsed on a constant.
+            least = 1.0 if fabs(z) > 3.0 * fmax(fabs(q[0]), fabs(q[K - 1])) else LEAST_SLOPE
+            for k in range(K):
+                slope = (q[min(K - 1, k + 2)] - q[max(0, k - 2)]) * inverse[k]
+                moved[k] = q[k] + step * fmax(slope, least) * (
+                    level[k] - (1.0 if z <= q[k] else 0.0)
+                )
+            q[0] = moved[0]
+            for k in range(1, K):
+                q[k] = fmax(moved[k], q[k - 1])
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def save(self):
+        """Return the regrets; shapes are saved with those that rounds keep."""
+        found = np.empty(EXPERTS * KNOTS * sizeof(Regret) // sizeof(double))
+        cdef double[::1] to = found
+        memcpy(&to[0], self.regrets, EXPERTS * KNOTS * sizeof(Regret))
+        return found
+
+    def load(self, const double[::1] regrets, Shapes live not None):
+        """Take over what `save` returned, and the shapes as they are."""
+        rows = np.asarray(regrets)
+        if len(rows) != EXPERTS * KNOTS * 5 or live.K != self.K:
+            raise ValueError("saved regrets must be of 21 experts at 5 knots")
+        check_regrets(rows)
+        self.live = live
+        memcpy(self.regrets, &regrets[0], EXPERTS * KNOTS * sizeof(Regret))
+
+    def weights(self):
+        """Return the weight of each expert at each knot."""
+        return self.live.save()[EXPERTS * self.K :].reshape(EXPERTS, KNOTS)
+
+
+def check_regrets(rows):
+    """Refuse regrets that no rounds lead to."""
+    if not np.isfinite(rows).all() or not (np.abs(rows) < 1e9).all():
+        raise ValueError("saved regrets must be finite")
+    if not (rows.reshape(-1, 5)[:, [1, 2, 4]] > 0.0).all():
+        raise ValueError("saved sizes of regrets must be positive")
