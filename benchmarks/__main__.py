@@ -3,7 +3,8 @@
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
 ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
 certificates again, ``search`` looks for stronger opponents, ``many_rows`` plays 10^8 rows through a
-fleet; with ``--help`` each of the last three shows its options.
+fleet, ``numbers`` plays folders of streams of numbers; with ``--help`` each of the last four shows
+its options.
 """
 
 import re
@@ -38,6 +39,7 @@ from benchmarks import (  # noqa: E402
     many_rows,
     monitor,
     multiclass,
+    numbers,
     pages,
     paper,
     rare,
@@ -86,7 +88,7 @@ PARTS = {
 }
 PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
-COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows}
+COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers}
 LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "pages"}
 
 

@@ -83,7 +83,8 @@ def quantile_at(levels: Floats, values: Floats, wanted: npt.ArrayLike) -> Floats
     --------
     >>> import numpy as np
     >>> from calibrant.measures.quantile_functions import quantile_at
-    >>> quantile_at(np.array([0.1, 0.5, 0.9]), np.array([-1.0, 0.0, 1.0]), [0.25, 0.5]).round(3).tolist()
+    >>> levels, values = np.array([0.1, 0.5, 0.9]), np.array([-1.0, 0.0, 1.0])
+    >>> quantile_at(levels, values, [0.25, 0.5]).round(3).tolist()
     [-0.5, 0.0]
     """
     x, lower, upper = knots(levels, values)

@@ -20,6 +20,7 @@ from calibrant.streams.adversaries import (
 )
 from calibrant.streams.bundled import RealStream, load, names
 from calibrant.streams.families import FAMILIES
+from calibrant.streams.numbers import NumberStream, load_numbers
 from calibrant.streams.remembering import cycle, hidden_markov, markov, regimes, runs
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import (
@@ -41,6 +42,7 @@ __all__ = [
     "Game",
     "Greedy",
     "March",
+    "NumberStream",
     "RealStream",
     "Stream",
     "alternating",
@@ -50,6 +52,7 @@ __all__ = [
     "hidden_markov",
     "iid",
     "load",
+    "load_numbers",
     "markov",
     "names",
     "piecewise",

@@ -14,13 +14,14 @@ the biases that choose the case. This makes `docs/numbers-proof.md`, Theorem 1, 
 mixture, opponent and lateness.
 """
 
-from libc.math cimport INFINITY, fmax, fmin, sqrt
+from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
 import numpy as np
 
+from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.quantile_mixture cimport Lateness, Levels
 
 #: Memories of the soft stage; a longer one is added when the stream outgrows the last.
@@ -44,12 +45,12 @@ cdef double read_at(
         return far
     if a <= logit[0]:
         high = min(4, K - 1)
-        return fmax(
+        return greater(
             -far, q[0] - (q[high] - q[0]) / (logit[high] - logit[0]) * (logit[0] - a)
         )
     if a >= logit[K - 1]:
         low = max(K - 5, 0)
-        return fmin(
+        return lesser(
             far,
             q[K - 1] + (q[K - 1] - q[low]) / (logit[K - 1] - logit[low]) * (a - logit[K - 1]),
         )
@@ -150,7 +151,7 @@ cdef class Net:
         wall = self.at_once if self.most == 0.0 else self.late
         wall *= wall * (self.most + 1.0)  # all is squared
         for h in range(self.horizons + 1):
-            m = n + 1.0 if h == self.horizons else fmin(self.memory[h], n + 1.0)
+            m = n + 1.0 if h == self.horizons else lesser(self.memory[h], n + 1.0)
             for k in range(K):
                 v = self.levels.level[k] * (1.0 - self.levels.level[k])
                 if self.bias[h * K + k] * self.bias[h * K + k] > wall * (v * m / 2.0 + 0.5):
@@ -175,12 +176,12 @@ cdef class Net:
         for k in range(K):
             shift, v = 0.0, self.levels.level[k] * (1.0 - self.levels.level[k])
             for h in range(self.horizons):
-                m = fmin(self.memory[h], n + 1.0)
+                m = lesser(self.memory[h], n + 1.0)
                 z = self.bias[h * K + k]
                 sigma = v * m / 2.0 * self.wider[k] + 0.5
                 if z * z > ZONE * ZONE * sigma:
                     z /= sqrt(sigma)
-                    gain = fmin(GAIN, GAIN_LATE * sqrt(2.0 * m) / (late + 1.0))
+                    gain = lesser(GAIN, GAIN_LATE * sqrt(2.0 * m) / (late + 1.0))
                     shift += gain * (z - ZONE if z > 0.0 else z + ZONE)
             is_moved = is_moved or shift != 0.0
             moved[k] = self.levels.logit[k] - shift
@@ -228,7 +229,7 @@ cdef class Net:
         """Add 1{outcome < quantile} - level of a round to the biases; n outcomes are known now."""
         cdef int h, k, K = self.K
         cdef double c, v, D = late.rounds + 1.0
-        self.most = fmax(self.most, late.rounds)
+        self.most = greater(self.most, late.rounds)
         for k in range(K):
             c = 0.0 if is_marked else below[k]
             for h in range(self.horizons):
@@ -238,8 +239,8 @@ cdef class Net:
                 v = self.levels.level[k] * (1.0 - self.levels.level[k])
                 self.run[k] += c - self.run[k] / D
                 if n > D:
-                    self.wider[k] += fmax(1.0 / (20.0 * D), 1.0 / n) * (
-                        fmin(D, fmax(1.0, self.run[k] * self.run[k] / (late.spread * v)))
+                    self.wider[k] += greater(1.0 / (20.0 * D), 1.0 / n) * (
+                        lesser(D, greater(1.0, self.run[k] * self.run[k] / (late.spread * v)))
                         - self.wider[k]
                     )
         h = self.horizons

@@ -6,7 +6,7 @@ that a model gives itself, and those of the whole where a group has a kernel of 
 with these in one more step of the same kind.
 """
 
-from libc.math cimport INFINITY, NAN, fabs, fmax, fmin, isfinite, isnan
+from libc.math cimport INFINITY, NAN, fabs, isnan, log
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -16,6 +16,7 @@ cimport cython
 import numpy as np
 
 from calibrant._checks import as_listed, as_series, check_id, check_same_length, describe
+from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.net cimport Net
 from calibrant._kernels.numbers.quantile_mixture cimport (
     KNOTS, Lateness, Levels, QuantileMixture, Regret, Shapes, regret_step, share_out, sort,
@@ -37,6 +38,7 @@ cdef enum:
 cdef double LATE_RATE = 0.01
 cdef double PAST_RATE = 0.05
 cdef double[2] GIVEN_PRIOR = [0.2, 0.8]  # of the mixture, and of what is given
+cdef double[2] GIVEN_SURPRISE = [-log(0.2), -log(0.8)]
 cdef double SNAPSHOTS = 8.0       # shapes that are kept for the rounds that wait
 
 
@@ -139,7 +141,7 @@ cdef class NumberKernel:
 
     cdef double shown(self, NumberRound r, int k) noexcept nogil:
         """Return a quantile as it is told: of the outcome, within the bounds."""
-        return fmin(self.high, fmax(self.low, r.m + r.said[k]))
+        return lesser(self.high, greater(self.low, r.m + r.said[k]))
 
     cdef int begin(self, NumberRound r, double m, const double *given) except -1:
         """Predict a round: quantiles around m, NaN for none, from others that are given or NULL."""
@@ -150,29 +152,29 @@ cdef class NumberKernel:
             raise MemoryError
         r.said = r.token + self.residuals.size
         r.given, r.has_given = r.said + K, given != NULL
-        r.m = fmin(self.high, fmax(self.low, self.past)) if isnan(m) else m
+        r.m = lesser(self.high, greater(self.low, self.past)) if isnan(m) else m
         r.far = 2.0 * self.residuals.known.far
         r.place, r.known = self.begun, self.learned
         if self.learned - self.anchor.n > <int64_t>(self.late.rounds / SNAPSHOTS):
             self.anchor = self.mixture.live
         r.kernel, r.shapes = self, self.anchor
-        with nogil:
-            self.residuals.look(r.m, self.begun, self.learned, r.token)
-            self.mixture.say(self.mixture.live, self.residuals, r.token, r.far, self.mixed)
+        self.residuals.look(r.m, self.begun, self.learned, r.token)
+        self.mixture.say(self.mixture.live, self.residuals, r.token, r.far, r.place)
+        memcpy(self.mixed, self.mixture.mixed, K * sizeof(double))
+        sort(self.mixed, K)
+        if given != NULL:
+            for k in range(K):
+                r.given[k] = given[k] - r.m
+            for k in range(KNOTS):
+                # Before anything is learned, what is given is all there is.
+                r.given[K + k] = (
+                    1.0 if self.learned <= LEAST_WEIGHED else self.given_weights[KNOTS + k]
+                )
+            self.mix_given(r.given, r.given + K, self.mixed)
             sort(self.mixed, K)
-            if given != NULL:
-                for k in range(K):
-                    r.given[k] = given[k] - r.m
-                for k in range(KNOTS):
-                    # Before anything is learned, what is given is all there is.
-                    r.given[K + k] = (
-                        1.0 if self.learned <= LEAST_WEIGHED else self.given_weights[KNOTS + k]
-                    )
-                self.mix_given(r.given, r.given + K, self.mixed)
-                sort(self.mixed, K)
-            r.turn = self.net.place(
-                self.mixed, r.far, self.learned, self.late.rounds, r.said
-            )
+        r.turn = self.net.place(
+            self.mixed, r.far, self.learned, self.late.rounds, r.said
+        )
         self.begun += 1
         return 0
 
@@ -194,7 +196,8 @@ cdef class NumberKernel:
         cdef double[2 * KNOTS] loss, eta
         cdef double centre
         cdef double *both = self.below
-        self.mixture.say(r.shapes, self.residuals, r.token, r.far, self.mixed)
+        self.mixture.say(r.shapes, self.residuals, r.token, r.far, r.place)
+        memcpy(self.mixed, self.mixture.mixed, K * sizeof(double))
         memcpy(both, self.mixed, K * sizeof(double))
         self.mix_given(r.given, r.given + K, both)
         for i in range(2 * KNOTS):
@@ -212,7 +215,7 @@ cdef class NumberKernel:
             for i in range(2):
                 eta[i * KNOTS + g] = regret_step(
                     &self.given_regrets[i * KNOTS + g],
-                    (loss[i * KNOTS + g] - centre) / self.levels.hats[g], GIVEN_PRIOR[i], &self.late,
+                    (loss[i * KNOTS + g] - centre) / self.levels.hats[g], GIVEN_SURPRISE[i], &self.late,
                 )
             share_out(GIVEN_PRIOR, eta + g, self.given_regrets + g, 2, self.given_weights + g)
 
@@ -224,8 +227,8 @@ cdef class NumberKernel:
         """
         cdef double D, waited = self.learned - r.known if r.known else self.begun - 1 - r.place
         if n > LATE_KNOWN:
-            waited = fmin(waited, 4.0 * self.late.rounds + 8.0)
-        self.late.rounds += fmax(LATE_RATE, 1.0 / n) * (waited - self.late.rounds)
+            waited = lesser(waited, 4.0 * self.late.rounds + 8.0)
+        self.late.rounds += greater(LATE_RATE, 1.0 / n) * (waited - self.late.rounds)
         self.late.is_late = self.late.is_late or waited > 0.0
         D = self.late.rounds + 1.0
         self.late.spread = 1.0 / (2.0 / D - 1.0 / (D * D))
@@ -235,32 +238,36 @@ cdef class NumberKernel:
         cdef double residual = outcome - r.m, tau
         cdef int k
         cdef int64_t n = self.learned + 1
-        self.mixture.own_live()
-        with nogil:
-            self.note_lateness(r, n)
-            if r.known > LEAST_SAFE:
-                for k in range(self.levels.K):
-                    tau = self.levels.level[k]
-                    if r.said[k] == INFINITY:
-                        self.below[k] = 1.0 - tau
-                    elif r.said[k] == -INFINITY:
-                        self.below[k] = -tau
-                    elif outcome == self.shown(r, k):
-                        self.below[k] = 0.0
-                    else:
-                        self.below[k] = (1.0 if outcome < self.shown(r, k) else 0.0) - tau
-                self.net.learn(self.below, r.turn >= 0, n, &self.late)
-            if r.known > LEAST_WEIGHED:
-                if r.has_given:
-                    self.weigh_given(r, residual)
-                self.mixture.weigh(r.shapes, self.residuals, r.token, r.far, residual, &self.late)
-            if r.known > LEAST_SAFE:
-                self.mixture.shape(self.residuals, r.token, residual, n)
-            self.residuals.learn(
-                r.token, r.m, residual, r.place, n, r.known, self.late.rounds
+        # With outcomes at once, nobody but this round holds the live shapes, and it ends here.
+        self.mixture.own_live(
+            3 if r.shapes is self.mixture.live and self.late.rounds < SNAPSHOTS else 1
+        )
+        self.note_lateness(r, n)
+        if r.known > LEAST_SAFE:
+            for k in range(self.levels.K):
+                tau = self.levels.level[k]
+                if r.said[k] == INFINITY:
+                    self.below[k] = 1.0 - tau
+                elif r.said[k] == -INFINITY:
+                    self.below[k] = -tau
+                elif outcome == self.shown(r, k):
+                    self.below[k] = 0.0
+                else:
+                    self.below[k] = (1.0 if outcome < self.shown(r, k) else 0.0) - tau
+            self.net.learn(self.below, r.turn >= 0, n, &self.late)
+        if r.known > LEAST_WEIGHED:
+            if r.has_given:
+                self.weigh_given(r, residual)
+            self.mixture.weigh(
+                r.shapes, self.residuals, r.token, r.far, r.place, residual, &self.late
             )
-            self.past += fmax(PAST_RATE, 1.0 / n) * (outcome - self.past)
-            self.learned = self.mixture.live.n = n
+        if r.known > LEAST_SAFE:
+            self.mixture.shape(self.residuals, r.token, residual, n)
+        self.residuals.learn(
+            r.token, r.m, residual, r.place, n, r.known, self.late.rounds
+        )
+        self.past += greater(PAST_RATE, 1.0 / n) * (outcome - self.past)
+        self.learned = self.mixture.live.n = n
         return 0
 
     cdef int give_up(self, NumberRound r) except -1:

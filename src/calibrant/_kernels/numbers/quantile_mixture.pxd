@@ -1,13 +1,17 @@
 """Shapes of residuals, as quantiles, and the mixture of all that use them."""
 
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 
+from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.residuals cimport Residuals
+
 
 cdef enum:
     KINDS = 7                     # shapes of each location
     EXPERTS = 21
     KNOTS = 5                     # levels at which an expert has a weight
+    MEMORY = 2000                 # rounds that regrets are remembered
 
 
 # What is known of the regret of not having followed one expert at one knot.
@@ -34,6 +38,7 @@ cdef class Levels:
     cdef double *inverse          # 1 / (the step of levels that a slope is taken over)
     cdef double *hat              # the weight of the lower of its two knots
     cdef int *knot                # which that is
+    cdef int[KNOTS] first         # the first level of each knot, and the end of all
     cdef double[KNOTS] hats       # the sum of the weights of each knot
 
 
@@ -51,26 +56,48 @@ cdef class QuantileMixture:
     cdef int K
     cdef readonly Shapes live     # as it is now; whoever keeps a reference keeps it as it is
     cdef Regret *regrets          # a row an expert
-    cdef double *words            # room for what the experts say
+    cdef double *words            # what the experts said last, and its mixture
+    cdef double *mixed
+    cdef int64_t said_of          # the round that this was said of, if by the live shapes; else -1
     cdef double *room
 
     cdef void say(
-        self, Shapes shapes, Residuals residuals, const double *t, double far,
-        double *mixed,
+        self, Shapes shapes, Residuals residuals, const double *t, double far, int64_t place
     ) noexcept nogil
-    cdef int own_live(self) except -1
+    cdef int own_live(self, Py_ssize_t holders) except -1
     cdef void weigh(
-        self, Shapes said, Residuals residuals, const double *t, double far, double r,
-        const Lateness *late,
+        self, Shapes said, Residuals residuals, const double *t, double far, int64_t place,
+        double r, const Lateness *late,
     ) noexcept nogil
     cdef void shape(
         self, Residuals residuals, const double *t, double r, int64_t n
     ) noexcept nogil
 
 
-cdef double regret_step(
-    Regret *regret, double loss, double prior, const Lateness *late
-) noexcept nogil
+cdef inline double regret_step(
+    Regret *regret, double loss, double surprise, const Lateness *late
+) noexcept nogil:
+    """Add what an expert would have gained in a round; return the rate that it is weighed with.
+
+    `surprise` is -log of its prior. Late regrets come in runs: their variance is counted as that of
+    sums over the lateness.
+    """
+    cdef double square, eta, D = late.rounds + 1.0, forget = 1.0 / MEMORY
+    loss = lesser(greater(loss, -10.0), 2.0)
+    regret.largest = greater(regret.largest * (1.0 - forget), fabs(loss))
+    regret.square += loss * loss - forget * regret.square
+    square = regret.square
+    if late.is_late:
+        regret.run += loss - regret.run / D
+        regret.runs += regret.run * regret.run / late.spread - forget * regret.runs
+        square *= lesser(greater(regret.runs / regret.square, 1.0), D)
+    else:
+        regret.runs = regret.square
+    eta = lesser(0.5 / regret.largest, sqrt(surprise / square))
+    regret.total += loss - eta * loss * loss - forget * regret.total
+    return eta
+
+
 cdef void share_out(
     const double *prior, const double *eta, const Regret *regrets, int count, double *w
 ) noexcept nogil

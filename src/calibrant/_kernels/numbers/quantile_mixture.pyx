@@ -10,7 +10,7 @@ profit from outcomes that they did not have. Rounds keep a reference to the shap
 somebody holds is copied before it changes.
 """
 
-from libc.math cimport exp, fabs, fmax, fmin, log, sqrt
+from libc.math cimport exp, fabs, log
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
@@ -21,22 +21,24 @@ from statistics import NormalDist
 
 import numpy as np
 
+from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.residuals cimport LOCATIONS, SCALES, Residuals
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *)
 
 KNOT_LEVELS = (0.03, 0.2, 0.5, 0.8, 0.97)
-cdef double FORGET = 1.0 / 2000.0
 cdef double SHARE = 1e-3
 cdef double LEAST_SLOPE = 0.03
 # The scale of each kind (0 fast, 1 mid, 2 slow, 3 learned), and the slowest rate of its shape.
 cdef int[KINDS] SCALE_OF = [2, 2, 2, 1, 0, 3, 3]
 cdef double[KINDS] SLOWEST = [2e-4, 3e-3, 1e-2, 2e-4, 2e-4, 2e-4, 5e-3]
 cdef double[EXPERTS] PRIOR
+cdef double[EXPERTS] SURPRISE     # -log of the prior
 cdef int expert_
 for expert_ in range(EXPERTS):
     PRIOR[expert_] = (4.0 if expert_ < KINDS else 1.0) / (6.0 * KINDS)
+    SURPRISE[expert_] = -log(PRIOR[expert_])
 
 
 cdef void sort(double *values, int size) noexcept nogil:
@@ -51,29 +53,6 @@ cdef void sort(double *values, int size) noexcept nogil:
         values[j] = value
 
 
-cdef double regret_step(
-    Regret *regret, double loss, double prior, const Lateness *late
-) noexcept nogil:
-    """Add what an expert would have gained in a round; return the rate that it is weighed with.
-
-    Late regrets come in runs: their variance is counted as that of sums over the lateness.
-    """
-    cdef double eta, square, D = late.rounds + 1.0
-    loss = fmin(2.0, fmax(-10.0, loss)) if loss == loss else 0.0
-    regret.largest = fmax(regret.largest * (1.0 - FORGET), fabs(loss))
-    regret.square += loss * loss - FORGET * regret.square
-    square = regret.square
-    if late.is_late:
-        regret.run += loss - regret.run / D
-        regret.runs += regret.run * regret.run / late.spread - FORGET * regret.runs
-        square *= fmin(D, fmax(1.0, regret.runs / regret.square))
-    else:
-        regret.runs = regret.square
-    eta = fmin(0.5 / regret.largest, sqrt(-log(prior) / square))
-    regret.total += loss - eta * loss * loss - FORGET * regret.total
-    return eta
-
-
 cdef void share_out(
     const double *prior, const double *eta, const Regret *regrets, int count, double *w
 ) noexcept nogil:
@@ -81,7 +60,7 @@ cdef void share_out(
     cdef double top = -1e300, total = 0.0
     cdef int i
     for i in range(count):
-        top = fmax(top, eta[i * KNOTS] * regrets[i * KNOTS].total)
+        top = greater(top, eta[i * KNOTS] * regrets[i * KNOTS].total)
     for i in range(count):
         w[i * KNOTS] = (
             prior[i] * eta[i * KNOTS] * exp(eta[i * KNOTS] * regrets[i * KNOTS].total - top)
@@ -121,6 +100,8 @@ cdef class Levels:
             self.hat[k] = 1.0 - (at - self.knot[k])
             self.hats[self.knot[k]] += self.hat[k]
             self.hats[self.knot[k] + 1] += 1.0 - self.hat[k]
+        for g in range(KNOTS):
+            self.first[g] = sum([self.knot[k] < g for k in range(self.K)])
 
     def __dealloc__(self):
         free(self.level)
@@ -184,11 +165,12 @@ cdef class QuantileMixture:
         cdef int i, k, g
         self.levels, self.K = levels, levels.K
         self.live = Shapes(self.K)
-        self.live.n = 0
+        self.live.n, self.said_of = 0, -1
         self.regrets = <Regret *>calloc(EXPERTS * KNOTS, sizeof(Regret))
         self.words = <double *>malloc(EXPERTS * self.K * sizeof(double))
+        self.mixed = <double *>malloc(self.K * sizeof(double))
         self.room = <double *>malloc((2 * self.K + 2 * EXPERTS * KNOTS) * sizeof(double))
-        if not (self.regrets and self.words and self.room):
+        if not (self.regrets and self.words and self.mixed and self.room):
             raise MemoryError
         normal = NormalDist()
         for k in range(self.K):
@@ -205,20 +187,22 @@ cdef class QuantileMixture:
     def __dealloc__(self):
         free(self.regrets)
         free(self.words)
+        free(self.mixed)
         free(self.room)
 
     cdef void say(
-        self, Shapes shapes, Residuals residuals, const double *t, double far,
-        double *mixed,
+        self, Shapes shapes, Residuals residuals, const double *t, double far, int64_t place
     ) noexcept nogil:
         """Let each expert say its quantiles of the residual, none beyond far, and mix them."""
-        cdef int i, k, K = self.K
+        cdef int i, k, g, K = self.K
         cdef const double *q
         cdef const double *w
         cdef const double *hat = self.levels.hat
-        cdef const int *knot = self.levels.knot
+        cdef const int *first = self.levels.first
         cdef double *word
+        cdef double *mixed = self.mixed
         cdef double mu, s
+        self.said_of = place if shapes is self.live else -1
         for k in range(K):
             mixed[k] = 0.0
         for i in range(EXPERTS):
@@ -226,32 +210,34 @@ cdef class QuantileMixture:
             s = t[residuals.at_s + i // KINDS * SCALES + SCALE_OF[i % KINDS]]
             q, word, w = shapes.q + i * K, self.words + i * K, shapes.w + i * KNOTS
             for k in range(K):
-                word[k] = fmin(far, fmax(-far, mu + s * q[k]))
-            for k in range(K):
-                mixed[k] += (hat[k] * w[knot[k]] + (1.0 - hat[k]) * w[knot[k] + 1]) * word[k]
+                word[k] = lesser(greater(mu + s * q[k], -far), far)
+            for g in range(KNOTS - 1):
+                for k in range(first[g], first[g + 1]):
+                    mixed[k] += (hat[k] * w[g] + (1.0 - hat[k]) * w[g + 1]) * word[k]
 
-    cdef int own_live(self) except -1:
-        """See to it that nobody else holds the live shapes, before these change."""
-        if Py_REFCNT(<PyObject *>self.live) > 1:
+    cdef int own_live(self, Py_ssize_t holders) except -1:
+        """See to it that no more than these hold the live shapes, before they change."""
+        if Py_REFCNT(<PyObject *>self.live) > holders:
             self.live = self.live.copied()
         return 0
 
     cdef void weigh(
-        self, Shapes said, Residuals residuals, const double *t, double far, double r,
-        const Lateness *late,
+        self, Shapes said, Residuals residuals, const double *t, double far, int64_t place,
+        double r, const Lateness *late,
     ) noexcept nogil:
         """Learn how good the experts were that said this, of a residual r."""
         cdef int i, k, g, K = self.K
-        cdef double *mixed = self.room
+        cdef double *mixed = self.mixed
         cdef double *grad = self.room + K
         cdef double *loss = self.room + 2 * K
         cdef double *eta = loss + EXPERTS * KNOTS
         cdef double[KNOTS] centre
         cdef const double *hat = self.levels.hat
-        cdef const int *knot = self.levels.knot
+        cdef const int *first = self.levels.first
         cdef double *word
-        cdef double d, mid = t[residuals.at_s + 1]
-        self.say(said, residuals, t, far, mixed)
+        cdef double d, low, high, mid = t[residuals.at_s + 1]
+        if self.said_of != place:
+            self.say(said, residuals, t, far, place)
         for k in range(K):
             grad[k] = ((1.0 if r <= mixed[k] else 0.0) - self.levels.level[k]) / mid
         for g in range(KNOTS):
@@ -260,17 +246,21 @@ cdef class QuantileMixture:
             word = self.words + i * K
             for g in range(KNOTS):
                 loss[i * KNOTS + g] = 0.0
-            for k in range(K):
-                d = grad[k] * (mixed[k] - word[k])
-                loss[i * KNOTS + knot[k]] += hat[k] * d
-                loss[i * KNOTS + knot[k] + 1] += (1.0 - hat[k]) * d
+            for g in range(KNOTS - 1):
+                low = high = 0.0
+                for k in range(first[g], first[g + 1]):
+                    d = grad[k] * (mixed[k] - word[k])
+                    low += hat[k] * d
+                    high += (1.0 - hat[k]) * d
+                loss[i * KNOTS + g] += low
+                loss[i * KNOTS + g + 1] += high
             for g in range(KNOTS):
                 centre[g] += said.w[i * KNOTS + g] * loss[i * KNOTS + g]
         for i in range(EXPERTS):
             for g in range(KNOTS):
                 eta[i * KNOTS + g] = regret_step(
                     &self.regrets[i * KNOTS + g],
-                    (loss[i * KNOTS + g] - centre[g]) / self.levels.hats[g], PRIOR[i], late,
+                    (loss[i * KNOTS + g] - centre[g]) / self.levels.hats[g], SURPRISE[i], late,
                 )
         for g in range(KNOTS):
             share_out(PRIOR, eta + g, self.regrets + g, EXPERTS, self.live.w + g)
@@ -284,22 +274,32 @@ cdef class QuantileMixture:
         cdef double *moved = self.room
         cdef const double *inverse = self.levels.inverse
         cdef const double *level = self.levels.level
-        cdef double z, step, least, slope
+        cdef double z, step, least
+        cdef bint is_sorted
         for i in range(EXPERTS):
             q = self.live.q + i * K
             z = r - t[residuals.at_mu + i // KINDS]
             z /= t[residuals.at_s + i // KINDS * SCALES + SCALE_OF[i % KINDS]]
-            step = fmax(1.0 / (n + 20.0), SLOWEST[i % KINDS])
+            step = greater(1.0 / (n + 20.0), SLOWEST[i % KINDS])
             # What lies far beyond the grid moves it even where it has collapsed on a constant.
-            least = 1.0 if fabs(z) > 3.0 * fmax(fabs(q[0]), fabs(q[K - 1])) else LEAST_SLOPE
+            least = 1.0 if fabs(z) > 3.0 * greater(fabs(q[0]), fabs(q[K - 1])) else LEAST_SLOPE
+            for k in range(2, K - 2):
+                moved[k] = inverse[k] * (q[k + 2] - q[k - 2])
+            for k in range(min(2, K)):
+                moved[k] = inverse[k] * (q[min(K - 1, k + 2)] - q[0])
+            for k in range(max(2, K - 2), K):
+                moved[k] = inverse[k] * (q[K - 1] - q[k - 2])
+            is_sorted = True
             for k in range(K):
-                slope = (q[min(K - 1, k + 2)] - q[max(0, k - 2)]) * inverse[k]
-                moved[k] = q[k] + step * fmax(slope, least) * (
+                moved[k] = q[k] + step * greater(moved[k], least) * (
                     level[k] - (1.0 if z <= q[k] else 0.0)
                 )
-            q[0] = moved[0]
             for k in range(1, K):
-                q[k] = fmax(moved[k], q[k - 1])
+                is_sorted = is_sorted & (moved[k] >= moved[k - 1])
+            if not is_sorted:
+                for k in range(1, K):
+                    moved[k] = greater(moved[k], moved[k - 1])
+            memcpy(q, moved, K * sizeof(double))
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ cdef class QuantileMixture:
         if len(rows) != EXPERTS * KNOTS * 5 or live.K != self.K:
             raise ValueError("saved regrets must be of 21 experts at 5 knots")
         check_regrets(rows)
-        self.live = live
+        self.live, self.said_of = live, -1
         memcpy(self.regrets, &regrets[0], EXPERTS * KNOTS * sizeof(Regret))
 
     def weights(self):

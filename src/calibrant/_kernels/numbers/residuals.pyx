@@ -11,12 +11,14 @@ and scale of the outcomes make no difference. There are three locations, and fou
 What is learned from an outcome is learned at the features that its prediction had.
 """
 
-from libc.math cimport exp, fabs, fmax, fmin, log
+from libc.math cimport exp, fabs, log
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
+
+from calibrant._kernels.numbers.limits cimport greater, lesser
 
 cdef enum:
     LEAST_KNOWN = 10              # a prediction made from fewer outcomes teaches no regression
@@ -32,7 +34,7 @@ cdef double TINY = 1e-300
 
 
 cdef inline double clip(double x, double bound) noexcept nogil:
-    return fmin(bound, fmax(-bound, x))
+    return lesser(greater(x, -bound), bound)
 
 
 cdef void newton(
@@ -47,22 +49,29 @@ cdef void newton(
     cdef double f, keep = 1.0 - forget
     cdef double *M = room
     cdef double *v = room + size * size
+    cdef double *row
+    cdef double *pivot
     for i in range(size):
-        for j in range(size):
-            A[i * size + j] = keep * A[i * size + j] + x[i] * x[j] * weight
-        A[i * size + i] += forget * RIDGE
+        f, row, pivot = x[i] * weight, A + i * size, M + i * size
+        for j in range(i, size):  # of a symmetric matrix, the upper half will do
+            row[j] = keep * row[j] + f * x[j]
+        row[i] += forget * RIDGE
+        for j in range(i, size):
+            pivot[j] = row[j]
         v[i] = step * x[i]
-    memcpy(M, A, size * size * sizeof(double))
     for i in range(size):
+        pivot = M + i * size
+        f = 1.0 / pivot[i]
+        v[i] *= f
         for j in range(i + 1, size):
-            f = M[j * size + i] / M[i * size + i]
-            for k in range(i, size):
-                M[j * size + k] -= f * M[i * size + k]
-            v[j] -= f * v[i]
+            row, keep = M + j * size, pivot[j] * f
+            for k in range(j, size):
+                row[k] -= keep * pivot[k]
+            v[j] -= pivot[j] * v[i]
     for i in range(size - 1, -1, -1):
+        pivot = M + i * size
         for k in range(i + 1, size):
-            v[i] -= M[i * size + k] * v[k]
-        v[i] /= M[i * size + i]
+            v[i] -= pivot[k] / pivot[i] * v[k]
         theta[i] += v[i]
 
 
@@ -121,7 +130,7 @@ cdef class Residuals:
         So many outcomes n are known.
         """
         cdef Known *known = self.known
-        cdef double unit = fmax(self.means[SPEEDS - 1], TINY)
+        cdef double unit = greater(self.means[SPEEDS - 1], TINY)
         cdef double *mu = to + self.at_mu
         cdef double *s
         cdef double *sx
@@ -129,7 +138,7 @@ cdef class Residuals:
         cdef double size, total
         cdef int i, j, p, at
         x[0] = 1.0
-        x[1] = clip((m - known.mean_m) / fmax(known.dev_m, TINY), 3.0) if n > 0 else 0.0
+        x[1] = clip((m - known.mean_m) / greater(known.dev_m, TINY), 3.0) if n > 0 else 0.0
         x[2], x[3] = known.last / unit, known.before / unit
         x[4], x[5] = known.quick / unit, known.slow / unit
         at = 0
@@ -142,26 +151,26 @@ cdef class Residuals:
         for i in range(self.nx):
             total += self.theta[i] * x[i]
         mu[0], mu[1], mu[2] = 0.0, known.offset, total * unit
-        size = log(fabs(m) / fmax(known.abs_m, TINY) + 0.05)
+        size = log(fabs(m) / greater(known.abs_m, TINY) + 0.05)
         for j in range(LOCATIONS):
             sx, s = to + self.nx + j * self.ns, to + self.at_s + j * SCALES
             sx[0] = 1.0
             for i in range(SPEEDS):
-                s[i] = fmax(self.means[j * SPEEDS + i], 1e-3 * unit)
+                s[i] = greater(self.means[j * SPEEDS + i], 1e-3 * unit)
                 sx[1 + i] = log(s[i] / unit)
             sx[4] = size
             at = 0
             for p in range(self.count):
                 i = at + <int>(number % self.length[p])
                 sx[PLAIN_S + p] = (
-                    log(fmax(self.phase_s[j * self.phases + i], 1e-2 * unit) / unit)
+                    log(greater(self.phase_s[j * self.phases + i], 1e-2 * unit) / unit)
                     if self.heard[i] else sx[3]
                 )
                 at += <int>self.length[p]
             total = 0.0
             for i in range(self.ns):
                 total += self.thetas[j * self.ns + i] * sx[i]
-            s[SPEEDS] = unit * exp(fmin(4.0, fmax(-6.0, total)))
+            s[SPEEDS] = unit * exp(lesser(4.0, greater(-6.0, total)))
         to[self.at_unit] = unit
 
     cdef void learn(
@@ -186,7 +195,7 @@ cdef class Residuals:
             if teaches:
                 newton(
                     self.As + j * self.ns * self.ns, self.thetas + j * self.ns, sx,
-                    fmin(4.0, size / s[SPEEDS]) - 1.0, 1.0, FORGET_SCALE, self.ns, self.solve,
+                    lesser(4.0, size / s[SPEEDS]) - 1.0, 1.0, FORGET_SCALE, self.ns, self.solve,
                 )
             # One outlier counts at most 20 mean errors; each that follows, twice as much.
             if n > FEW and self.means[j * SPEEDS + SPEEDS - 1] > 0.0:
@@ -194,21 +203,21 @@ cdef class Residuals:
                     size = self.cap[j]
                     self.cap[j] *= 2.0
                 else:
-                    self.cap[j] = fmax(20.0 * self.means[j * SPEEDS + SPEEDS - 1], 0.9 * self.cap[j])
+                    self.cap[j] = greater(20.0 * self.means[j * SPEEDS + SPEEDS - 1], 0.9 * self.cap[j])
             else:
-                self.cap[j] = fmax(self.cap[j], 20.0 * size)
+                self.cap[j] = greater(self.cap[j], 20.0 * size)
             for i in range(SPEEDS):
-                rate = fmax(1.0 / (1.0 / RATES[i] + STALE * late), least)
+                rate = greater(1.0 / (1.0 / RATES[i] + STALE * late), least)
                 self.means[j * SPEEDS + i] += rate * (size - self.means[j * SPEEDS + i])
             at = 0
             for p in range(self.count):
                 i = at + <int>(number % self.length[p])
-                rate = fmax(PHASE_RATE, 1.0 / (self.heard[i] + 1.0))
+                rate = greater(PHASE_RATE, 1.0 / (self.heard[i] + 1.0))
                 self.phase_s[j * self.phases + i] += rate * (size - self.phase_s[j * self.phases + i])
                 at += <int>self.length[p]
         if teaches:
             s = t + self.at_s + (LOCATIONS - 1) * SCALES
-            weight = fmin(5.0, unit / s[1])
+            weight = lesser(5.0, unit / s[1])
             e = clip((r - t[self.at_mu + LOCATIONS - 1]) / s[1], 3.0)
             newton(
                 self.A, self.theta, t, e * weight, weight * weight, FORGET_LOCATION, self.nx,
@@ -216,48 +225,43 @@ cdef class Residuals:
             )
         clipped = clip(r, 4.0 * mid) if teaches else r
         e = clip(r - state.offset, 4.0 * mid) if teaches else r - state.offset
-        state.offset += fmax(1.0 / (50.0 + STALE * late), least) * e
-        state.quick += fmax(1.0 / (7.0 + STALE * late), least) * (clipped - state.quick)
-        state.slow += fmax(1.0 / (100.0 + STALE * late), least) * (clipped - state.slow)
+        state.offset += greater(1.0 / (50.0 + STALE * late), least) * e
+        state.quick += greater(1.0 / (7.0 + STALE * late), least) * (clipped - state.quick)
+        state.slow += greater(1.0 / (100.0 + STALE * late), least) * (clipped - state.slow)
         state.before, state.last = state.last, clipped
         at = 0
         for p in range(self.count):
             i = at + <int>(number % self.length[p])
             if self.heard[i] < 255:
                 self.heard[i] += 1
-            rate = fmax(PHASE_RATE, 1.0 / self.heard[i])
+            rate = greater(PHASE_RATE, 1.0 / self.heard[i])
             self.phase_m[i] += rate * (clipped - self.phase_m[i])
             at += <int>self.length[p]
-        rate = fmax(0.002, least)
+        rate = greater(0.002, least)
         state.mean_m += rate * (m - state.mean_m)
         state.dev_m += rate * (fabs(m - state.mean_m) * 1.25 - state.dev_m)
         state.abs_m += rate * (fabs(m) - state.abs_m)
-        state.far = fmax(state.far, fabs(r))
+        state.far = greater(state.far, fabs(r))
 
     # -- saving ---------------------------------------------------------------------------------
 
     def save(self):
-        """Return the state: numbers, and how often each phase was heard, at most 255 times."""
-        numbers, heard = np.empty(self.doubles), np.empty(self.phases, dtype=np.uint8)
+        """Return the state: numbers, and how often each phase was heard, a byte each."""
+        numbers, heard = np.empty(self.doubles), np.zeros(self.phases // 8 + 1, dtype=np.int64)
         cdef double[::1] to = numbers
-        cdef unsigned char[::1] counts = heard
+        cdef int64_t[::1] counts = heard
         memcpy(&to[0], self.block, self.doubles * sizeof(double))
-        if self.phases:
-            memcpy(&counts[0], self.heard, self.phases)
-        return {"residuals": numbers, "phases": heard.astype(np.int64)}
+        memcpy(&counts[0], self.heard, self.phases)
+        return {"residuals": numbers, "phases": heard}
 
     def load(self, const double[::1] numbers, const int64_t[::1] heard):
         """Take over what `save` returned."""
-        cdef Py_ssize_t i
-        if numbers.shape[0] != self.doubles or heard.shape[0] != self.phases:
+        if numbers.shape[0] != self.doubles or heard.shape[0] != self.phases // 8 + 1:
             raise ValueError("the saved residuals must be of the same periods")
         if not (np.isfinite(numbers).all() and np.abs(numbers).max() <= 1e251):
             raise ValueError("the saved residuals must be finite")
         memcpy(self.block, &numbers[0], self.doubles * sizeof(double))
-        for i in range(self.phases):
-            if not 0 <= heard[i] <= 255:
-                raise ValueError("saved phases must be heard of 0 to 255 times")
-            self.heard[i] = <unsigned char>heard[i]
+        memcpy(self.heard, &heard[0], self.phases)
         self.check()
 
     def check(self):
@@ -275,8 +279,8 @@ cdef class Residuals:
             matrix_of(self.As + j * self.ns * self.ns, self.ns) for j in range(LOCATIONS)
         ]:
             # What is added to the ridge is never negative.
-            if not np.array_equal(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] < 0.5 * RIDGE:
-                raise ValueError("the saved least squares must be symmetric, and above their ridge")
+            if np.tril(matrix, -1).any() or np.linalg.eigvalsh(matrix, "U")[0] < 0.5 * RIDGE:
+                raise ValueError("the saved least squares must be upper halves, above their ridge")
 
 
 cdef object matrix_of(const double *values, int size):
