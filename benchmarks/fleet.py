@@ -204,7 +204,7 @@ def speed(progress):
 
 
 def tables(progress):
-    """Yield the tables of this part."""
+    """Yield the tables of this shard."""
     yield from losses(progress)
     yield from curves(progress)
     yield from late_flights(progress)

@@ -1,6 +1,6 @@
 """One streaming query on files, one file a batch: what the benchmarks start, kill and start again.
 
-Its arguments: the folder to work in, then ``recalibrate`` or ``count``, the parts, the cores.
+Its arguments: the folder to work in, then ``recalibrate`` or ``count``, the shards, the cores.
 """
 
 import os
@@ -82,7 +82,7 @@ def processor_time() -> float:
     return sum(each.user + each.system for each in times)
 
 
-def run(folder: Path, what: str, parts: int, cores: int) -> list[float]:
+def run(folder: Path, what: str, shards: int, cores: int) -> list[float]:
     """Play all files that are not played yet; return the seconds of each batch."""
     from pyspark.sql import functions as sql  # noqa: PLC0415
 
@@ -92,10 +92,10 @@ def run(folder: Path, what: str, parts: int, cores: int) -> list[float]:
     rows = spark.readStream.schema(TYPES).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
     write = to_folder(f"{folder}/{what}")
     if what == "count":
-        shard = (sql.shiftrightunsigned(sql.xxhash64("key"), 32) % parts).alias("shard")
-        answers = rows.groupBy(shard).count().withColumn("reason", sql.lit(None).cast("string"))
+        task = (sql.shiftrightunsigned(sql.xxhash64("key"), 32) % shards).alias("task")
+        answers = rows.groupBy(task).count().withColumn("reason", sql.lit(None).cast("string"))
     else:
-        answers = recalibrate(rows, **NAMES, parts=parts)
+        answers = recalibrate(rows, **NAMES, shards=shards)
     seconds, last = [], [time.perf_counter()]
 
     def sink(frame, batch):

@@ -21,12 +21,12 @@ from benchmarks.spark.job import BEGUN, STATE, write_files
 from calibrant import Fleet
 
 
-def start(folder: Path, parts: int) -> subprocess.Popen:
+def start(folder: Path, shards: int) -> subprocess.Popen:
     """Start the query in a process group of its own."""
     command = [sys.executable, "-m", "benchmarks.spark.job", str(folder), "recalibrate"]
     with (folder / "log").open("a") as log:
         return subprocess.Popen(
-            [*command, str(parts), "2"], stdout=log, stderr=log, start_new_session=True
+            [*command, str(shards), "2"], stdout=log, stderr=log, start_new_session=True
         )
 
 
@@ -34,7 +34,7 @@ def batches_begun(folder: Path) -> int:
     return len(list((folder / "recalibrate-checkpoint" / "offsets").glob("[0-9]*")))
 
 
-def kill_at_random(folder: Path, parts: int, kills: int, seed: int, window: float = 4.0) -> int:
+def kill_at_random(folder: Path, shards: int, kills: int, seed: int, window: float = 4.0) -> int:
     """Play the files, killed so many times on the way; return how many kills hit an open batch.
 
     A kill comes at random within a window of seconds after the start of the query, which grows
@@ -46,7 +46,7 @@ def kill_at_random(folder: Path, parts: int, kills: int, seed: int, window: floa
     killed = failed = inside = 0
     while killed < kills:
         lives, before = lives_begun(folder), committed(folder)
-        query = start(folder, parts)
+        query = start(folder, shards)
         while query.poll() is None and lives_begun(folder) == lives:
             time.sleep(0.05)
         time.sleep(rng.uniform(0.0, window))
@@ -63,7 +63,7 @@ def kill_at_random(folder: Path, parts: int, kills: int, seed: int, window: floa
         inside += open_now
         window *= 1.3 if committed(folder) == before else 1.0
         print(f"kill {killed}: {committed(folder)} batches committed, {open_now} open", flush=True)
-    assert start(folder, parts).wait() == 0, (folder / "log").read_text()[-3000:]
+    assert start(folder, shards).wait() == 0, (folder / "log").read_text()[-3000:]
     return inside
 
 
@@ -75,27 +75,27 @@ def committed(folder: Path) -> int:
     return len(list((folder / "recalibrate-checkpoint" / "commits").glob("[0-9]*")))
 
 
-def local_answers(folder: Path, parts: int) -> tuple[pd.Series, Fleet]:
+def local_answers(folder: Path, shards: int) -> tuple[pd.Series, Fleet]:
     """Return what a local fleet says of the same rows, by id."""
     files = sorted((folder / "in").glob("*.parquet"))
     rows = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     rows["micros"] = rows["time"].astype("int64")
     rows["late"] = rows["score"].isna()
     rows = rows.sort_values(["micros", "late", "key", "id"], kind="stable")
-    fleet = Fleet(parts=parts)
+    fleet = Fleet(shards=shards)
     is_whole = rows["score"].notna() & rows["outcome"].notna()  # whose ids are not looked at
     said, _ = fleet.play(
         rows["key"].to_numpy(), rows["score"].to_numpy(), rows["outcome"].to_numpy(),
-        rows["id"].astype(object).mask(is_whole, None).tolist(),
+        ids=rows["id"].astype(object).mask(is_whole, None).tolist(),
         at=rows["micros"].to_numpy() / 1e6,
     )  # fmt: skip
     has = ~rows["late"].to_numpy()
     return pd.Series(said[has], index=rows["id"].to_numpy()[has]).sort_index(), fleet
 
 
-def check(folder: Path, parts: int) -> str:
+def check(folder: Path, shards: int) -> str:
     """Compare sink and state with the local fleet; return what was compared, or raise."""
-    said, local = local_answers(folder, parts)
+    said, local = local_answers(folder, shards)
     answers = pd.read_parquet(folder / "recalibrate")
     state = Fleet.load(folder / STATE)
     assert (answers["answer"] == "prediction").all(), answers["reason"].value_counts()
@@ -103,11 +103,11 @@ def check(folder: Path, parts: int) -> str:
     found = answers.set_index("id")["prediction"].sort_index()
     assert (found.index == said.index).all()
     assert (found.to_numpy() == said.to_numpy()).all(), "predictions differ"
-    for part in range(parts):
-        ours, theirs = state.part_arrays(part), local.part_arrays(part)
+    for shard in range(shards):
+        ours, theirs = state.shard_arrays(shard), local.shard_arrays(shard)
         for name, array in theirs.items():
             if not name.endswith("_index_table"):
-                assert ours[name].tobytes() == array.tobytes(), (part, name)
+                assert ours[name].tobytes() == array.tobytes(), (shard, name)
     return f"{len(said):,} answers and {len(state):,} keys, equal bit for bit to a local fleet"
 
 
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=60, help="one a batch")
     parser.add_argument("--rows", type=int, default=20_000, help="rows a file")
     parser.add_argument("--keys", type=int, default=20_000)
-    parser.add_argument("--parts", type=int, default=16)
+    parser.add_argument("--shards", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -126,8 +126,8 @@ def main() -> None:
             folder / "in", files=given.files, rows=given.rows, keys=given.keys, late=0.2,
             seed=given.seed,
         )  # fmt: skip
-        inside = kill_at_random(folder, given.parts, given.kills, given.seed)
-        said = check(folder, given.parts)
+        inside = kill_at_random(folder, given.shards, given.kills, given.seed)
+        said = check(folder, given.shards)
         print(f"{given.kills} kills, {inside} inside a batch: {said}")
 
 

@@ -65,12 +65,12 @@ def times_or_one(times: Any, rounds: int, name: str = "at") -> Floats:
 
 def rising_times(times: Any, rounds: int, most: float) -> Floats:
     """Return the times of many rounds, which must not decrease, nor be more than `most` from 0."""
-    found = times_of(times, rounds, "times", "outcomes")
+    found = times_of(times, rounds, "at", "outcomes")
     if not (np.abs(found) <= most).all():
-        raise ValueError(f"times must be within {most:g} seconds of 1970")
+        raise ValueError(f"at must be within {most:g} seconds of 1970")
     backwards = np.flatnonzero(np.diff(found) < 0.0)
     if len(backwards):
-        raise ValueError(f"times must not decrease, they do at position {backwards[0] + 1}")
+        raise ValueError(f"at must not decrease, it does at position {backwards[0] + 1}")
     return found
 
 

@@ -49,12 +49,12 @@ def test_late_outcomes_come_by_id(calibrant):
     result, said = answers(calibrant, lines, "--id", "id", "--outcome", "y")
     assert result.exit_code == 0, result.stderr
     twin = Recalibrator()
-    expected = [twin.predict(0.3, "a"), twin.predict(0.8, 7)]
-    twin.update(1, 7)
-    expected.append(twin.predict(0.3, "b"))
-    twin.update(0, "b")
-    twin.update(1, "a")
-    expected.append(twin.predict(0.5, "c"))
+    expected = [twin.predict(0.3, id="a"), twin.predict(0.8, id=7)]
+    twin.update(1, id=7)
+    expected.append(twin.predict(0.3, id="b"))
+    twin.update(0, id="b")
+    twin.update(1, id="a")
+    expected.append(twin.predict(0.5, id="c"))
     assert said == expected
     assert "outcomes that never arrived: 1" in result.stderr
 
@@ -160,10 +160,10 @@ def test_bad_lines_are_answered_and_passed_over(calibrant):
     assert result.exit_code == 0, result.stderr
     said = [json.loads(line) for line in result.stdout.splitlines()]
     twin = Recalibrator()
-    first = twin.predict(0.3, "a")
-    twin.update(1, "a")
+    first = twin.predict(0.3, id="a")
+    twin.update(1, id="a")
     assert said[0] == {"id": "a", "calibrated": first}
-    assert said[-1] == {"id": "d", "calibrated": twin.predict(0.5, "d")}
+    assert said[-1] == {"id": "d", "calibrated": twin.predict(0.5, id="d")}
     assert [each["line"] for each in said[1:-1]] == [2, 3, 4, 5, 6, 8, 9]
     assert [each.get("id") for each in said[1:-1]] == ["b", None, None, "a", "x", "a", "c"]
     for each, word in zip(
@@ -181,18 +181,18 @@ def test_a_state_goes_on_and_smooth_answers(calibrant, tmp_path):
     twin = Recalibrator()
     first = calibrant("run", "-", *options, stdin='{"id": "a", "s": 0.3}\n')
     assert first.exit_code == 0, first.stderr
-    twin.predict(0.3, "a")
+    twin.predict(0.3, id="a")
     assert Recalibrator.load(state).to_bytes() == twin.to_bytes()
     lines = '{"id": "a", "y": 1}\n{"id": "b", "s": 0.3}\n'
     second = calibrant("run", "-", *options, "--smooth", "fine", stdin=lines)
     assert second.exit_code == 0, second.stderr
-    twin.update(1, "a")
+    twin.update(1, id="a")
     fine = twin.smooth(0.3)
-    answer = {"id": "b", "calibrated": twin.predict(0.3, "b"), "fine": fine}
+    answer = {"id": "b", "calibrated": twin.predict(0.3, id="b"), "fine": fine}
     assert json.loads(second.stdout) == answer
     again = Recalibrator.load(state)
     for each in (again, twin):
-        each.update(1, "b")
+        each.update(1, id="b")
     assert again.to_bytes() == twin.to_bytes()
 
 

@@ -200,9 +200,9 @@ def test_the_smooth_probability_of_a_pipe_knows_what_its_prediction_knows(calibr
     twin, expected = Recalibrator(silence=0, after=15), []
     for row in range(30):
         if row:
-            twin.update_many([], [], at=10 * row)  # lets time pass as a prediction would
+            twin.update_many([], ids=[], at=10 * row)  # lets time pass as a prediction would
         smooth = twin.smooth(0.8)
         expected.append(
-            {"id": row, "calibrated": twin.predict(0.8, row, at=10 * row), "fine": smooth}
+            {"id": row, "calibrated": twin.predict(0.8, id=row, at=10 * row), "fine": smooth}
         )
     assert found == expected

@@ -84,7 +84,7 @@ def test_times_of_a_file(calibrant, tmp_path):
     )
     assert result.exit_code == 0, result.stderr
     days = rain.times[:3000].astype("datetime64[D]")
-    expected = EventForecaster().run(rain.outcomes[:3000], times=days)
+    expected = EventForecaster().run(rain.outcomes[:3000], at=days)
     assert read(tmp_path / "o.csv").take("prediction").values.tolist() == expected.tolist()
     for refused, why in (
         (("--time", "nobody"), "nobody"),
@@ -131,7 +131,7 @@ def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
             if at < t:
                 twin.update(outcomes[row], id=row)
                 waiting.remove((at, row))
-        expected.append(twin.predict(id=t, time=t))
+        expected.append(twin.predict(id=t, at=t))
         if t % 50 != 9 and t % 40 != 7:
             waiting.append((t + delays[t], t))
     assert read(out).take("prediction").values.tolist() == expected

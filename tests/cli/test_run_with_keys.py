@@ -182,7 +182,7 @@ def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
     state, wanted = tmp_path / "state", Fleet(monitor=True)
     for number, part in enumerate((first, later)):
         ids = part["order"].astype(str).tolist()
-        said, _ = wanted.play(part["shop"], part["score"], part["sold"], ids)
+        said, _ = wanted.play(part["shop"], part["score"], part["sold"], ids=ids)
         source, out = written(part, tmp_path / f"{number}.csv"), tmp_path / f"out{number}.csv"
         done = calibrant(
             "run", source, *OPTIONS, "--id", "order", "--state", state, "--out", out, "--json"

@@ -198,10 +198,10 @@ def test_a_pipe_learns_at_deadlines(calibrant):
     twin = Recalibrator(silence=0, after="1d")
     said = [json.loads(line) for line in result.stdout.splitlines()]
     at = [datetime.fromisoformat(line["t"]) for line in lines if "t" in line]
-    assert said[0]["calibrated"] == twin.predict(0.3, "a", at=at[0])
-    assert said[1]["calibrated"] == twin.predict(0.6, "b", at=at[1])
-    twin.update(1, "a", at=at[2])
-    assert said[2]["calibrated"] == twin.predict(0.6, "c", at=at[3])
+    assert said[0]["calibrated"] == twin.predict(0.3, id="a", at=at[0])
+    assert said[1]["calibrated"] == twin.predict(0.6, id="b", at=at[1])
+    twin.update(1, id="a", at=at[2])
+    assert said[2]["calibrated"] == twin.predict(0.6, id="c", at=at[3])
     assert said[3] == {"id": "d", "line": 5, "error": "column 't': the time is missing"}
     assert "predictions whose deadline is still to come: 1" in result.stderr
 

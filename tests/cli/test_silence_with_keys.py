@@ -52,10 +52,10 @@ def stepped(rows, **given):
     for row in rows.itertuples():
         while told < SIZE and come["known"].iloc[told] < row.at:
             late = come.iloc[told]
-            fleet.update([late["id"]], [late["fraud"]], at=late["known"].to_pydatetime())
+            fleet.update_many([late["fraud"]], ids=[late["id"]], at=late["known"].to_pydatetime())
             told += 1
         at = row.at.to_pydatetime()
-        said.append(fleet.predict([row.shop], [row.score], ids=[row.id], at=at)[0])
+        said.append(fleet.predict_many([row.shop], [row.score], ids=[row.id], at=at)[0])
     return said
 
 
@@ -198,10 +198,12 @@ def test_outcomes_by_id_in_a_later_file_are_measured_and_learned(calibrant, paym
     for row in range(SIZE):
         if row == 600:
             for each in range(100, 140):
-                twin.update([rows["id"][each]], [rows["fraud"][each]], at=at[599])
-        twin.predict([rows["shop"][row]], [rows["score"][row]], ids=[rows["id"][row]], at=at[row])
+                twin.update_many([rows["fraud"][each]], ids=[rows["id"][each]], at=at[599])
+        twin.predict_many(
+            [rows["shop"][row]], [rows["score"][row]], ids=[rows["id"][row]], at=at[row]
+        )
         if row >= 600:
-            twin.update([rows["id"][row]], [rows["fraud"][row]], at=at[row])
+            twin.update_many([rows["fraud"][row]], ids=[rows["id"][row]], at=at[row])
     assert twin.to_bytes() == state.read_bytes()
 
 

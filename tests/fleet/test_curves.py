@@ -9,10 +9,10 @@ from fleet.worlds import bent, log_loss, world
 MANY = 256
 
 
-def played(parts=1):
+def played(shards=1):
     """Return a fleet of which most keys have curves, and rows to go on with."""
     keys, scores, outcomes, _ = bent(30, 400, seed=1)
-    fleet = Fleet(9, "logit", parts=parts)
+    fleet = Fleet(9, "logit", shards=shards)
     fleet.run(keys[:9000], scores[:9000], outcomes[:9000])
     curves = [fleet[key].curve > 0 for key in range(30)]
     assert 10 < sum(curves) <= 30
@@ -54,14 +54,14 @@ def test_run_is_rows_one_by_one():
     assert single.to_bytes() == fleet.to_bytes()
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_saved_split_and_opened(tmp_path, parts):
-    fleet, (keys, scores, outcomes) = played(parts)
+@pytest.mark.parametrize("shards", [1, 3])
+def test_saved_split_and_opened(tmp_path, shards):
+    fleet, (keys, scores, outcomes) = played(shards)
     fleet.save(tmp_path / "fleet")
     opened = Fleet.open(tmp_path / "fleet")
     assert (opened.smooth(keys, scores) == fleet.smooth(keys, scores)).all()
     assert [opened[key] for key in range(30)] == [fleet[key] for key in range(30)]
-    again = [Fleet.load(tmp_path / "fleet"), Fleet.merge(fleet.split(parts))]
+    again = [Fleet.load(tmp_path / "fleet"), Fleet.merge(fleet.split(shards))]
     again.append(Fleet.from_bytes(opened.to_bytes()))
     wanted = fleet.run(keys, scores, outcomes).tolist()
     for each in again:
@@ -103,26 +103,26 @@ def test_an_interrupted_run_is_undone(monkeypatch):
     ],
 )
 def test_altered_curves_are_refused(field, value, message):
-    arrays = played()[0].part_arrays(0)
+    arrays = played()[0].shard_arrays(0)
     own = arrays["key_own"].view([("slot", "<i8"), ("weight", "<f8"), ("knots", "<f4", 232)])
     own[field][0] = value
     with pytest.raises(ValueError, match=message):
-        Fleet.from_parts({"seed": 9, "kind": "logit"}, {0: arrays})
+        Fleet.from_shards({"seed": 9, "kind": "logit"}, {0: arrays})
 
 
 def test_more_altered_curves():
     settings = {"seed": 9, "kind": "logit"}
-    arrays = played()[0].part_arrays(0)
+    arrays = played()[0].shard_arrays(0)
     row = [("slot", "<i8"), ("weight", "<f8"), ("knots", "<f4", 232)]
     twice = arrays | {"key_own": np.concatenate([arrays["key_own"], arrays["key_own"][:1]])}
     with pytest.raises(ValueError, match="must be of keys, once"):
-        Fleet.from_parts(settings, {0: twice})
+        Fleet.from_shards(settings, {0: twice})
     with pytest.raises(ValueError, match="bytes of each key"):
-        Fleet.from_parts(settings, {0: arrays | {"key_own": arrays["key_own"][:, 1:]}})
+        Fleet.from_shards(settings, {0: arrays | {"key_own": arrays["key_own"][:, 1:]}})
     few = {"key_rows": arrays["key_rows"].copy()}
     few["key_rows"][:, 108:112] = 0  # outcomes
     with pytest.raises(ValueError, match="must have 256 outcomes"):
-        Fleet.from_parts(settings, {0: arrays | few})
+        Fleet.from_shards(settings, {0: arrays | few})
     arrays["key_own"].view(row)["knots"][0, 0, 7] = -1.0
     with pytest.raises(ValueError, match="positive precisions"):
-        Fleet.from_parts(settings, {0: arrays})
+        Fleet.from_shards(settings, {0: arrays})

@@ -26,8 +26,8 @@ def played(fleet, rows, ids_from=0):
     for row in range(len(keys)):
         while come and heard[come[0]] < row:
             done = come.pop(0)
-            fleet.update([ids_from + done], [1], at=float(heard[done]))
-        said[row] = fleet.predict([keys[row]], [scores[row]], ids=[ids_from + row], at=row)[0]
+            fleet.update_many([1], ids=[ids_from + done], at=float(heard[done]))
+        said[row] = fleet.predict_many([keys[row]], [scores[row]], ids=[ids_from + row], at=row)[0]
     return said
 
 
@@ -38,8 +38,8 @@ def test_silence_is_each_outcome_learned_at_its_deadline():
     said = played(fleet, rows)
     for row in range(len(keys)):
         if row > 200:  # a deadline at the time of a prediction is not before it
-            plain.update([row - 201], [outcomes[row - 201]])
-        wanted = plain.predict([keys[row]], [scores[row]], ids=[row])[0]
+            plain.update(outcomes[row - 201], id=row - 201)
+        wanted = plain.predict(keys[row], scores[row], id=row)
         assert said[row] == wanted
     assert fleet.learned == plain.learned == 699
     assert fleet.advance(10_000) == 201
@@ -57,8 +57,8 @@ def losses(seed, rounds=3000):
     for row in range(rounds):
         while come and known[come[0]] < row:
             done = come.pop(0)
-            early.update([done], [outcomes[done]])
-        biased[row] = early.predict([keys[row]], [scores[row]], ids=[row])[0]
+            early.update(outcomes[done], id=done)
+        biased[row] = early.predict(keys[row], scores[row], id=row)
     return log_loss(said, outcomes), log_loss(biased, outcomes)
 
 
@@ -71,13 +71,13 @@ def test_ones_that_come_first_do_not_bias():
 def test_hold_learns_at_one_age_or_when_it_comes():
     fleet = Fleet(hold=timedelta(days=2))
     day = [datetime(2026, 5, each) for each in range(1, 10)]
-    fleet.predict(["x", "y"], [0.5, 0.5], ids=["a", "b"], at=day[0])
-    assert fleet.update(["a"], [1], at=day[1]).tolist() == ["applied"]
-    assert fleet.update(["a", "a"], [1, 0], at=day[1]).tolist() == ["repeated", "conflict"]
+    fleet.predict_many(["x", "y"], [0.5, 0.5], ids=["a", "b"], at=day[0])
+    assert fleet.update_many([1], ids=["a"], at=day[1]).tolist() == ["applied"]
+    assert fleet.update_many([1, 0], ids=["a", "a"], at=day[1]).tolist() == ["repeated", "conflict"]
     assert fleet.learned == 0
     assert fleet.advance(day[2]) == 1
     assert (fleet.learned, fleet.pending) == (1, 1)
-    assert fleet.update(["b", "a"], [0, 1], at=day[5]).tolist() == ["applied", "repeated"]
+    assert fleet.update_many([0, 1], ids=["b", "a"], at=day[5]).tolist() == ["applied", "repeated"]
     assert (fleet.learned, fleet.pending) == (2, 0)
     again = Fleet.from_bytes(fleet.to_bytes())
     assert again.hold == fleet.hold == "172800.000000s"
@@ -85,30 +85,34 @@ def test_hold_learns_at_one_age_or_when_it_comes():
 
 def test_silence_has_spoken():
     fleet = Fleet(silence=0, after=3)
-    fleet.predict(["x"], [0.5], ids=["a"])
-    fleet.predict(["x", "x"], [0.5, 0.5], ids=["b", "c"])  # deadlines count predictions
+    fleet.predict_many(["x"], [0.5], ids=["a"])
+    fleet.predict_many(["x", "x"], [0.5, 0.5], ids=["b", "c"])  # deadlines count predictions
     assert fleet.learned == 1
-    assert fleet.update(["a", "b", "z"], [1, 1, 1]).tolist() == ["conflict", "applied", "unknown"]
-    assert fleet.update(["a", "b"], [0, 0]).tolist() == ["repeated", "conflict"]
+    assert fleet.update_many([1, 1, 1], ids=["a", "b", "z"]).tolist() == [
+        "conflict",
+        "applied",
+        "unknown",
+    ]
+    assert fleet.update_many([0, 0], ids=["a", "b"]).tolist() == ["repeated", "conflict"]
     with pytest.raises(ValueError, match="advance by themselves"):
         fleet.advance(4)
 
 
 def test_rows_have_deadlines_of_their_own():
     fleet = Fleet(silence=1, after=50)
-    fleet.predict(["x"] * 3, [0.5] * 3, ids=range(3), at=[0, 1, 2], due=[30, 20, 10])
+    fleet.predict_many(["x"] * 3, [0.5] * 3, ids=range(3), at=[0, 1, 2], due=[30, 20, 10])
     assert [fleet.advance(now) for now in (9, 10, 25, 30)] == [0, 1, 1, 1]
-    fleet.predict(["x"], [0.5], ids=[4], at=40)
+    fleet.predict_many(["x"], [0.5], ids=[4], at=40)
     assert [fleet.advance(now) for now in (89, 90)] == [0, 1]
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_saved_split_and_merged_between_prediction_and_deadline(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_saved_split_and_merged_between_prediction_and_deadline(shards):
     rows = conversions(500, seed=4)
-    arguments = {"kind": "logit", "parts": parts, "silence": 0, "after": 200}
+    arguments = {"kind": "logit", "shards": shards, "silence": 0, "after": 200}
     fleet = Fleet(3, **arguments)
     played(fleet, rows)
-    again = [Fleet.from_bytes(fleet.to_bytes()), Fleet.merge(fleet.split(parts))]
+    again = [Fleet.from_bytes(fleet.to_bytes()), Fleet.merge(fleet.split(shards))]
     wanted = fleet.advance(640), fleet.smooth(rows[0], rows[1]).tolist()
     for each in again:
         assert (each.advance(640), each.smooth(rows[0], rows[1]).tolist()) == wanted
@@ -117,7 +121,7 @@ def test_saved_split_and_merged_between_prediction_and_deadline(parts):
 
 def test_what_expires_has_no_deadline():
     fleet = Fleet(silence=0, after=100, capacity=2)
-    fleet.predict(["x"] * 3, [0.5] * 3, ids=range(3), at=[0, 1, 2])
+    fleet.predict_many(["x"] * 3, [0.5] * 3, ids=range(3), at=[0, 1, 2])
     assert fleet.expire(before=2) == [1]
     assert fleet.advance(1000) == 1
     assert fleet.learned == 1
@@ -125,18 +129,18 @@ def test_what_expires_has_no_deadline():
 
 def test_refusals_change_nothing():
     fleet = Fleet(silence=0, after="2d")
-    fleet.predict(["x"], [0.5], ids=["a"], at=datetime(2026, 5, 1))
+    fleet.predict_many(["x"], [0.5], ids=["a"], at=datetime(2026, 5, 1))
     before = fleet.to_bytes()
     for call, message in (
         (lambda: fleet.run(["x"], [0.5], [1]), "all of them or none"),
         (lambda: fleet.run(["x"], [0.5], [0.5], at=datetime(2027, 1, 1)), "must be 0 or 1"),
         (lambda: fleet.play(["x"], [0.5], [1], ids=["b"]), "all of them or none"),
-        (lambda: fleet.update(["a"], [0.5], at=datetime(2027, 1, 1)), "must be 0 or 1"),
-        (lambda: fleet.predict(["x"], [0.5]), "need ids"),
-        (lambda: fleet.predict(["x"], [0.5], ids=["b"]), "all of them or none"),
-        (lambda: fleet.predict(["x"], [0.5], ids=["a"], at=datetime(2027, 1, 1)), "already"),
+        (lambda: fleet.update_many([0.5], ids=["a"], at=datetime(2027, 1, 1)), "must be 0 or 1"),
+        (lambda: fleet.predict_many(["x"], [0.5]), "need ids"),
+        (lambda: fleet.predict_many(["x"], [0.5], ids=["b"]), "all of them or none"),
+        (lambda: fleet.predict_many(["x"], [0.5], ids=["a"], at=datetime(2027, 1, 1)), "already"),
         (
-            lambda: fleet.predict(
+            lambda: fleet.predict_many(
                 ["x"], [0.5], ids=["b"], at=datetime(2027, 1, 1), due=datetime(2026, 1, 1)
             ),
             "due must be later",
@@ -149,8 +153,8 @@ def test_refusals_change_nothing():
     for call, message in (
         (lambda: plain.advance(3), "without silence or hold"),
         (lambda: plain.run(["x"], [0.5], [1], at=1, due=3), "due needs silence"),
-        (lambda: plain.play(["x"], [0.5], [1], ["a"], at=1, due=3), "due needs silence"),
-        (lambda: plain.predict(["x"], [0.5], ids=["a"], at=1, due=3), "due needs silence"),
+        (lambda: plain.play(["x"], [0.5], [1], ids=["a"], at=1, due=3), "due needs silence"),
+        (lambda: plain.predict("x", 0.5, id="a", at=1, due=3), "due needs silence"),
         (lambda: Fleet(after=3), "after needs silence"),
         (lambda: Fleet(silence=0, hold=3), "exclude each other"),
         (lambda: Fleet(silence=2, after=3), "0 or 1"),
@@ -176,30 +180,30 @@ def test_refusals_change_nothing():
 def test_altered_deadlines_are_refused(name, value):
     settings = {"silence": 0, "after": 9}
     fleet = Fleet(**settings)
-    fleet.predict(["x", "y"], [0.5, 0.5], ids=["a", "b"], at=1)
-    arrays = fleet.part_arrays(0)
-    Fleet.from_parts(settings, {0: arrays})
+    fleet.predict_many(["x", "y"], [0.5, 0.5], ids=["a", "b"], at=1)
+    arrays = fleet.shard_arrays(0)
+    Fleet.from_shards(settings, {0: arrays})
     with pytest.raises(ValueError, match="saved"):
-        Fleet.from_parts(settings, {0: arrays | {name: np.array(value)}})
+        Fleet.from_shards(settings, {0: arrays | {name: np.array(value)}})
 
 
 @pytest.mark.parametrize("span", [{"silence": 0, "after": 30}, {"hold": 50}])
 @pytest.mark.parametrize("timed", [False, True])
-@pytest.mark.parametrize("parts", [1, 3])
-def test_run_is_predict_and_update_row_by_row(span, timed, parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_run_is_predict_and_update_row_by_row(span, timed, shards):
     """An outcome is noted right after its prediction, and learned at its deadline."""
     keys, scores, outcomes, _ = conversions(400, seed=6)
     outcomes[::9] = np.nan
     times = np.cumsum(np.random.default_rng(1).integers(0, 3, 400)).astype(float)
-    one, other = (Fleet(3, "logit", parts=parts, **span) for _ in range(2))
+    one, other = (Fleet(3, "logit", shards=shards, **span) for _ in range(2))
     said = one.run(keys, scores, outcomes, at=times if timed else None)
     for row in range(400):
         at = {"at": times[row]} if timed else {}
-        assert other.predict([keys[row]], [scores[row]], ids=[row], **at)[0] == said[row]
+        assert other.predict(keys[row], scores[row], id=row, **at) == said[row]
         if not np.isnan(outcomes[row]):
-            assert other.update([row], [outcomes[row]], **at).tolist() == ["applied"]
+            assert other.update(outcomes[row], id=row, **at).tolist() == ["applied"]
     assert one.learned > 200
-    if parts == 1:  # `update` lets time pass in all parts, and `run` in those that have rows
+    if shards == 1:  # `update` lets time pass in all shards, and `run` in those that have rows
         never = np.isnan(outcomes).sum() if "hold" in span else 0  # waits by id, and not in `run`
         assert (one.learned, one.pending) == (other.learned, other.pending - never)
 
@@ -207,27 +211,29 @@ def test_run_is_predict_and_update_row_by_row(span, timed, parts):
 def test_a_time_only_dates_an_outcome_where_there_are_no_deadlines():
     fleet, other = Fleet(), Fleet()
     for each in (fleet, other):
-        each.predict(["x", "y"], [0.5, 0.2], ids=["a", "b"], at=3)
-    assert fleet.update(["a", "b"], [1, 0], at=7).tolist() == ["applied", "applied"]
-    other.update(["a", "b"], [1, 0])
+        each.predict_many(["x", "y"], [0.5, 0.2], ids=["a", "b"], at=3)
+    assert fleet.update_many([1, 0], ids=["a", "b"], at=7).tolist() == ["applied", "applied"]
+    other.update_many([1, 0], ids=["a", "b"])
     assert fleet.smooth(["x", "y"]).tolist() == other.smooth(["x", "y"]).tolist()
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_outcomes_come_in_the_order_of_their_times(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_outcomes_come_in_the_order_of_their_times(shards):
     """One time a row: whatever the order of the rows, and as one call a time."""
     keys, ids = [f"key {row}" for row in range(8)], list(range(8))
-    fleets = [Fleet(parts=parts, silence=0, after=10) for _ in range(3)]
+    fleets = [Fleet(shards=shards, silence=0, after=10) for _ in range(3)]
     for fleet in fleets:
-        fleet.predict(keys, [0.3] * 8, ids=ids, at=[0, 1, 2, 3, 4, 5, 6, 7])
+        fleet.predict_many(keys, [0.3] * 8, ids=ids, at=[0, 1, 2, 3, 4, 5, 6, 7])
     outcomes, times = np.array([1, 1, 0, 1, 0, 1, 1, 1]), np.array([9, 9, 9, 20, 12, 12, 30, 15])
     wanted = [
-        fleets[0].update([ids[row]], outcomes[[row]], at=float(times[row])).item()
+        fleets[0].update_many(outcomes[[row]], ids=[ids[row]], at=float(times[row])).item()
         for row in np.argsort(times, kind="stable")
     ]
     assert wanted.count("conflict") == 2  # silence spoke first of those that came at 20 and 30
     for fleet, order in zip(fleets[1:], (np.arange(8), np.arange(8)[::-1]), strict=True):
-        answers = fleet.update([ids[row] for row in order], outcomes[order], at=times[order])
+        answers = fleet.update_many(
+            outcomes[order], ids=[ids[row] for row in order], at=times[order]
+        )
         by_time = np.argsort(times[order], kind="stable")
         assert sorted(answers[by_time].tolist()) == sorted(wanted)
         assert fleet.to_bytes() == fleets[0].to_bytes()
@@ -235,6 +241,6 @@ def test_outcomes_come_in_the_order_of_their_times(parts):
 
 def test_an_outcome_of_nobody_is_unknown_before_the_first_prediction():
     fleet = Fleet(silence=0, after=3)
-    assert fleet.update(["a"], [1], at=3).tolist() == ["unknown"]
+    assert fleet.update_many([1], ids=["a"], at=3).tolist() == ["unknown"]
     _, answers = fleet.play(["x"], [np.nan], [1], ids=["a"], at=4)
     assert answers.tolist() == ["unknown"]

@@ -18,7 +18,7 @@ from calibrant.tables import InputError
 SETTINGS = {"seed": 2**64 - 1, "level": 0.1 + 0.2, "name": "é"}
 
 
-def parts():
+def shards():
     rng = np.random.default_rng(5)
     return [
         {
@@ -38,7 +38,7 @@ def parts():
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "fleet"
-    file.save(path, SETTINGS, parts())
+    file.save(path, SETTINGS, shards())
     return path
 
 
@@ -46,26 +46,26 @@ def saved(tmp_path):
 def test_what_was_saved_comes_back_bit_for_bit(saved, read):
     settings, back = read(saved)
     assert settings == SETTINGS
-    assert [list(part) for part in back] == [list(part) for part in parts()]
-    for part, other in zip(back, parts(), strict=True):
-        for name in part:
-            assert part[name].dtype == other[name].dtype
-            assert part[name].shape == other[name].shape
-            assert part[name].tobytes() == other[name].tobytes()
-            assert part[name].flags.writeable == (read is file.load)
+    assert [list(shard) for shard in back] == [list(shard) for shard in shards()]
+    for shard, other in zip(back, shards(), strict=True):
+        for name in shard:
+            assert shard[name].dtype == other[name].dtype
+            assert shard[name].shape == other[name].shape
+            assert shard[name].tobytes() == other[name].tobytes()
+            assert shard[name].flags.writeable == (read is file.load)
 
 
 def test_arrays_are_aligned(saved):
     _, back = file.open_mapped(saved)
-    assert all(a.ctypes.data % 64 == 0 for part in back for a in part.values() if a.size)
+    assert all(a.ctypes.data % 64 == 0 for shard in back for a in shard.values() if a.size)
 
 
 def test_a_mapping_outlives_the_file_it_was_opened_from(saved):
     _, back = file.open_mapped(saved)
     file.save(saved, {}, [{"floats": np.zeros(3)}])
-    assert back[0]["floats"].tobytes() == parts()[0]["floats"].tobytes()
+    assert back[0]["floats"].tobytes() == shards()[0]["floats"].tobytes()
     saved.unlink()
-    assert back[0]["floats"].tobytes() == parts()[0]["floats"].tobytes()
+    assert back[0]["floats"].tobytes() == shards()[0]["floats"].tobytes()
 
 
 def test_every_cut_and_every_altered_byte_is_seen(saved):
@@ -87,8 +87,8 @@ def test_every_cut_and_every_altered_byte_is_seen(saved):
             assert error.source == str(saved)  # noqa: PT017 - padding may be altered unseen
             continue
         assert settings == SETTINGS
-        for part, other in zip(back, parts(), strict=True):
-            assert {k: v.tobytes() for k, v in part.items()} == {
+        for shard, other in zip(back, shards(), strict=True):
+            assert {k: v.tobytes() for k, v in shard.items()} == {
                 k: v.tobytes() for k, v in other.items()
             }
 
@@ -112,9 +112,9 @@ def forged(blob: bytes, change, version: int = file.VERSION) -> bytes:
         (lambda h: h["arrays"][0].__setitem__(3, [9999, 3]), "behind the end"),
         (lambda h: h["arrays"][0].__setitem__(3, [-7, -3]), "shape"),
         (lambda h: h["arrays"][0].__setitem__(4, 8), "at 8"),
-        (lambda h: h["arrays"][0].__setitem__(0, -1), "part"),
-        (lambda h: h["arrays"][0].__setitem__(0, 3), "part"),
-        (lambda h: h.__setitem__("parts", 1.5), "parts"),
+        (lambda h: h["arrays"][0].__setitem__(0, -1), "shard"),
+        (lambda h: h["arrays"][0].__setitem__(0, 3), "shard"),
+        (lambda h: h.__setitem__("shards", 1.5), "shards"),
         (lambda h: h.pop("settings"), "settings"),
         (lambda h: h["arrays"][0].pop(), "digest"),
     ],
@@ -167,11 +167,11 @@ def test_a_killed_save_never_harms_the_file_before(tmp_path):
         time.sleep(rng.uniform(0.0, 0.05))
         process.send_signal(signal.SIGKILL)
         said = process.communicate()[0].split()
-        settings, (part,) = file.load(path)
+        settings, (shard,) = file.load(path)
         # What was said to be saved is saved; the next one may be, before it could say so.
         done = int(said[-1]) if said else number + 1
         number = settings["number"]
         assert number in (done, done + 1)
-        assert (part["a"] == number).all()
+        assert (shard["a"] == number).all()
         left_behind += len(list(tmp_path.glob(".*.part")))
     assert left_behind, "no save was killed halfway: the test has shown nothing"

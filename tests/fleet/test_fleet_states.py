@@ -22,9 +22,9 @@ WATCHED = {"every": 100, "tolerance": 0.0}
 
 
 class Fleets(RuleBasedStateMachine):
-    @initialize(parts=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
-    def start(self, parts, seed):
-        self.alone, self.moved = (Fleet(seed, parts=parts, monitor=WATCHED) for _ in range(2))
+    @initialize(shards=st.integers(1, 3), seed=st.integers(0, 2**64 - 1))
+    def start(self, shards, seed):
+        self.alone, self.moved = (Fleet(seed, shards=shards, monitor=WATCHED) for _ in range(2))
         self.waiting, self.finished, self.gone, self.next = {}, {}, set(), 0
 
     def both(self, call):
@@ -37,7 +37,7 @@ class Fleets(RuleBasedStateMachine):
         scores = data.draw(st.lists(SCORES, min_size=len(keys), max_size=len(keys)))
         ids = [self.next + row for row in range(len(keys))] if waits else None
         self.both(lambda fleet: fleet.expected(keys, scores))
-        self.both(lambda fleet: fleet.predict(keys, scores, ids, at=self.next))
+        self.both(lambda fleet: fleet.predict_many(keys, scores, ids=ids, at=self.next))
         if waits:
             self.waiting |= dict.fromkeys(ids, self.next)
         self.next += len(keys)
@@ -47,7 +47,7 @@ class Fleets(RuleBasedStateMachine):
         names = st.sampled_from([*self.waiting, *self.finished, *self.gone, "unheard of"])
         ids = data.draw(st.lists(names, min_size=1, max_size=8, unique=True))
         outcomes = data.draw(st.lists(OUTCOMES, min_size=len(ids), max_size=len(ids)))
-        answers = self.both(lambda fleet: fleet.update(ids, outcomes)).tolist()
+        answers = self.both(lambda fleet: fleet.update_many(outcomes, ids=ids)).tolist()
         for name, outcome, answer in zip(ids, outcomes, answers, strict=True):
             if name in self.finished:
                 assert answer == ("repeated" if self.finished[name] == outcome else "conflict")
@@ -102,7 +102,7 @@ class Fleets(RuleBasedStateMachine):
 
     @rule(shares=st.integers(1, 3))
     def split_and_merge(self, shares):
-        self.moved = Fleet.merge(self.moved.split(min(shares, self.moved.parts))[::-1])
+        self.moved = Fleet.merge(self.moved.split(min(shares, self.moved.shards))[::-1])
 
     @invariant()
     def hold_the_same(self):

@@ -17,11 +17,11 @@ def test_what_was_frozen_does_not_change(names, monitor):
 
     fleet = Fleet(3, monitor=monitor)
     play(4000, 8)  # many outcomes a key: some have curves of their own
-    fleet.predict([names(1), names(900)], [0.4, 0.5], ids=["a", "b"])
+    fleet.predict_many([names(1), names(900)], [0.4, 0.5], ids=["a", "b"])
     before = fleet.to_bytes()
     frozen = fleet.frozen()
     assert frozen() == before
-    fleet.update(["a"], [1])
+    fleet.update_many([1], ids=["a"])
     play(4000, 5000)
     assert fleet.to_bytes() != before
     assert frozen() == before

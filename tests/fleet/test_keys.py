@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant._kernels.fleet.keys import KeyIndex
 from naive import keys as naive
 
@@ -88,8 +88,8 @@ def test_the_hash_is_xxh64_with_seed_42():
     for keys in (ints, texts):
         batch = checked_keys(keys)
         assert batch.hashes().tolist() == [naive.hash_of(key) for key in keys]
-        for parts in (1, 7, 64):
-            assert (parts_of(batch.hashes(), parts) == naive.parts_of(keys, parts)).all()
+        for shards in (1, 7, 64):
+            assert (shards_of(batch.hashes(), shards) == naive.shards_of(keys, shards)).all()
 
 
 def test_two_keys_of_one_half_of_a_hash_are_two_keys():

@@ -37,10 +37,10 @@ def one_by_one(rows: pd.DataFrame, fleet: Fleet) -> list[float]:
         open_.sort()
         while open_ and open_[0][0] < row.t:
             _, id_, y = open_.pop(0)
-            assert fleet.update([id_], [y]).tolist() == ["applied"]
+            assert fleet.update_many([y], ids=[id_]).tolist() == ["applied"]
         comes = not np.isnan(row.y) and not np.isnan(row.a)
         ids = [number] if comes else None
-        said.append(fleet.predict([int(row.k)], [row.s], ids=ids, at=row.t)[0])
+        said.append(fleet.predict_many([int(row.k)], [row.s], ids=ids, at=row.t)[0])
         if comes:
             open_.append((row.a, number, row.y))
     return said

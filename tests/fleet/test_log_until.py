@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from calibrant import Fleet
-from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant.fleet.frames import recalibrate_frame
 from calibrant.fleet.log import Log
 from calibrant.rounds.saving import BOOK_PARTS
@@ -57,9 +57,9 @@ def by_hand(
         news.sort()
         while news and news[0][0] < row.t:
             at, id_, y = news.pop(0)
-            fleet.update([id_], [y], at=at)
+            fleet.update_many([y], ids=[id_], at=at)
         due = deadline(row, fleet, has_due)
-        said.append(fleet.predict([int(row.k)], [row.s], ids=[number], at=row.t, due=due)[0])
+        said.append(fleet.predict_many([int(row.k)], [row.s], ids=[number], at=row.t, due=due)[0])
         if not np.isnan(row.y) and not np.isnan(row.a):
             news.append((row.a, number, row.y))
     return said, news
@@ -67,7 +67,7 @@ def by_hand(
 
 def without_ids(fleet: Fleet) -> dict[str, bytes]:
     """Return all that a fleet has learned."""
-    arrays = fleet.part_arrays(0).items()
+    arrays = fleet.shard_arrays(0).items()
     return {name: each.tobytes() for name, each in arrays if name not in BOOK_PARTS}
 
 
@@ -82,7 +82,7 @@ def test_a_log_is_its_rows_by_hand_whatever_the_chunks(span, has_due, seed):
     expected, news = by_hand(rows, twin, has_due)
     learned, pending = twin.learned, twin.pending
     for at, id_, y in sorted(news):
-        twin.update([id_], [y], at=at)
+        twin.update_many([y], ids=[id_], at=at)
     twin.advance(10**4)
     for cuts in ([], [1, 200, 201, 390]):
         fleet = Fleet(seed=5, monitor=True, **span)
@@ -105,9 +105,9 @@ def test_a_plain_fleet_that_is_told_at_the_deadlines_says_the_same(span, has_due
     learned = []
     for number, row in enumerate(rows.itertuples()):
         for over in sorted(each for each in learned if each[0] < row.t):
-            plain.update([over[-2]], [over[-1]])
+            plain.update(over[-1], id=over[-2])
             learned.remove(over)
-        assert plain.predict([int(row.k)], [row.s], ids=[number])[0] == said[number]
+        assert plain.predict(int(row.k), row.s, id=number) == said[number]
         due, y, is_due = deadline(row, fleet, has_due), row.y, True
         if np.isnan(row.a) or (fleet.silence is not None and row.a > due):
             y = np.nan
@@ -140,20 +140,20 @@ def with_ids(size: int, seed: int, timed: bool) -> pd.DataFrame:
 
 
 def by_id(rows: pd.DataFrame, fleets: list[Fleet]) -> tuple[list[float], dict[str, int]]:
-    """Play a log with ids row by row, through fleets that hold a part each."""
+    """Play a log with ids row by row, through fleets that hold a shard each."""
     said, answers = [], {}
-    parts = parts_of(checked_keys(rows["k"].to_numpy()).hashes(), len(fleets))
-    for row, fleet in zip(rows.itertuples(), [fleets[part] for part in parts], strict=True):
+    shards = shards_of(checked_keys(rows["k"].to_numpy()).hashes(), len(fleets))
+    for row, fleet in zip(rows.itertuples(), [fleets[shard] for shard in shards], strict=True):
         when = {"at": row.t} if hasattr(row, "t") else {}
         said.append(np.nan)
         if not np.isnan(row.s):
             try:
-                said[-1] = fleet.predict([row.k], [row.s], ids=[row.id], **when)[0]
+                said[-1] = fleet.predict_many([row.k], [row.s], ids=[row.id], **when)[0]
             except ValueError:  # the id is used
                 answers["used"] = answers.get("used", 0) + 1
                 continue
         if not np.isnan(row.y):
-            (answer,) = fleet.update([row.id], [row.y], **when)
+            (answer,) = fleet.update_many([row.y], ids=[row.id], **when)
             if np.isnan(row.s):
                 answers[answer] = answers.get(answer, 0) + 1
     return said, answers
@@ -161,13 +161,13 @@ def by_id(rows: pd.DataFrame, fleets: list[Fleet]) -> tuple[list[float], dict[st
 
 @pytest.mark.parametrize("timed", [False, True])
 @pytest.mark.parametrize("capacity", [4, 100_000])
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("span", [{"silence": 0, "after": 15}, {"hold": 25}])
 @pytest.mark.parametrize("seed", [7, 8])
-def test_outcomes_by_id_wait_for_their_deadlines(seed, span, parts, capacity, timed):
+def test_outcomes_by_id_wait_for_their_deadlines(seed, span, shards, capacity, timed):
     rows = with_ids(400, seed=seed, timed=timed)
-    settings = {"monitor": True, "parts": parts, "capacity": capacity, **span}
-    twins = Fleet(**settings).split(parts)  # outcomes let time pass in all parts of a fleet
+    settings = {"monitor": True, "shards": shards, "capacity": capacity, **span}
+    twins = Fleet(**settings).split(shards)  # outcomes let time pass in all shards of a fleet
     expected, answers = by_id(rows, twins)
     for cuts in ([], [3, 300, 301]):
         fleet = Fleet(**settings)
@@ -246,7 +246,7 @@ def test_rows_without_an_id_do_not_expire():
 
 def test_rows_without_ids_keep_clear_of_ids():
     fleet = Fleet(silence=0, after=5)
-    fleet.predict([1, 1], [0.5, 0.5], ids=[2, 7], at=0)
+    fleet.predict_many([1, 1], [0.5, 0.5], ids=[2, 7], at=0)
     log = Log(fleet, **COLUMNS, time="t")
     log.play(read(frame(20)))
     assert fleet.rounds == 22
@@ -292,7 +292,7 @@ def test_what_is_wrong_is_named_and_nothing_changes():
             Log(fleet, **COLUMNS, **arguments).play(read(bad))
         assert fleet.to_bytes() == before
     counted = Fleet(**settings)
-    counted.predict([1], [0.5], ids=["a"])
+    counted.predict(1, 0.5, id="a")
     with pytest.raises(ValueError, match="all of them or none"):
         Log(counted, **COLUMNS, time="t").play(read(rows))
     late = pd.DataFrame({"k": [1], "s": [np.nan], "y": [1.0], "id": ["a"], "t": [3.0]})

@@ -5,16 +5,16 @@ import pytest
 
 from calibrant import Fleet
 from calibrant.fleet import fleet as module
-from calibrant.fleet.part import Part
+from calibrant.fleet.shard import Shard
 from fleet.worlds import keyed
 
 
 def state(fleet):
     """Return everything of a fleet but the tables of its index, which have room for more."""
     return [
-        {name: array.tobytes() for name, array in fleet.part_arrays(number).items()
+        {name: array.tobytes() for name, array in fleet.shard_arrays(number).items()
          if not name.endswith("_index_table")}
-        for number in range(fleet.parts)
+        for number in range(fleet.shards)
     ]  # fmt: skip
 
 
@@ -23,26 +23,26 @@ def short_chunks(monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 128)
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("names", [False, True])
-def test_chunks_do_not_show(parts, names, monkeypatch):
+def test_chunks_do_not_show(shards, names, monkeypatch):
     keys, scores, outcomes = keyed(1000, 300, seed=1)
     keys = [f"key {key}" for key in keys] if names else keys
     parents, times = np.arange(1000) % 7, np.arange(1000.0)
-    long = Fleet(3, "logit", parts=parts)
+    long = Fleet(3, "logit", shards=shards)
     said = long.run(keys, scores, outcomes, at=times, parents=parents)
     monkeypatch.setattr(module, "CHUNK", 10_000)
-    short = Fleet(3, "logit", parts=parts)
+    short = Fleet(3, "logit", shards=shards)
     assert (said == short.run(keys, scores, outcomes, at=times, parents=parents)).all()
     assert long.to_bytes() == short.to_bytes()
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_a_run_that_is_interrupted_never_was(parts, monkeypatch):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_run_that_is_interrupted_never_was(shards, monkeypatch):
     keys, scores, outcomes = keyed(1000, 300, seed=1)
-    fleet = Fleet(3, "logit", parts=parts)
+    fleet = Fleet(3, "logit", shards=shards)
     fleet.run(keys[:200], scores[:200], outcomes[:200])
-    before, calls, run = state(fleet), [], Part.run
+    before, calls, run = state(fleet), [], Shard.run
 
     def interrupted(*given):
         calls.append(given)
@@ -50,7 +50,7 @@ def test_a_run_that_is_interrupted_never_was(parts, monkeypatch):
             raise KeyboardInterrupt
         return run(*given)
 
-    monkeypatch.setattr(Part, "run", interrupted)
+    monkeypatch.setattr(Shard, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fleet.run(keys, scores, outcomes)
     assert state(fleet) == before

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet, Monitor
-from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant.fleet import fleet as module
-from calibrant.fleet.part import Part
+from calibrant.fleet.shard import Shard
 from calibrant.monitor import SideBySide
 from fleet.worlds import keyed
 from naive.key_evidence import NaiveKeys
@@ -35,24 +35,24 @@ def found(fleet):
     ] + [both.gain_evidence]
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(parts):
+@pytest.mark.parametrize("shards", [1, 2])
+def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(shards):
     keys, scores, outcomes = stream(800, 9, seed=2, off={4: 0.2})
-    fleet = Fleet(1, parts=parts, monitor=SETTINGS)
+    fleet = Fleet(1, shards=shards, monitor=SETTINGS)
     random = np.random.default_rng(0)
     due = np.arange(800) + random.integers(0, 60, 800)
     due[::7] = 10_000  # these never come
     twins = {key: [NaiveKeys(**SETTINGS), NaiveKeys(**SETTINGS)] for key in range(9)}
-    seen = {number: [] for number in range(parts)}
+    seen = {number: [] for number in range(shards)}
     means = np.empty(800)
     for row in range(800):
         means[row] = fleet.expected([keys[row]], [scores[row]])[0]
-        fleet.predict([keys[row]], [scores[row]], ids=[row])
+        fleet.predict_many([keys[row]], [scores[row]], ids=[row])
         for done in np.flatnonzero(due == row).tolist():
-            assert fleet.update([done], [outcomes[done]]).tolist() == ["applied"]
+            assert fleet.update_many([outcomes[done]], ids=[done]).tolist() == ["applied"]
             for twin, said in zip(twins[keys[done]], (scores, means), strict=True):
                 twin.update("all", said[done], outcomes[done])
-            number = int(parts_of(checked_keys(keys[done : done + 1]).hashes(), parts)[0])
+            number = int(shards_of(checked_keys(keys[done : done + 1]).hashes(), shards)[0])
             seen[number].append(done)
     for side, monitor in enumerate((fleet.monitors.raw, fleet.monitors.calibrated)):
         listed = monitor.keys_off(least=1e-6)
@@ -71,49 +71,49 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(parts)
         for row in rows:
             wanted.update(scores[row], means[row], outcomes[row], None)
         for side in ("raw", "calibrated"):
-            own = getattr(fleet.monitors, side).of_parts()[number]
+            own = getattr(fleet.monitors, side).of_shards()[number]
             assert own.to_bytes() == getattr(wanted, side).to_bytes()
         gains += wanted.gain_evidence
     assert fleet.monitors.gain_evidence == pytest.approx(gains)
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_run_is_predict_and_update_and_pieces_do_not_show(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_run_is_predict_and_update_and_pieces_do_not_show(shards):
     keys, scores, outcomes = stream(1500, 60, seed=5, off={3: 0.25, 8: -0.2})
-    fleets = [Fleet(7, parts=parts, monitor=SETTINGS) for _ in range(4)]
+    fleets = [Fleet(7, shards=shards, monitor=SETTINGS) for _ in range(4)]
     fleets[0].run(keys, scores, outcomes)
     for first in range(0, 1500, 130):
         rows = slice(first, first + 130)
         fleets[1].run(keys[rows], scores[rows], outcomes[rows])
         fleets[1].monitors.raw.episodes  # noqa: B018 - who looks changes nothing
-        fleets[2].play(keys[rows], scores[rows], outcomes[rows], [None] * len(keys[rows]))
+        fleets[2].play(keys[rows], scores[rows], outcomes[rows], ids=[None] * len(keys[rows]))
     for row in range(1500):
-        fleets[3].predict([keys[row]], [scores[row]], ids=[row])
-        fleets[3].update([row], [outcomes[row]])
+        fleets[3].predict_many([keys[row]], [scores[row]], ids=[row])
+        fleets[3].update_many([outcomes[row]], ids=[row])
     for each in fleets[1:]:
         assert found(each) == found(fleets[0])
-        for number in range(parts):
-            one, other = fleets[0].part_arrays(number), each.part_arrays(number)
+        for number in range(shards):
+            one, other = fleets[0].shard_arrays(number), each.shard_arrays(number)
             for name in one:
                 if name.startswith("watch_"):
                     assert one[name].tobytes() == other[name].tobytes()
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("monitor", [True, SETTINGS, {"alpha": 0.01}, Monitor(50_000)])
-def test_what_is_saved_split_or_pickled_goes_on(tmp_path, parts, monitor):
-    keys, scores, outcomes = stream(3000, 50, seed=parts, off={7: 0.2})
-    fleet = Fleet(7, parts=parts, monitor=monitor)
+def test_what_is_saved_split_or_pickled_goes_on(tmp_path, shards, monitor):
+    keys, scores, outcomes = stream(3000, 50, seed=shards, off={7: 0.2})
+    fleet = Fleet(7, shards=shards, monitor=monitor)
     half = slice(0, 1500), slice(1500, None)
     fleet.run(keys[half[0]], scores[half[0]], outcomes[half[0]])
-    fleet.predict(keys[:9], scores[:9], ids=range(9))
+    fleet.predict_many(keys[:9], scores[:9], ids=range(9))
     fleet.save(tmp_path / "fleet")
     assert found(Fleet.open(tmp_path / "fleet")) == found(fleet)
     again = [Fleet.load(tmp_path / "fleet"), Fleet.from_bytes(fleet.to_bytes())]
-    again += [pickle.loads(pickle.dumps(fleet)), Fleet.merge(fleet.split(parts))]
+    again += [pickle.loads(pickle.dumps(fleet)), Fleet.merge(fleet.split(shards))]
     for each in (fleet, *again):
         each.run(keys[half[1]], scores[half[1]], outcomes[half[1]])
-        each.update(range(9), outcomes[:9])
+        each.update_many(outcomes[:9], ids=range(9))
         assert found(each) == found(fleet)
         assert each.to_bytes() == fleet.to_bytes()
     assert found(fleet)[0][-1] == 3009
@@ -129,7 +129,7 @@ def test_keys_that_are_off_are_named_with_their_bias_the_largest_first():
     first = 0
     for seed in range(10):
         keys, scores, outcomes = stream(100_000, 300, seed, off={17: 0.2, 204: -0.1})
-        fleet = Fleet(parts=1 + seed % 2, monitor=True)
+        fleet = Fleet(shards=1 + seed % 2, monitor=True)
         fleet.run(keys, scores, outcomes)
         named = fleet.monitors.raw.keys_off()
         assert {each.key for each in named} <= {17, 204}
@@ -146,14 +146,14 @@ def test_keys_that_are_off_are_named_with_their_bias_the_largest_first():
     assert first >= 9
 
 
-@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("name", [int, str])
-def test_some_of_the_keys_are_those_of_all(parts, name):
+def test_some_of_the_keys_are_those_of_all(shards, name):
     keys, scores, outcomes = stream(6000, 40, seed=1, off=dict.fromkeys(range(15), 0.3))
-    fleet = Fleet(parts=parts, monitor=SETTINGS)
+    fleet = Fleet(shards=shards, monitor=SETTINGS)
     assert fleet.monitors.raw.keys_off(among=[name(3)]) == []
     fleet.run([name(key) for key in keys.tolist()], scores, outcomes)
-    fleet.predict([name(77)], [0.5])  # a key without an outcome
+    fleet.predict_many([name(77)], [0.5])  # a key without an outcome
     monitor = fleet.monitors.raw
     for least in (1.0, 0.01):
         listed = monitor.keys_off(least=least)
@@ -181,22 +181,22 @@ def test_a_key_that_is_forgotten_is_off_no_more():
     fleet = Fleet(monitor=SETTINGS)
     fleet.run(keys, scores, outcomes)
     others = keys != 4
-    fleet.predict([4], [0.5], ids=["late"])
+    fleet.predict_many([4], [0.5], ids=["late"])
     fleet.run(keys[others], scores[others], outcomes[others])
     assert {each.key for each in fleet.monitors.raw.keys_off()} == {4, 6}
     six = next(each for each in fleet.monitors.raw.keys_off() if each.key == 6)
     fleet.evict(idle=3000)
     assert fleet.monitors.raw.keys_off() == [six]
-    fleet.update(["late"], [1])
+    fleet.update_many([1], ids=["late"])
     assert fleet.monitors.raw.rounds == fleet.learned
     assert fleet.monitors.raw.keys_off() == [six]
 
 
 def test_an_interrupted_run_was_not_watched(monkeypatch):
     keys, scores, outcomes = stream(2000, 50, seed=3, off={3: 0.2})
-    fleet = Fleet(parts=2, monitor=SETTINGS)
+    fleet = Fleet(shards=2, monitor=SETTINGS)
     fleet.run(keys[:500], scores[:500], outcomes[:500])
-    before, calls, run = found(fleet), [], Part.run
+    before, calls, run = found(fleet), [], Shard.run
 
     def interrupted(*given):
         calls.append(given)
@@ -205,12 +205,12 @@ def test_an_interrupted_run_was_not_watched(monkeypatch):
         return run(*given)
 
     monkeypatch.setattr(module, "CHUNK", 128)
-    monkeypatch.setattr(Part, "run", interrupted)
+    monkeypatch.setattr(Shard, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fleet.run(keys, scores, outcomes)
     assert found(fleet) == before
     monkeypatch.undo()
-    again = Fleet(parts=2, monitor=SETTINGS)
+    again = Fleet(shards=2, monitor=SETTINGS)
     again.run(keys[:500], scores[:500], outcomes[:500])
     for each in (fleet, again):
         each.run(keys, scores, outcomes)
@@ -266,13 +266,13 @@ def test_keys_of_another_kind_are_none_of_the_keys(among):
 def test_saved_evidence_that_makes_no_sense_is_refused():
     fleet = Fleet(monitor=True)
     fleet.run(*stream(500, 20, seed=1))
-    arrays = fleet.part_arrays(0)
+    arrays = fleet.shard_arrays(0)
     settings = {"monitor": True}
-    assert found(Fleet.from_parts(settings, {0: arrays})) == found(fleet)
+    assert found(Fleet.from_shards(settings, {0: arrays})) == found(fleet)
     for name in ("watch_keys", "watch_gain", "watch_raw", "watch_calibrated"):
         rest = {other: array for other, array in arrays.items() if other != name}
         with pytest.raises(ValueError, match="saved"):
-            Fleet.from_parts(settings, {0: rest})
+            Fleet.from_shards(settings, {0: rest})
     other = Fleet(monitor={"every": 1000})
     other.run(*stream(500, 20, seed=1))
     more = np.vstack([arrays["watch_keys"]] * 2)
@@ -281,9 +281,9 @@ def test_saved_evidence_that_makes_no_sense_is_refused():
         ("watch_keys", arrays["watch_keys"][:, :24]),
         ("watch_keys", more),
         ("watch_gain", np.array([np.nan])),
-        ("watch_raw", other.part_arrays(0)["watch_raw"]),
+        ("watch_raw", other.shard_arrays(0)["watch_raw"]),
         ("watch_calibrated", arrays["watch_calibrated"][:-1]),
-        ("watch_calibrated", Fleet(monitor=True).part_arrays(0)["watch_calibrated"]),
+        ("watch_calibrated", Fleet(monitor=True).shard_arrays(0)["watch_calibrated"]),
     ]:
         with pytest.raises(ValueError, match=r".+"):
-            Fleet.from_parts(settings, {0: arrays | {name: value}})
+            Fleet.from_shards(settings, {0: arrays | {name: value}})

@@ -31,22 +31,22 @@ def one_by_one(fleet, keys, scores, outcomes, ids, times):
     for key, score, outcome, name, time in zip(keys, scores, outcomes, ids, times, strict=True):
         if np.isnan(score):
             said.append(NAN)
-            answers += fleet.update([name], [outcome]).tolist()
+            answers += fleet.update_many([outcome], ids=[name]).tolist()
         else:
-            said += fleet.predict([key], [score], ids=[name], at=time).tolist()
+            said += fleet.predict_many([key], [score], ids=[name], at=time).tolist()
             answers.append("predicted")
     return said, answers
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-def test_play_is_predict_and_update_row_by_row(parts):
+@pytest.mark.parametrize("shards", [1, 3])
+def test_play_is_predict_and_update_row_by_row(shards):
     log = log_of(600, 30, seed=1, late=20)
-    said, answers = one_by_one(Fleet(2, "logit", parts=parts), *log)
+    said, answers = one_by_one(Fleet(2, "logit", shards=shards), *log)
     for size in (1, 7, 100, 2000):
-        fleet = Fleet(2, "logit", parts=parts)
+        fleet = Fleet(2, "logit", shards=shards)
         for first in range(0, len(log[0]), size):
             keys, scores, outcomes, ids, times = (each[first : first + size] for each in log)
-            some, words = fleet.play(keys, scores, outcomes, ids, at=times)
+            some, words = fleet.play(keys, scores, outcomes, ids=ids, at=times)
             assert np.array_equal(some, said[first : first + size], equal_nan=True)
             assert words.tolist() == answers[first : first + size]
 
@@ -54,7 +54,7 @@ def test_play_is_predict_and_update_row_by_row(parts):
 def test_a_row_with_both_is_that_of_run():
     keys, scores, outcomes = keyed(500, 20, seed=3)
     first, second = Fleet(1, "logit"), Fleet(1, "logit")
-    said, answers = first.play(keys, scores, outcomes, [None] * 500)
+    said, answers = first.play(keys, scores, outcomes, ids=[None] * 500)
     assert (said == second.run(keys, scores, outcomes)).all()
     assert set(answers) == {"applied"}
 
@@ -77,14 +77,15 @@ def test_answers_of_rows_that_change_nothing():
         ("a", NAN, 1, "y", "expired"),
     ]
     keys, scores, outcomes, ids, wanted = zip(*log, strict=True)
-    said, answers = fleet.play(keys, scores, outcomes, ids)
+    said, answers = fleet.play(keys, scores, outcomes, ids=ids)
     assert answers.tolist() == list(wanted)
     assert np.isnan(said).tolist() == [word != "predicted" for word in wanted]
     assert fleet.keys().tolist() == ["a", "c"]
     useful = [row for row, word in enumerate(wanted) if word in ("predicted", "applied")]
-    other.play(*([column[row] for row in useful] for column in (keys, scores, outcomes, ids)))
-    fleet.update(["u"], [0])
-    other.update(["u"], [0])
+    used = [[column[row] for row in useful] for column in (keys, scores, outcomes, ids)]
+    other.play(*used[:3], ids=used[3])
+    fleet.update_many([0], ids=["u"])
+    other.update(0, id="u")
     assert (fleet.expected(["a", "c"], [0.3, 0.3]) == other.expected(["a", "c"], [0.3, 0.3])).all()
 
 
@@ -104,7 +105,7 @@ def test_the_id_of_a_row_with_both_is_used():
         ("a", NAN, 1, "y", "repeated"),
     ]
     keys, scores, outcomes, ids, wanted = zip(*log, strict=True)
-    _, answers = fleet.play(keys, scores, outcomes, ids)
+    _, answers = fleet.play(keys, scores, outcomes, ids=ids)
     assert answers.tolist() == list(wanted)
     assert (len(fleet), fleet.learned, fleet.pending, fleet.expired) == (1, 2, 2, 1)
     assert Fleet.from_bytes(fleet.to_bytes()).to_bytes() == fleet.to_bytes()
@@ -112,13 +113,13 @@ def test_the_id_of_a_row_with_both_is_used():
 
 def test_deadlines_of_rows_that_are_not_predicted_do_not_matter():
     fleet = Fleet(silence=0)
-    columns = [["a"] * 3, [0.5, NAN, 0.2], [NAN, 1, NAN], ["x", "x", "y"]]
-    _, answers = fleet.play(*columns, at=[1, 2, 3], due=[9, NAN, 8])
+    columns = [["a"] * 3, [0.5, NAN, 0.2], [NAN, 1, NAN]]
+    _, answers = fleet.play(*columns, ids=["x", "x", "y"], at=[1, 2, 3], due=[9, NAN, 8])
     assert answers.tolist() == ["predicted", "applied", "predicted"]
     with pytest.raises(ValueError, match=r"due must be later than at=2\.0, got 1\.0"):
-        fleet.play(["a"], [0.5], [NAN], ["z"], at=2, due=1)
+        fleet.play(["a"], [0.5], [NAN], ids=["z"], at=2, due=1)
     with pytest.raises(ValueError, match="due must be a date, a time or a finite number"):
-        fleet.play(["a"], [0.5], [NAN], ["z"], at=12, due=[NAN])
+        fleet.play(["a"], [0.5], [NAN], ids=["z"], at=12, due=[NAN])
     assert [fleet.advance(now) for now in (8, 9)] == [1, 1]
 
 
@@ -136,15 +137,15 @@ def test_deadlines_of_rows_that_are_not_predicted_do_not_matter():
 def test_bad_rows_change_nothing(row, message):
     fleet = Fleet()
     with pytest.raises(ValueError, match=message):
-        fleet.play(*row)
+        fleet.play(*row[:3], ids=row[3])
     assert (len(fleet), fleet.rounds) == (0, 0)
 
 
 def test_expire():
-    fleet = Fleet(parts=2)
-    fleet.predict(range(6), ids=range(6), at=range(6))
+    fleet = Fleet(shards=2)
+    fleet.predict_many(range(6), ids=range(6), at=range(6))
     assert sorted(fleet.expire(before=2)) == [0, 1]
-    assert fleet.update([0, 2], [1, 1]).tolist() == ["expired", "applied"]
+    assert fleet.update_many([1, 1], ids=[0, 2]).tolist() == ["expired", "applied"]
     assert sorted(fleet.expire(older_than=0)) == [3, 4, 5]
     assert fleet.expired == 5
     with pytest.raises(ValueError, match="older_than, an integer, or before"):

@@ -9,12 +9,12 @@ from calibrant import Fleet
 @pytest.fixture(params=[("int", 1), ("str", 1), ("str", 4)], ids=str)
 def fleet(request):
     """Return a fleet whose keys differ, some with no outcome and many with equal counts."""
-    kind, parts = request.param
+    kind, shards = request.param
     random = np.random.default_rng(3)
     keys = random.integers(0, 60, 900)
     outcomes = (random.random(900) < keys / 60).astype(float)
     outcomes[keys > 55] = np.nan
-    fleet = Fleet(2, parts=parts)
+    fleet = Fleet(2, shards=shards)
     fleet.run(keys if kind == "int" else [f"k{key}" for key in keys], None, outcomes)
     return fleet
 

@@ -6,40 +6,40 @@ import numpy as np
 import pytest
 
 from calibrant import Fleet
-from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant.tables.errors import InputError
 from fleet.worlds import keyed
 
 
-def played(parts=1, rounds=3000, names=False):
+def played(shards=1, rounds=3000, names=False):
     """Return a fleet with a past, some predictions that wait, and rows to go on with."""
     keys, scores, outcomes = keyed(2 * rounds, 60, seed=rounds)
     parents = keys % 7
     keys = np.array([f"key {key}" for key in keys]) if names else keys
-    fleet = Fleet(9, "logit", parts=parts)
+    fleet = Fleet(9, "logit", shards=shards)
     first, rest = slice(0, rounds), slice(rounds, None)
     fleet.run(keys[first], scores[first], outcomes[first])
     fleet.run(keys[:99], scores[:99], outcomes[:99], parents=parents[:99])
-    fleet.predict(keys[:50], scores[:50], ids=range(50), parents=parents[:50], at=3)
-    fleet.update(range(10), outcomes[:10])
+    fleet.predict_many(keys[:50], scores[:50], ids=range(50), parents=parents[:50], at=3)
+    fleet.update_many(outcomes[:10], ids=range(10))
     return fleet, (keys[rest], scores[rest], outcomes[rest])
 
 
 def go_on(fleet, rows):
     """Return everything that a fleet does from now on."""
     keys, scores, outcomes = rows
-    answers = fleet.update(range(60), np.tile([0.0, 1.0], 30)).tolist()
+    answers = fleet.update_many(np.tile([0.0, 1.0], 30), ids=range(60)).tolist()
     said = fleet.run(keys, scores, outcomes)
     return answers, said.tolist(), fleet.smooth(keys[:100], scores[:100]).tolist()
 
 
 @pytest.mark.parametrize("names", [False, True])
-@pytest.mark.parametrize("parts", [1, 3])
-def test_a_saved_fleet_goes_on(tmp_path, parts, names):
-    fleet, rows = played(parts, names=names)
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_saved_fleet_goes_on(tmp_path, shards, names):
+    fleet, rows = played(shards, names=names)
     fleet.save(tmp_path / "fleet")
     again = [Fleet.load(tmp_path / "fleet"), Fleet.from_bytes(fleet.to_bytes())]
-    again += [pickle.loads(pickle.dumps(fleet)), Fleet.merge(fleet.split(parts))]
+    again += [pickle.loads(pickle.dumps(fleet)), Fleet.merge(fleet.split(shards))]
     wanted = go_on(fleet, rows)
     for each in again:
         assert go_on(each, rows) == wanted
@@ -64,9 +64,9 @@ def test_an_opened_fleet_says_the_same_and_cannot_be_changed(tmp_path):
     assert opened[7] == fleet[7]
     assert opened.keys().tolist() == fleet.keys().tolist()
     for change in (
-        lambda: opened.predict([7], [0.1]),
+        lambda: opened.predict(7, 0.1),
         lambda: opened.run([7], [0.1], [1]),
-        lambda: opened.update([11], [1]),
+        lambda: opened.update(1, id=11),
         lambda: opened.evict(idle=3),
     ):
         with pytest.raises(ValueError, match="opened for reading only"):
@@ -78,12 +78,12 @@ def test_an_opened_fleet_says_the_same_and_cannot_be_changed(tmp_path):
 @pytest.mark.parametrize("shares", [2, 3, 5])
 def test_what_a_fleet_says_does_not_depend_on_how_parts_are_dealt_out(shares):
     keys, scores, outcomes = keyed(4000, 80, seed=1)
-    whole = Fleet(3, "logit", parts=5)
+    whole = Fleet(3, "logit", shards=5)
     wanted = whole.run(keys, scores, outcomes)
     said = np.full(len(keys), np.nan)
-    some = Fleet(3, "logit", parts=5).split(shares)
+    some = Fleet(3, "logit", shards=5).split(shares)
     for fleet in some:
-        own = np.isin(parts_of(checked_keys(keys).hashes(), 5), list(fleet._parts))
+        own = np.isin(shards_of(checked_keys(keys).hashes(), 5), list(fleet._shards))
         with pytest.raises(ValueError, match="of 5, which this fleet does not hold"):
             fleet.expected(keys, scores)
         said[own] = fleet.run(keys[own], scores[own], outcomes[own])
@@ -92,27 +92,27 @@ def test_what_a_fleet_says_does_not_depend_on_how_parts_are_dealt_out(shares):
 
 
 def test_what_cannot_be_split_or_merged():
-    fleet = Fleet(parts=2)
-    with pytest.raises(ValueError, match=r"2 parts cannot be split into 3.*Fleet\(parts=3\)"):
+    fleet = Fleet(shards=2)
+    with pytest.raises(ValueError, match=r"2 shards cannot be split into 3.*Fleet\(shards=3\)"):
         fleet.split(3)
-    with pytest.raises(ValueError, match="part 0 is in two of the fleets"):
+    with pytest.raises(ValueError, match="shard 0 is in two of the fleets"):
         Fleet.merge([fleet, fleet])
-    with pytest.raises(ValueError, match="not parts of one fleet"):
-        Fleet.merge([fleet, Fleet(1, parts=2)])
+    with pytest.raises(ValueError, match="not shards of one fleet"):
+        Fleet.merge([fleet, Fleet(1, shards=2)])
     with pytest.raises(ValueError, match="one fleet or more"):
         Fleet.merge([])
 
 
 def test_arrays_that_make_no_sense_are_refused():
     fleet, _ = played()
-    arrays = fleet.part_arrays(0)
+    arrays = fleet.shard_arrays(0)
     settings = {"seed": 9, "kind": "logit"}
-    assert len(Fleet.from_parts(settings, {0: arrays})) == len(fleet)
+    assert len(Fleet.from_shards(settings, {0: arrays})) == len(fleet)
     for name in arrays:
         rest = {other: array for other, array in arrays.items() if other != name}
         if not name.endswith("_index_table"):  # which is made anew
             with pytest.raises(ValueError, match="saved"):
-                Fleet.from_parts(settings, {0: rest})
+                Fleet.from_shards(settings, {0: rest})
     for name, value in [
         ("counts", -1), ("sharp", np.nan), ("heard", 1e9), ("grid_z", 2.0), ("key_rows", 255),
         ("key_weights", -1), ("key_scaling", np.inf), ("key_used", 2), ("waiting_rounds", 255),
@@ -120,7 +120,7 @@ def test_arrays_that_make_no_sense_are_refused():
         ("numbers", np.nan), ("waiting_numbers", -1), ("waiting_batches", 10**9),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=r".+"):
-            Fleet.from_parts(settings, {0: arrays | {name: np.full_like(arrays[name], value)}})
+            Fleet.from_shards(settings, {0: arrays | {name: np.full_like(arrays[name], value)}})
 
 
 def test_a_file_that_is_none(tmp_path):

@@ -22,14 +22,14 @@ def play_both(fleet, twin, rows, late, parents=None):
         one = [keys[row]], [scores[row]]
         above = None if parents is None else [parents[row]]
         word = fleet.smooth(*one, parents=above)[0]
-        said = fleet.predict(*one, ids=[first + row], parents=above)[0]
+        said = fleet.predict_many(*one, ids=[first + row], parents=above)[0]
         wanted, point = twin.predict(
             keys[row], scores[row], row, None if above is None else above[0]
         )
         assert word == pytest.approx(wanted, rel=1e-9)
         same += said == pytest.approx(point, rel=1e-9)
         for done in np.flatnonzero(due == row).tolist():
-            fleet.update([first + done], [outcomes[done]])
+            fleet.update_many([outcomes[done]], ids=[first + done])
             twin.update(outcomes[done], done)
     assert same == len(keys)
 
@@ -68,9 +68,9 @@ def test_the_whole_that_learns_from_some_rounds(late):
     fleet, twin = Fleet(6, "logit"), NaiveFleet("logit", 6)
     play_both(fleet, twin, (keys.tolist(), scores, outcomes), 0)
     # Long ago, many predictions were made whose outcomes never came.
-    arrays = fleet.part_arrays(0)
+    arrays = fleet.shard_arrays(0)
     arrays["counts"][0] = twin.whole.predictions = 2**16 - 100
-    fleet = Fleet.from_parts({"seed": 6, "kind": "logit"}, {0: arrays})
+    fleet = Fleet.from_shards({"seed": 6, "kind": "logit"}, {0: arrays})
     keys, scores, outcomes = keyed(400, 12, seed=8)
     play_both(fleet, twin, (keys.tolist(), scores, outcomes), late)
     assert twin.whole.heard is not None

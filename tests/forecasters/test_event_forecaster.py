@@ -98,7 +98,7 @@ def test_agrees_with_its_twin_where_rounds_have_times(number):
     for t, outcome in enumerate(outcomes.tolist()):
         time = None if number % 3 == 0 and t % 50 == 7 else float(times[t])
         expected = twin.play(outcome, time)
-        assert kernel.predict(time=time) == pytest.approx(expected.drawn.z, rel=0, abs=1e-12), t
+        assert kernel.predict(at=time) == pytest.approx(expected.drawn.z, rel=0, abs=1e-12), t
         assert kernel._mean() == pytest.approx(expected.mean, rel=0, abs=1e-10), t
         kernel.update(outcome)
     assert_same_state(kernel, twin)
@@ -120,14 +120,14 @@ class TestTimes:
         whole, stepped = EventForecaster(seed=5), EventForecaster(seed=5)
         predictions = np.concatenate(
             [
-                whole.run(outcomes[:100], times=times[:100]),
+                whole.run(outcomes[:100], at=times[:100]),
                 whole.run(outcomes[100:150]),
-                whole.run(outcomes[150:], times=times[150:]),
+                whole.run(outcomes[150:], at=times[150:]),
             ]
         )
         for t, outcome in enumerate(outcomes):
             time = None if 100 <= t < 150 else times[t]
-            assert stepped.predict(time=time) == predictions[t]
+            assert stepped.predict(at=time) == predictions[t]
             stepped.update(outcome)
         assert stepped.to_bytes() == whole.to_bytes()
 
@@ -144,24 +144,24 @@ class TestTimes:
         states = set()
         for form in forms:
             forecaster = EventForecaster()
-            forecaster.predict(time=form)
+            forecaster.predict(at=form)
             forecaster.update(1)
             states.add(forecaster.to_bytes())
             run = EventForecaster()
-            run.run([1], times=[form])
+            run.run([1], at=[form])
             states.add(run.to_bytes())
         assert len(states) == 1
 
     def test_a_date_is_its_midnight(self):
         one, other = EventForecaster(), EventForecaster()
-        one.run([1, 0], times=[date(2024, 1, 1), date(2024, 1, 2)])
-        other.run([1, 0], times=np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]"))
+        one.run([1, 0], at=[date(2024, 1, 1), date(2024, 1, 2)])
+        other.run([1, 0], at=np.array(["2024-01-01", "2024-01-02"], dtype="datetime64[D]"))
         assert one.to_bytes() == other.to_bytes()
 
     def test_the_time_asked_about_is_saved(self):
         forecaster = EventForecaster()
-        forecaster.run(remembering(2, 200), times=uneven_times(200, 2))
-        forecaster.predict(time=1e9)
+        forecaster.run(remembering(2, 200), at=uneven_times(200, 2))
+        forecaster.predict(at=1e9)
         again = EventForecaster.from_bytes(forecaster.to_bytes())
         assert again.predict() == forecaster.predict()
         for each in (forecaster, again):
@@ -174,34 +174,34 @@ class TestTimes:
     def test_what_is_no_time_is_refused(self, bad):
         forecaster = EventForecaster()
         before = forecaster.to_bytes()
+        with pytest.raises(ValueError, match="at must"):
+            forecaster.predict(at=bad)
         with pytest.raises(ValueError, match="time"):
-            forecaster.predict(time=bad)
-        with pytest.raises(ValueError, match="time"):
-            forecaster.run([1], times=[bad])
+            forecaster.run([1], at=[bad])
         assert forecaster.to_bytes() == before
 
     def test_time_does_not_run_backwards(self):
         forecaster = EventForecaster()
-        forecaster.run([1, 0], times=[10.0, 20.0])
+        forecaster.run([1, 0], at=[10.0, 20.0])
         before = forecaster.to_bytes()
         for refused in (
-            lambda: forecaster.predict(time=19.0),
-            lambda: forecaster.run([1], times=[19.0]),
-            lambda: forecaster.run([1, 0], times=[30.0, 29.0]),
-            lambda: forecaster.run([1, 0], times=[30.0]),
-            lambda: forecaster.run([1, 2], times=[30.0, 40.0]),
+            lambda: forecaster.predict(at=19.0),
+            lambda: forecaster.run([1], at=[19.0]),
+            lambda: forecaster.run([1, 0], at=[30.0, 29.0]),
+            lambda: forecaster.run([1, 0], at=[30.0]),
+            lambda: forecaster.run([1, 2], at=[30.0, 40.0]),
         ):
-            with pytest.raises(ValueError, match=r"time|outcomes"):
+            with pytest.raises(ValueError, match=r"at must|outcomes"):
                 refused()
             assert forecaster.to_bytes() == before
-        forecaster.run([1], times=[20.0])
+        forecaster.run([1], at=[20.0])
 
     def test_a_season_survives_gaps(self):
         """Hours with a daily season of which a third is missing: times find it, places cannot."""
         truth = cycle(9000, period=17, seed=3)  # no period that is built in
         kept = np.random.default_rng(3).random(9000) < 0.95
         outcomes, hours = truth.outcomes[kept], np.flatnonzero(kept) * HOUR
-        timed = EventForecaster(periods=17).run(outcomes, times=hours)
+        timed = EventForecaster(periods=17).run(outcomes, at=hours)
         blind = EventForecaster(periods=17).run(outcomes)
         best = log_loss(np.clip(truth.means[kept], 1e-9, 1 - 1e-9), outcomes)
         assert log_loss(timed, outcomes) < best + 0.02
@@ -278,7 +278,7 @@ def test_memory_is_bounded():
     fresh = EventForecaster()
     assert sys.getsizeof(fresh) < 32_000
     outcomes = (np.random.default_rng(1).random(300_000) < 0.5).astype(float)
-    forecaster.run(outcomes, times=np.arange(300_000) * HOUR)
+    forecaster.run(outcomes, at=np.arange(300_000) * HOUR)
     assert sys.getsizeof(forecaster) < 1_000_000
     # Full: contexts that are met for the first time are not counted any more.
     assert len(forecaster._get_state()["slot_key"]) == 3 * 2**15 // 4
@@ -322,7 +322,7 @@ def test_memory_in_words():
         (cycle(6000, period=168, seed=1), hours, None),
     ):
         forecaster = EventForecaster()
-        forecaster.run(stream_.outcomes, times=times)
+        forecaster.run(stream_.outcomes, at=times)
         memories = forecaster.memory()
         assert sum(each.weight for each in memories) == pytest.approx(1.0)
         assert [each.weight for each in memories] == sorted(

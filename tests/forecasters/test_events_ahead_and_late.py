@@ -24,7 +24,7 @@ def test_agrees_with_its_twin_ahead(number, ahead):
     twin = NaiveEventForecaster(seed=number, periods=[12], ahead=ahead)
     for t, (outcome, time) in enumerate(zip(outcomes.tolist(), times, strict=True)):
         expected = twin.play(outcome, time)
-        assert kernel.predict(time=time) == pytest.approx(expected.drawn.z, rel=0, abs=1e-12), t
+        assert kernel.predict(at=time) == pytest.approx(expected.drawn.z, rel=0, abs=1e-12), t
         assert kernel._mean() == pytest.approx(expected.mean, rel=0, abs=1e-10), t
         kernel.update(outcome)
     assert_same_state(kernel, twin)
@@ -43,11 +43,11 @@ def test_agrees_with_its_twin_by_id(number, ahead):
     for t, (outcome, time) in enumerate(zip(outcomes.tolist(), times, strict=True)):
         if random.random() < 0.3:
             expected = twin.play(outcome, time)
-            assert kernel.predict(time=time) == pytest.approx(expected.drawn.z, abs=1e-12), t
+            assert kernel.predict(at=time) == pytest.approx(expected.drawn.z, abs=1e-12), t
             kernel.update(outcome)
         else:
             waiting[t] = expected = twin.open(time)
-            predicted = kernel.predict(id=t, time=time)
+            predicted = kernel.predict(id=t, at=time)
             assert predicted == pytest.approx(expected.drawn.z, rel=0, abs=1e-12), t
         while waiting and random.random() < 0.6:
             known = int(random.choice(list(waiting)))
@@ -122,7 +122,7 @@ class TestAhead:
 
     def test_memory_says_which_outcomes_are_meant(self):
         forecaster = EventForecaster(ahead=30)
-        forecaster.run(cycle(3000, period=24, seed=1).outcomes, times=np.arange(3000) * HOUR)
+        forecaster.run(cycle(3000, period=24, seed=1).outcomes, at=np.arange(3000) * HOUR)
         words = {each.words for each in forecaster.memory()}
         assert "the outcomes 48 rounds ago" in words
         assert "the same hour yesterday" not in words
@@ -143,7 +143,7 @@ class TestIds:
 
     def test_looking_first_changes_nothing(self):
         forecaster = EventForecaster()
-        looked = forecaster.predict(time=100.0)
+        looked = forecaster.predict(at=100.0)
         assert forecaster.predict(id="a") == looked
         assert forecaster.expire(before=101) == ["a"]  # the time that was asked about is its own
 
@@ -205,8 +205,8 @@ class TestIds:
             (lambda: forecaster.update(0, id="c"), "unknown"),
             (lambda: forecaster.predict(id="a"), "had its outcome"),
             (lambda: forecaster.predict(id="b"), "waits for its outcome"),
-            (lambda: forecaster.predict(id="c", time="noon"), "time"),
-            (lambda: forecaster.predict(id=1.5, time=5.0), "id"),
+            (lambda: forecaster.predict(id="c", at="noon"), "time"),
+            (lambda: forecaster.predict(id=1.5, at=5.0), "id"),
             (lambda: forecaster.update(2, id="b"), "outcome"),
         ):
             with pytest.raises(ValueError, match=message):
@@ -217,7 +217,7 @@ class TestIds:
         assert (forecaster.pending, forecaster.expired) == (2, 1)
         with pytest.raises(ValueError, match="expired"):
             forecaster.update(1, id="b")
-        refusing = EventForecaster(capacity=1, full="refuse")
+        refusing = EventForecaster(capacity=1, when_full="refuse")
         refusing.predict(id="a")
         with pytest.raises(ValueError, match="capacity"):
             refusing.predict(id="b")

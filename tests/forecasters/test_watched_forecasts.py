@@ -34,7 +34,7 @@ def test_steps_run_and_trace_are_what_a_monitor_sees():
 def test_times_are_passed_on():
     y, times = events(200), np.arange(200) * 3600.0
     watched, plain = EventForecaster(monitor=True), EventForecaster()
-    assert (watched.run(y, times=times) == plain.run(y, times=times)).all()
+    assert (watched.run(y, at=times) == plain.run(y, at=times)).all()
     assert watched.watched_by.rounds == 200
     assert plain.watched_by is None
 
@@ -47,17 +47,17 @@ def test_late_outcomes_meet_what_was_expected_at_their_prediction(ahead, batches
     watched = EventForecaster(ahead=ahead, monitor=SETTINGS)
     expected, late = {}, []
     for t in range(len(y)):
-        plain.predict(time=3600.0 * t)
+        plain.predict(at=3600.0 * t)
         expected[t] = plain.expected()
         for each in (plain, watched):
-            each.predict(id=t, time=3600.0 * t)
+            each.predict(id=t, at=3600.0 * t)
         late.append(t)
         if t % 30 == 29:
             came = random.permutation(late)[:25].tolist()
             late = [each for each in late if each not in came]
             if batches:
                 for each in (plain, watched):
-                    assert (each.update_many(y[came], came) == "applied").all()
+                    assert (each.update_many(y[came], ids=came) == "applied").all()
                 came.sort()  # outcomes that come together are learned in the order of rounds
             for each in came:
                 if not batches:
@@ -99,7 +99,7 @@ def test_a_batch_that_is_interrupted_never_happened(monkeypatch):
 
     monkeypatch.setattr(Monitor, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        forecaster.update_many(events(50), list(range(50)))
+        forecaster.update_many(events(50), ids=list(range(50)))
     assert forecaster.to_bytes() == before
 
 

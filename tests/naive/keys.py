@@ -75,5 +75,5 @@ class Index:
         return [self.known.get(key, -1) for key in before]
 
 
-def parts_of(keys: list[int | str], parts: int) -> np.ndarray:
-    return np.array([(hash_of(key) >> 32) % parts for key in keys])
+def shards_of(keys: list[int | str], shards: int) -> np.ndarray:
+    return np.array([(hash_of(key) >> 32) % shards for key in keys])

@@ -444,7 +444,7 @@ class Shards:
         return found
 
     def observe(self, given, at=None):
-        """Every book lets time pass; the first that knows an id takes its outcome."""
+        """The first book that knows an id takes its outcome; deadlines pass in all of them."""
         answers = [None] * len(given)
         if isinstance(at, list):
             for time in sorted(set(at)):
@@ -453,18 +453,23 @@ class Shards:
                 for row, answer in zip(rows, found, strict=True):
                     answers[row] = answer
             return answers
-        for book in self.books:
-            if at is not None:
-                book.pass_to(max(book.now, at))
         owners = [
             next((book for book in self.books if book.knows(id_)), self.books[0])
             for id_, _ in given
         ]
         for book in self.books:
             rows = [row for row, owner in enumerate(owners) if owner is book]
-            for row, answer in zip(rows, book.observe([given[row] for row in rows]), strict=True):
-                answers[row] = answer
+            if rows or book.has_deadlines:
+                found = book.observe([given[row] for row in rows], at)
+                for row, answer in zip(rows, found, strict=True):
+                    answers[row] = answer
         return answers
+
+    def observe_one(self, id_, outcome, at=None):
+        """Take in one outcome; nothing changes and no time passes if the answer is a refusal."""
+        tried = Shards([book.tried() for book in self.books], self.shard_of)
+        (answer,) = tried.observe([(id_, outcome)], at)
+        return answer if answer in REFUSED else self.observe([(id_, outcome)], at)[0]
 
     def advance(self, now):
         return sum(book.advance(now) for book in self.books)

@@ -7,10 +7,10 @@ import numpy as np
 
 from calibrant._kernels.events.event import EventKernel
 from calibrant._kernels.events.event import EventRule as CompiledEventRule
-from calibrant._kernels.fleet.fleet import FleetRows, PartKernel
+from calibrant._kernels.fleet.fleet import FleetRows, ShardKernel
 from calibrant._kernels.fleet.fleet import FleetRule as CompiledFleetRule
 from calibrant._kernels.fleet.fleet_rounds import save_rounds
-from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant._kernels.fleet.keys import KeyIndex
 from calibrant._kernels.scores.pending import PendingKernel
 from calibrant._kernels.scores.pending_saving import save_pending
@@ -164,7 +164,7 @@ class FleetRule(NoRule):
     """The keys of one shard: rows of (key, score). It has no model of silence."""
 
     def __init__(self, seed):
-        self.kernel, self.index = PartKernel("probability", seed), KeyIndex()
+        self.kernel, self.index = ShardKernel("probability", seed), KeyIndex()
 
     @property
     def learned(self):
@@ -208,7 +208,7 @@ def shard_state(kernel):
 
 def shard_of(key, shards):
     """Return the number of the shard that a key belongs to."""
-    return int(parts_of(checked_keys([key]).hashes(), shards)[0])
+    return int(shards_of(checked_keys([key]).hashes(), shards)[0])
 
 
 class EventRule(NoRule):

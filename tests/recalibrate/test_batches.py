@@ -28,7 +28,7 @@ def test_agrees_with_its_twin(number):
         waiting = [row for row in waiting if row not in known]
         if known:
             kernel.update_many(outcomes[known], ids=known)
-            twin.update_many(outcomes[known].tolist(), known)
+            twin.update_many(outcomes[known].tolist(), ids=known)
     state = kernel._whole._get_state()
     np.testing.assert_allclose(state["w"], twin.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
@@ -56,10 +56,10 @@ def test_more_at_once_than_may_wait():
     recalibrator = Recalibrator(capacity=2)
     recalibrator.predict_many([0.1, 0.2, 0.3, 0.4], ids=list("abcd"), at=5)
     assert (recalibrator.pending, recalibrator.expired) == (2, 2)
-    assert recalibrator.update_many([1, 1, 0], list("adc")).tolist() == [
+    assert recalibrator.update_many([1, 1, 0], ids=list("adc")).tolist() == [
         "expired", "applied", "applied",
     ]  # fmt: skip
-    refusing = Recalibrator(capacity=2, full="refuse")
+    refusing = Recalibrator(capacity=2, when_full="refuse")
     with pytest.raises(ValueError, match="more than capacity=2 allows"):
         refusing.predict_many([0.1, 0.2, 0.3], ids=list("abc"))
     assert (refusing.rounds, refusing.pending) == (0, 0)

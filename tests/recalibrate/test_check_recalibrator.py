@@ -18,7 +18,7 @@ from calibrant.testing.recalibrators import CHECKS
 class NothingToClose(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            return super().update(outcome, id)
+            return super().update(outcome, id=id)
         except ValueError as error:
             if "none waits" not in str(error):
                 raise
@@ -36,7 +36,7 @@ class KeepsTheFirst(OnlinePlatt):
 
     def predict(self, score, id=None):
         before = self._book.unnamed
-        prediction = super().predict(score, id)
+        prediction = super().predict(score, id=id)
         if before is not None:
             self._book.unnamed = before
         return prediction
@@ -45,7 +45,7 @@ class KeepsTheFirst(OnlinePlatt):
 class EmptyRunsGiveUp(Recalibrator):
     def run(self, scores, outcomes, by=None):
         self._rule.forget()
-        return super().run(scores, outcomes, by)
+        return super().run(scores, outcomes, by=by)
 
 
 class LeavesTheInterval(Raw):
@@ -55,17 +55,17 @@ class LeavesTheInterval(Raw):
 
 class GivesScalarsOfNumPy(Raw):
     def predict(self, score, id=None):
-        return np.float64(super().predict(score, id))
+        return np.float64(super().predict(score, id=id))
 
 
 class SumsToLess(MulticlassRecalibrator):
     def predict(self, probabilities, id=None):
-        return 0.99 * super().predict(probabilities, id)
+        return 0.99 * super().predict(probabilities, id=id)
 
 
 class RunsOtherwise(Recalibrator):
     def run(self, scores, outcomes, by=None):
-        predictions = super().run(scores, outcomes, by)
+        predictions = super().run(scores, outcomes, by=by)
         predictions[400:401] = np.nextafter(predictions[400:401], 2)
         return predictions
 
@@ -85,12 +85,12 @@ class AnswersTheOldest(OnlinePlatt):
         if id in self._book.ids:
             oldest, known = self._book.ids[0], self._book.known
             known[id], known[oldest] = known[oldest], known[id]
-        return super().update(outcome, id)
+        return super().update(outcome, id=id)
 
 
 class CountsTwice(OnlinePlatt):
     def update(self, outcome, id=None):
-        answer = super().update(outcome, id)
+        answer = super().update(outcome, id=id)
         if answer == "repeated":
             self._learn(outcome)
         return answer
@@ -100,13 +100,13 @@ class TakesBack(Recalibrator):
     """Believes the second of two outcomes for one id."""
 
     def update(self, outcome, id=None):
-        return "repeated" if id in self._book.finished else super().update(outcome, id)
+        return "repeated" if id in self._book.finished else super().update(outcome, id=id)
 
 
 class BelievesStrangers(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            return super().update(outcome, id)
+            return super().update(outcome, id=id)
         except RoundError as error:
             if error.answer != "unknown":
                 raise
@@ -131,19 +131,19 @@ class HoldsMore(Recalibrator):
 
 
 class NeverRefuses(Recalibrator):
-    def __init__(self, *, seed=0, capacity=100_000, full="expire"):
+    def __init__(self, *, seed=0, capacity=100_000, when_full="expire"):
         super().__init__(seed=seed, capacity=capacity)
 
 
 class SaysNothing(Recalibrator):
     def update(self, outcome, id=None, at=None):
-        super().update(outcome, id, at)
+        super().update(outcome, id=id, at=at)
 
 
 class SaysNoReason(Recalibrator):
     def update(self, outcome, id=None, at=None):
         try:
-            return super().update(outcome, id, at)
+            return super().update(outcome, id=id, at=at)
         except RoundError as error:
             raise ValueError(str(error)) from None
 
@@ -166,21 +166,21 @@ class SettlesTooEarly(Recalibrator):
     def update(self, outcome, id=None, at=None):
         if at is not None and isinstance(at, float | int):
             self.advance(at)
-        return super().update(outcome, id, at)
+        return super().update(outcome, id=id, at=at)
 
 
 class TakesAllAtOnce(Recalibrator):
     """Takes outcomes of several times for outcomes of the first of them."""
 
     def update_many(self, outcomes, ids, at=None):
-        return super().update_many(outcomes, ids, min(at) if isinstance(at, list) else at)
+        return super().update_many(outcomes, ids=ids, at=min(at) if isinstance(at, list) else at)
 
 
 class RunsWithoutDeadlines(Recalibrator):
     def run(self, scores, outcomes, by=None, *, at=None, due=None):
         plain = Recalibrator(seed=self.seed)
-        said = plain.run(scores, outcomes, by)
-        super().run(scores, outcomes, by, at=at, due=due)
+        said = plain.run(scores, outcomes, by=by)
+        super().run(scores, outcomes, by=by, at=at, due=due)
         return said
 
 
@@ -197,27 +197,27 @@ class TakesHalves(Recalibrator):
     def update(self, outcome, id=None, at=None):
         if self.silence is not None and isinstance(outcome, float):
             outcome = round(outcome)
-        return super().update(outcome, id, at)
+        return super().update(outcome, id=id, at=at)
 
 
 class FleetThatTakesBack(Fleet):
-    def update(self, ids, outcomes, at=None):
-        answers = super().update(ids, outcomes, at)
+    def update_many(self, outcomes, *, ids, at=None):
+        answers = super().update_many(outcomes, ids=ids, at=at)
         return np.where(answers == "conflict", "applied", answers)
 
 
 class EventsCountedTwice(EventForecaster):
     def update(self, outcome, id=None):
-        answer = super().update(outcome, id)
+        answer = super().update(outcome, id=id)
         if answer == "repeated":
             super().update(outcome)
         return answer
 
 
 class HoldsMoreEvents(EventForecaster):
-    def predict(self, id=None, *, time=None):
+    def predict(self, *, id=None, at=None):
         self._late._book.capacity += 1
-        return super().predict(id, time=time)
+        return super().predict(id=id, at=at)
 
 
 class DrawsFromElsewhere(Recalibrator):
@@ -228,7 +228,7 @@ class DrawsFromElsewhere(Recalibrator):
         super().__init__(seed=seed)
 
     def run(self, scores, outcomes, by=None):
-        predictions = super().run(scores, outcomes, by)
+        predictions = super().run(scores, outcomes, by=by)
         return predictions + 1e-9 * (len(predictions) == 400) * type(self).made
 
 
@@ -283,7 +283,7 @@ class BelievesDamage(Recalibrator):
 class AnyScore(Recalibrator):
     def predict(self, score, id=None, by=None):
         try:
-            return super().predict(score, id, by)
+            return super().predict(score, id=id, by=by)
         except ValueError as error:
             if "score must" not in str(error):
                 raise
@@ -294,13 +294,13 @@ class RaisesOtherErrors(OnlinePlatt):
     def predict(self, score, id=None):
         if score == "0.5":
             raise TypeError("not a number")
-        return super().predict(score, id)
+        return super().predict(score, id=id)
 
 
 class ClosesBeforeItChecks(Recalibrator):
     def update(self, outcome, id=None):
         try:
-            return super().update(outcome, id)
+            return super().update(outcome, id=id)
         except ValueError as error:
             if "outcome must" in str(error):
                 self._rule.forget()
@@ -309,10 +309,10 @@ class ClosesBeforeItChecks(Recalibrator):
 
 class AnyId(Recalibrator):
     def predict(self, score, id=None, by=None):
-        return super().predict(score, self.as_id(id), by)
+        return super().predict(score, id=self.as_id(id), by=by)
 
     def update(self, outcome, id=None):
-        return super().update(outcome, self.as_id(id))
+        return super().update(outcome, id=self.as_id(id))
 
     @staticmethod
     def as_id(value):
@@ -334,7 +334,7 @@ class NoLists(Recalibrator):
     def run(self, scores, outcomes, by=None):
         if isinstance(scores, list) and len(scores) == 100:
             return np.zeros(100)
-        return super().run(scores, outcomes, by)
+        return super().run(scores, outcomes, by=by)
 
 
 class LearnsFromMissing(OnlinePlatt):
@@ -346,7 +346,7 @@ class LearnsFromMissing(OnlinePlatt):
 
 class PredictsManyOtherwise(Recalibrator):
     def predict_many(self, scores, ids=None, by=None, at=None):
-        return super().predict_many(scores, ids, by, at)[::-1]
+        return super().predict_many(scores, ids=ids, by=by, at=at)[::-1]
 
 
 class LearnsAsTheyCome(Recalibrator):
@@ -355,9 +355,9 @@ class LearnsAsTheyCome(Recalibrator):
     def update_many(self, outcomes, ids, at=None):
         names = list(ids)
         if len(set(names)) < len(names) or not {*self._book.ids} >= {*names}:
-            return super().update_many(outcomes, ids, at)
+            return super().update_many(outcomes, ids=ids, at=at)
         for outcome, id_ in zip(outcomes, names, strict=True):
-            self.update(outcome, id_)
+            self.update(outcome, id=id_)
         return np.array(["applied"] * len(names))
 
 
@@ -366,9 +366,9 @@ class HearsTheFirst(Recalibrator):
 
     def update_many(self, outcomes, ids):
         if not isinstance(ids, list) or len(ids) != 9:
-            return super().update_many(outcomes, ids)
+            return super().update_many(outcomes, ids=ids)
         rows = [at for at, name in enumerate(ids) if name not in ids[:at]]
-        answers = super().update_many([outcomes[at] for at in rows], [ids[at] for at in rows])
+        answers = super().update_many([outcomes[at] for at in rows], ids=[ids[at] for at in rows])
         return np.array([answers[rows.index(ids.index(name))] for name in ids])
 
 
@@ -380,18 +380,18 @@ class NoClock(Recalibrator):
 class LearnsUpToTheBadRow(Recalibrator):
     def update_many(self, outcomes, ids):
         try:
-            return super().update_many(outcomes, ids)
+            return super().update_many(outcomes, ids=ids)
         except ValueError:
             if isinstance(ids, list) and ids[0] == "waits":
-                super().update_many(outcomes[:1], ids[:1])
+                super().update_many(outcomes[:1], ids=ids[:1])
             raise
 
 
 class DropsOddBatches(Recalibrator):
     def update_many(self, outcomes, ids, at=None):
         if ids != list(range(8)):
-            return super().update_many(outcomes, ids, at)
-        return np.append("applied", super().update_many(outcomes[1:], ids[1:], at))
+            return super().update_many(outcomes, ids=ids, at=at)
+        return np.append("applied", super().update_many(outcomes[1:], ids=ids[1:], at=at))
 
 
 BROKEN = [

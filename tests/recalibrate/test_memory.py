@@ -36,7 +36,7 @@ def test_slots_and_weights_agree_with_the_twin(number):
         ids = [t - late, t - late + 1]
         if late <= t and number % 2:
             kernel.update_many(outcomes[ids], ids=ids)
-            twin.update_many(outcomes[ids], ids)
+            twin.update_many(outcomes[ids], ids=ids)
         elif late <= t:
             for row in reversed(ids):
                 kernel.update(outcomes[row], id=row)

@@ -271,7 +271,7 @@ def test_bad_arguments(arguments, message):
 
 
 def test_the_bound_on_what_waits():
-    recalibrator = MulticlassRecalibrator(2, capacity=2, full="refuse")
+    recalibrator = MulticlassRecalibrator(2, capacity=2, when_full="refuse")
     for id_ in (1, 2):
         recalibrator.predict([0.5, 0.5], id=id_)
     with pytest.raises(ValueError, match="more than capacity=2 allows"):
@@ -301,7 +301,7 @@ def test_copies_continue_alike(mode, how):
     recalibrator.predict(rows[0], id="late")
     recalibrator.predict(rows[1])
     other = how(recalibrator)
-    given = f"classes=[0, 1, 2], mode='{mode}', seed=5, capacity=7, full='expire'"
+    given = f"classes=[0, 1, 2], mode='{mode}', seed=5, capacity=7, when_full='expire'"
     deadlines = "silence=None, after=None, hold=None"
     assert repr(other) == f"MulticlassRecalibrator({given}, {deadlines})"
     for each in (recalibrator, other):

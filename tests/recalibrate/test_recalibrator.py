@@ -258,7 +258,7 @@ def test_copies_continue_alike(how):
     recalibrator.predict(0.4, id="late")
     recalibrator.predict(0.1)
     other = how(recalibrator)
-    given = "kind='logit', seed=5, capacity=7, full='expire', max_groups=1000000"
+    given = "kind='logit', seed=5, capacity=7, when_full='expire', max_groups=1000000"
     given += ", silence=None, after=None, hold=None, monitor=False"
     assert repr(other) == f"Recalibrator({given})"
     for each in (recalibrator, other):

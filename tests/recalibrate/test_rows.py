@@ -56,7 +56,7 @@ def test_at_once_is_what_run_gives():
     for by in (None, groups):
         rows = Scored(scores, outcomes, "y", None, None, None, by, None)
         fast, *_ = recalibrate_rows(Recalibrator(seed=2), rows)
-        assert fast.tolist() == Recalibrator(seed=2).run(scores, outcomes, by).tolist()
+        assert fast.tolist() == Recalibrator(seed=2).run(scores, outcomes, by=by).tolist()
         late = recalibrated(scores, outcomes, range(500), range(500), seed=2, by=by)
         assert fast.tolist() == late
 

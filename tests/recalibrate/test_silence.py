@@ -170,11 +170,11 @@ def test_the_order_of_a_batch_does_not_matter():
             rows = np.arange(start, start + 100)
             recalibrator.predict_many(scores[rows], ids=rows, at=start / 10)
             ones = rows[y[rows] == 1]
-            assert set(recalibrator.update_many(np.ones(len(ones)), random.permutation(ones))) == {
-                "applied"
-            }
-        assert recalibrator.update_many([1.0], ones[:1]).tolist() == ["repeated"]
-        assert recalibrator.update_many([0.0], ones[:1]).tolist() == ["conflict"]
+            assert set(
+                recalibrator.update_many(np.ones(len(ones)), ids=random.permutation(ones))
+            ) == {"applied"}
+        assert recalibrator.update_many([1.0], ids=ones[:1]).tolist() == ["repeated"]
+        assert recalibrator.update_many([0.0], ids=ones[:1]).tolist() == ["conflict"]
         states.add(recalibrator.to_bytes())
     assert len(states) == 1
 

@@ -99,7 +99,7 @@ def test_deadlines_in_time_and_of_single_rows():
     recalibrator = MulticlassRecalibrator(LABELS, silence="kept", after="2h")
     recalibrator.predict(row, id="a", at=start)
     recalibrator.predict(row, id="b", at=start, due=start + timedelta(minutes=30))
-    recalibrator.predict_many([row, row], ["c", "d"], at=start, due=start + timedelta(hours=9))
+    recalibrator.predict_many([row, row], ids=["c", "d"], at=start, due=start + timedelta(hours=9))
     recalibrator.update("lost", id="a", at=start + timedelta(hours=1))
     assert (recalibrator.learned, recalibrator.pending) == (1, 3)  # b, by silence
     recalibrator.update("lost", id="a")  # again: ignored
@@ -116,18 +116,18 @@ def test_deadlines_in_time_and_of_single_rows():
 def test_answers_of_a_batch():
     recalibrator = MulticlassRecalibrator(LABELS, silence="kept", after=5)
     rows = np.full((4, 3), 1 / 3)
-    recalibrator.predict_many(rows, ["a", "b", "c", "d"])
+    recalibrator.predict_many(rows, ids=["a", "b", "c", "d"])
     recalibrator.update("lost", id="a")
     labels = ["lost", "returned", "returned", "kept", "lost", "lost"]
-    said = recalibrator.update_many(labels, ["a", "b", "b", "c", "c", "x"])
+    said = recalibrator.update_many(labels, ids=["a", "b", "b", "c", "c", "x"])
     assert said.tolist() == ["repeated", "applied", "repeated", "conflict", "conflict", "unknown"]
-    assert recalibrator.update_many(["lost"], ["b"]).tolist() == ["conflict"]
-    both = recalibrator.update_many(["returned", "lost"], ["b", "b"])
+    assert recalibrator.update_many(["lost"], ids=["b"]).tolist() == ["conflict"]
+    both = recalibrator.update_many(["returned", "lost"], ids=["b", "b"])
     assert both.tolist() == ["repeated", "conflict"]
-    recalibrator.predict_many(rows[:1], ["e"])
+    recalibrator.predict_many(rows[:1], ids=["e"])
     assert (recalibrator.learned, recalibrator.pending) == (1, 4)  # a, at its deadline
-    recalibrator.predict_many(rows[:3], ["f", "g", "h"])
-    assert recalibrator.update_many(["returned"] * 3, ["b", "c", "d"]).tolist() == [
+    recalibrator.predict_many(rows[:3], ids=["f", "g", "h"])
+    assert recalibrator.update_many(["returned"] * 3, ids=["b", "c", "d"]).tolist() == [
         "repeated", "conflict", "conflict",
     ]  # fmt: skip
 
@@ -137,7 +137,7 @@ def test_an_expired_prediction_is_not_taken_for_silence():
     for name in "ab":
         recalibrator.predict([0.5, 0.3, 0.2], id=name)
     assert recalibrator.expire(older_than=1) == ["a"]
-    assert recalibrator.update_many(["lost"], ["a"]).tolist() == ["expired"]
+    assert recalibrator.update_many(["lost"], ids=["a"]).tolist() == ["expired"]
     recalibrator.predict([0.5, 0.3, 0.2], id="c")
     assert recalibrator.learned == 0
     recalibrator.predict([0.5, 0.3, 0.2], id="d")
@@ -168,7 +168,7 @@ def test_arguments_that_make_no_sense_are_refused(given, said):
         (lambda r: r.predict([0.5, 0.3, 0.2], id="z", at=9.0, due=8.0), "later than at"),
         (lambda r: r.predict([0.5, 0.9, 0.2], id="z", at=99.0), "sum"),
         (lambda r: r.update("gone", id="a", at=99.0), "label must be one of"),
-        (lambda r: r.update_many(["lost"], ["a", "b"], at=99.0), "ids"),
+        (lambda r: r.update_many(["lost"], ids=["a", "b"], at=99.0), "ids"),
     ],
 )
 def test_a_refused_step_changes_nothing(step, said):

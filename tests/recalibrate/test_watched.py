@@ -73,7 +73,7 @@ def test_steps_and_run_are_what_two_monitors_see(kind, grouped):
     ran = Recalibrator(kind, seed=3, monitor=SETTINGS)
     half = len(scores) // 2
     for part in (slice(half), slice(half, None)):
-        ran.run(given[part], outcomes[part], by[part] if grouped else None)
+        ran.run(given[part], outcomes[part], by=by[part] if grouped else None)
     assert ran.to_bytes() == stepped.to_bytes()
     if kind == "probability":
         hand.check(ran.monitors)
@@ -116,7 +116,7 @@ def test_late_outcomes_meet_what_was_expected_at_their_prediction(batches):
             if batches:
                 came.sort()  # each is a batch of its own, and what was predicted first comes first
                 for each in (hand.recalibrator, watched):
-                    each.update_many(outcomes[came], came)
+                    each.update_many(outcomes[came], ids=came)
             for each in came:
                 if not batches:
                     hand.recalibrator.update(outcomes[each], id=each)
@@ -151,7 +151,7 @@ def test_with_silence_monitors_see_what_matured():
 def test_a_copy_goes_on_alike(again):
     scores, outcomes, names = world(6, 300)
     first = Recalibrator(monitor=SETTINGS)
-    first.run(scores, outcomes, names)
+    first.run(scores, outcomes, by=names)
     first.predict(0.0004, id="x", by="a")
     first.predict(0.001)
     second = again(first)
@@ -167,7 +167,7 @@ def test_a_copy_goes_on_alike(again):
 def test_it_changes_no_prediction_and_is_nothing_when_off():
     scores, outcomes, names = world(7, 300)
     off, on = Recalibrator(), Recalibrator(monitor=True)
-    assert (off.run(scores, outcomes, names) == on.run(scores, outcomes, names)).all()
+    assert (off.run(scores, outcomes, by=names) == on.run(scores, outcomes, by=names)).all()
     assert off.monitors is None
     assert b"watch_" not in off.to_bytes()
 
@@ -177,7 +177,7 @@ def test_it_changes_no_prediction_and_is_nothing_when_off():
 def test_a_run_that_is_interrupted_among_the_monitors_never_happened(monkeypatch, by, what):
     scores, outcomes, _ = world(8, 300)
     recalibrator = Recalibrator(monitor=SETTINGS)
-    recalibrator.run(scores[:100], outcomes[:100], None if by is None else ["a", "b"] * 50)
+    recalibrator.run(scores[:100], outcomes[:100], by=None if by is None else ["a", "b"] * 50)
     before, kernel_run = recalibrator.to_bytes(), Monitor.run
 
     def interrupted(monitor, *given):
@@ -187,12 +187,12 @@ def test_a_run_that_is_interrupted_among_the_monitors_never_happened(monkeypatch
 
     monkeypatch.setattr(Monitor, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        recalibrator.run(scores, outcomes, by)
+        recalibrator.run(scores, outcomes, by=by)
     assert recalibrator.to_bytes() == before
     recalibrator.predict_many([0.2, 0.3], ids=["x", "y"])
     before = recalibrator.to_bytes()
     with pytest.raises(KeyboardInterrupt):
-        recalibrator.update_many([0, 1], ["x", "y"])
+        recalibrator.update_many([0, 1], ids=["x", "y"])
     assert recalibrator.to_bytes() == before
 
 

@@ -60,7 +60,7 @@ def is_nan(part):
 
 
 def _parts(fleet):
-    return [part for _, part in sorted(fleet._parts.items())]
+    return [part for _, part in sorted(fleet._shards.items())]
 
 
 def _books(learner):

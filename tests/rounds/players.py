@@ -38,7 +38,7 @@ class Scores:
         return self.learner.update(outcome, id=id_, **times)
 
     def update_many(self, outcomes, ids, **times):
-        return self.learner.update_many(outcomes, ids, **times).tolist()
+        return self.learner.update_many(outcomes, ids=ids, **times).tolist()
 
     def reload(self):
         self.learner = type(self.learner).from_bytes(self.learner.to_bytes())
@@ -74,31 +74,25 @@ class TopLabels(Classes):
 
 
 class Keys(Scores):
-    """A fleet of one shard: every call is a batch, and no answer is an error."""
+    """A fleet of one shard: nothing waits without an id."""
 
     shards = 1
     row = ("a", 0.3)
 
     def made(self, policy):
-        return Fleet(SEED, parts=self.shards, **policy)
+        return Fleet(SEED, shards=self.shards, **policy)
 
     def book(self, **policy):
         books = [Book(FleetRule(SEED), **policy) for _ in range(self.shards)]
         return Shards(books, lambda row: shard_of(row[0], self.shards))
 
     def predict(self, id_=None, row=None, **times):
-        return self.predict_many(None if id_ is None else [id_], [row or self.row], **times)[0]
+        return self.learner.predict(*(row or self.row), id=id_, **times)
 
     def predict_many(self, ids, rows=None, **times):
         rows = rows or [self.row] * len(ids)
         keys, scores = ([*column] for column in zip(*rows, strict=True))
-        return self.learner.predict(keys, scores, ids=ids, **times).tolist()
-
-    def update(self, outcome, id_=None, **times):
-        return self.update_many([outcome], [id_], **times)[0]
-
-    def update_many(self, outcomes, ids, **times):
-        return self.learner.update(ids, np.array(outcomes, dtype=float), **times).tolist()
+        return self.learner.predict_many(keys, scores, ids=ids, **times).tolist()
 
 
 class Shards3(Keys):
@@ -119,10 +113,10 @@ class Events(Scores):
         return Book(EventRule(SEED), **policy)
 
     def predict(self, id_=None, row=None, *, at=None):  # noqa: ARG002
-        return self.learner.predict(id=id_, time=at)
+        return self.learner.predict(id=id_, at=at)
 
     def predict_many(self, ids, rows=None, *, at=None):  # noqa: ARG002
         return [self.predict(id_, at=at) for id_ in ids]
 
     def update_many(self, outcomes, ids):
-        return self.learner.update_many(outcomes, ids).tolist()
+        return self.learner.update_many(outcomes, ids=ids).tolist()

@@ -45,9 +45,7 @@ class Rounds(RuleBasedStateMachine):
     # -- what differs from class to class ------------------------------------------------------
 
     def make_book(self):
-        policy = {name: value for name, value in self.policy.items() if name != "full"}
-        when_full = self.policy.get("full", "expire")
-        return Book(self.make_rule(), capacity=CAPACITY, when_full=when_full, **policy)
+        return Book(self.make_rule(), capacity=CAPACITY, **self.policy)
 
     @property
     def books(self):
@@ -67,7 +65,7 @@ class Rounds(RuleBasedStateMachine):
         return self.learner.update(outcome, id=id_, **more)
 
     def tell_many(self, outcomes, ids, **more):
-        return self.learner.update_many(outcomes, ids, **more)
+        return self.learner.update_many(outcomes, ids=ids, **more)
 
     def refuses(self, rows, ids, at, due):  # noqa: ARG002 - some deal out rows
         return self.book.refuses(ids, at, due)
@@ -336,9 +334,9 @@ class Scores(Unnamed):
         learner, new = self.learner, self.new_ids(0, 2)
         told = time if self.was_timed() else {}
         calls = [
-            ("must be in", lambda: learner.update_many([0.0, 2.0], new, **told)),
-            ("must be a string", lambda: learner.update_many([0, 1], [new[0], 1.5], **told)),
-            ("same length", lambda: learner.update_many([0.0], new, **told)),
+            ("must be in", lambda: learner.update_many([0.0, 2.0], ids=new, **told)),
+            ("must be a string", lambda: learner.update_many([0, 1], ids=[new[0], 1.5], **told)),
+            ("same length", lambda: learner.update_many([0.0], ids=new, **told)),
             ("must be in", lambda: learner.update(1.5, id=new[0], **told)),
             ("must each be", lambda: learner.predict_many([0.5, 1.5], ids=new, **time)),
             ("must be a string", lambda: learner.predict_many([0.5], ids=[None], **time)),
@@ -363,7 +361,7 @@ class Scores(Unnamed):
             calls.append(("due needs", lambda: learner.predict(0.5, id=new[0], due=99, **time)))
         if "silence" in self.policy:
             calls += [
-                ("0 or 1", lambda: learner.update_many([0.5], [self.known_id(0)], **told)),
+                ("0 or 1", lambda: learner.update_many([0.5], ids=[self.known_id(0)], **told)),
                 ("0 or 1", lambda: learner.update(0.5, id=self.known_id(0), **told)),
             ]
         return calls
@@ -398,16 +396,16 @@ class OwnDeadlines(Scores):
 
 
 class Refusing(Scores):
-    policy = {"full": "refuse"}  # noqa: RUF012
+    policy = {"when_full": "refuse"}  # noqa: RUF012
 
 
 class RefusingInTime(Scores):
-    policy = {"silence": 0, "after": 8, "full": "refuse"}  # noqa: RUF012
+    policy = {"silence": 0, "after": 8, "when_full": "refuse"}  # noqa: RUF012
     is_timed = True
 
 
 class RefusingInPredictions(Scores):
-    policy = {"hold": 4, "full": "refuse"}  # noqa: RUF012
+    policy = {"hold": 4, "when_full": "refuse"}  # noqa: RUF012
 
 
 # -- several classes ----------------------------------------------------------------------------
@@ -437,9 +435,9 @@ class Classes(Unnamed):
         learner, new, row = self.learner, self.new_ids(0, 2), [0.2, 0.5, 0.3]
         told = time if self.was_timed() else {}
         calls = [
-            ("must be one of", lambda: learner.update_many([0, 3], new, **told)),
-            ("must be a string", lambda: learner.update_many([0, 1], [new[0], 1.5], **told)),
-            ("same length", lambda: learner.update_many([0], new, **told)),
+            ("must be one of", lambda: learner.update_many([0, 3], ids=new, **told)),
+            ("must be a string", lambda: learner.update_many([0, 1], ids=[new[0], 1.5], **told)),
+            ("same length", lambda: learner.update_many([0], ids=new, **told)),
             ("must be one of", lambda: learner.update("no", id=new[0], **told)),
             ("must sum to", lambda: learner.predict_many([row, [0, 0, 0]], ids=new, **time)),
             ("must be a string", lambda: learner.predict_many([row], ids=[None], **time)),
@@ -482,7 +480,7 @@ class HeldLabels(SilentClass):
 
 class SilentTopLabel(SilentClass):
     mode = "top-label"
-    policy = {"silence": 2, "after": 8, "full": "refuse"}  # noqa: RUF012
+    policy = {"silence": 2, "after": 8, "when_full": "refuse"}  # noqa: RUF012
 
 
 # -- a fleet ------------------------------------------------------------------------------------
@@ -494,7 +492,7 @@ class Keys(Rounds):
     outcomes = st.sampled_from([0.0, 1.0])
 
     def make(self):
-        return Fleet(SEED, parts=self.shards, capacity=CAPACITY, **self.policy)
+        return Fleet(SEED, shards=self.shards, capacity=CAPACITY, **self.policy)
 
     def make_book(self):
         books = [
@@ -509,52 +507,40 @@ class Keys(Rounds):
     def refuses(self, rows, ids, at, due):
         return self.book.refuses(rows, ids, at, due)
 
-    def when_told(self, ticks):
-        # Rule 16: today outcomes have no times without deadlines.
-        return super().when_told(ticks)
-
-    def predict_one(self, row, *, id, **more):  # noqa: A002
-        return self.predict_rows([row], ids=[id], **more).item()
+    def predict_one(self, row, **more):
+        return self.learner.predict(*row, **more)
 
     def predict_rows(self, rows, **more):
         keys, scores = ([*column] for column in zip(*rows, strict=True))
-        return self.learner.predict(keys, scores, **more)
-
-    def tell_many(self, outcomes, ids, **more):
-        return self.learner.update(ids, outcomes, **more)
-
-    def update_id(self, id_, outcome, at=None):
-        more = {} if at is None else {"at": at}
-        answers = self.tell_many([outcome], [id_], **more).tolist()
-        assert answers == self.book.observe([(id_, outcome)], at)
+        return self.learner.predict_many(keys, scores, **more)
 
     def bad_calls(self, time):
         learner, new = self.learner, self.new_ids(0, 2)
         told = time if self.was_timed() else {}
         keys, both = ["a", "b"], {"ids": new, **time}
         calls = [
-            ("must be in", lambda: learner.update(new, [0.0, 2.0], **told)),
-            ("must be a string", lambda: learner.update([new[0], 1.5], [0, 1], **told)),
-            ("same length", lambda: learner.update(new, [0.0], **told)),
-            ("must each be", lambda: learner.predict(keys, [0.5, 1.5], **both)),
-            ("same length", lambda: learner.predict(["a"], [0.5], **both)),
-            ("keys", lambda: learner.predict(["a", 1], [0.5, 0.5], **both)),
-            ("at positions", lambda: learner.predict(["a"] * 2, ids=[new[0]] * 2, **time)),
+            ("must be in", lambda: learner.update_many([0.0, 2.0], ids=new, **told)),
+            ("must be a string", lambda: learner.update_many([0, 1], ids=[new[0], 1.5], **told)),
+            ("same length", lambda: learner.update_many([0.0], ids=new, **told)),
+            ("must each be", lambda: learner.predict_many(keys, [0.5, 1.5], **both)),
+            ("same length", lambda: learner.predict_many(["a"], [0.5], **both)),
+            ("keys", lambda: learner.predict_many(["a", 1], [0.5, 0.5], **both)),
+            ("at positions", lambda: learner.predict_many(["a"] * 2, ids=[new[0]] * 2, **time)),
         ]
         if len(self.learner):
-            calls.append(("are strings", lambda: learner.predict([1, 2], **both)))
+            calls.append(("are strings", lambda: learner.predict_many([1, 2], **both)))
         if self.has_deadlines:
-            calls.append(("need ids", lambda: learner.predict(keys, **time)))
+            calls.append(("need ids", lambda: learner.predict_many(keys, **time)))
             if self.is_timed:
                 late = {**both, "due": time["at"]}
-                calls.append(("must be later", lambda: learner.predict(keys, **late)))
+                calls.append(("must be later", lambda: learner.predict_many(keys, **late)))
             if all(book.begun for book in self.books):
                 other = {"ids": new, **({} if self.is_timed else {"at": 1})}
-                calls.append(("all of them|deadline", lambda: learner.predict(keys, **other)))
+                calls.append(("all of them|deadline", lambda: learner.predict_many(keys, **other)))
         else:
-            calls.append(("due needs", lambda: learner.predict(keys, due=99, **both)))
+            calls.append(("due needs", lambda: learner.predict_many(keys, due=99, **both)))
         if "silence" in self.policy:
-            calls.append(("0 or 1", lambda: learner.update([self.known_id(0)], [0.5], **told)))
+            calls.append(("0 or 1", lambda: learner.update(0.5, id=self.known_id(0), **told)))
         return calls
 
 
@@ -610,12 +596,12 @@ class Events(Rounds):
         return at
 
     def predict_one(self, row, *, id, at=None):  # noqa: A002, ARG002
-        return self.learner.predict(id=id, time=at)
+        return self.learner.predict(id=id, at=at)
 
     @rule(later=LATER)
     def look(self, later):
         at = self.when(later)
-        assert self.learner.predict(time=at) == self.book.rule.kernel.predict(time=at)
+        assert self.learner.predict(at=at) == self.book.rule.kernel.predict(at=at)
 
     @rule(outcome=OUTCOME)
     def play(self, outcome):
@@ -625,17 +611,17 @@ class Events(Rounds):
 
     def bad_calls(self, time):
         learner, new = self.learner, self.new_ids(0, 2)
-        at = {"time": time.get("at")}
+        at = {"at": time.get("at")}
         calls = [
-            ("must be in", lambda: learner.update_many([0.0, 2.0], new)),
-            ("must be a string", lambda: learner.update_many([0, 1], [new[0], 1.5])),
-            ("same length", lambda: learner.update_many([0.0], new)),
+            ("must be in", lambda: learner.update_many([0.0, 2.0], ids=new)),
+            ("must be a string", lambda: learner.update_many([0, 1], ids=[new[0], 1.5])),
+            ("same length", lambda: learner.update_many([0.0], ids=new)),
             ("must be in", lambda: learner.update(1.5, id=new[0])),
             ("must be in", lambda: learner.update(1.5)),
             ("must be a string", lambda: learner.predict(id=1.5, **at)),
         ]
         if self.is_timed and any(each.at is not None for each in self.waiting()):
-            calls.append(("must not be before", lambda: learner.predict(id=new[0], time=-1)))
+            calls.append(("must not be before", lambda: learner.predict(id=new[0], at=-1)))
         return calls
 
 
@@ -645,7 +631,7 @@ class TimedEvents(Events):
 
 class EventsAhead(Events):
     ahead = 3
-    policy = {"full": "refuse"}  # noqa: RUF012
+    policy = {"when_full": "refuse"}  # noqa: RUF012
 
 
 # -- the tests ----------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def test_a_number_and_its_text_are_two_ids(player):
     player.predict("1")
     assert player.pending == 2
     player.update(EVENT, "1")
-    assert player.update_many([SILENT, SILENT], [1, "1"]) == ["applied", "conflict"]
+    assert player.update_many([SILENT, SILENT], ids=[1, "1"]) == ["applied", "conflict"]
 
 
 @play(*UNNAMED)
@@ -79,7 +79,7 @@ def test_shards_have_books_of_their_own():
     keys = {shard_of(key, 3): key for key in "abcdefghij"}
     fleet.predict_many(["x", "x", "y"], [(keys[shard], 0.3) for shard in range(3)])
     assert (fleet.pending, fleet.expired) == (3, 0)
-    assert fleet.update_many([EVENT, EVENT], ["x", "y"]) == ["applied", "applied"]
+    assert fleet.update_many([EVENT, EVENT], ids=["x", "y"]) == ["applied", "applied"]
     assert fleet.pending == 1
 
 
@@ -95,7 +95,7 @@ def test_the_order_of_rows_that_came_together_says_nothing(player):
     for order in (ids, ids[::-1]):
         one = player()
         one.predict_many(ids)
-        one.update_many([outcomes[each] for each in order], order)
+        one.update_many([outcomes[each] for each in order], ids=order)
         blobs.append(one.to_bytes())
     assert blobs[0] == blobs[1]
 
@@ -164,7 +164,7 @@ def test_deadlines_in_predictions(player):
     """Rule 4: the number of the prediction, plus the span."""
     player = player(hold=3)
     player.predict_many([0, 1])
-    player.update_many([EVENT, EVENT], [0, 1])
+    player.update_many([EVENT, EVENT], ids=[0, 1])
     assert player.learned == 0
     player.predict(2)
     assert player.learned == 1
@@ -189,10 +189,10 @@ def test_an_outcome_at_its_deadline_is_in_time(player):
     """Rule 5: what is due at a time comes after the outcomes of that time."""
     player = player(silence=SILENT, after=10)
     player.predict("a", at=0)
-    assert player.update_many([EVENT], ["a"], at=10) == ["applied"]
+    assert player.update_many([EVENT], ids=["a"], at=10) == ["applied"]
     assert player.learned == 0
     assert player.advance(10) == 1
-    assert player.update_many([EVENT], ["a"]) == ["repeated"]
+    assert player.update_many([EVENT], ids=["a"]) == ["repeated"]
 
 
 @play(*DEADLINES)
@@ -200,7 +200,7 @@ def test_an_outcome_after_its_deadline_is_late(player):
     """Rule 5."""
     player = player(silence=SILENT, after=10)
     player.predict("a", at=0)
-    assert player.update_many([EVENT], ["a"], at=10.5) == ["conflict"]
+    assert player.update_many([EVENT], ids=["a"], at=10.5) == ["conflict"]
     assert player.learned == 1
 
 
@@ -263,7 +263,7 @@ def test_deadlines_are_learned_in_their_order(player):
     rows = [player.row] * 60
     player.predict_many(ids, at=at, due=due)
     book.predict(rows, ids, at, due)
-    player.update_many(outcomes, ids, at=0)
+    player.update_many(outcomes, ids=ids, at=0)
     book.observe(list(zip(ids, outcomes, strict=True)), 0)
     assert player.advance(100) == book.advance(100) == 60
     check_same(player, book)
@@ -274,12 +274,16 @@ def test_ids_learned_at_deadlines_are_forgotten_in_that_order(player):
     """Rule 7: which decides which of them are remembered."""
     player = player(hold=50, capacity=3)
     player.predict_many(["a", "b", "c"], at=0, due=[30, 20, 10])
-    player.update_many([EVENT] * 3, ["a", "b", "c"], at=0)
+    player.update_many([EVENT] * 3, ids=["a", "b", "c"], at=0)
     player.advance(30)
     player.predict("d", at=40, due=41)
-    player.update_many([EVENT], ["d"])
+    player.update_many([EVENT], ids=["d"])
     player.advance(41)
-    assert player.update_many([EVENT] * 3, ["a", "b", "c"]) == ["repeated", "repeated", "unknown"]
+    assert player.update_many([EVENT] * 3, ids=["a", "b", "c"]) == [
+        "repeated",
+        "repeated",
+        "unknown",
+    ]
 
 
 @play(*EVERY)
@@ -287,10 +291,14 @@ def test_ids_learned_on_arrival_are_forgotten_as_they_were_predicted(player):
     """Rule 7: not in the order of the rows."""
     player = player(capacity=3)
     player.predict_many(["a", "b", "c"])
-    player.update_many([EVENT] * 3, ["c", "b", "a"])
+    player.update_many([EVENT] * 3, ids=["c", "b", "a"])
     player.predict("d")
     player.update(EVENT, "d")
-    assert player.update_many([EVENT] * 3, ["a", "b", "c"]) == ["unknown", "repeated", "repeated"]
+    assert player.update_many([EVENT] * 3, ids=["a", "b", "c"]) == [
+        "unknown",
+        "repeated",
+        "repeated",
+    ]
 
 
 # -- 8: a step is a unit ------------------------------------------------------------------------
@@ -305,7 +313,7 @@ def test_a_step_is_learned_as_one(player, steps):
     ids, at, due = list(range(30)), [0] * 30, [1 + each for each in range(30)]
     player.predict_many(ids, at=at, due=due)
     book.predict([player.row] * 30, ids, at, due)
-    player.update_many([EVENT] * 10, ids[::3], at=0)
+    player.update_many([EVENT] * 10, ids=ids[::3], at=0)
     book.observe([(id_, EVENT) for id_ in ids[::3]], 0)
     for now in steps:
         assert player.advance(now) == book.advance(now)
@@ -321,7 +329,7 @@ def test_no_news_until_the_deadline_means_the_silent_outcome(player):
     player = player(silence=SILENT, after=10)
     player.predict_many(["a", "b"], at=0)
     assert player.advance(10) == 2
-    assert player.update_many([SILENT, EVENT], ["a", "b"]) == ["repeated", "conflict"]
+    assert player.update_many([SILENT, EVENT], ids=["a", "b"]) == ["repeated", "conflict"]
 
 
 @play(*DEADLINES)
@@ -331,8 +339,8 @@ def test_the_silent_outcome_announced_early_is_only_fixed(player):
     for row in range(60):
         assert said.predict(row) == heard.predict(row)
         if row % 2:
-            assert heard.update_many([SILENT], [row]) == ["applied"]
-            assert heard.update_many([EVENT], [row]) == ["conflict"]
+            assert heard.update_many([SILENT], ids=[row]) == ["applied"]
+            assert heard.update_many([EVENT], ids=[row]) == ["conflict"]
     assert inside_bytes(said) == inside_bytes(heard)
 
 
@@ -368,7 +376,7 @@ def test_with_silence_an_outcome_is_0_or_1(player):
     player.predict_many(["a", "b"], at=0)
     unchanged(player, player.update_many, [1, 0.5], ["a", "b"])
     unchanged(player, player.update, 0.5, "a", at=3)
-    assert player.update_many([1, 0], ["a", "b"]) == ["applied", "applied"]
+    assert player.update_many([1, 0], ids=["a", "b"]) == ["applied", "applied"]
 
 
 # -- 10: hold -----------------------------------------------------------------------------------
@@ -379,11 +387,11 @@ def test_held_outcomes_are_learned_at_one_age(player):
     """Rule 10: or when they come, if that is later."""
     player = player(hold=10)
     player.predict_many(["a", "b"], at=0)
-    player.update_many([EVENT], ["a"], at=3)
+    player.update_many([EVENT], ids=["a"], at=3)
     assert player.learned == 0
     assert player.advance(10) == 1
     assert player.pending == 1  # it goes on waiting for its id
-    assert player.update_many([EVENT], ["b"], at=50) == ["applied"]
+    assert player.update_many([EVENT], ids=["b"], at=50) == ["applied"]
     assert (player.learned, player.pending) == (2, 0)
 
 
@@ -392,8 +400,8 @@ def test_held_outcomes_may_be_fractions(player):
     """Rule 10."""
     player = player(hold=10)
     player.predict("a", at=0)
-    assert player.update_many([0.25], ["a"], at=3) == ["applied"]
-    assert player.update_many([0.25, 0.5], ["a", "a"], at=3) == ["repeated", "conflict"]
+    assert player.update_many([0.25], ids=["a"], at=3) == ["applied"]
+    assert player.update_many([0.25, 0.5], ids=["a", "a"], at=3) == ["repeated", "conflict"]
     assert player.advance(10) == 1
 
 
@@ -407,7 +415,7 @@ def test_nothing_is_unlearned(player):
     player.predict("a", at=0)
     player.advance(10)
     states = inside_bytes(player)
-    answers = player.update_many([SILENT, EVENT, SILENT], ["a", "a", "a"], at=30)
+    answers = player.update_many([SILENT, EVENT, SILENT], ids=["a", "a", "a"], at=30)
     assert answers == ["repeated", "conflict", "repeated"]
     assert inside_bytes(player) == states
 
@@ -421,7 +429,7 @@ def test_rows_are_compared_with_what_is_known(player):
     player = player()
     player.predict("a")
     player.update(EVENT, "a")
-    assert player.update_many([EVENT, SILENT, EVENT], ["a"] * 3) == [
+    assert player.update_many([EVENT, SILENT, EVENT], ids=["a"] * 3) == [
         "repeated", "conflict", "repeated",
     ]  # fmt: skip
 
@@ -431,8 +439,8 @@ def test_rows_are_compared_with_what_was_noted(player):
     """Rule 12: an outcome that waits for its deadline is known."""
     player = player(hold=10)
     player.predict("a", at=0)
-    player.update_many([EVENT], ["a"], at=1)
-    assert player.update_many([SILENT, EVENT], ["a", "a"], at=1) == ["conflict", "repeated"]
+    player.update_many([EVENT], ids=["a"], at=1)
+    assert player.update_many([SILENT, EVENT], ids=["a", "a"], at=1) == ["conflict", "repeated"]
 
 
 @play(*EVERY)
@@ -440,9 +448,9 @@ def test_rows_that_disagree_are_all_in_conflict(player):
     """Rule 12: where nothing is known, and the id goes on waiting; rows that agree count once."""
     player = player()
     player.predict("a")
-    assert player.update_many([EVENT, SILENT, EVENT], ["a"] * 3) == ["conflict"] * 3
+    assert player.update_many([EVENT, SILENT, EVENT], ids=["a"] * 3) == ["conflict"] * 3
     assert (player.pending, player.learned) == (1, 0)
-    assert player.update_many([EVENT, EVENT], ["a"] * 2) == ["applied", "repeated"]
+    assert player.update_many([EVENT, EVENT], ids=["a"] * 2) == ["applied", "repeated"]
 
 
 # -- 13: unknown, expired -----------------------------------------------------------------------
@@ -455,7 +463,7 @@ def test_the_last_finished_ids_are_remembered(player):
     for id_ in "abc":
         player.predict(id_)
         player.update(EVENT, id_)
-    assert player.update_many([EVENT] * 3, list("abc")) == ["unknown", "repeated", "repeated"]
+    assert player.update_many([EVENT] * 3, ids=list("abc")) == ["unknown", "repeated", "repeated"]
     unchanged(player, player.predict, "b", match="predicted already")
     player.predict("a")
 
@@ -465,9 +473,9 @@ def test_the_last_expired_ids_are_remembered(player):
     """Rule 13: they may be used again."""
     player = player(capacity=2)
     player.predict_many(list("abcde"))
-    assert player.update_many([EVENT] * 3, list("abc")) == ["unknown", "expired", "expired"]
+    assert player.update_many([EVENT] * 3, ids=list("abc")) == ["unknown", "expired", "expired"]
     player.predict("c")
-    assert player.update_many([EVENT] * 2, ["b", "c"]) == ["expired", "applied"]
+    assert player.update_many([EVENT] * 2, ids=["b", "c"]) == ["expired", "applied"]
 
 
 @play(*EVERY)
@@ -478,7 +486,7 @@ def test_all_ids_can_be_forgotten(player):
     player.update(EVENT, "a")
     assert player.forget_ids() == 1
     assert (player.pending, player.expired) == (0, 1)
-    assert player.update_many([EVENT] * 2, ["a", "b"]) == ["unknown", "unknown"]
+    assert player.update_many([EVENT] * 2, ids=["a", "b"]) == ["unknown", "unknown"]
     player.predict_many(["a", "b"])
 
 
@@ -492,7 +500,7 @@ def test_one_more_than_may_wait_and_the_oldest_expires(player):
     player.predict_many(["a", "b"])
     player.predict("c")
     assert (player.pending, player.expired, player.learned) == (2, 1, 0)
-    assert player.update_many([EVENT] * 3, ["a", "b", "c"]) == ["expired", "applied", "applied"]
+    assert player.update_many([EVENT] * 3, ids=["a", "b", "c"]) == ["expired", "applied", "applied"]
 
 
 @play(*DEADLINES)
@@ -500,7 +508,7 @@ def test_what_was_noted_waits_and_expires_too(player):
     """Rule 14: its outcome is dropped with it, silence as well as news."""
     player = player(silence=SILENT, after=10, capacity=2)
     player.predict_many(["a", "b"], at=0)
-    player.update_many([EVENT], ["a"], at=1)
+    player.update_many([EVENT], ids=["a"], at=1)
     player.predict_many(["c", "d"], at=2)
     assert (player.pending, player.expired) == (2, 2)
     assert player.advance(11) == 0
@@ -519,7 +527,7 @@ def test_time_passes_before_the_room_is_counted(player):
 @play(Scores, Classes, TopLabels)
 def test_a_full_book_counts_the_room_that_time_will_make(player):
     """Rule 14: at its deadline a round is still there, after it not."""
-    player = player(silence=SILENT, after=10, capacity=2, full="refuse")
+    player = player(silence=SILENT, after=10, capacity=2, when_full="refuse")
     player.predict_many(["a", "b"], at=[0, 5])
     unchanged(player, player.predict, "c", at=10, match="capacity")
     unchanged(player, player.predict_many, ["c", "d"], at=[11, 50], match="capacity")
@@ -532,7 +540,7 @@ def test_a_full_book_counts_the_room_that_time_will_make(player):
 @play(Scores, Classes, TopLabels, Events)
 def test_a_full_book_may_refuse(player):
     """Rule 14."""
-    player = player(capacity=2, full="refuse")
+    player = player(capacity=2, when_full="refuse")
     player.predict_many(["a", "b"])
     unchanged(player, player.predict, "c", match="capacity")
     player.update(EVENT, "a")
@@ -543,7 +551,7 @@ def test_a_full_book_may_refuse(player):
 @play(Scores, Classes, TopLabels)
 def test_a_held_round_without_an_outcome_makes_no_room(player):
     """Rule 14: it goes on waiting after its deadline."""
-    player = player(hold=10, capacity=1, full="refuse")
+    player = player(hold=10, capacity=1, when_full="refuse")
     player.predict("a", at=0)
     unchanged(player, player.predict, "b", at=50, match="capacity")
     player.expire(before=50)
@@ -580,13 +588,13 @@ def test_an_outcome_after_all_patience_is_expired(gone):
     """Rule 15: whether or not its round still waits."""
     pandas = pytest.importorskip("pandas")
     rows = pytest.importorskip("calibrant.integrations.spark.rows")
-    fleet = Fleet.from_parts({}, {0: Fleet().part_arrays(0)}, patience=10.0)
-    fleet.predict(["k", "k"], [0.3, 0.3], ids=["a", "b"], at=[100.0, 105.0])
+    fleet = Fleet.from_shards({}, {0: Fleet().shard_arrays(0)}, patience=10.0)
+    fleet.predict_many(["k", "k"], [0.3, 0.3], ids=["a", "b"], at=[100.0, 105.0])
     if gone:
         fleet.expire(before=101.0)
     told = pandas.DataFrame(
         {
-            "part": 0, "holds": rows.KEY | rows.ID | rows.TIME | rows.OUTCOME, "key": "k",
+            "shard": 0, "holds": rows.KEY | rows.ID | rows.TIME | rows.OUTCOME, "key": "k",
             "sequence": [1, 2],
             "id": ["a", "b"], "time": [111_000_000] * 2, "score": np.nan, "outcome": [1.0, 1.0],
         }
@@ -611,7 +619,9 @@ def test_many_outcomes_are_answered_row_by_row(player):
     player = player(capacity=2)
     player.predict_many(list("abc"))
     player.update(EVENT, "b")
-    answers = player.update_many([EVENT] * 2 + [SILENT, EVENT, EVENT], ["c", "b", "b", "x", "a"])
+    answers = player.update_many(
+        [EVENT] * 2 + [SILENT, EVENT, EVENT], ids=["c", "b", "b", "x", "a"]
+    )
     assert answers == ["applied", "repeated", "conflict", "unknown", "expired"]
 
 
@@ -651,8 +661,8 @@ def test_a_time_without_deadlines_only_dates_the_round(player):
     for row in range(20):
         assert dated.predict(row, at=row) == plain.predict(row)
         if row % 2:
-            answers = dated.update_many([EVENT], [row], at=row + 0.5)
-            assert answers == plain.update_many([EVENT], [row])
+            answers = dated.update_many([EVENT], ids=[row], at=row + 0.5)
+            assert answers == plain.update_many([EVENT], ids=[row])
     check_learned_alike(dated, plain)
 
 
@@ -675,7 +685,7 @@ def test_an_id_in_use_cannot_be_predicted(player):
 def test_in_a_log_an_id_in_use_is_answered():
     """Rule 16: "used", and the row changes nothing."""
     fleet, nan = Fleet(), float("nan")
-    fleet.predict(["k"], [0.3], ids=["a"])
+    fleet.predict_many(["k"], [0.3], ids=["a"])
     before = fleet.to_bytes()
     _, answers = fleet.play(["new key"], [0.3], [nan], ids=["a"])
     assert answers.tolist() == ["used"]
@@ -691,10 +701,10 @@ def test_outcomes_with_times_of_their_own(player):
     by_row, by_call = player(silence=SILENT, after=10), player(silence=SILENT, after=10)
     for each in (by_row, by_call):
         each.predict_many(list("abcd"), at=[0, 0, 4, 4])
-    found = by_row.update_many([EVENT] * 4, list("dbac"), at=[11, 11, 10, 10])
+    found = by_row.update_many([EVENT] * 4, ids=list("dbac"), at=[11, 11, 10, 10])
     assert found == ["applied", "conflict", "applied", "applied"]
-    assert by_call.update_many([EVENT] * 2, ["a", "c"], at=10) == ["applied"] * 2
-    assert by_call.update_many([EVENT] * 2, ["b", "d"], at=11) == ["conflict", "applied"]
+    assert by_call.update_many([EVENT] * 2, ids=["a", "c"], at=10) == ["applied"] * 2
+    assert by_call.update_many([EVENT] * 2, ids=["b", "d"], at=11) == ["conflict", "applied"]
     assert by_row.to_bytes() == by_call.to_bytes()
 
 
@@ -703,7 +713,7 @@ def test_rows_that_disagree_at_different_times(player):
     """Rule 17: the earlier one is known by then."""
     player = player(hold=10)
     player.predict("a", at=0)
-    answers = player.update_many([SILENT, EVENT], ["a", "a"], at=[3, 2])
+    answers = player.update_many([SILENT, EVENT], ids=["a", "a"], at=[3, 2])
     assert answers == ["conflict", "applied"]
 
 
@@ -770,7 +780,7 @@ def test_a_batch_is_taken_whole_or_not_at_all(player):
     player.predict_many(["a", "b"])
     unchanged(player, player.update_many, [EVENT, 7], ["a", "b"])
     unchanged(player, player.update_many, [EVENT, EVENT], ["a", None])
-    assert player.update_many([EVENT, EVENT], ["a", "b"]) == ["applied", "applied"]
+    assert player.update_many([EVENT, EVENT], ids=["a", "b"]) == ["applied", "applied"]
 
 
 # -- 19: draws ----------------------------------------------------------------------------------
@@ -791,7 +801,7 @@ def test_rounds_with_and_without_ids_are_drawn_alike(player):
     named, unnamed = player(), player()
     for row in range(50):
         assert named.predict(row) == unnamed.predict()
-        named.update(row % 2, row)
+        named.update(row % 2, id=row)
         unnamed.update(row % 2)
 
 
@@ -813,7 +823,7 @@ def test_monitors_see_what_is_learned_in_that_order(policy):
         player.predict_many(ids, rows, **times)
         book.predict(rows, ids, *times.values())
         told = [(id_, float(y)) for id_, y in zip(ids[::2], random.integers(0, 2, 5), strict=True)]
-        player.update_many([y for _, y in told], [id_ for id_, _ in told], at=20.0 * batch + 9)
+        player.update_many([y for _, y in told], ids=[id_ for id_, _ in told], at=20.0 * batch + 9)
         book.observe(told, 20.0 * batch + 9)
     settled = book.take_settled()
     fresh = Scores(monitor=settings).monitors
@@ -837,7 +847,7 @@ def test_a_saved_state_goes_on_as_if_nothing_had_happened(player, name):
     for row in range(40):
         for each in (one, other):
             each.predict(row, at=row)
-            each.update_many([EVENT, row % 2], [row - 2, row - 5], at=row)
+            each.update_many([EVENT, row % 2], ids=[row - 2, row - 5], at=row)
         other.reload()
         assert one.to_bytes() == other.to_bytes()
     assert one.advance(60) == other.advance(60)
@@ -866,7 +876,7 @@ def stepped(player, rows, outcomes):
     for number, (row, outcome) in enumerate(zip(rows, outcomes, strict=True)):
         said.append(player.predict(number, row))
         if outcome is not None:
-            player.update_many([outcome], [number])
+            player.update_many([outcome], ids=[number])
     return said
 
 

@@ -41,19 +41,19 @@ def go_on(running, learner, *, keyed=False, by=False, at=None):
         )
         assert answer.status_code == 200, answer.text
         if keyed:
-            said = learner.predict(names[part], scores[part], ids, times.get("at"))
+            said = learner.predict_many(names[part], scores[part], ids=ids, at=times.get("at"))
         else:
             group = names[part] if by else None
-            said = learner.predict_many(scores[part], ids, group, at=times.get("at"))
+            said = learner.predict_many(scores[part], ids=ids, by=group, at=times.get("at"))
         assert [row["probability"] for row in answer.json()] == said.tolist()
         known = [
             {"id": id_, "outcome": y} | times for id_, y in zip(ids, outcomes[part], strict=True)
         ]
         assert set(running.words(known)) == {"applied"}
         if keyed:
-            learner.update(ids, outcomes[part], times.get("at"))
+            learner.update_many(outcomes[part], ids=ids, at=times.get("at"))
         else:
-            learner.update_many(outcomes[part], ids, times.get("at"))
+            learner.update_many(outcomes[part], ids=ids, at=times.get("at"))
 
 
 def check_all(start, path, running):
@@ -119,11 +119,11 @@ def test_a_state_with_deadlines_goes_on_without_what_waited(start, path, tmp_pat
     ids = [f"r{n}" for n in range(50)]  # the stream will use them again
     scores = np.linspace(0.1, 0.9, 50)
     if keyed:
-        learner.predict(["shop 7"] * 50, scores, ids, at=1.7e9)
-        learner.update(["r3"], [1], at=1.7e9 + 60)
+        learner.predict_many(["shop 7"] * 50, scores, ids=ids, at=1.7e9)
+        learner.update(1, id="r3", at=1.7e9 + 60)
     else:
-        learner.predict_many(scores, ids, at=1.7e9)
-        learner.update(1, "r3", at=1.7e9 + 60)
+        learner.predict_many(scores, ids=ids, at=1.7e9)
+        learner.update(1, id="r3", at=1.7e9 + 60)
     learner.save(tmp_path / "state")
     with pytest.raises(ValueError, match=r"50 predictions wait.*--give-up-waiting"):
         adopt(SqliteStore(path), "s", tmp_path / "state", 1e9)
@@ -175,8 +175,8 @@ def saved_small(path):
     Recalibrator(capacity=500).save(path)
 
 
-def saved_parts(path):
-    Fleet(parts=4).save(path)
+def saved_shards(path):
+    Fleet(shards=4).save(path)
 
 
 def saved_clock(path):
@@ -209,7 +209,7 @@ def saved_cut(path):
     [
         (saved_event, "hold a EventForecaster, not a Recalibrator"),
         (saved_small, "capacity: got 500"),
-        (saved_parts, "has 4 parts"),
+        (saved_shards, "has 4 shards"),
         (saved_clock, "a clock of its own"),
         (saved_clock_of_keys, "a clock of its own"),
         (saved_integers, "group 1 is no text"),

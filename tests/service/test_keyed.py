@@ -53,9 +53,9 @@ def test_views_agree_with_the_library(running, names):
     for start in range(0, ROWS, STEP):
         part = slice(start, start + STEP)
         expected = fleet.expected(keys[part], scores[part])
-        said = fleet.predict(keys[part], scores[part], list(range(start, start + STEP)))
+        said = fleet.predict_many(keys[part], scores[part], ids=list(range(start, start + STEP)))
         for before, p, q in waiting:
-            fleet.update(list(range(before.start, before.stop)), outcomes[before])
+            fleet.update_many(outcomes[before], ids=list(range(before.start, before.stop)))
             card.extend(p, outcomes[before])
             monitor.run(q, outcomes[before])
         waiting = [(part, said, expected)]

@@ -39,9 +39,9 @@ def test_views_agree_with_the_library(played):
         part = slice(start, start + 500)
         by = ["north"] * 500 if start % 1000 else None
         ids = list(range(start, start + 500))
-        said = recalibrator.predict_many(played.scores[part], ids, by)
+        said = recalibrator.predict_many(played.scores[part], ids=ids, by=by)
         if start < 3500:
-            recalibrator.update_many(played.outcomes[part], ids)
+            recalibrator.update_many(played.outcomes[part], ids=ids)
             card.extend(said, played.outcomes[part])
     monitor, raw = recalibrator.monitors.calibrated, recalibrator.monitors.raw
     get = lambda path: played.http.get(f"/v1/streams/s{path}").json()  # noqa: E731
@@ -214,9 +214,9 @@ def test_experts_are_those_of_the_library(played):
     for start in range(0, 4000, 500):
         ids, rows = list(range(start, start + 500)), slice(start, start + 500)
         by = ["north"] * 500 if start % 1000 else None
-        recalibrator.predict_many(played.scores[rows], ids, by)
+        recalibrator.predict_many(played.scores[rows], ids=ids, by=by)
         if start < 3500:
-            recalibrator.update_many(played.outcomes[rows], ids)
+            recalibrator.update_many(played.outcomes[rows], ids=ids)
     said = played.http.get("/v1/streams/s/experts").json()["experts"]
     heard = [(each["name"], each["weight"]) for each in said]
     assert heard == [(each.words, each.weight) for each in recalibrator.weights()]

@@ -93,7 +93,7 @@ def test_predictions_are_those_of_the_library(running, keyed):
         scores = [0.2 + step / 50] * 3
         if keyed:
             said = learner.predict(["k"] * 3, scores, ids=ids, at=at)
-            learner.update([ids[0]], [1.0], at=at + 9)
+            learner.update(1.0, id=ids[0], at=at + 9)
         else:
             said = learner.predict_many(scores, ids=ids, at=at)
             learner.update(1, id=ids[0], at=at + 9)

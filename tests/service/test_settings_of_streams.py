@@ -36,10 +36,10 @@ class Plain:
 
     def __init__(self, **settings):
         self.inside = Recalibrator(**settings)
-        self.update = lambda ids, outcomes, at: self.inside.update_many(outcomes, ids, at)
+        self.update = lambda ids, outcomes, at: self.inside.update_many(outcomes, ids=ids, at=at)
 
     def predict(self, _keys, scores, ids, at, due):
-        return self.inside.predict_many(scores, ids, at=at, due=due)
+        return self.inside.predict_many(scores, ids=ids, at=at, due=due)
 
     def __getattr__(self, name):
         return getattr(self.inside, name)
@@ -62,7 +62,7 @@ def test_a_stream_says_what_the_library_says(running, settings, keyed):
             known, names = before
             heard = zip(names, known, strict=True)
             body = [{"id": id_, "outcome": outcome, "at": at} for id_, outcome in heard]
-            assert running.words(body) == learner.update(names, known, time).tolist()
+            assert running.words(body) == learner.update_many(known, ids=names, at=time).tolist()
         rows = [{"id": i, "score": s, "at": at} for i, s in zip(ids, scores.tolist(), strict=True)]
         for row, key, end in zip(rows, keys, due or [None] * BATCH, strict=True):
             row.update(({"key": key} if keyed else {}) | ({"due": end} if end else {}))
@@ -100,7 +100,7 @@ def test_tolerance_and_every_are_those_of_the_monitors(running):
             running.predict([row for row, _ in rows], name)
             running.learn([row for _, row in rows], name)
             learner.predict_many(scores, ids)
-            learner.update_many(outcomes, ids)
+            learner.update_many(outcomes, ids=ids)
         found = running.http.get(f"/v1/streams/{name}").json()
         assert found["evidence"]["raw"] == monitor.evidence
         assert found["verdict"]["raw"] == monitor.state

@@ -95,11 +95,11 @@ def offline(learning):
         if timed:
             fleet.advance(at)
             look(at)
-        fleet.predict(keys, scores, ids, at if timed else None)
+        fleet.predict_many(keys, scores, ids=ids, at=at if timed else None)
         look(at)
         if timed:
             fleet.advance(at + 1800.0)
-        fleet.update(ids, outcomes, at + 1800.0 if timed else None)
+        fleet.update_many(outcomes, ids=ids, at=at + 1800.0 if timed else None)
         look(at + 1800.0)
     return fleet, events
 

@@ -131,7 +131,7 @@ class ScorePipe:
         if id_ is None and not self.recalibrator.is_open:
             raise ValueError("holds an outcome, but no score before it waits for one")
         try:
-            self.recalibrator.update(outcome, id_, at)
+            self.recalibrator.update(outcome, id=id_, at=at)
         except RoundError as error:
             if error.answer != "expired":
                 raise

@@ -1,10 +1,10 @@
 """Scores to probabilities for a million keys, in flat arrays.
 
-`fleet.py` holds the class. A fleet has parts that share nothing, each with the keys of certain
-hashes (`part.py`); `rows.py` checks a batch and deals its rows out to them. `saving.py` makes flat
-arrays of a part, `file.py` one file of them. `watch.py` holds the monitors of a part, `monitors.py`
-shows what they found. The rule stands in the kernels `fleet_rule` (a key), `fleet_whole` (what all
-keys share) and `fleet` (a round); `fleet_state` holds what they learn.
+`fleet.py` holds the class. A fleet has shards that share nothing, each with the keys of certain
+hashes (`shard.py`); `rows.py` checks a batch and deals its rows out to them. `saving.py` makes flat
+arrays of a shard, `file.py` one file of them. `watch.py` holds the monitors of a shard,
+`monitors.py` shows what they found. The rule stands in the kernels `fleet_rule` (a key),
+`fleet_whole` (what all keys share) and `fleet` (a round); `fleet_state` holds what they learn.
 """
 
 from calibrant.fleet.fleet import Fleet as Fleet

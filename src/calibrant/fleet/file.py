@@ -6,7 +6,7 @@ The layout, every number little-endian::
     4 bytes   version of this layout (3)
     4 bytes   length of the header
     8 bytes   length of the file
-    header    JSON: settings, and of each array its part, name, dtype, shape, start and BLAKE2b
+    header    JSON: settings, and of each array its shard, name, dtype, shape, start and BLAKE2b
     16 bytes  BLAKE2b of everything before
     arrays    their raw values, each at a multiple of 64 bytes, zeros in between
 
@@ -42,7 +42,7 @@ ALIGNED = 64
 #: What arrays may hold. A struct of a kernel is saved as its bytes.
 DTYPES = ("<f8", "<f4", "<i8", "<i4", "<u8", "<u4", "|u1", "|b1")
 
-MOST_PARTS = 2**20
+MOST_SHARDS = 2**20
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 #: All bytes of a file.
@@ -52,7 +52,7 @@ Whole = mmap.mmap | bytes | memoryview
 class Entry(NamedTuple):
     """One array of the file."""
 
-    part: int
+    shard: int
     name: str
     dtype: str
     shape: list[int]
@@ -66,9 +66,9 @@ class Entry(NamedTuple):
 
 
 def save(
-    path: str | os.PathLike[str], settings: Mapping[str, Any], parts: Sequence[Arrays]
+    path: str | os.PathLike[str], settings: Mapping[str, Any], shards: Sequence[Arrays]
 ) -> None:
-    """Write settings that JSON can hold and the arrays of each part, whole or not at all.
+    """Write settings that JSON can hold and the arrays of each shard, whole or not at all.
 
     Examples
     --------
@@ -79,20 +79,20 @@ def save(
     ({'seed': 7}, [{'a': array([0., 1., 2.])}, {}])
     """
     with replacing(path, durable=True) as file:
-        for piece in pieces(settings, parts):
+        for piece in pieces(settings, shards):
             file.write(piece)
 
 
-def pieces(settings: Mapping[str, Any], parts: Sequence[Arrays]) -> Iterator[bytes | memoryview]:
+def pieces(settings: Mapping[str, Any], shards: Sequence[Arrays]) -> Iterator[bytes | memoryview]:
     """Return what a file holds, from its first byte to its last."""
     arrays = [
-        (part, name, _plain(name, array))
-        for part, named in enumerate(parts)
+        (shard, name, _plain(name, array))
+        for shard, named in enumerate(shards)
         for name, array in named.items()
     ]
     entries = [
-        Entry(part, name, array.dtype.str, list(array.shape), 0, _digest(array))
-        for part, name, array in arrays
+        Entry(shard, name, array.dtype.str, list(array.shape), 0, _digest(array))
+        for shard, name, array in arrays
     ]
     # Where arrays start depends on the header's length, which depends on the starts: they are
     # counted from the end of the header, so one round is enough.
@@ -101,7 +101,7 @@ def pieces(settings: Mapping[str, Any], parts: Sequence[Arrays]) -> Iterator[byt
         entries[at] = entry._replace(start=start)
         start = _aligned(start + entry.nbytes)
     header = json.dumps(
-        {"settings": settings, "parts": len(parts), "arrays": entries}, separators=(",", ":")
+        {"settings": settings, "shards": len(shards), "arrays": entries}, separators=(",", ":")
     ).encode()
     first = _aligned(FIXED.size + len(header) + DIGEST)
     length = first + start
@@ -117,8 +117,8 @@ def pieces(settings: Mapping[str, Any], parts: Sequence[Arrays]) -> Iterator[byt
 
 def load(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
     """Return settings and arrays, as copies, after every checksum was verified."""
-    settings, parts = open_mapped(path, verify=True)
-    return settings, [{name: array.copy() for name, array in part.items()} for part in parts]
+    settings, shards = open_mapped(path, verify=True)
+    return settings, [{name: array.copy() for name, array in shard.items()} for shard in shards]
 
 
 def load_bytes(
@@ -175,21 +175,21 @@ def _parse(whole: Whole, verify: bool) -> tuple[dict[str, Any], list[dict[str, n
     if blake2b(whole[:end], digest_size=DIGEST).digest() != whole[end : end + DIGEST]:
         raise ValueError("was altered: the header's checksum does not match")
     header = json.loads(bytes(whole[FIXED.size : end]))
-    count = check_integer("parts", header["parts"], 0, MOST_PARTS)
-    parts: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(count)]
+    count = check_integer("shards", header["shards"], 0, MOST_SHARDS)
+    shards: list[dict[str, npt.NDArray[Any]]] = [{} for _ in range(count)]
     first, place = _aligned(end + DIGEST), end + DIGEST
     for entry in (Entry(*listed) for listed in header["arrays"]):
-        check_integer("an array's part", entry.part, 0, count - 1)
+        check_integer("an array's shard", entry.shard, 0, count - 1)
         array = _mapped(whole, entry, first)
         if verify and _digest(array) != entry.digest:
             raise ValueError(f"was altered: the checksum of {entry.name!r} does not match")
         if verify and any(whole[place : first + entry.start]):
             raise ValueError(f"was altered: something stands before {entry.name!r}")
         place = first + entry.start + entry.nbytes
-        parts[entry.part][entry.name] = array
+        shards[entry.shard][entry.name] = array
     if verify and any(whole[place:]):
         raise ValueError("was altered: something stands behind the last array")
-    return dict(header["settings"]), parts
+    return dict(header["settings"]), shards
 
 
 def _mapped(whole: Whole, entry: Entry, first: int) -> npt.NDArray[Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from numbers import Integral
+from typing import Any, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,7 @@ from calibrant._checks import (
     Id,
     as_unit_series,
     check_choice,
+    check_id,
     check_integer,
     check_same_length,
     check_seed,
@@ -25,25 +29,30 @@ from calibrant._kernels.rounds.learner import listed_ids
 from calibrant._kernels.scores.recalibrate import KINDS, as_known
 from calibrant._spans import as_span
 from calibrant._times import Time, time_of, times_or_one
-from calibrant.fleet.kept import Kept
+from calibrant.fleet import file
+from calibrant.fleet.known import KnownKey
 from calibrant.fleet.monitors import FleetMonitors
-from calibrant.fleet.part import Part, Table
+from calibrant.fleet.ranking import RANKINGS, ranked
 from calibrant.fleet.rows import Batch, Dealt, listed_names, sliceable, taken
-from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, part_settings
+from calibrant.fleet.saving import arrays_of, load_shard
+from calibrant.fleet.shard import Shard, Table
+from calibrant.fleet.watch import MOST_UNSEEN, WATCHED_WITH, shard_settings
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
 from calibrant.rounds.policy import Policy, silence_of
+from calibrant.saving import Savable
+from calibrant.tables.errors import InputError
 
 #: One key a row, all integers or all strings.
 Keys = Sequence[int] | Sequence[str] | npt.NDArray[Any]
 Times = Time | Sequence[Time] | npt.NDArray[Any]
 
-MOST_PARTS = 2**16
+MOST_SHARDS = 2**16
 #: Rows that `run` plays between two looks for Ctrl-C.
 CHUNK = 2**20
 
 
-class Fleet(Kept):
+class Fleet(Savable):
     """Turn scores into probabilities that stay calibrated, for a million keys.
 
     All keys share what is learned of the scores, as in a `Recalibrator`. Each key, a customer, a
@@ -58,12 +67,14 @@ class Fleet(Kept):
         key and on how many predictions of the key came before.
     kind : {"probability", "logit", "margin"}, default "probability"
         What the scores are, as in `Recalibrator`.
-    parts : int, default 1
-        A key belongs to one of so many parts, by its hash, and parts share nothing. More than one
-        is for `split`: what a fleet says does not depend on how its parts are dealt out.
+    shards : int, default 1
+        A key belongs to one of so many shards, by its hash, and shards share nothing. More than one
+        is for `split`: what a fleet says does not depend on how its shards are dealt out.
     capacity : int, default 100_000
-        How many predictions with an id may wait for their outcomes, in each part; also how many
+        How many predictions with an id may wait for their outcomes, in each shard; also how many
         finished ids are remembered.
+    when_full : {"expire", "refuse"}, default "expire"
+        What happens beyond the capacity: the oldest prediction is given up, or the new one refused.
     monitor : bool, dict or Monitor, default False
         Whether to watch the raw scores and the expected predictions, and each key: `monitors`. A
         dict has arguments of `Monitor` (every, tolerance, alpha); of a Monitor, only its arguments
@@ -91,8 +102,8 @@ class Fleet(Kept):
 
     Outcomes that come late are given by id:
 
-    >>> p = fleet.predict([17, 4], [0.3, -0.2], ids=["a", "b"])
-    >>> fleet.update(["b", "c"], [1, 0]).tolist()
+    >>> p = fleet.predict_many([17, 4], [0.3, -0.2], ids=["a", "b"])
+    >>> fleet.update_many([1, 0], ids=["b", "c"]).tolist()
     ['applied', 'unknown']
     >>> fleet.pending
     1
@@ -105,12 +116,13 @@ class Fleet(Kept):
     [1.0, 0.0]
     """
 
-    __slots__ = ()
+    __slots__ = ("_given", "_is_read_only", "_lock", "_policy", "_shards")
 
     seed: int
     kind: str
-    parts: int
+    shards: int
     capacity: int
+    when_full: str
     monitor: bool | Mapping[str, Any]
     silence: int | None
     after: float | str | None
@@ -121,8 +133,9 @@ class Fleet(Kept):
         seed: int = 0,
         kind: str = "probability",
         *,
-        parts: int = 1,
+        shards: int = 1,
         capacity: int = 100_000,
+        when_full: str = "expire",
         monitor: bool | Mapping[str, Any] | Monitor = False,
         silence: int | None = None,
         after: float | timedelta | str | None = None,
@@ -130,24 +143,62 @@ class Fleet(Kept):
     ) -> None:
         check_seed(seed)
         check_choice("kind", kind, KINDS)
-        numbers = range(check_integer("parts", parts, 1, MOST_PARTS))
+        numbers = range(check_integer("shards", shards, 1, MOST_SHARDS))
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
-        watch = None if settings is None else part_settings(settings, parts)
+        watch = None if settings is None else shard_settings(settings, shards)
         self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
         self._policy = Policy.of(
-            silence=silence_of(silence), after=after, hold=hold, capacity=capacity
+            silence=silence_of(silence),
+            after=after,
+            hold=hold,
+            capacity=capacity,
+            when_full=when_full,
         )
-        self._parts = {number: Part(kind, seed, self._policy, watch) for number in numbers}
+        self._shards = {number: Shard(kind, seed, self._policy, watch) for number in numbers}
         self._lock = forkable_lock()
-        self._is_open = False  # for reading only?
+        self._is_read_only = False
 
     # -- predicting and learning ----------------------------------------------------------------
 
     def predict(
         self,
+        key: Id,
+        score: float | None = None,
+        *,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+        parent: Id | None = None,
+        due: Time | None = None,
+    ) -> float:
+        """Return the probability of one row, as `predict_many` does of many.
+
+        With an id it waits for its outcome.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet()
+        >>> p = fleet.predict("shop 17", 0.3, id="order 1")
+        >>> fleet.update(1, id="order 1")
+        'applied'
+        """
+        keys: Any = [key]
+        (found,) = self.predict_many(
+            keys,
+            None if score is None else [score],
+            ids=None if id is None else [id],
+            at=at,
+            parents=None if parent is None else np.array([parent]),
+            due=due,
+        ).tolist()
+        return float(found)
+
+    def predict_many(
+        self,
         keys: Keys,
         scores: npt.ArrayLike | None = None,
+        *,
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
         at: Times | None = None,
         parents: Keys | None = None,
@@ -155,16 +206,17 @@ class Fleet(Kept):
     ) -> Floats:
         """Return the probability of each row as things stand now.
 
-        Rows with ids wait for their outcomes, which `update` brings; without ids nothing waits. An
-        id is used once in a part. `at` says when rows are predicted, one time for all or one a row,
-        for `evict` and `expire`. `parents` names what each key belongs to: an aircraft's carrier.
-        Its offsets count below those of the key. `run`, `expected` and `smooth` then get them too.
-        `due` gives deadlines, one for all or one a row, where there is `silence` or `hold`.
+        Rows with ids wait for their outcomes, which `update` and `update_many` bring; without ids
+        nothing waits. An id is used once in a shard. `at` says when rows are predicted, one time
+        for all or one a row, for `evict` and `expire`. `parents` names what each key belongs to: an
+        aircraft's carrier. Its offsets count below those of the key. `run`, `expected` and `smooth`
+        then get them too. `due` gives deadlines, one for all or one a row, where there is `silence`
+        or `hold`.
         """
         if ids is not None:
             rounds = self._open(keys, scores, ids, at, parents, due)
-            return next(iter(self._parts.values())).rule.answers(rounds)
-        self._check_open()
+            return next(iter(self._shards.values())).rule.answers(rounds)
+        self._check_writable()
         batch = self._batch(keys, scores, at, parents)
         if self._policy.has_deadlines:
             raise ValueError("with silence or hold predictions need ids, for their outcomes")
@@ -173,8 +225,8 @@ class Fleet(Kept):
         predictions = np.empty(len(batch))
         with self._lock:
             for each in batch.dealt():
-                part = self._parts[each.part]
-                predictions[each.at] = part.predict(each.rows)
+                shard = self._shards[each.shard]
+                predictions[each.at] = shard.predict(each.rows)
         return predictions
 
     def _open(
@@ -186,32 +238,54 @@ class Fleet(Kept):
         parents: Any = None,
         due: Any = None,
     ) -> list[Any]:
-        """Do what `predict` does with ids; return the rounds."""
-        self._check_open()
+        """Do what `predict_many` does with ids; return the rounds."""
+        self._check_writable()
         batch, names = self._batch(keys, scores, at, parents), listed_ids(ids)
         check_same_length("keys", len(batch), "ids", len(names))
         if due is not None and not self._policy.has_deadlines:
             raise ValueError("due needs silence or hold: what is learned at the deadline?")
         rounds = [None] * len(batch)
         with self._lock:
-            dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
+            dealt = [(each, self._shards[each.shard]) for each in batch.dealt()]
             named: list[Any] = [taken(names, each.at) for each, _ in dealt]
-            for (_, part), own in zip(dealt, named, strict=True):
-                part.book.check_new_ids(own)
+            for (_, shard), own in zip(dealt, named, strict=True):
+                shard.book.check_new_ids(own)
             ends = None if due is None else times_or_one(due, len(batch), "due")
-            until = [self._times(each, part, at, ends) for each, part in dealt]
-            for (each, part), own, times in zip(dealt, named, until, strict=True):
-                opened = part.open(each.rows, own, *times)
+            until = [self._times(each, shard, at, ends) for each, shard in dealt]
+            for (each, shard), own, times in zip(dealt, named, until, strict=True):
+                opened = shard.open(each.rows, own, *times)
                 if isinstance(each.at, slice):
                     return opened
                 for row, one in zip(each.at.tolist(), opened, strict=True):
                     rounds[row] = one
         return rounds
 
-    def update(
+    def update(self, outcome: float, *, id: Id, at: Time | None = None) -> str:  # noqa: A002
+        """Learn the outcome of an id; return "applied", or "repeated" if it had this one before.
+
+        An outcome that contradicts an earlier one, or whose id does not wait, raises a `RoundError`
+        and changes nothing. `at` says when it arrived.
+        """
+        self._check_writable()
+        name, (known,) = check_id(id), as_unit_series([outcome], "outcomes")
+        if self._policy.silence is not None:
+            self._policy.check_whole(known)
+        time = math.nan if at is None else time_of(at)
+        with self._lock:
+            self._let_monitors_see()
+            if at is not None:
+                self._check_timed()
+            ((shard, _),) = self._rows_of([name])
+            answer = shard.book.update(name, known, time)
+            if at is not None and self._policy.has_deadlines:
+                self._let_pass(time)
+        return answer
+
+    def update_many(
         self,
-        ids: Sequence[Id] | npt.NDArray[Any],
         outcomes: npt.ArrayLike,
+        *,
+        ids: Sequence[Id] | npt.NDArray[Any],
         at: Times | None = None,
     ) -> npt.NDArray[np.str_]:
         """Learn outcomes that came together, by id; return what became of each.
@@ -222,7 +296,7 @@ class Fleet(Kept):
         in the same state. `at` says when the outcomes arrived, one time for all or one a row; with
         deadlines, "applied" ones are learned at theirs.
         """
-        self._check_open()
+        self._check_writable()
         names, known = listed_ids(ids), as_unit_series(outcomes, "outcomes")
         check_same_length("ids", len(names), "outcomes", len(known))
         if self._policy.silence is not None:
@@ -232,22 +306,31 @@ class Fleet(Kept):
         with self._lock:
             self._let_monitors_see()
             if times is not None:
-                for part in self._parts.values():
-                    self._policy.check_timed(part.book.is_timed is not False)
-            for part, rows in self._rows_of(names):
+                self._check_timed()
+            for shard, rows in self._rows_of(names):
                 when = None if times is None else times[rows]
-                answers[rows] = part.book.observe(taken(names, rows), known[rows], when)
-            if times is not None:
+                answers[rows] = shard.book.observe(taken(names, rows), known[rows], when)
+            if times is not None and self._policy.has_deadlines:
                 last = times.max(initial=-np.inf) if hasattr(at, "__len__") else time_of(at)
-                for part in self._parts.values():  # time passes in all of them
-                    part.book.let_pass(last)
+                self._let_pass(last)
         return ANSWERS[answers]
+
+    def _check_timed(self) -> None:
+        """Refuse an outcome with a time where predictions have none."""
+        for shard in self._shards.values():
+            self._policy.check_timed(shard.book.is_timed is not False)
+
+    def _let_pass(self, time: float) -> None:
+        """Let time pass in all shards; without deadlines each has a clock of its own."""
+        for shard in self._shards.values():
+            shard.book.let_pass(time)
 
     def run(
         self,
         keys: Keys,
         scores: npt.ArrayLike | None,
         outcomes: npt.ArrayLike,
+        *,
         at: Times | None = None,
         parents: Keys | None = None,
         due: Times | None = None,
@@ -260,9 +343,9 @@ class Fleet(Kept):
         being silence. All or nothing: interrupted with Ctrl-C, or with a bad row, it is as if `run`
         had not been called.
         """
-        self._check_open()
+        self._check_writable()
         known = as_known(outcomes)
-        late = [part.book for part in self._parts.values() if len(part.book.arrivals)]
+        late = [shard.book for shard in self._shards.values() if len(shard.book.arrivals)]
         if self._policy.has_deadlines or due is not None or (at is not None and late):
             batch = self._batch(keys, scores, at, parents, len(known))
             ends = None if due is None else times_or_one(due, len(batch), "due")
@@ -291,6 +374,7 @@ class Fleet(Kept):
         keys: Keys,
         scores: npt.ArrayLike,
         outcomes: npt.ArrayLike,
+        *,
         ids: Sequence[Id | None] | npt.NDArray[Any],
         at: Times | None = None,
         parents: Keys | None = None,
@@ -315,7 +399,7 @@ class Fleet(Kept):
         >>> answers.tolist()
         ['predicted', 'applied']
         """
-        self._check_open()
+        self._check_writable()
         known = as_known(outcomes)
         batch = self._batch(keys, scores, at, parents, len(known), missing=True)
         names = listed_names(ids)
@@ -351,65 +435,65 @@ class Fleet(Kept):
         size = len(batch)
         predictions, answers = np.empty(size), np.empty(size, dtype=np.uint8)
         self._let_monitors_see()
-        dealt = [(each, self._parts[each.part]) for each in batch.dealt()]
-        until = [self._times(each, part, at, due) for each, part in dealt]
-        for (each, part), (made, dues) in zip(dealt, until, strict=True):
+        dealt = [(each, self._shards[each.shard]) for each in batch.dealt()]
+        until = [self._times(each, shard, at, due) for each, shard in dealt]
+        for (each, shard), (made, dues) in zip(dealt, until, strict=True):
             own = len(each.rows.scores)
             told, found = np.empty((2, own)), np.empty(own, dtype=np.uint8)
             table = Table(
                 None if names is None else taken(names, each.at), outcomes[each.at], made,
                 None if known is None else known[each.at], dues,
             )  # fmt: skip
-            part.play(each.rows, table, told, found)
+            shard.play(each.rows, table, told, found)
             predictions[each.at], answers[each.at] = told[0], found
         return predictions, answers
 
     def _times(
-        self, each: Dealt, part: Part, at: Any, ends: Floats | None
+        self, each: Dealt, shard: Shard, at: Any, ends: Floats | None
     ) -> tuple[Floats | None, Floats | None]:
-        """Return when the rows of a part are made, and when their outcomes count."""
-        book, rows = part.book, each.rows
+        """Return when the rows of a shard are made, and when their outcomes count."""
+        book, rows = shard.book, each.rows
         return self._policy.times(
             len(rows.scores), None if at is None else rows.times,
-            None if ends is None else ends[each.at], book.now, book.is_timed, part.kernel.rounds,
+            None if ends is None else ends[each.at], book.now, book.is_timed, shard.kernel.rounds,
             self._policy.is_dated(at), ~np.isnan(rows.scores),
         )  # fmt: skip
 
     def _run(self, batch: Batch, outcomes: Floats) -> Floats:
         self._let_monitors_see()
-        if self.parts == 1:
-            return self._parts[0].run(batch.rows, outcomes)
+        if self.shards == 1:
+            return self._shards[0].run(batch.rows, outcomes)
         predictions = np.empty(len(batch))
         for each in batch.dealt():
-            part = self._parts[each.part]
-            predictions[each.at] = part.run(each.rows, outcomes[each.at])
+            shard = self._shards[each.shard]
+            predictions[each.at] = shard.run(each.rows, outcomes[each.at])
         return predictions
 
     def _let_monitors_see(self) -> None:
         """Let monitors see what was learned, if it is much: before a call, so none stops midway."""
-        for part in self._parts.values():
-            if part.watch is not None:
-                part.watch.catch_up(MOST_UNSEEN)
+        for shard in self._shards.values():
+            if shard.watch is not None:
+                shard.watch.catch_up(MOST_UNSEEN)
 
     @contextmanager
     def _whole_or_not_at_all(self) -> Iterator[None]:
-        """Let all parts go back to where they are now if the body is interrupted."""
-        before = {number: part.copy() for number, part in self._parts.items()}
+        """Let all shards go back to where they are now if the body is interrupted."""
+        before = {number: shard.copy() for number, shard in self._shards.items()}
         try:
             yield
         except BaseException:
-            for number, part in self._parts.items():
-                part.go_back(before[number])
+            for number, shard in self._shards.items():
+                shard.go_back(before[number])
             raise
 
     @contextmanager
     def _undone_if_stopped(self) -> Iterator[None]:
         """Let all of it go back to where it is now, what waits included."""
-        before = {number: self.part_arrays(number) for number in self._parts}
+        before = {number: self.shard_arrays(number) for number in self._shards}
         try:
             yield
         except BaseException:
-            self._parts = self.from_parts(self._given, before)._parts
+            self._shards = self.from_shards(self._given, before)._shards
             raise
 
     # -- what waits -----------------------------------------------------------------------------
@@ -424,30 +508,30 @@ class Fleet(Kept):
         --------
         >>> from calibrant import Fleet
         >>> fleet = Fleet(silence=0, after=30)
-        >>> _ = fleet.predict(["x", "y"], [0.2, 0.3], ids=["a", "b"], at=[100, 110])
-        >>> fleet.update(["a"], [1], at=120).tolist()       # learned at 130
-        ['applied']
+        >>> _ = fleet.predict("x", 0.2, id="a", at=100), fleet.predict("y", 0.3, id="b", at=110)
+        >>> fleet.update(1, id="a", at=120)                 # learned at 130
+        'applied'
         >>> fleet.advance(130), fleet.advance(140)          # at 140, nothing was heard of b: 0
         (1, 1)
         """
-        self._check_open()
+        self._check_writable()
         with self._lock:
-            parts = list(self._parts.values())
-            times = [self._policy.time_to_advance(now, part.book.is_timed) for part in parts]
-            return sum(part.book.advance(time) for part, time in zip(parts, times, strict=True))
+            shards = list(self._shards.values())
+            times = [self._policy.time_to_advance(now, shard.book.is_timed) for shard in shards]
+            return sum(shard.book.advance(time) for shard, time in zip(shards, times, strict=True))
 
-    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Part, npt.NDArray[np.int64] | slice]]:
-        """Return the parts that know some of the ids, each with its rows; the first gets others."""
-        parts = list(self._parts.values())
-        if len(parts) == 1:
-            yield parts[0], slice(None)
+    def _rows_of(self, names: list[Id]) -> Iterator[tuple[Shard, npt.NDArray[np.int64] | slice]]:
+        """Return the shards that know some of the ids, with their rows; the first gets others."""
+        shards = list(self._shards.values())
+        if len(shards) == 1:
+            yield shards[0], slice(None)
             return
         owners, left = dict.fromkeys(names, 0), set(names)
-        for number, part in enumerate(parts):
-            # Sets look for the fewer in the more: the ids in those of the part, or the reverse.
-            here = left & part.book.known.keys()
-            if part.book.gone:
-                here |= left & part.book.gone.keys()
+        for number, shard in enumerate(shards):
+            # Sets look for the fewer in the more: the ids in those of the shard, or the reverse.
+            here = left & shard.book.known.keys()
+            if shard.book.gone:
+                here |= left & shard.book.gone.keys()
             if here:
                 owners |= dict.fromkeys(here, number)
                 left -= here
@@ -455,7 +539,7 @@ class Fleet(Kept):
                 break
         owner = np.array([owners[name] for name in names], dtype=np.int64)
         for number in np.unique(owner).tolist():
-            yield parts[number], np.flatnonzero(owner == number)
+            yield shards[number], np.flatnonzero(owner == number)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -463,29 +547,52 @@ class Fleet(Kept):
     def monitors(self) -> FleetMonitors | None:
         """What watches scores, predictions and keys, with ``monitor=True``; else None."""
         is_watched = self._given["monitor"] not in (False, None)
-        return FleetMonitors(self._parts, self._lock) if is_watched else None
+        return FleetMonitors(self._shards, self._lock) if is_watched else None
 
+    @overload
+    def expected(  # type: ignore[overload-overlap]  # a string is a sequence of strings
+        self, keys: Id, scores: float | None = None, *, parents: Id | None = None
+    ) -> float: ...
+    @overload
     def expected(
-        self, keys: Keys, scores: npt.ArrayLike | None = None, parents: Keys | None = None
-    ) -> Floats:
-        """Return the mean of what `predict` would draw for each row now; changes nothing."""
-        return self._seen(keys, scores, parents, placed=True)
+        self, keys: Keys, scores: npt.ArrayLike | None = None, *, parents: Keys | None = None
+    ) -> Floats: ...
+    def expected(self, keys: Any, scores: Any = None, *, parents: Any = None) -> Any:
+        """Return the mean of what `predict` would draw now, for one key or many; changes nothing.
 
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet()
+        >>> fleet.expected("a", 0.25), fleet.expected(["a", "b"], [0.25, 0.5]).tolist()
+        (0.25, [0.25, 0.5])
+        """
+        return self._look(keys, scores, parents, placed=True)
+
+    @overload
+    def smooth(  # type: ignore[overload-overlap]  # a string is a sequence of strings
+        self, keys: Id, scores: float | None = None, *, parents: Id | None = None
+    ) -> float: ...
+    @overload
     def smooth(
-        self, keys: Keys, scores: npt.ArrayLike | None = None, parents: Keys | None = None
-    ) -> Floats:
-        """Return the mixture's own word for each row, to rank by; changes nothing.
+        self, keys: Keys, scores: npt.ArrayLike | None = None, *, parents: Keys | None = None
+    ) -> Floats: ...
+    def smooth(self, keys: Any, scores: Any = None, *, parents: Any = None) -> Any:
+        """Return the mixture's own estimate, to rank by, for one key or many; changes nothing.
 
         As fine as the scores are. Only what `predict` places on its grid has the guarantee.
         """
-        return self._seen(keys, scores, parents, placed=False)
+        return self._look(keys, scores, parents, placed=False)
 
-    def _seen(self, keys: Keys, scores: object, parents: Keys | None, placed: bool) -> Floats:
+    def _look(self, keys: Any, scores: Any, parents: Any, placed: bool) -> Any:
+        if isinstance(keys, str | Integral):
+            scores, parents = (None if each is None else [each] for each in (scores, parents))
+            return self._look([keys], scores, parents, placed).item()
         batch = self._batch(keys, scores, None, parents)
         means = np.empty(len(batch))
         with self._lock:
             for each in batch.dealt():
-                means[each.at] = self._parts[each.part].expected(each.rows, placed)
+                means[each.at] = self._shards[each.shard].expected(each.rows, placed)
         return means
 
     # -- rows -----------------------------------------------------------------------------------
@@ -500,21 +607,335 @@ class Fleet(Kept):
         missing: bool = False,
     ) -> Batch:
         """Return rows, checked: nothing is refused after this."""
-        batch = Batch(self.kind, self.parts, keys, scores, at, parents, missing)
+        batch = Batch(self.kind, self.shards, keys, scores, at, parents, missing)
         if size is not None:
             check_same_length("keys", len(batch), "outcomes", size)
-        for part in self._parts.values():
-            part.check(batch.keys, batch.parents)
-        if len(self._parts) < self.parts:
-            numbers = batch.part_numbers()
-            is_elsewhere = ~np.isin(numbers, list(self._parts))
+        for shard in self._shards.values():
+            shard.check(batch.keys, batch.parents)
+        if len(self._shards) < self.shards:
+            numbers = batch.shard_numbers()
+            is_elsewhere = ~np.isin(numbers, list(self._shards))
             if is_elsewhere.any():
                 row = int(is_elsewhere.argmax())
                 raise ValueError(
-                    f"the key at position {row} belongs to part {numbers[row]} of {self.parts}, "
+                    f"the key at position {row} belongs to shard {numbers[row]} of {self.shards}, "
                     "which this fleet does not hold"
                 )
         return batch
+
+    # -- what it holds -------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        """Predictions made so far."""
+        return sum(shard.kernel.rounds for shard in self._shards.values())
+
+    @property
+    def learned(self) -> int:
+        """Outcomes learned so far."""
+        return sum(shard.kernel.learned for shard in self._shards.values())
+
+    @property
+    def pending(self) -> int:
+        """How many predictions wait for their outcomes."""
+        return sum(len(shard.book) for shard in self._shards.values())
+
+    def waiting(self) -> dict[Id, float]:
+        """Return when the predictions that wait were made, by id, of those with a time."""
+        with self._lock:
+            return {
+                id_: each.at
+                for shard in self._shards.values()
+                for id_, each in shard.book.waiting()
+                if not math.isnan(each.at) and isinstance(id_, str | int)
+            }
+
+    @property
+    def expired(self) -> int:
+        """How many predictions with an id were given up before their outcome came."""
+        return sum(shard.book.expired for shard in self._shards.values())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the keys take, their index included; predictions that wait are not."""
+        return sum(shard.nbytes for shard in self._shards.values())
+
+    def __len__(self) -> int:
+        """Return how many keys were predicted so far and not forgotten."""
+        return sum(len(shard.index) for shard in self._shards.values())
+
+    @property
+    def key_kind(self) -> str | None:
+        """What the keys are: "int" or "str"; None while there are none."""
+        kinds = (shard.index.kind for shard in self._shards.values())
+        return next((kind for kind in kinds if kind is not None), None)
+
+    def keys(self) -> npt.NDArray[Any]:
+        """Return all keys, shard by shard, in the order in which they came."""
+        with self._lock:
+            found = [shard.index.keys() for shard in self._shards.values() if len(shard.index)]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def __iter__(self) -> Iterator[Id]:
+        return iter(self.keys().tolist())
+
+    def __contains__(self, key: object) -> bool:
+        with self._lock:
+            return self._find(key) is not None
+
+    def __getitem__(self, key: Id) -> KnownKey:
+        """Return what is known of a key."""
+        with self._lock:
+            found = self._find(key)
+            if found is None:
+                raise KeyError(key)
+            shard, slot = found
+            return shard.known(slot)
+
+    def ranked(
+        self, by: str = "trouble", count: int = 100, start: int = 0
+    ) -> list[tuple[Id, KnownKey]]:
+        """Return the keys with the most of something and what is known of them, in this order.
+
+        Parameters
+        ----------
+        by : {"trouble", "outcomes", "predictions"}
+            Trouble is how clearly a key differs from the whole: its offset, up or down, in standard
+            deviations of the offset; 0 before its first outcome.
+        count, start : int
+            How many, after the first `start`. Equals stand in the order in which they came.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet(seed=7)
+        >>> _ = fleet.run(["quiet", "busy", "busy", "busy"] * 10, None, [0, 1, 1, 1] * 10)
+        >>> [key for key, _ in fleet.ranked("outcomes")]
+        ['busy', 'quiet']
+        """
+        check_choice("by", by, tuple(RANKINGS))
+        end = check_integer("start", start, 0) + check_integer("count", count, 0)
+        with self._lock:
+            return ranked(list(self._shards.values()), by, start, end)
+
+    def _find(self, key: object) -> tuple[Shard, int] | None:
+        """Return the shard and the slot of a key; with parents, any shard may hold it."""
+        for shard in self._shards.values():
+            if len(shard.index):
+                slot = int(shard.index.slots([key])[0])
+                if slot >= 0:
+                    return shard, slot
+        return None
+
+    # -- forgetting -----------------------------------------------------------------------------
+
+    def evict(self, idle: float | timedelta | str, now: Time | None = None) -> int:
+        """Forget the keys that were predicted last longer ago than `idle`; return how many.
+
+        In predictions of the key's shard, or in the time of ``predict(..., at=...)`` if `now` says
+        what time it is. A key that comes again begins anew. What it taught the others stays.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet()
+        >>> _ = fleet.run(["a", "b", "b", "b"], None, [1, 0, 1, 0])
+        >>> fleet.evict(idle=3), "a" in fleet
+        (1, False)
+        """
+        self._check_writable()
+        span = as_span(idle, "idle")
+        time = None if now is None else time_of(now, "now")
+        if span.is_time and time is None:
+            raise ValueError(f"idle={idle!r} is a time, so now=... must say what time it is")
+        with self._lock:
+            return sum(shard.evict(span.length, time) for shard in self._shards.values())
+
+    def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
+        """Give up waiting for old predictions; return their ids.
+
+        Their outcomes, should they still come, are refused as expired.
+
+        Parameters
+        ----------
+        older_than : int, optional
+            Those made more than so many predictions of their shard ago.
+        before : number or date and time, optional
+            Those made with an earlier time, ``predict(..., at=...)``.
+        """
+        self._check_writable()
+        if (older_than is None) == (before is None):
+            raise ValueError("expire() takes older_than, an integer, or before, a time")
+        with self._lock:
+            shards = list(self._shards.values())
+            if before is not None:
+                time = time_of(before, "before")
+                return [name for shard in shards for name in shard.book.expire(before=time)]
+            age = check_integer("older_than", older_than, 0)
+            return [
+                name
+                for shard in shards
+                for name in shard.book.expire(number=shard.kernel.rounds - age)
+            ]
+
+    def forget_ids(self) -> int:
+        """Forget all ids: what waits is given up, and every id may be used anew.
+
+        For a fleet that goes on where ids are given by somebody else. Returns how many waited.
+        """
+        self._check_writable()
+        with self._lock:
+            return sum(shard.book.forget() for shard in self._shards.values())
+
+    def _check_writable(self) -> None:
+        if self._is_read_only:
+            raise ValueError("this fleet was opened for reading only; Fleet.load reads it to go on")
+
+    # -- files and bytes -----------------------------------------------------------------------
+
+    def shard_arrays(self, number: int) -> dict[str, npt.NDArray[Any]]:
+        """Return everything of one shard as flat arrays by name; `from_shards` reads them."""
+        return arrays_of(self._shards[check_integer("number", number, 0, self.shards - 1)])
+
+    @classmethod
+    def from_shards(
+        cls,
+        settings: Mapping[str, Any],
+        shards: Mapping[int, Mapping[str, npt.NDArray[Any]]],
+        copy: bool = True,
+        patience: float | None = None,
+    ) -> Self:
+        """Return the fleet with these arguments that holds these shards, and no other.
+
+        Without a copy it stands on the arrays, and is for reading only. An outcome that arrives
+        more than `patience` after its prediction is refused as expired.
+        """
+        fleet = cls(**settings)
+        numbers = [check_integer("shard", number, 0, fleet.shards - 1) for number in shards]
+        fleet._shards = {number: fleet._shards[number] for number in sorted(numbers)}
+        for number, arrays in shards.items():
+            load_shard(fleet._shards[number], arrays, copy)
+            if patience is not None:
+                fleet._shards[number].book.patience = patience
+        fleet._is_read_only = not copy
+        return fleet
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fleet to one file, whole or not at all: it is replaced in one step.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet(seed=7)
+        >>> _ = fleet.run(["a", "b", "a"], [0.2, 0.8, 0.3], [0, 1, 1])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     fleet.save(f"{folder}/fleet")
+        ...     again = Fleet.load(f"{folder}/fleet")
+        ...     seen = Fleet.open(f"{folder}/fleet").expected(["a"], [0.4])
+        >>> bool(again.expected(["a"], [0.4]) == fleet.expected(["a"], [0.4]) == seen)
+        True
+        """
+        with self._lock:
+            file.save(path, *self._written())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what `save` wrote; it continues exactly as that one would."""
+        return cls._read(path, *file.load(path), copy=True)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Return what `save` wrote, for reading only: keys are read from the file when asked for.
+
+        `expected`, `smooth` and what is known of keys are there at once, however many there are.
+        """
+        return cls._read(path, *file.open_mapped(path), copy=False)
+
+    @classmethod
+    def _read(
+        cls,
+        path: str | os.PathLike[str],
+        settings: Mapping[str, Any],
+        shards: Sequence[Mapping[str, npt.NDArray[Any]]],
+        copy: bool,
+    ) -> Self:
+        try:
+            named = dict(zip(settings["shards"], shards, strict=True))
+            return cls.from_shards(settings["arguments"], named, copy)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"makes no sense: {error}", source=os.fspath(path)) from None
+
+    def to_bytes(self) -> bytes:
+        """Return the whole fleet as bytes: what `save` writes."""
+        with self._lock:
+            return b"".join(file.pieces(*self._written()))
+
+    def frozen(self) -> Callable[[], bytes]:
+        """Return a function that gives `to_bytes` as of now, whenever and wherever it is called.
+
+        What it keeps is a copy, so this fleet may go on meanwhile, in another thread too.
+        """
+        with self._lock:
+            settings, shards = self._written()
+            # The index hands out the arrays that it goes on writing to; all else is a copy.
+            copies = [
+                {name: each.copy() if "_index_" in name else each for name, each in shard.items()}
+                for shard in shards
+            ]
+        return lambda: b"".join(file.pieces(settings, copies))
+
+    def _written(self) -> tuple[dict[str, Any], list[dict[str, npt.NDArray[Any]]]]:
+        settings = {"arguments": self._given, "shards": list(self._shards)}
+        return settings, [arrays_of(shard) for shard in self._shards.values()]
+
+    @classmethod
+    def from_bytes(cls, blob: bytes | bytearray | memoryview) -> Self:
+        """Return what `to_bytes` saved; it continues exactly as that one would."""
+        return cls._read("the saved fleet", *file.load_bytes(blob), copy=True)
+
+    def split(self, count: int) -> list[Self]:
+        """Return so many fleets, each with some of the shards; `merge` puts them together again.
+
+        Each goes on as this one would, bit for bit, with the keys of its shards.
+
+        Examples
+        --------
+        >>> from calibrant import Fleet
+        >>> fleet = Fleet(shards=4)
+        >>> _ = fleet.run(range(100), None, [0, 1] * 50)
+        >>> halves = fleet.split(2)
+        >>> [len(half) for half in halves], len(Fleet.merge(halves))
+        ([55, 45], 100)
+        """
+        numbers = list(self._shards)
+        if check_integer("count", count, 1) > len(numbers):
+            raise ValueError(
+                f"a fleet of {len(numbers)} shards cannot be split into {count}; make it with "
+                f"Fleet(shards={count}) or more"
+            )
+        with self._lock:
+            return [
+                self.from_shards(
+                    self._given, {number: self.shard_arrays(number) for number in own.tolist()}
+                )
+                for own in np.array_split(np.array(numbers), count)
+            ]
+
+    @classmethod
+    def merge(cls, fleets: Sequence[Fleet]) -> Self:
+        """Return one fleet with the shards of all, which must differ; arguments must be equal."""
+        if not fleets:
+            raise ValueError("merge needs one fleet or more, got none")
+        found: dict[int, dict[str, npt.NDArray[Any]]] = {}
+        for fleet in fleets:
+            if fleet._given != fleets[0]._given:
+                raise ValueError(f"{fleet!r} and {fleets[0]!r} are not shards of one fleet")
+            for number in fleet._shards:
+                if number in found:
+                    raise ValueError(f"shard {number} is in two of the fleets")
+                found[number] = fleet.shard_arrays(number)
+        return cls.from_shards(fleets[0]._given, found)
 
 
 def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:

@@ -72,7 +72,7 @@ class Log:
         rows = self.take(table, outcome=self.outcome)
         self.outcome = rows.outcome_column
         fleet, keys, names = self.fleet, keys_in(table, self.key), self._names(table, rows)
-        fleet._check_open()
+        fleet._check_writable()
         clocks = (rows.clock, rows.available, rows.due)
         made, known, due = (None if clock is None else clock.ticks for clock in clocks)
         is_dated = rows.clock is not None and rows.clock.sort not in (None, "numbers")
@@ -80,7 +80,7 @@ class Log:
             fleet._policy.check_unit()
         time = time_after(rows, self.time)
         batch = fleet._batch(keys, rows.scores, made, None, len(rows.outcomes), missing=True)
-        books = [part.book for part in fleet._parts.values()]
+        books = [shard.book for shard in fleet._shards.values()]
         with fleet._lock:
             is_late = known is not None or any(len(book.arrivals) for book in books)
             if names is None and not is_late and not fleet._policy.has_deadlines:
@@ -130,7 +130,7 @@ class Log:
         The latter have an outcome that counts once their deadline, or their time, has come; the
         fleet has not learned it.
         """
-        books = [part.book for part in self.fleet._parts.values()]
+        books = [shard.book for shard in self.fleet._shards.values()]
         for book in books:
             self.answers += book.late
         return sum(len(book.arrivals) for book in books), still_open(books)

@@ -13,14 +13,14 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, check_integer, check_real
 from calibrant._kernels.fleet.key_batch import KeyBatch, checked_keys
 from calibrant._kernels.watch.key_evidence import WEIGHT
-from calibrant.fleet.watch import SIDES, PartWatch, evidence_of
+from calibrant.fleet.watch import SIDES, ShardWatch, evidence_of
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.monitor import Monitor
 
 if TYPE_CHECKING:
     from _thread import RLock
 
-    from calibrant.fleet.part import Part
+    from calibrant.fleet.shard import Shard
 
 Integers = npt.NDArray[np.int64]
 
@@ -66,10 +66,10 @@ class KeyOff:
 
 
 class Watched(NamedTuple):
-    """A part of a fleet, and its monitors."""
+    """A shard of a fleet, and its monitors."""
 
-    part: Part
-    watch: PartWatch
+    shard: Shard
+    watch: ShardWatch
 
 
 class FleetMonitor:
@@ -96,51 +96,51 @@ class FleetMonitor:
     []
     """
 
-    __slots__ = ("_lock", "_parts", "_side")
+    __slots__ = ("_lock", "_shards", "_side")
 
-    def __init__(self, parts: Mapping[int, Watched], lock: RLock, side: int) -> None:
-        self._parts, self._lock, self._side = parts, lock, side
+    def __init__(self, shards: Mapping[int, Watched], lock: RLock, side: int) -> None:
+        self._shards, self._lock, self._side = shards, lock, side
 
     @property
     def rounds(self) -> int:
         """Outcomes watched so far."""
-        return sum(monitor.rounds for monitor in self.of_parts().values())
+        return sum(monitor.rounds for monitor in self.of_shards().values())
 
     @property
     def tolerance(self) -> float:
         """How far off is near enough."""
-        return next(iter(self.of_parts().values())).tolerance
+        return next(iter(self.of_shards().values())).tolerance
 
     @property
     def chance_of_a_false_name(self) -> float:
         """A bound on the chance that a calibrated key was ever named so far."""
-        monitors = self.of_parts().values()
+        monitors = self.of_shards().values()
         bounds = (
             each.rounds / each.every if each.alpha is None else each.alpha for each in monitors
         )
         return min(WEIGHT * sum(bounds), 1.0)
 
-    def of_parts(self) -> dict[int, Monitor]:
-        """Return the monitor of the ranges of predictions of each part, which knows no keys."""
+    def of_shards(self) -> dict[int, Monitor]:
+        """Return the monitor of the ranges of predictions of each shard, which knows no keys."""
         with self._lock:
-            for _, watch in self._parts.values():
+            for _, watch in self._shards.values():
                 watch.catch_up()
             return {
                 number: getattr(watch.sides, SIDES[self._side])
-                for number, (_, watch) in self._parts.items()
+                for number, (_, watch) in self._shards.items()
             }
 
     @property
     def episodes(self) -> list[Episode]:
-        """The episodes in ranges of predictions, part by part; rounds are outcomes of the part."""
-        return [each for monitor in self.of_parts().values() for each in monitor.episodes]
+        """The episodes in ranges of predictions, shard by shard; rounds are outcomes of a shard."""
+        return [each for monitor in self.of_shards().values() for each in monitor.episodes]
 
     @property
     def evidence(self) -> float:
         """How far the evidence is on its way to an alarm or to naming a key; 1 when it is there."""
         with self._lock:
-            ways = [monitor.evidence for monitor in self.of_parts().values()]
-            for _, watch in self._parts.values():
+            ways = [monitor.evidence for monitor in self.of_shards().values()]
+            for _, watch in self._shards.values():
                 found = watch.evidence(self._side)
                 if len(found):
                     ways.append(way_to(float(found.max()), watch.threshold))
@@ -178,8 +178,8 @@ class FleetMonitor:
         asked = None if among is None else checked_keys(among)
         found = []
         with self._lock:
-            for part, watch in self._parts.values():
-                names, cells = names_and_cells(part, watch, asked, self._side)
+            for shard, watch in self._shards.values():
+                names, cells = names_and_cells(shard, watch, asked, self._side)
                 evidence, count = evidence_of(cells), np.maximum(cells["n"], 1)
                 bias = cells["S"].astype(np.float64) / count
                 enough = watch.threshold**least * (1.0 - 1e-12)
@@ -202,13 +202,13 @@ class FleetMonitor:
 
 
 def names_and_cells(
-    part: Part, watch: PartWatch, among: KeyBatch | None, side: int
+    shard: Shard, watch: ShardWatch, among: KeyBatch | None, side: int
 ) -> tuple[Callable[[Integers], list[Id]], npt.NDArray[np.void]]:
-    """Return the cells of all keys of a part, or of those `among` some, and what names rows."""
+    """Return the cells of all keys of a shard, or of those `among` some, and what names rows."""
     if among is None:
-        return part.index.keys_at, watch.keys.cells_of_keys()[:, side]
-    part.check(among, None)
-    slots, first = np.unique(part.index.slots(among), return_index=True)
+        return shard.index.keys_at, watch.keys.cells_of_keys()[:, side]
+    shard.check(among, None)
+    slots, first = np.unique(shard.index.slots(among), return_index=True)
     asked = among.take(first[slots >= 0])
     return lambda rows: asked.take(rows).tolist(), watch.keys.cells_at(slots[slots >= 0])[:, side]
 
@@ -255,25 +255,25 @@ class FleetMonitors:
     True
     """
 
-    __slots__ = ("_lock", "_parts", "calibrated", "raw")
+    __slots__ = ("_lock", "_shards", "calibrated", "raw")
 
-    def __init__(self, parts: Mapping[int, Part], lock: RLock) -> None:
-        self._parts = {
-            number: Watched(part, part.watch)
-            for number, part in parts.items()
-            if part.watch is not None
+    def __init__(self, shards: Mapping[int, Shard], lock: RLock) -> None:
+        self._shards = {
+            number: Watched(shard, shard.watch)
+            for number, shard in shards.items()
+            if shard.watch is not None
         }
         self._lock = lock
         self.raw, self.calibrated = (
-            FleetMonitor(self._parts, lock, side) for side in range(len(SIDES))
+            FleetMonitor(self._shards, lock, side) for side in range(len(SIDES))
         )
 
     @property
     def gain_evidence(self) -> float:
         """What the predictions won against the scores, as `SideBySide.gain_evidence`."""
-        self.raw.of_parts()
+        self.raw.of_shards()
         with self._lock:
-            return math.fsum(watch.sides.gain_evidence for _, watch in self._parts.values())
+            return math.fsum(watch.sides.gain_evidence for _, watch in self._shards.values())
 
     def __repr__(self) -> str:
         return f"<raw scores: {self.raw!r}, calibrated predictions: {self.calibrated!r}>"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
 from calibrant.fleet.known import KnownKey
-from calibrant.fleet.part import Part
+from calibrant.fleet.shard import Shard
 
 #: Columns of `Level.all_known`.
 MADE, LEARNED, OFFSET, DEVIATION = range(4)
@@ -29,9 +29,9 @@ RANKINGS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def ranked(parts: Sequence[Part], by: str, start: int, end: int) -> list[tuple[Id, KnownKey]]:
+def ranked(shards: Sequence[Shard], by: str, start: int, end: int) -> list[tuple[Id, KnownKey]]:
     """Return keys from place `start` to `end`, and what is known of them."""
-    tables = [part.kernel.keys.all_known() for part in parts]
+    tables = [shard.kernel.keys.all_known() for shard in shards]
     first = np.cumsum([0, *(len(table) for table in tables)])
     known = np.concatenate(tables)
     rows = largest(RANKINGS[by](known), end)[start:]
@@ -39,7 +39,7 @@ def ranked(parts: Sequence[Part], by: str, start: int, end: int) -> list[tuple[I
     owner = np.searchsorted(first, rows, side="right") - 1
     for number in np.unique(owner).tolist():
         own = owner == number
-        keys[own] = parts[number].index.keys_at(rows[own] - first[number])
+        keys[own] = shards[number].index.keys_at(rows[own] - first[number])
     return [
         (key, KnownKey(int(made), int(learned), *numbers))
         for key, (made, learned, *numbers) in zip(keys.tolist(), known[rows].tolist(), strict=True)

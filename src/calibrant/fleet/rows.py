@@ -1,4 +1,4 @@
-"""The rows of a batch, checked before anything changes, and dealt out to the parts of a fleet."""
+"""The rows of a batch, checked before anything changes, and dealt out to the shards of a fleet."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id, as_listed, as_series, check_id, check_same_length
-from calibrant._kernels.fleet.key_batch import KeyBatch, checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import KeyBatch, checked_keys, shards_of
 from calibrant._times import times_or_one
-from calibrant.fleet.part import Rows
+from calibrant.fleet.shard import Rows
 
 Integers = npt.NDArray[np.int64]
 
 
 class Dealt(NamedTuple):
-    """The rows of a batch that belong to one part: where they stood, and what they hold."""
+    """The rows of a batch that belong to one shard: where they stood, and what they hold."""
 
-    part: int
+    shard: int
     at: Integers | slice
     rows: Rows
 
 
 class Batch:
-    """Rows in their order, and the part of each."""
+    """Rows in their order, and the shard of each."""
 
     def __init__(
         self,
         kind: str,
-        parts: int,
+        shards: int,
         keys: object,
         scores: object,
         at: object,
@@ -45,27 +45,27 @@ class Batch:
         else:
             self.times = np.array(times_or_one(at, size))
         self.parents = None if parents is None else as_parents(parents, size)
-        self.parts = parts
+        self.shards = shards
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @property
     def rows(self) -> Rows:
-        """All rows, as one part would have them."""
+        """All rows, as one shard would have them."""
         return Rows(self.keys, self.parents, self.scores, self.times)
 
-    def part_numbers(self) -> Integers:
-        """Return the part of each row: that of its parent, if it has one."""
+    def shard_numbers(self) -> Integers:
+        """Return the shard of each row: that of its parent, if it has one."""
         owners = self.keys if self.parents is None else self.parents
-        return parts_of(owners.hashes(), self.parts)
+        return shards_of(owners.hashes(), self.shards)
 
     def dealt(self) -> Iterator[Dealt]:
-        """Return the rows of each part that has some, in their order."""
-        if self.parts == 1:
+        """Return the rows of each shard that has some, in their order."""
+        if self.shards == 1:
             yield Dealt(0, slice(None), self.rows)
             return
-        numbers = self.part_numbers()
+        numbers = self.shard_numbers()
         for number in np.unique(numbers).tolist():
             at = np.flatnonzero(numbers == number)
             yield Dealt(number, at, self.rows.take(at))

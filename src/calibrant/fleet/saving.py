@@ -1,4 +1,4 @@
-"""A part of a fleet as flat arrays, and back: what files, `split`, `merge` and Spark are made of.
+"""A shard of a fleet as flat arrays, and back: what files, `split`, `merge` and Spark are made of.
 
 Arrays are checked before they are believed: what loads predicts as if it had been played.
 """
@@ -12,38 +12,38 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._kernels.fleet.fleet import PartKernel
+from calibrant._kernels.fleet.fleet import ShardKernel
 from calibrant._kernels.fleet.fleet_level import KEY, SCALING
 from calibrant._kernels.fleet.fleet_owned import MANY_OUTCOMES, OWN
 from calibrant._kernels.fleet.fleet_rounds import BUCKETS, OPENED, load_rounds, save_rounds
 from calibrant._kernels.fleet.keys import KeyIndex
 from calibrant._kernels.saved import floats
-from calibrant.fleet.part import Part
+from calibrant.fleet.shard import Shard
 from calibrant.rounds.saving import BOOK_PARTS, load_book, save_book, waiting_rounds
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-def arrays_of(part: Part) -> Arrays:
-    """Return everything of a part as arrays by name.
+def arrays_of(shard: Shard) -> Arrays:
+    """Return everything of a shard as arrays by name.
 
     The row of a key in ``key_rows`` is its slot: it stays where it is until keys are evicted. What
     keys with many outcomes have of their own stands in ``key_own``, with the slot of the key.
     """
-    arrays: Arrays = part.kernel.arrays()
-    for name, level in part.kernel.levels().items():
+    arrays: Arrays = shard.kernel.arrays()
+    for name, level in shard.kernel.levels().items():
         weights, used, scaling = level.shared()
         arrays[f"{name}_rows"] = level.keys().view(np.uint8).reshape(-1, KEY.itemsize)
         arrays[f"{name}_weights"], arrays[f"{name}_used"] = weights, used
         arrays[f"{name}_scaling"] = scaling
         arrays[f"{name}_own"] = level.owned.saved().view(np.uint8).reshape(-1, OWN.itemsize)
-    for name, index in (("key", part.index), ("parent", part.parent_index)):
+    for name, index in (("key", shard.index), ("parent", shard.parent_index)):
         arrays |= {f"{name}_index_{each}": array for each, array in index.arrays().items()}
-    if part.watch is not None:
-        arrays |= part.watch.arrays()
-    rounds = save_rounds(waiting_rounds(part.book))
+    if shard.watch is not None:
+        arrays |= shard.watch.arrays()
+    rounds = save_rounds(waiting_rounds(shard.book))
     arrays["waiting_rounds"] = rounds.view(np.uint8).reshape(-1, OPENED.itemsize)
-    for name, each in save_book(part.book).items():
+    for name, each in save_book(shard.book).items():
         arrays[name] = each if isinstance(each, np.ndarray) else as_bytes(each)
     return arrays
 
@@ -53,40 +53,40 @@ def as_bytes(value: Any) -> npt.NDArray[np.uint8]:
     return np.frombuffer(json.dumps(value, separators=(",", ":")).encode(), np.uint8)
 
 
-def load_part(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = True) -> None:
-    """Give a new part what `arrays_of` returned, or raise ValueError.
+def load_shard(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool = True) -> None:
+    """Give a new shard what `arrays_of` returned, or raise ValueError.
 
-    Without a copy the keys stand on the arrays, which may be mapped from a file, and the part is
+    Without a copy the keys stand on the arrays, which may be mapped from a file, and the shard is
     for reading only.
     """
     try:
-        part.kernel.load(arrays)
-        load_levels(part, arrays, copy)
-        load_waiting(part, arrays)
-        if part.watch is not None:
-            part.watch.load(arrays, len(part.index), part.kernel.learned, copy)
+        shard.kernel.load(arrays)
+        load_levels(shard, arrays, copy)
+        load_waiting(shard, arrays)
+        if shard.watch is not None:
+            shard.watch.load(arrays, len(shard.index), shard.kernel.learned, copy)
     except (
         KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError, RecursionError
     ) as error:  # fmt: skip
         raise ValueError(f"the saved fleet makes no sense: {error!r}") from None
 
 
-def load_levels(part: Part, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) -> None:
-    """Give a part its keys and its parents, and what each of them share."""
-    part.rule.index = index_of(arrays, "key", copy)
-    part.parent_index = index_of(arrays, "parent", copy)
+def load_levels(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool) -> None:
+    """Give a shard its keys and its parents, and what each of them share."""
+    shard.rule.index = index_of(arrays, "key", copy)
+    shard.parent_index = index_of(arrays, "parent", copy)
     hashes = {"root": np.zeros(1, dtype=np.uint64)}
     if copy:
-        hashes |= {"key": part.index.hashes(), "parent": part.parent_index.hashes()}
-    sizes = {"root": 1, "key": len(part.index), "parent": len(part.parent_index)}
-    for name, level in part.kernel.levels().items():
+        hashes |= {"key": shard.index.hashes(), "parent": shard.parent_index.hashes()}
+    sizes = {"root": 1, "key": len(shard.index), "parent": len(shard.parent_index)}
+    for name, level in shard.kernel.levels().items():
         rows, weights = arrays[f"{name}_rows"], arrays[f"{name}_weights"]
         if rows.dtype != np.uint8 or rows.shape != (sizes[name], KEY.itemsize):
             raise ValueError(f"saved {name}_rows must be {KEY.itemsize} bytes of each key")
         keys = rows.reshape(-1).view(KEY)
         own = own_of(arrays, name)
         if name in hashes:
-            check_keys(keys, hashes[name], part.kernel)
+            check_keys(keys, hashes[name], shard.kernel)
             check_own(own, keys)
         if weights.dtype != np.float32 or not ((weights >= 0) & (weights <= 1.001)).all():
             raise ValueError(f"saved {name}_weights must be in [0, 1]")
@@ -127,9 +127,9 @@ def check_own(own: npt.NDArray[np.void], keys: npt.NDArray[np.void]) -> None:
 
 
 def check_keys(
-    keys: npt.NDArray[np.void], hashes: npt.NDArray[np.uint64], kernel: PartKernel
+    keys: npt.NDArray[np.void], hashes: npt.NDArray[np.uint64], kernel: ShardKernel
 ) -> None:
-    """Refuse keys that the predictions of a part cannot have made."""
+    """Refuse keys that the predictions of a shard cannot have made."""
     if (keys["hash"] != hashes).any():
         raise ValueError("saved keys must stand in the order of their index")
     for name, most in (("made", kernel.rounds), ("learned", kernel.learned)):
@@ -142,30 +142,30 @@ def check_keys(
         raise ValueError("saved precision of a key must be positive")
 
 
-def load_waiting(part: Part, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Give a part its predictions that wait, and the ids that are done with."""
+def load_waiting(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Give a shard its predictions that wait, and the ids that are done with."""
     rows = arrays["waiting_rounds"]
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != OPENED.itemsize:
         raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each")
     opened = np.ascontiguousarray(rows).reshape(-1).view(OPENED)
-    check_rounds(opened, part)
+    check_rounds(opened, shard)
     book = {name: arrays[name] for name in BOOK_PARTS}
     for name, each in book.items():
         if each.dtype == np.uint8:
             book[name] = json.loads(each.tobytes())
     if not np.array_equal(book["waiting_numbers"], opened["number"]):
         raise ValueError("saved waiting_rounds must be those of waiting_numbers")
-    load_book(part.book, book, load_rounds(opened), part.kernel.rounds)
+    load_book(shard.book, book, load_rounds(opened), shard.kernel.rounds)
 
 
-def check_rounds(opened: npt.NDArray[np.void], part: Part) -> None:
-    """Refuse predictions that a part cannot have made."""
-    kernel = part.kernel
+def check_rounds(opened: npt.NDArray[np.void], shard: Shard) -> None:
+    """Refuse predictions that a shard cannot have made."""
+    kernel = shard.kernel
     most = {
         "number": kernel.rounds,
         "age": kernel.learned + 1,
-        "slot": len(part.index),
-        "parent": len(part.parent_index),
+        "slot": len(shard.index),
+        "parent": len(shard.parent_index),
     }
     for name, above in most.items():
         if not ((opened[name] >= -1) & (opened[name] < above)).all():

@@ -1,4 +1,4 @@
-"""What the monitors of one part of a fleet know: of ranges of predictions, and of each key."""
+"""What the monitors of one shard of a fleet know: of ranges of predictions, and of each key."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ MOST_UNSEEN = 2**16
 PREFIX = "watch_"
 
 
-def part_settings(settings: Mapping[str, Any], parts: int) -> dict[str, Any]:
-    """Return the arguments of the monitors of each part, from those of the fleet.
+def shard_settings(settings: Mapping[str, Any], shards: int) -> dict[str, Any]:
+    """Return the arguments of the monitors of each shard, from those of the fleet.
 
-    False alarms `every` so many rounds are counted in the rounds of a part, which add up to those
+    False alarms `every` so many rounds are counted in the rounds of a shard, which add up to those
     of the fleet. The chance of ever one, `alpha`, is shared out.
     """
     alpha = settings.get("alpha")
-    return {**settings, "alpha": None if alpha is None else alpha / parts}
+    return {**settings, "alpha": None if alpha is None else alpha / shards}
 
 
-class PartWatch:
+class ShardWatch:
     """Two monitors of the ranges of predictions, raw and calibrated, and the evidence of keys."""
 
     __slots__ = ("keys", "sides")
@@ -84,7 +84,7 @@ class PartWatch:
     def load(
         self, arrays: Mapping[str, npt.NDArray[Any]], keys: int, learned: int, copy: bool
     ) -> None:
-        """Take over what `arrays` returned of a part with so many keys and outcomes learned."""
+        """Take over what `arrays` returned of a shard with so many keys and outcomes learned."""
         own = {k.removeprefix(PREFIX): v for k, v in arrays.items() if k.startswith(PREFIX)}
         check_names(own, {"keys", "gain", *SIDES})
         for side in SIDES:

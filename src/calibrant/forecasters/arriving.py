@@ -106,7 +106,7 @@ def forecast_parts(
     for rows in np.array_split(np.arange(len(outcomes)), parts):
         moments = None if times is None else times[rows]
         if arrivals is None:
-            yield forecaster._run_with_means(forecaster.run, outcomes[rows], times=moments)
+            yield forecaster._run_with_means(forecaster.run, outcomes[rows], at=moments)
             continue
         said, expected = np.empty(len(rows)), np.empty(len(rows))
         for at, row in enumerate(rows.tolist()):
@@ -114,7 +114,7 @@ def forecast_parts(
             for late in arrivals.order[done:known].tolist():
                 forecaster.update(outcomes[late], id=late)
             done = known
-            forecaster.predict(time=None if moments is None else moments[at])
+            forecaster.predict(at=None if moments is None else moments[at])
             expected[at] = forecaster.expected()
             said[at] = forecaster.predict(id=row)
         yield said, expected

@@ -53,7 +53,7 @@ class EventForecaster(Forecaster, EventKernel):
     capacity : int, default 10000
         How many rounds with an id may wait for their outcomes, at about 1 kB each; also how many
         finished ids are remembered, so that an outcome that comes twice is counted once.
-    full : {"expire", "refuse"}, default "expire"
+    when_full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires (`expired` counts them), or the
         new one is refused.
     monitor : bool, dict or Monitor, default False
@@ -93,7 +93,7 @@ class EventForecaster(Forecaster, EventKernel):
     periods: int | list[int] | None
     ahead: int
     capacity: int
-    full: str
+    when_full: str
     monitor: bool | Mapping[str, Any]
 
     def __init__(
@@ -103,7 +103,7 @@ class EventForecaster(Forecaster, EventKernel):
         periods: int | Sequence[int] | None = None,
         ahead: int = 1,
         capacity: int = 10_000,
-        full: str = "expire",
+        when_full: str = "expire",
         monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
         super().__init__(
@@ -114,7 +114,9 @@ class EventForecaster(Forecaster, EventKernel):
         settings = settings_of(monitor)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         watcher = None if settings is None else monitor_from(settings, 0)
-        self._late = Learner(EventRule(self), Policy.of(capacity=capacity, full=full), watcher)
+        self._late = Learner(
+            EventRule(self), Policy.of(capacity=capacity, when_full=when_full), watcher
+        )
         if watcher is not None:
             self._tell(watcher.update)
 
@@ -132,7 +134,7 @@ class EventForecaster(Forecaster, EventKernel):
         checked = [check_integer("each of the periods", each, 2, LONGEST_PERIOD) for each in given]
         return [each for each in dict.fromkeys(checked) if each not in BUILT_IN_PERIODS]
 
-    def run(self, outcomes: npt.ArrayLike, *, times: npt.ArrayLike | None = None) -> Floats:
+    def run(self, outcomes: npt.ArrayLike, *, at: npt.ArrayLike | None = None) -> Floats:
         """Run one round an outcome and return the predictions, each made before its outcome.
 
         All or nothing: interrupted with Ctrl-C, it is as if `run` had not been called.
@@ -141,14 +143,14 @@ class EventForecaster(Forecaster, EventKernel):
         ----------
         outcomes : array_like
             Numbers in [0, 1].
-        times : array_like, optional
+        at : array_like, optional
             When each outcome happens, in order.
         """
         if self._monitor is None:
-            return super().run(outcomes, times=times)
+            return super().run(outcomes, at=at)
         y = own_outcomes(outcomes)
         with self._undone_if_stopped():
-            predictions, means = self._run_with_means(super().run, y, times=times)
+            predictions, means = self._run_with_means(super().run, y, at=at)
             self._monitor.run(means, y)
         return predictions
 
@@ -187,13 +189,13 @@ class EventForecaster(Forecaster, EventKernel):
         return self._late.expired
 
     def update_many(
-        self, outcomes: npt.ArrayLike, ids: Sequence[Id] | npt.NDArray[Any]
+        self, outcomes: npt.ArrayLike, *, ids: Sequence[Id] | npt.NDArray[Any]
     ) -> npt.NDArray[np.str_]:
         """Learn outcomes that came together, by id; return what became of each.
 
         As in `Recalibrator.update_many`.
         """
-        return self._late.update_many(outcomes, ids)
+        return self._late.update_many(outcomes, ids=ids)
 
     def expire(self, *, older_than: int | None = None, before: Time | None = None) -> list[Id]:
         """Give up waiting for old rounds, as in `Recalibrator.expire`; return their ids."""

@@ -57,7 +57,7 @@ class Calibrated:
         """Learn an outcome, or many with an id each; the answers as in `update_many`."""
         if is_one(outcome):
             return self.recalibrator.update(outcome, id=id)  # type: ignore[arg-type]
-        return self.recalibrator.update_many(outcome, id)  # type: ignore[arg-type]
+        return self.recalibrator.update_many(outcome, ids=id)  # type: ignore[arg-type]
 
 
 def calibrated(

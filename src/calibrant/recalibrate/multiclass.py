@@ -59,7 +59,7 @@ class MulticlassRecalibrator(Savable, Learner):
     capacity : int, default 100_000
         How many predictions with an id may wait for their labels; also how many finished ids are
         remembered, so that a label that comes twice is counted once.
-    full : {"expire", "refuse"}, default "expire"
+    when_full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires, or the new one is refused.
     silence : str or int, optional
         The class that is not announced: a prediction without a label by its deadline was of this
@@ -105,7 +105,7 @@ class MulticlassRecalibrator(Savable, Learner):
     mode: str
     seed: int
     capacity: int
-    full: str
+    when_full: str
     silence: Id | None
     after: float | timedelta | str | None
     hold: float | timedelta | str | None
@@ -118,7 +118,7 @@ class MulticlassRecalibrator(Savable, Learner):
         *,
         seed: int = 0,
         capacity: int = 100_000,
-        full: str = "expire",
+        when_full: str = "expire",
         silence: Id | None = None,
         after: float | timedelta | str | None = None,
         hold: float | timedelta | str | None = None,
@@ -127,7 +127,9 @@ class MulticlassRecalibrator(Savable, Learner):
         engine = PerClass if check_choice("mode", mode, MODES) == "per-class" else TopLabel
         rule = ClassRule(labels, engine(len(labels), check_seed(seed)))
         silent = None if silence is None else float(rule.column(silence, "silence"))
-        policy = Policy.of(silence=silent, after=after, hold=hold, capacity=capacity, full=full)
+        policy = Policy.of(
+            silence=silent, after=after, hold=hold, capacity=capacity, when_full=when_full
+        )
         rule.attend(silent)
         super().__init__(rule, policy)
 
@@ -143,6 +145,7 @@ class MulticlassRecalibrator(Savable, Learner):
     def predict(
         self,
         probabilities: npt.ArrayLike,
+        *,
         id: Id | None = None,  # noqa: A002
         at: Time | None = None,
         due: Time | None = None,
@@ -160,6 +163,7 @@ class MulticlassRecalibrator(Savable, Learner):
     def predict_many(
         self,
         probabilities: npt.ArrayLike,
+        *,
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
         at: Any = None,
         due: Any = None,

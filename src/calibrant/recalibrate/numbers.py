@@ -80,7 +80,7 @@ class NumberRecalibrator(Savable, Learner):
     capacity : int, default 100_000
         How many predictions with an id may wait for their outcomes, about 1 kB each; also how many
         finished ids are remembered.
-    full : {"expire", "refuse"}, default "expire"
+    when_full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires, or the new one is refused.
     max_groups : int, default 1000
         How many groups `by` may name. A group takes 40 kB.
@@ -118,7 +118,7 @@ class NumberRecalibrator(Savable, Learner):
     bounds: Sequence[float | None] | None
     seed: int
     capacity: int
-    full: str
+    when_full: str
     max_groups: int
     hold: float | timedelta | str | None
     _rule: NumberRule
@@ -131,7 +131,7 @@ class NumberRecalibrator(Savable, Learner):
         bounds: Sequence[float | None] | None = None,
         seed: int = 0,
         capacity: int = 100_000,
-        full: str = "expire",
+        when_full: str = "expire",
         max_groups: int = 1000,
         hold: float | timedelta | str | None = None,
     ) -> None:
@@ -142,7 +142,9 @@ class NumberRecalibrator(Savable, Learner):
         self._given["periods"] = seasons
         self._given["bounds"] = None if bounds is None else list(bounds)
         self._given["seed"] = check_seed(seed)
-        policy = Policy.of(silence=None, after=None, hold=hold, capacity=capacity, full=full)
+        policy = Policy.of(
+            silence=None, after=None, hold=hold, capacity=capacity, when_full=when_full
+        )
         kernel = NumberKernel(tau, seasons, low, high)
         super().__init__(NumberRule(kernel, check_integer("max_groups", max_groups, 0)), policy)
 
@@ -162,11 +164,11 @@ class NumberRecalibrator(Savable, Learner):
     def predict(
         self,
         forecast: SupportsFloat | None = None,
+        *,
         id: Id | None = None,  # noqa: A002
         by: Id | None = None,
         at: Time | None = None,
         due: Time | None = None,
-        *,
         quantiles: npt.ArrayLike | None = None,
         levels: npt.ArrayLike | None = None,
         scale: SupportsFloat | None = None,
@@ -174,7 +176,7 @@ class NumberRecalibrator(Savable, Learner):
         """Return the distribution of a number, and open a round that waits for its outcome.
 
         Without an id, the next `update` without one answers it; a further `predict` without an id
-        gives it up. With one, it waits until ``update(outcome, id)``. `by`, `at` and `due` are as
+        gives it up. With one, it waits until ``update(outcome, id=...)``. `by`, `at` and `due` are as
         in `Recalibrator.predict`. A forecast that is NaN is missing: the recent mean of outcomes is
         taken for it.
 
@@ -196,11 +198,11 @@ class NumberRecalibrator(Savable, Learner):
     def predict_many(
         self,
         forecasts: npt.ArrayLike | None = None,
+        *,
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
         by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         at: Any = None,
         due: Any = None,
-        *,
         quantiles: npt.ArrayLike | None = None,
         levels: npt.ArrayLike | None = None,
         scales: npt.ArrayLike | None = None,
@@ -228,8 +230,8 @@ class NumberRecalibrator(Savable, Learner):
     def distribution(
         self,
         forecast: SupportsFloat | None = None,
-        by: Id | None = None,
         *,
+        by: Id | None = None,
         quantiles: npt.ArrayLike | None = None,
         levels: npt.ArrayLike | None = None,
         scale: SupportsFloat | None = None,
@@ -251,8 +253,8 @@ class NumberRecalibrator(Savable, Learner):
         self,
         forecasts: npt.ArrayLike,
         outcomes: npt.ArrayLike,
-        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         *,
+        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         at: Any = None,
         due: Any = None,
         quantiles: npt.ArrayLike | None = None,
@@ -280,7 +282,7 @@ class NumberRecalibrator(Savable, Learner):
             return rule.run(rows, names, known)
 
     def fit(
-        self, forecasts: npt.ArrayLike, outcomes: npt.ArrayLike, by: Any = None, **more: Any
+        self, forecasts: npt.ArrayLike, outcomes: npt.ArrayLike, *, by: Any = None, **more: Any
     ) -> Self:
         """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
 
@@ -290,7 +292,7 @@ class NumberRecalibrator(Savable, Learner):
         >>> NumberRecalibrator().fit([1.0, 2.0, 3.0], [1.5, 2.5, 2.0]).learned
         3
         """
-        self.run(forecasts, outcomes, by, **more)
+        self.run(forecasts, outcomes, by=by, **more)
         return self
 
     def _names(self, by: Any) -> list[Any] | None:
@@ -298,7 +300,7 @@ class NumberRecalibrator(Savable, Learner):
 
     # -- looking --------------------------------------------------------------------------------
 
-    def weights(self, by: Id | None = None) -> list[Memory]:
+    def weights(self, *, by: Id | None = None) -> list[Memory]:
         """Return what predictions rest on now, each in words with its weight, the heaviest first.
 
         The weights are means over all levels and sum to 1. Much weight on what past residuals

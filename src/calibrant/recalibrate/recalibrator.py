@@ -65,7 +65,7 @@ class Recalibrator(Savable, Learner):
     capacity : int, default 100_000
         How many predictions with an id may wait for their outcomes; also how many finished ids
         are remembered, so that an outcome that comes twice is counted once.
-    full : {"expire", "refuse"}, default "expire"
+    when_full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires (`expired` counts them), or the
         new one is refused.
     max_groups : int, default 1_000_000
@@ -135,7 +135,7 @@ class Recalibrator(Savable, Learner):
     kind: str
     seed: int
     capacity: int
-    full: str
+    when_full: str
     max_groups: int
     silence: int | None
     after: float | timedelta | str | None
@@ -149,7 +149,7 @@ class Recalibrator(Savable, Learner):
         *,
         seed: int = 0,
         capacity: int = 100_000,
-        full: str = "expire",
+        when_full: str = "expire",
         max_groups: int = MAX_GROUPS,
         silence: int | None = None,
         after: float | timedelta | str | None = None,
@@ -157,7 +157,9 @@ class Recalibrator(Savable, Learner):
         monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
         silent = silence_of(silence)
-        policy = Policy.of(silence=silent, after=after, hold=hold, capacity=capacity, full=full)
+        policy = Policy.of(
+            silence=silent, after=after, hold=hold, capacity=capacity, when_full=when_full
+        )
         whole = RecalibrateKernel(check_choice("kind", kind, KINDS), check_seed(seed))
         groups = Groups(check_integer("max_groups", max_groups, 0), whole.seed)
         settings = None if monitor is False else settings_of(monitor)
@@ -215,6 +217,7 @@ class Recalibrator(Savable, Learner):
     def predict(
         self,
         score: SupportsFloat,
+        *,
         id: Id | None = None,  # noqa: A002
         by: Id | None = None,
         at: Time | None = None,
@@ -234,6 +237,7 @@ class Recalibrator(Savable, Learner):
     def predict_many(
         self,
         scores: npt.ArrayLike,
+        *,
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
         by: Names | None = None,
         at: Times | None = None,
@@ -263,8 +267,8 @@ class Recalibrator(Savable, Learner):
         self,
         scores: npt.ArrayLike,
         outcomes: npt.ArrayLike,
-        by: Names | None = None,
         *,
+        by: Names | None = None,
         at: Times | None = None,
         due: Times | None = None,
     ) -> Floats:
@@ -279,14 +283,14 @@ class Recalibrator(Savable, Learner):
         """
         if self._book.has_deadlines or at is not None or due is not None:
             return self._play(scores, as_known(outcomes), by, at=at, due=due)
-        return self._run(scores, outcomes, by)[0]
+        return self._run(scores, outcomes, by=by)[0]
 
     def fit(
         self,
         scores: npt.ArrayLike,
         outcomes: npt.ArrayLike,
-        by: Names | None = None,
         *,
+        by: Names | None = None,
         at: Times | None = None,
         due: Times | None = None,
     ) -> Self:
@@ -299,15 +303,15 @@ class Recalibrator(Savable, Learner):
         >>> recalibrator.learned
         3
         """
-        self.run(scores, outcomes, by, at=at, due=due)
+        self.run(scores, outcomes, by=by, at=at, due=due)
         return self
 
     def _run(
         self,
         scores: npt.ArrayLike,
         outcomes: npt.ArrayLike,
-        by: Names | None,
         *,
+        by: Names | None,
         means: bool = False,
         smooth: bool = False,
     ) -> tuple[Floats, Floats | None, Floats | None]:

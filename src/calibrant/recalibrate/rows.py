@@ -42,7 +42,7 @@ def recalibrate_rows(
     has_more = (available, ids, due) != (None, None, None)
     if not has_more and not book.has_deadlines and not book.coming():
         predictions, watched, words = recalibrator._run(
-            rows.scores, rows.outcomes, rows.groups, means=True, smooth=smooth
+            rows.scores, rows.outcomes, by=rows.groups, means=True, smooth=smooth
         )
         assert watched is not None
         return Recalibrated(predictions, watched[1], rows.outcomes, words)

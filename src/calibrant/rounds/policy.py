@@ -55,7 +55,7 @@ class Policy:
         after: object = None,
         hold: object = None,
         capacity: object = 100_000,
-        full: object = "expire",
+        when_full: object = "expire",
     ) -> Policy:
         """Return what the arguments of a constructor ask for.
 
@@ -83,7 +83,7 @@ class Policy:
             span,
             hold is not None,
             check_integer("capacity", capacity, 1),
-            check_choice("full", full, FULL),
+            check_choice("when_full", when_full, FULL),
         )
 
     @property

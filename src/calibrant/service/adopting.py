@@ -81,8 +81,8 @@ def engine_of(path: Path) -> Engine:
 
 def engine_with_fleet(fleet: Fleet) -> Engine:
     """Return the engine of a keyed stream."""
-    if fleet.parts != 1:
-        raise ValueError(f"the fleet has {fleet.parts} parts; a stream's has one")
+    if fleet.shards != 1:
+        raise ValueError(f"the fleet has {fleet.shards} shards; a stream's has one")
     engine = Engine(definition_of(fleet, keyed=True, **watched_with(fleet)))
     engine.learner = ByKey(fleet, engine.definition)
     check_clock(engine)
@@ -114,7 +114,7 @@ def watched_with(fleet: Fleet) -> dict[str, Any]:
     """Return the settings of a stream whose keys are watched as those of a fleet are."""
     if fleet.monitors is None:
         return {}
-    (monitor,) = fleet.monitors.calibrated.of_parts().values()
+    (monitor,) = fleet.monitors.calibrated.of_shards().values()
     if monitor.alpha is not None:  # a stream has no end, and keeps to so many false alarms
         return {}
     return {"watch_keys": True, "every": monitor.every, "tolerance": monitor.tolerance}

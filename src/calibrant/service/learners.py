@@ -75,7 +75,7 @@ class ByKey:
     name = "fleet"
 
     def __init__(self, fleet: Fleet, definition: Definition) -> None:
-        self.fleet, self.book = fleet, attended(fleet._parts[0].book)
+        self.fleet, self.book = fleet, attended(fleet._shards[0].book)
         self.watch = KeyWatch(fleet, definition.kind) if definition.watch_keys else None
         self.rankings = Rankings(fleet, self.watch)
 

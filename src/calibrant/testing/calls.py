@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.rounds import RoundError
-
 
 class Calls:
     """As a `Recalibrator` is: the methods have its names, and pass on what they are given.
@@ -27,14 +25,8 @@ class Calls:
     has_unnamed = True
     #: Does `run` take rows whose outcome is missing?
     takes_missing = True
-    #: Is an outcome of a single row that is not learned an error?
-    raises_answers = True
     #: Are predictions probabilities? Otherwise they are quantiles.
     says_probabilities = True
-
-    def can(self, cls: Any, verb: str) -> bool:
-        """Return whether a class has this method."""
-        return hasattr(cls, verb)
 
     def name(self, t: int) -> dict[str, Any]:
         """Return the id of a single step, where it needs one."""
@@ -70,35 +62,17 @@ class Calls:
 
 
 class KeyedCalls(Calls):
-    """As a `Fleet` is: every call is a batch with a key a row, and no answer is an error."""
+    """As a `Fleet` is: the key comes before the score, and nothing waits without an id."""
 
-    has_unnamed = raises_answers = False
-
-    def can(self, cls: Any, verb: str) -> bool:
-        """Return whether a class has this method; it may have it under the name of single rows."""
-        return hasattr(cls, verb.removesuffix("_many"))
+    has_unnamed = False
 
     def predict(self, player: Any, *row: Any, key: Any, **more: Any) -> Any:
         """Predict one row."""
-        name, lists = more.pop("id", None), {each: [value] for each, value in more.items()}
-        ids = None if name is None else [name]
-        return player.predict([key], list(row), ids=ids, **lists).tolist()[0]
+        return player.predict(key, *row, **more)
 
     def predict_many(self, player: Any, rows: Any, *, key: Any = None, **more: Any) -> Any:
         """Predict rows that come together."""
-        return player.predict(key, rows, **more)
-
-    def update(self, player: Any, outcome: Any, **more: Any) -> Any:
-        """Give one outcome; return the answer, or raise it."""
-        name, lists = more.pop("id", None), {each: [value] for each, value in more.items()}
-        answer = str(player.update([name], [outcome], **lists)[0])
-        if answer not in ("applied", "repeated"):
-            raise RoundError(answer, answer)
-        return answer
-
-    def update_many(self, player: Any, outcomes: Any, *, ids: Any = None, **more: Any) -> Any:
-        """Give outcomes that came together; return the answers."""
-        return player.update(ids, outcomes, **more)
+        return player.predict_many(key, rows, **more)
 
     def run(self, player: Any, *columns: Any, key: Any, **more: Any) -> Any:
         """Play rows whose outcomes are known at once."""
@@ -106,21 +80,13 @@ class KeyedCalls(Calls):
 
     def expected(self, player: Any, *score: Any, key: Any, **more: Any) -> Any:
         """Return the mean of what would be predicted, for one score or many."""
-        if np.ndim(score[0]):
-            return player.expected(key, *score, **more)
-        return player.expected([key], list(score), **more).tolist()[0]
+        return player.expected(key, *score, **more)
 
 
 class EventCalls(Calls):
     """As an `EventForecaster` is: without scores, and a look without an id begins no round."""
 
     has_unnamed = takes_missing = False
-
-    def predict(self, player: Any, *row: Any, **more: Any) -> Any:
-        """Predict one round; when it is, is called its time."""
-        if "at" in more:
-            more["time"] = more.pop("at")
-        return player.predict(*row, **more)
 
     def predict_many(self, player: Any, rows: Any, *, ids: Any = (), **more: Any) -> Any:
         """Predict rounds one after the other."""

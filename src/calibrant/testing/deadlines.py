@@ -93,8 +93,8 @@ def check_deadlines_in_time(subject: Subject) -> None:
         require(found == learned, f"advance({now}) learns {found} outcomes, not {learned}")
     with refusal("an outcome after silence was learned", "conflict"):
         update(player, EVENT, id="b", at=17)
-    if "full" in subject.settings:
-        player = subject.make(silence=SILENT, after=10, capacity=2, full="refuse")
+    if "when_full" in subject.settings:
+        player = subject.make(silence=SILENT, after=10, capacity=2, when_full="refuse")
         for t in range(2):
             rounds.predict(player, t, id=t, at=0)
         with refusal("a third prediction where capacity=2, before the first is due"):
@@ -184,10 +184,9 @@ def check_bad_deadlines(subject: Subject) -> None:
         ("predict", row, {"id": "new", "at": "soon", **more}),
         ("update", (0.5,), {"id": "waits", "at": 99}),
         ("update", (EVENT,), {"id": "waits", "at": "soon"}),
+        ("update", (EVENT,), {"id": "never", "at": 99}),
         ("advance", ("soon",), {}),
     ]
-    if subject.calls.raises_answers:
-        calls.append(("update", (EVENT,), {"id": "never", "at": 99}))
     bad_scores = subject.inputs.bad_scores
     calls += [("predict", (bad,), {"id": "new", "at": 99, **more}) for bad in bad_scores]
     subject.require_unchanged(player, calls)

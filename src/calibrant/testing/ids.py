@@ -44,8 +44,8 @@ def check_repeats(subject: Subject) -> None:
 def check_capacity(subject: Subject) -> None:
     """No more predictions wait, and no more finished ids are remembered, than `capacity` says.
 
-    When one more would wait, the oldest expires and is counted; with full="refuse", where it can
-    be said, the new one is refused.
+    When one more would wait, the oldest expires and is counted; with when_full="refuse", where it
+    can be said, the new one is refused.
     """
     if "capacity" not in subject.settings:
         return
@@ -62,12 +62,12 @@ def check_capacity(subject: Subject) -> None:
         rounds.predict(player, t, id=t + 3)
     with refusal("an id that finished four outcomes ago where capacity=3", "unknown"):
         rounds.update(player, 1, id=1)
-    if "full" in subject.settings:
-        player = subject.make(capacity=3, full="refuse")
+    if "when_full" in subject.settings:
+        player = subject.make(capacity=3, when_full="refuse")
         for t in range(3):
             rounds.predict(player, t, id=t)
         before = subject.state_of(player)
-        with refusal("a fourth prediction where capacity=3 and full='refuse'"):
+        with refusal("a fourth prediction where capacity=3 and when_full='refuse'"):
             rounds.predict(player, 3, id=3)
         require(subject.state_of(player) == before, "a fourth prediction changes the state")
         rounds.update(player, 0, id=0)

@@ -133,7 +133,7 @@ class Subject:
 
     def can(self, verb: str) -> bool:
         """Return whether the class has this method."""
-        return self.calls.can(self.cls, verb)
+        return hasattr(self.cls, verb)
 
     def make(self, **settings: Any) -> Any:
         """Build one; settings that the class does not take are left out."""

@@ -8,13 +8,13 @@ import pyarrow as pa
 from pyspark.sql.types import DoubleType, LongType, StringType, StructType
 
 from calibrant import Fleet
-from calibrant._kernels.fleet.key_batch import checked_keys, parts_of
+from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
 from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
 from calibrant.integrations.spark.packing import PACKED, pack, unpack
 
-SETTINGS = {"seed": 3, "kind": "probability", "parts": 8, "capacity": 1000}
+SETTINGS = {"seed": 3, "kind": "probability", "shards": 8, "capacity": 1000}
 ANSWERED = StructType()
-for name in ("part", "holds", "key", "id", "time"):
+for name in ("shard", "holds", "key", "id", "time"):
     ANSWERED.add(name, LongType())
 ANSWERED.add("score", DoubleType()).add("prediction", DoubleType()).add("reason", StringType())
 ALL = KEY | ID | SCORE | OUTCOME | TIME
@@ -42,28 +42,28 @@ def stream(size: int, keys: int, seed: int, share_late: float = 0.3) -> pd.DataF
     return rows.reset_index(drop=True)
 
 
-def prepared(rows: pd.DataFrame, parts: int) -> pd.DataFrame:
+def prepared(rows: pd.DataFrame, shards: int) -> pd.DataFrame:
     """Rows as Spark hands them to Python."""
     holds = np.full(len(rows), KEY | ID | TIME)
     holds += np.where(rows["score"].isna(), 0, SCORE)
     holds += np.where(rows["outcome"].isna(), 0, OUTCOME)
     return rows.fillna({"score": 0.0, "outcome": 0.0}).assign(
-        part=parts_of(checked_keys(rows["key"].to_numpy()).hashes(), parts),
+        shard=shards_of(checked_keys(rows["key"].to_numpy()).hashes(), shards),
         holds=holds,
         time=rows["time"].astype("int64"),
         sequence=0,
     )
 
 
-def played_by(tester, shard, rows: pd.DataFrame) -> pd.DataFrame:
+def played_by(tester, task, rows: pd.DataFrame) -> pd.DataFrame:
     """The answers of a tester's processor to rows, packed in two values as Spark's batches are."""
     halves = [rows.iloc[: len(rows) // 2], rows.iloc[len(rows) // 2 :]]
     values = [
-        pack(pa.RecordBatch.from_pandas(half.drop(columns="shard", errors="ignore")))
+        pack(pa.RecordBatch.from_pandas(half.drop(columns="task", errors="ignore")))
         for half in halves
         if len(half)
     ]
-    answers = tester.testInPandas(shard, pd.DataFrame({PACKED: values}))
+    answers = tester.testInPandas(task, pd.DataFrame({PACKED: values}))
     return unpack(answers[PACKED])
 
 
@@ -78,9 +78,9 @@ def said_locally(rows: pd.DataFrame, settings: dict) -> tuple[pd.Series, Fleet]:
         strict=True,
     ):
         if np.isnan(score):
-            assert fleet.update([name], [outcome], at=time).tolist() == ["applied"]
+            assert fleet.update_many([outcome], ids=[name], at=time).tolist() == ["applied"]
         elif np.isnan(outcome):
-            said[name] = fleet.predict([key], [score], ids=[name], at=time)[0]
+            said[name] = fleet.predict_many([key], [score], ids=[name], at=time)[0]
         else:
             said[name] = fleet.run([key], [score], [outcome], at=time)[0]
     return pd.Series(said).sort_index(), fleet
@@ -103,18 +103,20 @@ def said_until(
     for row in rows.sort_values(["at", "late", "key"], kind="stable").itertuples():
         if not row.late:
             due = {"due": row.end} if has_due else {}
-            said[row.id] = fleet.predict([row.key], [row.score], ids=[row.id], at=row.at, **due)[0]
+            said[row.id] = fleet.predict_many(
+                [row.key], [row.score], ids=[row.id], at=row.at, **due
+            )[0]
         if not np.isnan(row.outcome):
-            answers += fleet.update([row.id], [row.outcome], at=row.at).tolist()
+            answers += fleet.update_many([row.outcome], ids=[row.id], at=row.at).tolist()
     return pd.Series(said).sort_index(), fleet, answers
 
 
 def same_fleets(one: Fleet, other: Fleet) -> bool:
-    """Whether two fleets hold the same, bit for bit, in the parts that have keys."""
+    """Whether two fleets hold the same, bit for bit, in the shards that have keys."""
     return all(
-        one.part_arrays(part)[name].tobytes() == array.tobytes()
-        for part in range(other.parts)
-        if other.part_arrays(part)["key_rows"].size
-        for name, array in other.part_arrays(part).items()
+        one.shard_arrays(shard)[name].tobytes() == array.tobytes()
+        for shard in range(other.shards)
+        if other.shard_arrays(shard)["key_rows"].size
+        for name, array in other.shard_arrays(shard).items()
         if not name.endswith("_index_table")
     )

@@ -25,7 +25,7 @@ SILENCE, HOLD = {"silence": 0, "after": "100s"}, {"hold": "90s"}
 
 def as_spark_hands_them(rows, has_due):
     """Rows with deadlines as Spark hands them to Python."""
-    made = prepared(rows.drop(columns="due"), SETTINGS["parts"])
+    made = prepared(rows.drop(columns="due"), SETTINGS["shards"])
     if not has_due:
         return made
     holds = made["holds"] + np.where(rows["due"].isna(), 0, DUE)
@@ -35,16 +35,16 @@ def as_spark_hands_them(rows, has_due):
 
 @pytest.mark.parametrize("has_due", [False, True])
 @pytest.mark.parametrize("span", [SILENCE, HOLD])
-@pytest.mark.parametrize(("shards", "cuts"), [(8, []), (3, [300, 301, 700])])
-def test_a_shard_learns_at_deadlines_whatever_shards_and_batches(span, has_due, shards, cuts):
+@pytest.mark.parametrize(("tasks", "cuts"), [(8, []), (3, [300, 301, 700])])
+def test_a_shard_learns_at_deadlines_whatever_shards_and_batches(span, has_due, tasks, cuts):
     rows, settings = rows_with_deadlines(800, seed=1), SETTINGS | span
     said, _, known = said_until(rows, settings, has_due)
     tester, answers = TwsTester(ShardProcessor(settings, ANSWERED)), []
     made = as_spark_hands_them(rows, has_due)
     for batch in np.split(np.arange(len(made)), cuts):
         shuffled = made.iloc[batch].sample(frac=1.0, random_state=len(batch))
-        for shard, own in shuffled.groupby(shuffled["part"] % shards):
-            answers.append(played_by(tester, int(shard), own))
+        for task, own in shuffled.groupby(shuffled["shard"] % tasks):
+            answers.append(played_by(tester, int(task), own))
     answers = pd.concat(answers)
     found = answers[answers["reason"].isna()].set_index("id")["prediction"].sort_index()
     pd.testing.assert_series_equal(found, said, check_exact=True, check_names=False)
@@ -55,7 +55,7 @@ def test_a_shard_learns_at_deadlines_whatever_shards_and_batches(span, has_due, 
 
 
 def test_rows_without_an_id_or_a_deadline_are_refused():
-    row = {"part": 0, "holds": KEY | ID | SCORE | TIME | DUE, "key": 1, "id": 1, "score": 0.5}
+    row = {"shard": 0, "holds": KEY | ID | SCORE | TIME | DUE, "key": 1, "id": 1, "score": 0.5}
     row |= {"outcome": 0.0, "time": 9, "sequence": 0, "due": 19}
     bad = [
         row,
@@ -77,7 +77,7 @@ def test_rows_without_an_id_or_a_deadline_are_refused():
 
 
 def test_a_batch_may_begin_with_outcomes():
-    row = {"part": 0, "holds": KEY | ID | OUTCOME | TIME, "key": 1, "id": 1, "score": 0.0}
+    row = {"shard": 0, "holds": KEY | ID | OUTCOME | TIME, "key": 1, "id": 1, "score": 0.0}
     row |= {"outcome": 1.0, "time": 9, "sequence": 0, "due": 0}
     found = play(Fleet(silence=0), pd.DataFrame([row]))
     assert found["reason"].tolist() == ["no prediction with this id waits"]

@@ -10,11 +10,11 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from calibrant import Fleet
 from calibrant.integrations.spark.columns import ID, KEY, OUTCOME, SCORE, TIME
-from calibrant.integrations.spark.packing import PACKED, pack_shards, unpack, unpack_answers
+from calibrant.integrations.spark.packing import PACKED, pack_tasks, unpack, unpack_answers
 from calibrant.integrations.spark.pages import PAGE, Page, changes, from_pages, to_pages
 from calibrant.integrations.spark.processor import STATE, ShardProcessor
 from calibrant.integrations.spark.rows import play
-from calibrant.integrations.spark.shard import Shard
+from calibrant.integrations.spark.task import Task
 from integrations.spark.made import (
     ALL,
     ANSWERED,
@@ -37,30 +37,28 @@ def local(rows):
     return said_locally(rows, SETTINGS)
 
 
-def played(rows, shards, cuts):
+def played(rows, tasks, cuts):
     """Predictions by id, and the fleet, of a processor that gets the rows in batches."""
-    rows = prepared(rows, SETTINGS["parts"])
+    rows = prepared(rows, SETTINGS["shards"])
     tester = TwsTester(ShardProcessor(SETTINGS, ANSWERED))
     answers = []
     for batch in np.split(np.arange(len(rows)), cuts):
         shuffled = rows.iloc[batch].sample(frac=1.0, random_state=len(batch))
-        for shard, own in shuffled.groupby(shuffled["part"] % shards):
-            answers.append(played_by(tester, int(shard), own))
+        for task, own in shuffled.groupby(shuffled["shard"] % tasks):
+            answers.append(played_by(tester, int(task), own))
     pages = {}
-    for shard in range(shards):
-        held = tester.peekMapState(STATE, shard)
+    for task in range(tasks):
+        held = tester.peekMapState(STATE, task)
         pages |= {Page(*name): content for name, (content,) in held.items()}
-    settings, parts = from_pages(pages)
-    return pd.concat(answers), Fleet.from_parts(settings, parts)
+    settings, shards = from_pages(pages)
+    return pd.concat(answers), Fleet.from_shards(settings, shards)
 
 
 @pytest.mark.parametrize(
-    ("shards", "cuts"), [(8, []), (8, [400, 401, 900]), (3, [700]), (1, [5, 1000])]
+    ("tasks", "cuts"), [(8, []), (8, [400, 401, 900]), (3, [700]), (1, [5, 1000])]
 )
-def test_a_shard_says_what_a_local_fleet_says_whatever_shards_and_batches(
-    rows, local, shards, cuts
-):
-    answers, fleet = played(rows, shards, cuts)
+def test_a_shard_says_what_a_local_fleet_says_whatever_shards_and_batches(rows, local, tasks, cuts):
+    answers, fleet = played(rows, tasks, cuts)
     said = answers.set_index("id")["prediction"].sort_index()
     assert answers["reason"].isna().all()
     pd.testing.assert_series_equal(said, local[0], check_exact=True, check_names=False)
@@ -71,24 +69,24 @@ def test_a_shard_says_what_a_local_fleet_says_whatever_shards_and_batches(
 def test_pages_hold_every_array_bit_for_bit():
     fleet = Fleet(**SETTINGS)
     fleet.run([f"key {i}" for i in range(5000)], np.full(5000, 0.3), np.tile([0, 1], 2500))
-    arrays = fleet.part_arrays(2)
+    arrays = fleet.shard_arrays(2)
     pages = to_pages(SETTINGS, 2, arrays)
     assert max(len(content) for page, content in pages.items() if page.array) == PAGE
-    settings, parts = from_pages(pages)
+    settings, shards = from_pages(pages)
     assert settings == SETTINGS
-    assert list(parts) == [2]
-    assert {k: v.tobytes() for k, v in parts[2].items()} == {
+    assert list(shards) == [2]
+    assert {k: v.tobytes() for k, v in shards[2].items()} == {
         k: v.tobytes() for k, v in arrays.items() if not k.endswith("_index_table")
     }
 
 
 def test_only_pages_that_changed_are_written():
-    fleet = Fleet(**SETTINGS | {"parts": 1})
+    fleet = Fleet(**SETTINGS | {"shards": 1})
     keys = np.arange(5000)
     fleet.run(keys, None, keys % 2)
-    before = to_pages(SETTINGS, 0, fleet.part_arrays(0))
+    before = to_pages(SETTINGS, 0, fleet.shard_arrays(0))
     fleet.run(keys[:20], None, keys[:20] % 2)
-    after = to_pages(SETTINGS, 0, fleet.part_arrays(0))
+    after = to_pages(SETTINGS, 0, fleet.shard_arrays(0))
     written, removed = changes(before, after)
     assert set(written) == {Page(0, "", 0), Page(0, "key_rows", 0)}
     assert len(after) > 20
@@ -97,38 +95,38 @@ def test_only_pages_that_changed_are_written():
 
 
 def test_a_batch_that_changes_nothing_in_the_book_writes_none_of_its_pages():
-    settings, made, first = SETTINGS | {"parts": 1, "capacity": 20_000}, 10**6, 10**9
-    shard = Shard(settings, {})
+    settings, made, first = SETTINGS | {"shards": 1, "capacity": 20_000}, 10**6, 10**9
+    task = Task(settings, {})
     for holds, ids in ((KEY | ID | SCORE | TIME, range(12_000)), (LATE, range(0, 8_000, 2))):
         rows = [refused_row(holds=holds, id=first + each, time=made) for each in ids]
-        shard.play(pd.DataFrame(rows))
-    before = shard.pages()
+        task.play(pd.DataFrame(rows))
+    before = task.pages()
     pages_of = {page.array for page in before}
     assert {"waiting_rounds", "waiting_ids", "waiting_numbers", "finished_ids"} <= pages_of
-    shard = Shard(settings, before)
-    assert changes(before, shard.pages()) == ({}, [])
-    shard.play(pd.DataFrame([refused_row(score=7.0, time=made), refused_row(holds=0)]))
-    assert changes(before, shard.pages()) == ({}, [])
+    task = Task(settings, before)
+    assert changes(before, task.pages()) == ({}, [])
+    task.play(pd.DataFrame([refused_row(score=7.0, time=made), refused_row(holds=0)]))
+    assert changes(before, task.pages()) == ({}, [])
     learned = [refused_row(id=i, time=made + i) for i in range(100)]  # score and outcome
-    shard.play(pd.DataFrame(learned))
+    task.play(pd.DataFrame(learned))
     unknown = [refused_row(holds=LATE, id=7, time=2 * made)]
-    shard.play(pd.DataFrame(unknown))
-    written, removed = changes(before, shard.pages())
+    task.play(pd.DataFrame(unknown))
+    written, removed = changes(before, task.pages())
     assert {page.array for page in written} == {""}
     assert removed == []
     one_more = [refused_row(holds=KEY | ID | SCORE | TIME, id=8, time=3 * made)]
-    shard.play(pd.DataFrame(one_more))
-    written, removed = changes(before, shard.pages())
+    task.play(pd.DataFrame(one_more))
+    written, removed = changes(before, task.pages())
     # What waits stands in the order of its numbers: one more is added at the end.
     assert all(written[page].startswith(before.get(page, b"")[:-1]) for page in written if page[1])
     assert removed == []
 
 
 def test_rows_are_packed_by_shard_and_keep_their_order():
-    shards = np.array([3, 1, 3, 0, 1], dtype=np.int32)
-    rows = pa.record_batch({"shard": shards, "key": [10, 11, 12, 13, 14], "id": list("abcde")})
-    (packed,) = pack_shards([rows])
-    assert packed.column("shard").to_pylist() == [0, 1, 3]
+    tasks = np.array([3, 1, 3, 0, 1], dtype=np.int32)
+    rows = pa.record_batch({"task": tasks, "key": [10, 11, 12, 13, 14], "id": list("abcde")})
+    (packed,) = pack_tasks([rows])
+    assert packed.column("task").to_pylist() == [0, 1, 3]
     values = [value.as_py() for value in packed.column(PACKED)]
     assert [unpack([value])["key"].tolist() for value in values] == [[13], [11, 14], [10, 12]]
     assert unpack(values)["id"].tolist() == ["d", "b", "e", "a", "c"]
@@ -140,7 +138,7 @@ LATE = KEY | ID | OUTCOME | TIME  # an outcome by id
 
 
 def refused_row(**changed):
-    row = {"part": 0, "holds": ALL, "key": 1, "id": 1, "score": 0.5, "outcome": 1.0, "time": 9}
+    row = {"shard": 0, "holds": ALL, "key": 1, "id": 1, "score": 0.5, "outcome": 1.0, "time": 9}
     return {**row, "sequence": 0, **changed}
 
 
@@ -171,7 +169,7 @@ def test_a_refused_row_has_a_reason_and_changes_nothing(changed, reason):
         ]
     )
     good = refused_row(time=20, holds=ALL)
-    fleets = [Fleet(parts=1), Fleet(parts=1)]
+    fleets = [Fleet(shards=1), Fleet(shards=1)]
     for fleet in fleets:
         play(fleet, first)
     bad = pd.DataFrame([refused_row(**changed), good])
@@ -190,10 +188,10 @@ def test_a_logit_may_be_any_finite_number():
 
 
 def test_a_query_does_not_go_on_with_other_arguments():
-    pages = to_pages(SETTINGS, 0, Fleet(**SETTINGS).part_arrays(0))
-    Shard(SETTINGS, pages)
+    pages = to_pages(SETTINGS, 0, Fleet(**SETTINGS).shard_arrays(0))
+    Task(SETTINGS, pages)
     with pytest.raises(ValueError, match="the state was made with"):
-        Shard(SETTINGS | {"seed": 4}, pages)
+        Task(SETTINGS | {"seed": 4}, pages)
 
 
 def test_the_processor_takes_over_the_pages_of_a_history(rows, local):
@@ -203,21 +201,21 @@ def test_the_processor_takes_over_the_pages_of_a_history(rows, local):
     processor = ShardProcessor(SETTINGS, ANSWERED)
     tester = TwsTester(processor)
     answers = []
-    for part, own in prepared(rest, 8).groupby("part"):
-        pages = to_pages(SETTINGS, part, fleet.part_arrays(part))
+    for shard, own in prepared(rest, 8).groupby("shard"):
+        pages = to_pages(SETTINGS, shard, fleet.shard_arrays(shard))
         start = pd.DataFrame(
             [(*p, c) for p, c in pages.items()], columns=[*Page._fields, "content"]
         )
-        tester.handle.setGroupingKey(part)
-        processor.handleInitialState(part, start, None)
-        answers.append(played_by(tester, part, own))
+        tester.handle.setGroupingKey(shard)
+        processor.handleInitialState(shard, start, None)
+        answers.append(played_by(tester, shard, own))
     said = pd.concat(answers).set_index("id")["prediction"].sort_index()
     assert (said == local[0].loc[said.index]).all()
     assert len(said) == rest["score"].notna().sum()
 
 
 def waiting_row(id_, seconds, holds):
-    return refused_row(part=5, holds=holds, id=id_, time=seconds * 1_000_000)
+    return refused_row(shard=5, holds=holds, id=id_, time=seconds * 1_000_000)
 
 
 def patient_tester():
@@ -257,8 +255,8 @@ def test_a_timer_gives_up_predictions_without_outcome():
 
     def pending():
         pages = {Page(*k): v for k, (v,) in tester.peekMapState(STATE, 0).items()}
-        settings, parts = from_pages(pages)
-        return sorted(Fleet.from_parts(settings, parts).waiting())
+        settings, shards = from_pages(pages)
+        return sorted(Fleet.from_shards(settings, shards).waiting())
 
     for watermark, left in ((200_000, [0, 1, 2]), (205_000, [1, 2]), (215_000, [2]), (10**6, [])):
         tester.setWatermark(watermark)

@@ -35,7 +35,7 @@ def test_a_stream_is_equal_to_a_local_fleet(spark, tmp_path):
     rows = stream(1500, 60, seed=2)
     said, fleet = said_locally(rows, SETTINGS)
     source = written(rows, tmp_path / "in", 3)
-    answers, checkpoint = run(spark, source, tmp_path, "equal", shards=3)
+    answers, checkpoint = run(spark, source, tmp_path, "equal", tasks=3)
     assert answers["reason"].isna().all()
     assert len(answers) == len(said) == 1500
     answers = answers.set_index("id").sort_index()
@@ -92,7 +92,7 @@ def test_the_state_of_a_history_starts_a_stream(spark, tmp_path):
         assert len(found) == len(said)
         assert same_fleets(fleet_in(spark, checkpoint), fleet)
     with pytest.raises(ValueError, match="the fleet to start from has"):
-        run(spark, source, tmp_path, "other", start=Fleet(parts=8))
+        run(spark, source, tmp_path, "other", start=Fleet(shards=8))
 
 
 def test_a_timer_of_event_time_gives_up_predictions_without_outcome(spark, tmp_path):
@@ -122,8 +122,8 @@ def test_keys_and_ids_may_be_strings(spark):
         "`the.key` string, id string, s double, y double, seconds int",
     ).selectExpr("*", "timestamp_seconds(seconds) t")
     columns = {"key": "the.key", "id": "id", "score": "s", "outcome": "y", "time": "t"}
-    predictions, state = recalibrate_batch(rows, **columns, parts=2)
-    fleet = Fleet(parts=2)
+    predictions, state = recalibrate_batch(rows, **columns, shards=2)
+    fleet = Fleet(shards=2)
     said = fleet.run(names, [0.5] * 4, [1] * 4, at=[0.0, 1.0, 2.0, 3.0])
     found = in_pandas(predictions.orderBy("t"))
     assert found["prediction"].tolist() == said.tolist()
@@ -139,7 +139,7 @@ def test_keys_and_ids_may_be_strings(spark):
         ({"key": "score"}, r"column 'score' \(key\) must hold integers or strings, got double"),
         ({"time": "id"}, r"column 'id' \(time\) must hold timestamps, got bigint"),
         ({"score": "time"}, "must hold numbers"),
-        ({"shards": 9}, r"shards must be an integer in \[1, 8\], got 9"),
+        ({"tasks": 9}, r"tasks must be an integer in \[1, 8\], got 9"),
         ({"kind": "odds"}, "kind must be one of"),
     ],
 )
@@ -179,7 +179,7 @@ def test_a_stream_that_starts_from_history_learns_at_deadlines(spark, tmp_path):
     left = fleet_in(spark, checkpoint)
     assert left.silence == 0
     assert left.pending > 0
-    # By hand, outcomes let time pass in all parts at once.
+    # By hand, outcomes let time pass in all shards at once.
     assert left.advance(1e10) >= fleet.advance(1e10)
     assert same_fleets(left, fleet)
     with pytest.raises(ValueError, match="the fleet to start from has"):

@@ -58,40 +58,40 @@ cdef class EventKernel(EventStages):
         """Outcomes learned so far."""
         return self.sharp.learned
 
-    def predict(self, id=None, *, time=None):
+    def predict(self, *, id=None, at=None):
         """Return the probability of this round's outcome.
 
         Without an id it is the same until `update` is called. With one, the round waits for
-        ``update(outcome, id)``, however many rounds that takes, and the next prediction is that of
+        ``update(outcome, id=...)``, however many rounds that takes, and the next prediction is that of
         the next round. An id is used once.
 
         Parameters
         ----------
         id : int or str, optional
             A name for the round.
-        time : date, datetime, datetime64 or number of seconds since 1970, optional
+        at : date, datetime, datetime64 or number of seconds since 1970, optional
             When the outcome happens; not before the last round's. It is this round's time until
             another one is asked about.
         """
         cdef double second = NAN
-        if time is not None:
+        if at is not None:
             self.enter()
-            second = check_real("time", time_of(time, "time"), -MOST_TIME, MOST_TIME)
+            second = check_real("at", time_of(at), -MOST_TIME, MOST_TIME)
             self.check_order(second)
         if id is None:
             self.ask(second)
             return Kernel.predict(self)
-        at = self.time if time is None else second
-        return self._late._predict(second, id, None, None if isnan(at) else at)
+        made = self.time if at is None else second
+        return self._late._predict(second, id, None, None if isnan(made) else made)
 
-    def update(self, outcome, id=None):
+    def update(self, outcome, *, id=None):
         """Learn an outcome in [0, 1]: of this round, or of the round with this id.
 
         Without an id it goes on to the next round. Returns "applied", or "repeated" if the id had
         this outcome before; any other is refused with a `RoundError`.
         """
         if id is not None:
-            return self._late.update(outcome, id)
+            return self._late.update(outcome, id=id)
         Kernel.update(self, outcome)
 
     cdef void ask(self, double second) noexcept:
@@ -112,27 +112,27 @@ cdef class EventKernel(EventStages):
     cdef int check_order(self, double second) except -1:
         if second < self.sharp.past.time:
             raise ValueError(
-                f"time must not be before the last round's, {self.sharp.past.time!r} seconds "
+                f"at must not be before the last round's, {self.sharp.past.time!r} seconds "
                 f"since 1970, got {second!r}"
             )
         return 0
 
-    def run(self, outcomes, *, times=None):
+    def run(self, outcomes, *, at=None):
         """Run one round an outcome and return the predictions, each made before its outcome.
 
         Parameters
         ----------
         outcomes : array_like
             Numbers in [0, 1].
-        times : array_like, optional
+        at : array_like, optional
             When each outcome happens, in order.
         """
         cdef const double[::1] seconds
-        if times is None:
+        if at is None:
             return Kernel.run(self, outcomes)
         self.enter()
         outcomes = as_series(outcomes, "outcomes")
-        seconds = rising_times(times, len(outcomes), MOST_TIME)
+        seconds = rising_times(at, len(outcomes), MOST_TIME)
         if len(outcomes) == 0:
             return np.empty(0)
         self.check_order(seconds[0])

@@ -9,7 +9,7 @@ from calibrant._kernels.watch.key_evidence import KeyEvidence
 
 Integers = npt.NDArray[np.int64]
 
-class PartKernel(PartState):
+class ShardKernel(PartState):
     def __init__(self, kind: str, seed: int, watched: KeyEvidence | None = None) -> None: ...
     def predict(
         self, slots: Integers, parents: Integers, scores: Floats, times: Floats
@@ -35,6 +35,6 @@ class FleetRows:
     def __len__(self) -> int: ...
 
 class FleetRule(Rule):
-    def __init__(self, kernel: PartKernel, index: KeyIndex) -> None: ...
-    kernel: PartKernel
+    def __init__(self, kernel: ShardKernel, index: KeyIndex) -> None: ...
+    kernel: ShardKernel
     index: KeyIndex

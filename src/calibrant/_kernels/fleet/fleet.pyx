@@ -1,4 +1,4 @@
-"""One part of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
+"""One shard of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
 cimport cython
 from libc.math cimport fabs, isnan, log
@@ -60,8 +60,8 @@ cdef inline double logit(double p) noexcept nogil:
 
 
 @cython.final
-cdef class PartKernel(PartState):
-    """A part of a fleet, and what a round does with it."""
+cdef class ShardKernel(PartState):
+    """A shard of a fleet, and what a round does with it."""
 
     cdef uint64_t _key              # the seed, scrambled
     cdef int32_t[NEAR] near         # the gap of the grid that means of a stretch were in before
@@ -328,12 +328,12 @@ cdef class FleetRows:
 
 
 cdef class FleetRule(Rule):
-    """The rounds of one part of a fleet; rows are `FleetRows`. The index knows the keys."""
+    """The rounds of one shard of a fleet; rows are `FleetRows`. The index knows the keys."""
 
-    cdef readonly PartKernel kernel
+    cdef readonly ShardKernel kernel
     cdef public object index
 
-    def __init__(self, PartKernel kernel not None, index):
+    def __init__(self, ShardKernel kernel not None, index):
         self.kernel, self.index = kernel, index
 
     @property
@@ -367,7 +367,7 @@ cdef class FleetRule(Rule):
 
     cpdef object learn_one(self, Round r, double outcome):
         """Learn one outcome."""
-        cdef PartKernel kernel = self.kernel
+        cdef ShardKernel kernel = self.kernel
         if kernel.watched is not None:
             kernel.watched.reserve(1, kernel.keys.count)
         if kernel.settle(&(<FleetRound>r).opened, outcome) < 0:

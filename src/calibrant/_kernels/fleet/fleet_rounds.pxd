@@ -16,7 +16,7 @@ cdef enum:
 
 # What is remembered of a prediction until its outcome comes.
 cdef struct Opened:
-    int64_t number                  # how many predictions of the part came before
+    int64_t number                  # how many predictions of the shard came before
     int64_t age                     # outcomes learned before
     int64_t slot                    # of its key; -1 if that was forgotten since
     int64_t parent                  # of the key's parent; -1 if there is none

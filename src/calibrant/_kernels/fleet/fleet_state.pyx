@@ -1,4 +1,4 @@
-"""What one part of a fleet has learned: the whole, the keys and the grid; copied, saved, loaded."""
+"""What one shard of a fleet has learned: the whole, the keys and the grid; copied, saved, loaded."""
 
 from libc.string cimport memcpy
 
@@ -26,7 +26,7 @@ cdef Level copied(Level level):
 
 
 cdef class PartState:
-    """The state of a part; `PartKernel` has the rounds that change it."""
+    """The state of a shard; `ShardKernel` has the rounds that change it."""
 
     def __cinit__(self, *args, **kwargs):
         whole_start(&self.whole)
@@ -90,7 +90,7 @@ cdef class PartState:
         }
 
     def load(self, arrays):
-        """Take over what `arrays` returned, or raise ValueError; for a part that is new."""
+        """Take over what `arrays` returned, or raise ValueError; for a shard that is new."""
         rounds, within_whole, learned = (int(each) for each in arrays["counts"])
         if not 0 <= within_whole <= learned <= rounds < MOST_ROUNDS:
             raise ValueError("saved counts must not increase from predictions to outcomes")

@@ -21,12 +21,12 @@ cdef str sort_name(Sort sort):
     return (None, "int", "str")[<int>sort]
 
 
-def parts_of(hashes, int parts):
-    """Return the part of each key by its hash: the upper half of the hash, modulo `parts`.
+def shards_of(hashes, int shards):
+    """Return the shard of each key by its hash: the upper half of the hash, modulo `shards`.
 
-    The lower half is the index's own: a part's keys do not crowd together in its table.
+    The lower half is the index's own: a shard's keys do not crowd together in its table.
     """
-    return (np.asarray(hashes, dtype=np.uint64) >> np.uint64(32)).astype(np.int64) % parts
+    return (np.asarray(hashes, dtype=np.uint64) >> np.uint64(32)).astype(np.int64) % shards
 
 
 cdef class KeyBatch:
@@ -233,7 +233,7 @@ def _from_arrow(column):
     n = len(column)
     if not n:
         return batch_of_ints(np.empty(0, dtype=np.int64))
-    column.validate(full=True)  # pyarrow itself takes any bytes for text
+    column.validate(when_full=True)  # pyarrow itself takes any bytes for text
     _, bounds, letters = column.buffers()
     starts = np.frombuffer(bounds, dtype=width)[column.offset : column.offset + n + 1]
     if letters is None:

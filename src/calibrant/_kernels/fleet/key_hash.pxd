@@ -1,8 +1,8 @@
 """The hash of a key: XXH64 (Collet 2012) with seed 42.
 
-It is fixed for ever, because saved files and a fleet's parts stand on it. An int64 is hashed as its
+It is fixed for ever, because saved files and a fleet's shards stand on it. An int64 is hashed as its
 8 bytes, little-endian, a text as its UTF-8. Spark's `xxhash64(column)` gives the same number, so
-that a row finds its part inside Spark.
+that a row finds its shard inside Spark.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t

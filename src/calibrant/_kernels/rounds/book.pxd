@@ -84,6 +84,8 @@ cdef class Book:
     cdef Round open_one(self, object row, object name, object by, double made, double due)
     cpdef int forget_unnamed(self) except -1
     cpdef int observe_one(self, object name, double outcome, double at, int most) except -1
+    cpdef str update(self, object name, double outcome, double at)
+    cdef object refusal(self, object name, double y, int answer)
 
 
 cdef object checked(object id_)

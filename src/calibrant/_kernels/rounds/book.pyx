@@ -21,7 +21,7 @@ from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.rounds.agenda cimport Agenda, Event
 from calibrant._kernels.rounds.round cimport Round, Story, learning_order
 from calibrant._kernels.rounds.rule cimport Rule
-from calibrant._kernels.rounds.settled import Settled
+from calibrant._kernels.rounds.settled import RoundError, Settled
 
 #: In the order of the numbers that a book answers with.
 ANSWERS = np.array(
@@ -214,7 +214,7 @@ cdef class Book:
             raise ValueError(
                 f"{self.named - ready:,} predictions wait for their outcomes, and {more:,} more are "
                 f"more than capacity={self.capacity} allows; expire(older_than=...) gives up old "
-                "ones, and full='expire' does so by itself"
+                "ones, and when_full='expire' does so by itself"
             )
         return 0
 
@@ -427,6 +427,33 @@ cdef class Book:
         if is_news:
             self.take(name, self.known[name], outcome)
         return answer
+
+    cpdef str update(self, object name, double outcome, double at):
+        """Take one outcome, at a time or NaN; return "applied" or "repeated".
+
+        Any other answer is raised, and changes nothing.
+        """
+        cdef int answer = self.observe_one(name, outcome, at, REPEATED)
+        if answer <= REPEATED:
+            return "applied" if answer == APPLIED else "repeated"
+        raise self.refusal(name, outcome, answer)
+
+    cdef object refusal(self, object name, double y, int answer):
+        """Return the error that says why an outcome is not learned."""
+        word = str(ANSWERS[answer])
+        if answer == EXPIRED:
+            return RoundError(f"id {name!r} expired: its outcome comes too late to be learned", word)
+        if answer == UNKNOWN:
+            return RoundError(
+                f"id {name!r} is unknown: never predicted, or done with more than "
+                f"{self.capacity} ids ago", word,
+            )
+        found = self.known.get(name)
+        before = found if type(found) is float else (<Round>found).outcome
+        if isnan(before):
+            before = self.silence
+        first, second = self.rule.shown(before), self.rule.shown(y)
+        return RoundError(f"id {name!r} had the outcome {first!r}, and now gets {second!r}", word)
 
     def observe(self, list names not None, outcomes, at=None, bint only_news=False):
         """Take outcomes that arrive together, whatever their order; return what becomes of each.

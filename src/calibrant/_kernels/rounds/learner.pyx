@@ -7,13 +7,10 @@ from libc.math cimport NAN, isnan
 import numpy as np
 
 from calibrant._checks import as_listed, check_integer, check_same_length
-from calibrant._kernels.rounds.book cimport (
-    APPLIED, CONFLICT, EXPIRED, REPEATED, UNKNOWN, Book, checked,
-)
+from calibrant._kernels.rounds.book cimport Book, checked
 from calibrant._kernels.rounds.book import ANSWERS, checked_ids
 from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.rounds.rule cimport Rule
-from calibrant._kernels.rounds.settled import RoundError
 from calibrant._times import time_of, times_or_one
 
 NONE_WAITS = (
@@ -212,7 +209,7 @@ cdef class Learner:
 
     # -- outcomes -------------------------------------------------------------------------------
 
-    def update(self, outcome, id=None, at=None):
+    def update(self, outcome, *, id=None, at=None):
         """Learn an outcome: of the last prediction without an id, or of an id's.
 
         With an id it returns "applied", or "repeated" if the id had this outcome before. One that
@@ -221,7 +218,6 @@ cdef class Learner:
         """
         cdef Book book = self._book
         cdef double y = self._rule.outcome_of(outcome), time = NAN
-        cdef int answer
         if id is None and self.is_plain and book.unnamed is None and at is None:
             self._rule.finish_step(y)
             return None
@@ -237,10 +233,7 @@ cdef class Learner:
                 return None
             if at is not None:
                 book.policy.check_timed(book.is_timed)
-            answer = book.observe_one(name, y, time, REPEATED)
-            if answer <= REPEATED:
-                return "applied" if answer == APPLIED else "repeated"
-            raise self._refusal(name, y, answer)
+            return book.update(name, y, time)
         finally:
             book.release()
 
@@ -255,25 +248,7 @@ cdef class Learner:
             return
         book.learn_unnamed(y)
 
-    def _refusal(self, name, double y, int answer):
-        """Return the error that says why an outcome is not learned."""
-        cdef Book book = self._book
-        word = str(ANSWERS[answer])
-        if answer == EXPIRED:
-            return RoundError(f"id {name!r} expired: its outcome comes too late to be learned", word)
-        if answer == UNKNOWN:
-            return RoundError(
-                f"id {name!r} is unknown: never predicted, or done with more than "
-                f"{book.capacity} ids ago", word,
-            )
-        found = book.known.get(name)
-        before = found if type(found) is float else (<Round>found).outcome
-        if isnan(before):
-            before = book.silence
-        first, second = self._rule.shown(before), self._rule.shown(y)
-        return RoundError(f"id {name!r} had the outcome {first!r}, and now gets {second!r}", word)
-
-    def update_many(self, outcomes, ids, at=None):
+    def update_many(self, outcomes, *, ids, at=None):
         """Learn outcomes that came together, by id; return what became of each.
 
         The answers, one a row: "applied"; "repeated", if the id had this outcome before;

@@ -1,9 +1,9 @@
-"""A fleet on Spark's Structured Streaming: one shard a group, its state in pages in RocksDB.
+"""A fleet on Spark's Structured Streaming: one task a group, its state in pages in RocksDB.
 
-`streaming.py` holds the two functions that users call. A row goes through `columns.py` (which part,
+`streaming.py` holds the two functions that users call. A row goes through `columns.py` (its shard,
 nothing lost on the way to Python), `packing.py` (thousands of rows in one value), `processor.py`
-(Spark's state), `shard.py` (pages to fleets and back), `rows.py` (refused or played, in order of
-time) and out again; `sink.py` writes it exactly once. `pages.py` cuts a part into pages,
+(Spark's state), `task.py` (pages to fleets and back), `rows.py` (refused or played, in order of
+time) and out again; `sink.py` writes it exactly once. `pages.py` cuts a shard into pages,
 `state.py` makes a fleet of a query's state. Needs the extra ``spark`` and a Java runtime, version
 17.
 """

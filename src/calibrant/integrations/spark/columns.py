@@ -23,7 +23,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from calibrant.integrations.spark.packing import SHARD
+from calibrant.integrations.spark.packing import TASK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -73,20 +73,20 @@ class Columns:
         is_text = isinstance(frame.schema[name].dataType, StringType)
         return StringType() if is_text else LongType()
 
-    def prepared(self, frame: DataFrame, parts: int, shards: int) -> DataFrame:
-        """Return the rows as `rows.py` reads them, each with its part and its shard."""
+    def prepared(self, frame: DataFrame, shards: int, tasks: int) -> DataFrame:
+        """Return the rows as `rows.py` reads them, each with its shard and its task."""
         names = (self.key, self.id, self.score, self.outcome, self.time, self.due)
         holds = sql.lit(0)
         for bit, name in zip((KEY, ID, SCORE, OUTCOME, TIME, DUE), names, strict=True):
             if name is not None:
                 holds += sql.when(sql.col(_quoted(name)).isNotNull(), bit).otherwise(0)
         key = self._named(frame, self.key)
-        # As `calibrant._kernels.fleet.key_batch.parts_of`: the upper half of the key's hash.
-        part = sql.shiftrightunsigned(sql.xxhash64(key), 32) % parts
+        # As `calibrant._kernels.fleet.key_batch.shards_of`: the upper half of the key's hash.
+        shard = sql.shiftrightunsigned(sql.xxhash64(key), 32) % shards
         ends = [] if self.due is None else [_micros(self.due).alias("due")]
         return frame.select(
-            (part % shards).cast("int").alias(SHARD),
-            part.cast("int").alias("part"),
+            (shard % tasks).cast("int").alias(TASK),
+            shard.cast("int").alias("shard"),
             holds.cast("int").alias("holds"),
             key.alias("key"),
             (sql.lit("") if self.id is None else self._named(frame, self.id)).alias("id"),
@@ -117,7 +117,7 @@ class Columns:
         id_kind = StringType() if self.id is None else self.kind_of(frame, self.id)
         return StructType(
             [
-                StructField("part", LongType()),
+                StructField("shard", LongType()),
                 StructField("holds", LongType()),
                 StructField("key", self.kind_of(frame, self.key)),
                 StructField("id", id_kind),
@@ -136,7 +136,7 @@ class Columns:
         time = sql.timestamp_micros("time").cast(frame.schema[self.time].dataType)
         columns.append(sql.when(_has(TIME), time).alias(self.time))
         columns.append(sql.when(_has(SCORE), sql.col("score")).alias(self.score))
-        return answers.select(*columns, "part", "prediction", "reason")
+        return answers.select(*columns, "shard", "prediction", "reason")
 
 
 def _number(name: str) -> Column:
@@ -157,5 +157,5 @@ def _has(bit: int) -> Column:
 
 
 def _quoted(name: str) -> str:
-    """Return a column's name as Spark reads it: a dot is part of it."""
+    """Return a column's name as Spark reads it: a dot is shard of it."""
     return "`" + name.replace("`", "``") + "`"

@@ -1,7 +1,7 @@
-"""Many rows as one value: a shard's rows on their way to Python, and its answers on the way back.
+"""Many rows as one value: a task's rows on their way to Python, and its answers on the way back.
 
 Spark hands a stateful processor its rows one by one, a tuple each, which takes longer than all
-that is done with them. So the rows of a shard are packed before they are shuffled, thousands in one
+that is done with them. So the rows of a task are packed before they are shuffled, thousands in one
 value of bytes, in Arrow's stream format; so are the answers, until they are columns of Spark again.
 """
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 #: The column of packed rows or answers.
 PACKED = "packed"
-SHARD = "shard"
+TASK = "task"
 
 
 def pack(rows: pa.RecordBatch) -> bytes:
@@ -33,20 +33,20 @@ def unpack(values: Iterable[bytes]) -> pd.DataFrame:
     return pa.concat_tables(tables).to_pandas()
 
 
-def pack_shards(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the rows of each batch as one value a shard: for `mapInArrow`."""
+def pack_tasks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return the rows of each batch as one value a task: for `mapInArrow`."""
     for batch in batches:
-        shards = batch.column(SHARD).to_numpy()
-        order = np.argsort(shards, kind="stable")
-        rows = batch.drop_columns([SHARD]).take(pa.array(order))
-        numbers, first = np.unique(shards[order], return_index=True)
+        tasks = batch.column(TASK).to_numpy()
+        order = np.argsort(tasks, kind="stable")
+        rows = batch.drop_columns([TASK]).take(pa.array(order))
+        numbers, first = np.unique(tasks[order], return_index=True)
         sizes = np.diff(np.append(first, len(order)))
         packed = [
             pack(rows.slice(start, size))
             for start, size in zip(first.tolist(), sizes.tolist(), strict=True)
         ]
         columns = [pa.array(numbers, pa.int32()), pa.array(packed, pa.binary())]
-        yield pa.RecordBatch.from_arrays(columns, names=[SHARD, PACKED])
+        yield pa.RecordBatch.from_arrays(columns, names=[TASK, PACKED])
 
 
 def unpack_answers(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

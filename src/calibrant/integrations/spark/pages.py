@@ -1,7 +1,7 @@
-"""The parts of a fleet as pages, so that a commit writes only what changed.
+"""The shards of a fleet as pages, so that a commit writes only what changed.
 
-A page is named by its part, its array and its number. An array that is longer than a page is cut
-into pages; all shorter ones of a part, and what is said about every array, stand together in one
+A page is named by its shard, its array and its number. An array that is longer than a page is cut
+into pages; all shorter ones of a shard, and what is said about every array, stand together in one
 page, which has no array's name.
 """
 
@@ -27,7 +27,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 class Page(NamedTuple):
     """The name of a page."""
 
-    part: int
+    shard: int
     array: str
     number: int
 
@@ -36,9 +36,9 @@ Pages = dict[Page, bytes]
 
 
 def to_pages(
-    settings: Mapping[str, Any], part: int, arrays: Mapping[str, npt.NDArray[Any]]
+    settings: Mapping[str, Any], shard: int, arrays: Mapping[str, npt.NDArray[Any]]
 ) -> Pages:
-    """Return the pages of one part of a fleet with these settings."""
+    """Return the pages of one shard of a fleet with these settings."""
     pages, listed, short = {}, [], []
     for name, array in arrays.items():
         if name.endswith(DERIVED):
@@ -49,28 +49,28 @@ def to_pages(
             short.append(content)
             continue
         for number, start in enumerate(range(0, len(content), PAGE)):
-            pages[Page(part, name, number)] = content[start : start + PAGE]
+            pages[Page(shard, name, number)] = content[start : start + PAGE]
     header = json.dumps({"settings": dict(settings), "arrays": listed}).encode()
-    pages[Page(part, "", 0)] = b"".join([LENGTH.pack(len(header)), header, *short])
+    pages[Page(shard, "", 0)] = b"".join([LENGTH.pack(len(header)), header, *short])
     return pages
 
 
 def from_pages(pages: Mapping[Page, bytes]) -> tuple[dict[str, Any], dict[int, Arrays]]:
-    """Return the settings and the arrays of each part that the pages hold."""
+    """Return the settings and the arrays of each shard that the pages hold."""
     settings: dict[str, Any] = {}
-    parts: dict[int, Arrays] = {}
+    shards: dict[int, Arrays] = {}
     for page in sorted(page for page in pages if page.array == ""):
         listed, rest, settings = _opened(pages[page])
-        arrays = parts[page.part] = {}
+        arrays = shards[page.shard] = {}
         for name, dtype, shape in listed:
             size = np.dtype(dtype).itemsize * int(np.prod(shape))
             if size <= PAGE:
                 content, rest = rest[:size], rest[size:]
             else:
                 numbers = range(-(-size // PAGE))
-                content = b"".join(pages[Page(page.part, name, number)] for number in numbers)
+                content = b"".join(pages[Page(page.shard, name, number)] for number in numbers)
             arrays[name] = np.frombuffer(content, dtype=dtype).reshape(shape)
-    return settings, parts
+    return settings, shards
 
 
 def _opened(content: bytes) -> tuple[list[Any], bytes, dict[str, Any]]:

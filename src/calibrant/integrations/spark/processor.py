@@ -1,4 +1,4 @@
-"""The stateful processor that keeps a shard in Spark's state, page by page."""
+"""The stateful processor that keeps a task in Spark's state, page by page."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from calibrant.integrations.spark.packing import PACKED, pack, unpack
 from calibrant.integrations.spark.pages import Page, changes
-from calibrant.integrations.spark.shard import Shard
+from calibrant.integrations.spark.task import Task
 
 STATE = "pages"
 NAME = StructType(
     [
-        StructField("part", IntegerType()),
+        StructField("shard", IntegerType()),
         StructField("array", StringType()),
         StructField("number", IntegerType()),
     ]
@@ -34,10 +34,10 @@ CONTENT = StructType([StructField("content", BinaryType())])
 
 
 class ShardProcessor(StatefulProcessor):
-    """Read a shard's pages, play the rows of a batch, write the pages that changed.
+    """Read a task's pages, play the rows of a batch, write the pages that changed.
 
     Rows come packed, and `answered` names the columns that are packed as their answers. With
-    `wait`, in seconds, a timer of the shard's event time gives up predictions without outcome.
+    `wait`, in seconds, a timer of the task's event time gives up predictions without outcome.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: ARG002
     ) -> Iterator[pd.DataFrame]:
         """Return the answers to the rows of one batch."""
-        with self._shard() as shard:
-            answers = shard.play(unpack(value for frame in rows for value in frame[PACKED]))
+        with self._shard() as task:
+            answers = task.play(unpack(value for frame in rows for value in frame[PACKED]))
         schema = to_arrow_schema(self.answered)
         packed = pack(pa.RecordBatch.from_pandas(answers, schema, preserve_index=False))
         yield pd.DataFrame({PACKED: [packed]})
@@ -70,8 +70,8 @@ class ShardProcessor(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: ARG002
     ) -> Iterator[pd.DataFrame]:
         """Give up predictions whose outcomes can only come too late."""
-        with self._shard() as shard:
-            shard.expire(timerValues.getCurrentWatermarkInMs() / 1000)
+        with self._shard() as task:
+            task.expire(timerValues.getCurrentWatermarkInMs() / 1000)
         return iter([])
 
     def handleInitialState(  # noqa: N802 - Spark's name
@@ -82,28 +82,28 @@ class ShardProcessor(StatefulProcessor):
     ) -> None:
         """Take over pages that history has made."""
         for page in initialState.itertuples():
-            name = Page(int(page.part), str(page.array), int(page.number))
+            name = Page(int(page.shard), str(page.array), int(page.number))
             self.pages.updateValue(name, (bytes(page.content),))
 
     def close(self) -> None:
         """Do nothing: what was changed is in Spark's state."""
 
     @contextmanager
-    def _shard(self) -> Iterator[Shard]:
-        """Give the shard of the present group; what the body changes is written after it."""
+    def _shard(self) -> Iterator[Task]:
+        """Give the task of the present group; what the body changes is written after it."""
         before = {Page(*name): bytes(content) for name, (content,) in self.pages.iterator()}
-        shard = Shard(self.settings, before, self.wait)
-        yield shard
-        written, removed = changes(before, shard.pages())
+        task = Task(self.settings, before, self.wait)
+        yield task
+        written, removed = changes(before, task.pages())
         for page, content in written.items():
             self.pages.updateValue(page, (content,))
         for page in removed:
             self.pages.removeKey(page)
         if self.wait is not None:
-            self._set_timer(shard.next_deadline())
+            self._set_timer(task.next_deadline())
 
     def _set_timer(self, deadline: float | None) -> None:
-        """Let the shard have one timer, a millisecond after the deadline: then it has passed."""
+        """Let the task have one timer, a millisecond after the deadline: then it has passed."""
         wanted = None if deadline is None else math.ceil(deadline * 1000) + 1
         timers = list(self.handle.listTimers())
         for timer in timers:

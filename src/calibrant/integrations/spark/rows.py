@@ -1,4 +1,4 @@
-"""The rows of a shard: refused or played, in order of their time, through a fleet."""
+"""The rows of a task: refused or played, in order of their time, through a fleet."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def refused(rows: pd.DataFrame, fleet: Fleet) -> npt.NDArray[np.object_]:
 
 
 def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
-    """Play rows through a fleet that holds their part; return the answers, in order.
+    """Play rows through a fleet that holds their shard; return the answers, in order.
 
     An answer is a prediction, or the reason why a row was refused. Rows that brought an outcome
     that was learned have none.
@@ -78,7 +78,7 @@ def play(fleet: Fleet, rows: pd.DataFrame) -> pd.DataFrame:
         predictions[good], reasons[good] = _played(fleet, rows.iloc[good])
     rows = rows.assign(prediction=predictions, reason=reasons)
     told = ~np.isnan(predictions) | ~is_free(reasons)
-    return rows.loc[told, ["part", "holds", "key", "id", "time", "score", "prediction", "reason"]]
+    return rows.loc[told, ["shard", "holds", "key", "id", "time", "score", "prediction", "reason"]]
 
 
 def has_deadlines(fleet: Fleet) -> bool:
@@ -109,7 +109,7 @@ def _played(
     elif "due" in rows:
         due = rows["due"].to_numpy() / 1e6
     names = [name if has else None for name, has in zip(rows["id"].tolist(), waits, strict=True)]
-    predictions, answers = fleet.play(keys, scores, outcomes, names, at=times, due=due)
+    predictions, answers = fleet.play(keys, scores, outcomes, ids=names, at=times, due=due)
     reasons = np.full(len(rows), None, dtype=object)
     for answer, reason in REASONS.items():
         reasons[answers == answer] = reason

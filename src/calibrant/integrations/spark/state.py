@@ -26,8 +26,8 @@ def state_of(session: SparkSession, fleet: Fleet, settings: Mapping[str, Any]) -
     if own != dict(settings):
         raise ValueError(f"the fleet to start from has {own}, and the query has {dict(settings)}")
     pages: Pages = {}
-    for part in range(fleet.parts):
-        pages |= to_pages(settings, part, fleet.part_arrays(part))
+    for shard in range(fleet.shards):
+        pages |= to_pages(settings, shard, fleet.shard_arrays(shard))
     rows = [(*page, content) for page, content in pages.items()]
     return session.createDataFrame(rows, PAGES)
 
@@ -43,18 +43,18 @@ def fleet_of(state: DataFrame) -> Fleet:
     0.41
     """
     rows = state.select(*PAGES.names).collect()
-    settings, parts = from_pages(
-        {Page(row.part, row.array, row.number): bytes(row.content) for row in rows}
+    settings, shards = from_pages(
+        {Page(row.shard, row.array, row.number): bytes(row.content) for row in rows}
     )
-    if not parts:
+    if not shards:
         raise ValueError("there is no page of a fleet in this state")
-    return Fleet.from_parts(settings, parts)
+    return Fleet.from_shards(settings, shards)
 
 
 def fleet_in(session: SparkSession, checkpoint: str) -> Fleet:
     """Return the fleet that the last committed batch of a query left in its checkpoint.
 
-    It holds the parts that have had rows.
+    It holds the shards that have had rows.
 
     Examples
     --------

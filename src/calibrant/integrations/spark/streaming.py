@@ -14,11 +14,11 @@ from calibrant._checks import check_integer
 from calibrant._spans import as_span
 from calibrant.fleet.fleet import Fleet
 from calibrant.integrations.spark.columns import Columns
-from calibrant.integrations.spark.packing import PACKED, SHARD, pack_shards, unpack_answers
+from calibrant.integrations.spark.packing import PACKED, TASK, pack_tasks, unpack_answers
 from calibrant.integrations.spark.processor import ShardProcessor
 from calibrant.integrations.spark.rows import has_deadlines
-from calibrant.integrations.spark.shard import Shard, plain_text
 from calibrant.integrations.spark.state import DEADLINES, PAGES, state_of
+from calibrant.integrations.spark.task import Task, plain_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,8 +56,8 @@ def recalibrate(
     time: str,
     id: str | None = None,  # noqa: A002 - the word of every recalibrator
     order: str | None = None,
-    parts: int = 64,
-    shards: int | None = None,
+    shards: int = 64,
+    tasks: int | None = None,
     seed: int = 0,
     kind: str = "probability",
     capacity: int = 100_000,
@@ -82,10 +82,10 @@ def recalibrate(
     key, score, outcome, time, id, order : str
         Names of columns. Keys and ids are integers or strings. Rows of a batch are played in order
         of `time`; of rows at one time in that of `order`, then predictions first.
-    parts, seed, kind, capacity
+    shards, seed, kind, capacity
         Arguments of the `Fleet` to which the result is equal, bit for bit.
-    shards : int, optional
-        Among so many shards the parts are dealt out, one a part by default. Not more than parts.
+    tasks : int, optional
+        Among so many tasks the shards are dealt out, one a shard by default. Not more than shards.
     silence, after, hold : optional
         As in `Fleet`: outcomes are learned at deadlines, in event time. Predictions need ids then.
     due : str, optional
@@ -101,19 +101,19 @@ def recalibrate(
     Returns
     -------
     DataFrame
-        The columns `key`, `id`, `time` and `score`, and `part`, `prediction` and `reason`.
+        The columns `key`, `id`, `time` and `score`, and `shard`, `prediction` and `reason`.
 
     Examples
     --------
     >>> rows = spark.readStream.schema(schema).parquet("rows/")  # doctest: +SKIP
     >>> answers = recalibrate(  # doctest: +SKIP
-    ...     rows, key="shop", id="id", score="score", outcome="sold", time="at", parts=64
+    ...     rows, key="shop", id="id", score="score", outcome="sold", time="at", shards=64
     ... )
     """
     columns = Columns(key, score, outcome, time, id, order, due)
-    settings = settings_of(seed, kind, parts, capacity, silence, after, hold)
+    settings = settings_of(seed, kind, shards, capacity, silence, after, hold)
     check_deadlines(Fleet(**settings), columns, wait)
-    shards = checked_shards(shards, parts)
+    tasks = checked_tasks(tasks, shards)
     columns.check(stream)
     session = stream.sparkSession
     if session.conf.get(PROVIDER, None) != ROCKSDB:
@@ -124,14 +124,14 @@ def recalibrate(
     initial = None
     if start is not None:
         state = state_of(session, start, settings) if isinstance(start, Fleet) else start
-        initial = state.withColumn(SHARD, sql.col("part") % shards).groupBy(SHARD)
+        initial = state.withColumn(TASK, sql.col("shard") % tasks).groupBy(TASK)
     seconds = None if wait is None else as_span(wait, "wait").length
     rows = stream if wait is None else columns.with_watermark(stream, late)
     answered = columns.answered(stream)
     answers = (
-        columns.prepared(rows, parts, shards)
-        .mapInArrow(pack_shards, f"{SHARD} int, {PACKED} binary")
-        .groupBy(SHARD)
+        columns.prepared(rows, shards, tasks)
+        .mapInArrow(pack_tasks, f"{TASK} int, {PACKED} binary")
+        .groupBy(TASK)
         .transformWithStateInPandas(
             ShardProcessor(settings, answered, seconds),
             f"{PACKED} binary",
@@ -153,8 +153,8 @@ def recalibrate_batch(
     time: str,
     id: str | None = None,  # noqa: A002 - the word of every recalibrator
     order: str | None = None,
-    parts: int = 64,
-    shards: int | None = None,
+    shards: int = 64,
+    tasks: int | None = None,
     seed: int = 0,
     kind: str = "probability",
     capacity: int = 100_000,
@@ -166,7 +166,7 @@ def recalibrate_batch(
 ) -> History:
     """Return the predictions of a history, and the state from which a stream goes on.
 
-    The arguments are those of `recalibrate`, and so is what is said of each row. A shard's rows
+    The arguments are those of `recalibrate`, and so is what is said of each row. A task's rows
     must fit into the memory of one worker. Both frames come from one computation, which is kept
     between their uses, on disk if need be.
 
@@ -180,15 +180,15 @@ def recalibrate_batch(
     ... )
     """
     columns = Columns(key, score, outcome, time, id, order, due)
-    settings = settings_of(seed, kind, parts, capacity, silence, after, hold)
+    settings = settings_of(seed, kind, shards, capacity, silence, after, hold)
     check_deadlines(Fleet(**settings), columns, wait)
-    shards = checked_shards(shards, parts)
+    tasks = checked_tasks(tasks, shards)
     columns.check(frame)
     answered = columns.answered(frame)
-    both = StructType([*answered.fields, *(f for f in PAGES.fields if f.name != "part")])
+    both = StructType([*answered.fields, *(f for f in PAGES.fields if f.name != "shard")])
     played = (
-        columns.prepared(frame, parts, shards)
-        .groupBy(SHARD)
+        columns.prepared(frame, shards, tasks)
+        .groupBy(TASK)
         .applyInPandas(player(settings, both, wait), both)
         .persist()
     )
@@ -201,7 +201,7 @@ def recalibrate_batch(
 def player(
     settings: Mapping[str, Any], schema: StructType, wait: float | str | timedelta | None
 ) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Return the function that plays a shard's rows and returns answers and pages in one frame."""
+    """Return the function that plays a task's rows and returns answers and pages in one frame."""
     # Nothing may be missing in a column of integers: pandas would make floats of all.
     empty = {
         field.name: "" if isinstance(field.dataType, StringType) else 0
@@ -212,10 +212,10 @@ def player(
     seconds = None if wait is None else as_span(wait, "wait").length
 
     def played(rows: pd.DataFrame) -> pd.DataFrame:
-        shard = Shard(settings, {}, seconds)
-        answers = shard.play(rows).assign(array="", number=0, content=None)
+        task = Task(settings, {}, seconds)
+        answers = task.play(rows).assign(array="", number=0, content=None)
         pages = pd.DataFrame(
-            [(*page, content) for page, content in shard.pages().items()], columns=PAGES.names
+            [(*page, content) for page, content in task.pages().items()], columns=PAGES.names
         )
         both = [answers, pages.assign(**{k: v for k, v in empty.items() if k not in pages})]
         return plain_text(pd.concat(both, ignore_index=True)[schema.names])
@@ -223,12 +223,14 @@ def player(
     return played
 
 
-def settings_of(seed: int, kind: str, parts: int, capacity: int, *deadlines: Any) -> dict[str, Any]:
+def settings_of(
+    seed: int, kind: str, shards: int, capacity: int, *deadlines: Any
+) -> dict[str, Any]:
     """Return the arguments of the fleet, checked, as they can be saved; `DEADLINES` if given."""
     given = dict(zip(DEADLINES, deadlines, strict=True))
-    fleet = Fleet(seed, kind, parts=parts, capacity=capacity, **given)
+    fleet = Fleet(seed, kind, shards=shards, capacity=capacity, **given)
     names = [name for name in DEADLINES if given[name] is not None]
-    return {each: getattr(fleet, each) for each in ("seed", "kind", "parts", "capacity", *names)}
+    return {each: getattr(fleet, each) for each in ("seed", "kind", "shards", "capacity", *names)}
 
 
 def check_deadlines(fleet: Fleet, columns: Columns, wait: object) -> None:
@@ -251,6 +253,6 @@ def check_deadlines(fleet: Fleet, columns: Columns, wait: object) -> None:
             raise ValueError(f'a deadline after {span!r} has no unit; say "{span}d" or so')
 
 
-def checked_shards(shards: int | None, parts: int) -> int:
-    """Return the number of shards."""
-    return parts if shards is None else check_integer("shards", shards, 1, parts)
+def checked_tasks(tasks: int | None, shards: int) -> int:
+    """Return the number of tasks."""
+    return shards if tasks is None else check_integer("tasks", tasks, 1, shards)

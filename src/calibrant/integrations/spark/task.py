@@ -1,4 +1,4 @@
-"""A shard: some parts of a fleet, read from pages, played, and written as pages."""
+"""A task: some shards of a fleet, read from pages, played, and written as pages."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from calibrant.integrations.spark.pages import Arrays, Page, Pages, from_pages, 
 from calibrant.integrations.spark.rows import play
 
 
-class Shard:
-    """The parts that some pages hold, each as a fleet of its own: parts share nothing.
+class Task:
+    """The shards that some pages hold, each as a fleet of its own: shards share nothing.
 
     An outcome more than `wait` seconds after its prediction is refused, whether the prediction
     still waits or not: batches do not matter.
@@ -23,26 +23,26 @@ class Shard:
         self, settings: Mapping[str, Any], pages: Mapping[Page, bytes], wait: float | None = None
     ) -> None:
         self.settings, self.wait = dict(settings), wait
-        saved, parts = from_pages(pages)
-        if parts and saved != self.settings:
+        saved, shards = from_pages(pages)
+        if shards and saved != self.settings:
             raise ValueError(
                 f"the state was made with {saved}, and the query has {self.settings}: a query goes "
                 "on with the arguments that it began with"
             )
-        self.fleets = {part: self._made(part, arrays) for part, arrays in parts.items()}
+        self.fleets = {shard: self._made(shard, arrays) for shard, arrays in shards.items()}
 
     def play(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Play rows through the fleets of their parts; return the answers."""
-        answers = [play(self._fleet(int(part)), own) for part, own in rows.groupby("part")]
+        """Play rows through the fleets of their shards; return the answers."""
+        answers = [play(self._fleet(int(shard)), own) for shard, own in rows.groupby("shard")]
         return plain_text(pd.concat(answers, ignore_index=True))
 
-    def _fleet(self, part: int) -> Fleet:
-        if part not in self.fleets:
-            self.fleets[part] = self._made(part, Fleet(**self.settings).part_arrays(part))
-        return self.fleets[part]
+    def _fleet(self, shard: int) -> Fleet:
+        if shard not in self.fleets:
+            self.fleets[shard] = self._made(shard, Fleet(**self.settings).shard_arrays(shard))
+        return self.fleets[shard]
 
-    def _made(self, part: int, arrays: Arrays) -> Fleet:
-        return Fleet.from_parts(self.settings, {part: arrays}, patience=self.wait)
+    def _made(self, shard: int, arrays: Arrays) -> Fleet:
+        return Fleet.from_shards(self.settings, {shard: arrays}, patience=self.wait)
 
     def expire(self, now: float) -> None:
         """Give up the predictions whose outcomes would come too late from now on."""
@@ -56,10 +56,10 @@ class Shard:
         return None if self.wait is None or not times else min(times) + self.wait
 
     def pages(self) -> Pages:
-        """Return the pages of all parts as they are now."""
+        """Return the pages of all shards as they are now."""
         pages: Pages = {}
-        for part, fleet in self.fleets.items():
-            pages |= to_pages(self.settings, part, fleet.part_arrays(part))
+        for shard, fleet in self.fleets.items():
+            pages |= to_pages(self.settings, shard, fleet.shard_arrays(shard))
         return pages
 
 

@@ -1,4 +1,4 @@
-"""One part of a fleet: its keys, what they share, and its predictions that wait."""
+"""One shard of a fleet: its keys, what they share, and its predictions that wait."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.fleet.fleet import FleetRows, FleetRule, PartKernel
+from calibrant._kernels.fleet.fleet import FleetRows, FleetRule, ShardKernel
 from calibrant._kernels.fleet.fleet_level import Level
 from calibrant._kernels.fleet.fleet_state import PartState
 from calibrant._kernels.fleet.key_batch import KeyBatch
 from calibrant._kernels.fleet.keys import KeyIndex
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant.fleet.known import KnownKey
-from calibrant.fleet.watch import PartWatch
+from calibrant.fleet.watch import ShardWatch
 from calibrant.rounds.policy import Policy
 
 Integers = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ USED = ANSWERS.tolist().index("used")
 
 
 class Rows(NamedTuple):
-    """Rows of one part: keys, their parents if they have some, scores, and times or NaN."""
+    """Rows of one shard: keys, their parents if they have some, scores, and times or NaN."""
 
     keys: KeyBatch
     parents: KeyBatch | None
@@ -51,7 +51,7 @@ class Table(NamedTuple):
 
 
 class Before(NamedTuple):
-    """Where a part can go back to."""
+    """Where a shard can go back to."""
 
     state: PartState
     keys: int
@@ -60,16 +60,16 @@ class Before(NamedTuple):
     now: float
 
 
-class Part:
-    """The keys with certain hashes: nothing in it depends on any other part."""
+class Shard:
+    """The keys with certain hashes: nothing in it depends on any other shard."""
 
     __slots__ = ("book", "kernel", "parent_index", "rule", "watch")
 
     def __init__(
         self, kind: str, seed: int, policy: Policy, watch: Mapping[str, Any] | None = None
     ) -> None:
-        self.watch = None if watch is None else PartWatch(watch)
-        self.kernel = PartKernel(kind, seed, None if self.watch is None else self.watch.keys)
+        self.watch = None if watch is None else ShardWatch(watch)
+        self.kernel = ShardKernel(kind, seed, None if self.watch is None else self.watch.keys)
         self.rule, self.parent_index = FleetRule(self.kernel, KeyIndex()), KeyIndex()
         self.book = Book(self.rule, policy)
 
@@ -193,7 +193,7 @@ class Part:
     # -- going back -----------------------------------------------------------------------------
 
     def copy(self) -> Before:
-        """Return where the part is now, for `go_back`."""
+        """Return where the shard is now, for `go_back`."""
         sides = {} if self.watch is None else self.watch.save_sides()
         keys, parents = len(self.index), len(self.parent_index)
         return Before(self.kernel.copy(), keys, parents, sides, self.book.now)
