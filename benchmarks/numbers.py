@@ -195,7 +195,8 @@ def main(arguments):
         f"# Quantiles of numbers\n\nMeasured on {machine.describe()}, with "
         "`python -m benchmarks numbers FOLDER ...`. Streams are cut at "
         f"{LONGEST:,} rounds; all is measured after the first {BURN_IN}, at 33 levels. A ratio "
-        "below 1 is better than the best of 20 rival settings, chosen in hindsight for each stream. "
+        "below 1 is better than the best of 20 rival settings, chosen in hindsight for each "
+        "stream and measure. "
         "Rolling error: mean |coverage - 0.9| of the 90 % interval in windows of 500; chance alone "
         "gives 0.0107.\n\n"
     )

@@ -170,10 +170,10 @@ def mean_of(levels: Floats, values: Floats) -> Floats:
     0.0
     """
     low, high, start, slope = pieces(levels, values)
-    part = start * (high - low) + slope * (integral(high) - integral(low))
-    is_finite = np.isfinite(part)
-    weight = (is_finite * (high - low)).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
+        part = start * (high - low) + slope * (integral(high) - integral(low))
+        is_finite = np.isfinite(part)
+        weight = (is_finite * (high - low)).sum(axis=-1)
         return np.asarray(np.where(is_finite, part, 0.0).sum(axis=-1) / weight)
 
 

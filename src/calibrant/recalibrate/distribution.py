@@ -144,6 +144,9 @@ class Distribution:
             raise TypeError("a distribution of one number has no length")
         return len(self._values)
 
+    def __bool__(self) -> bool:
+        return True
+
     def __getitem__(self, row: int) -> Distribution:
         if not self.is_many:
             raise TypeError("a distribution of one number has no rows")

@@ -176,9 +176,9 @@ class NumberRecalibrator(Savable, Learner):
         """Return the distribution of a number, and open a round that waits for its outcome.
 
         Without an id, the next `update` without one answers it; a further `predict` without an id
-        gives it up. With one, it waits until ``update(outcome, id=...)``. `by`, `at` and `due` are as
-        in `Recalibrator.predict`. A forecast that is NaN is missing: the recent mean of outcomes is
-        taken for it.
+        gives it up. With one, it waits until ``update(outcome, id=...)``. `by`, `at` and `due` are
+        as in `Recalibrator.predict`. A forecast that is NaN is missing: the recent mean of outcomes
+        is taken for it.
 
         A model that gives `quantiles`, at `levels` or at those of the recalibrator, or a `scale`,
         the standard deviation of a normal distribution, is mixed with what is learned here, and

@@ -238,11 +238,11 @@ cdef class NumberKernel:
         cdef double residual = outcome - r.m, tau
         cdef int k
         cdef int64_t n = self.learned + 1
+        self.note_lateness(r, n)
         # With outcomes at once, nobody but this round holds the live shapes, and it ends here.
         self.mixture.own_live(
             3 if r.shapes is self.mixture.live and self.late.rounds < SNAPSHOTS else 1
         )
-        self.note_lateness(r, n)
         if r.known > LEAST_SAFE:
             for k in range(self.levels.K):
                 tau = self.levels.level[k]

@@ -236,7 +236,7 @@ cdef class QuantileMixture:
         cdef const int *first = self.levels.first
         cdef double *word
         cdef double d, low, high, mid = t[residuals.at_s + 1]
-        if self.said_of != place:
+        if self.said_of != place or said is not self.live:
             self.say(said, residuals, t, far, place)
         for k in range(K):
             grad[k] = ((1.0 if r <= mixed[k] else 0.0) - self.levels.level[k]) / mid

@@ -151,7 +151,7 @@ cdef class Residuals:
         for i in range(self.nx):
             total += self.theta[i] * x[i]
         mu[0], mu[1], mu[2] = 0.0, known.offset, total * unit
-        size = log(fabs(m) / greater(known.abs_m, TINY) + 0.05)
+        size = log(lesser(fabs(m) / greater(known.abs_m, TINY), 1e6) + 0.05)
         for j in range(LOCATIONS):
             sx, s = to + self.nx + j * self.ns, to + self.at_s + j * SCALES
             sx[0] = 1.0
@@ -170,7 +170,7 @@ cdef class Residuals:
             total = 0.0
             for i in range(self.ns):
                 total += self.thetas[j * self.ns + i] * sx[i]
-            s[SPEEDS] = unit * exp(lesser(4.0, greater(-6.0, total)))
+            s[SPEEDS] = unit * exp(lesser(greater(total, -6.0), 4.0))
         to[self.at_unit] = unit
 
     cdef void learn(
