@@ -51,7 +51,7 @@ def as_quantiles(values: object, levels: int, name: str = "quantiles") -> Floats
         raise ValueError(f"{name} must have {levels} columns, one a level, got {found.shape}")
     if np.isnan(found).any():
         raise ValueError(f"{name} must not be NaN")
-    crossing = (np.diff(found) < 0.0).reshape(-1, max(levels - 1, 0)).any(axis=1)
+    crossing = (found[..., 1:] < found[..., :-1]).reshape(-1, levels - 1).any(axis=1)
     if crossing.any():
         where = f" in row {int(crossing.argmax())}" if found.ndim > 1 else ""
         raise ValueError(f"{name} must not fall as the level rises: they cross{where}")
