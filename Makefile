@@ -18,7 +18,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 install = $(UV) -r $(1) || { echo "uv could not install $(1); pip does, which takes longer"; $(PIP) -r $(1); }
 
-.PHONY: help setup run serve test lint bench docs lock clean
+.PHONY: help setup run serve test slow lint bench docs lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -55,8 +55,13 @@ serve: $(VENV)/requirements-dev $(VENV)/installed  ## The service on a living st
 	$(BIN)/calibrant serve --demo --store $(RESULTS)/serve.db
 
 # A file's tests stay in one process: what they share is made once.
-test: setup  ## All tests, the examples in the docs included, on all cores
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+
+test: setup  ## The tests, the examples in the docs included, on all cores; not those marked slow
+	$(PYTEST) -m "not slow"
+
+slow: setup  ## The tests marked slow: browser, Spark, PostgreSQL, wheel, docs, kills
+	$(PYTEST) -m slow
 
 lint: setup  ## Style, types and the order of imports
 	$(BIN)/ruff check .

@@ -1,8 +1,14 @@
-"""How the tests are shared out among processes, when there are several; and Ctrl-C in them."""
+"""How the tests are shared out among processes, which of them are slow, and Ctrl-C in them."""
 
 import os
 import signal
 from pathlib import Path
+
+import pytest
+
+#: A test that asks for one of these is slow: a Spark session, a database server, a browser, a
+#: cluster, a built wheel, the built documentation.
+SLOW_FIXTURES = {"java", "spark", "databases", "browser", "cluster", "wheel", "site"}
 
 # GNU readline, in the process that starts the others, tells them how wide its terminal is; rich
 # would believe it before a test can say otherwise.
@@ -19,3 +25,6 @@ def pytest_configure():
 def pytest_collection_modifyitems(items):
     # What is about the whole house takes longest, and goes first, so that none waits for it alone.
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+    for item in items:
+        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)

@@ -16,6 +16,8 @@ from sphinx.errors import ExtensionError
 from calibrant.measures import cal1
 from report.browser import run, visit, visit_on_phone
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 #: What a browser fetches by itself, and the attribute that says from where.

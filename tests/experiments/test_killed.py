@@ -16,6 +16,8 @@ import pytest
 from calibrant.experiments import journal, parquet
 from calibrant.experiments.sweeps import count_kept
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(sys.executable).parent / "calibrant"
 # About two seconds of work for one worker, in some thirty batches.
 ARGUMENTS = (

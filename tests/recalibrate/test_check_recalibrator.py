@@ -201,9 +201,8 @@ class TakesHalves(Recalibrator):
 
 
 class FleetThatTakesBack(Fleet):
-    def update_many(self, outcomes, *, ids, at=None):
-        answers = super().update_many(outcomes, ids=ids, at=at)
-        return np.where(answers == "conflict", "applied", answers)
+    def update(self, outcome, *, id, at=None):
+        return str(self.update_many([outcome], ids=[id], at=at)[0])
 
 
 class EventsCountedTwice(EventForecaster):

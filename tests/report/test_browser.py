@@ -7,6 +7,8 @@ from PIL import Image
 from calibrant.report import Page
 from report.browser import REQUIRED, program, shoot, visit, visit_on_phone
 
+pytestmark = pytest.mark.slow
+
 NARROW, WIDE = 500, 1200
 
 

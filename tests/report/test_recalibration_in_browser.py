@@ -7,6 +7,8 @@ from calibrant.report.style import BEFORE_AFTER, ON_DARK
 from report.browser import visit, visit_on_phone
 from report.made_streams import STREAMS, report_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def pages():

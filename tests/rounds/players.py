@@ -1,7 +1,5 @@
 """The classes that play rounds, each behind the same few steps: for tests of all of them."""
 
-import numpy as np
-
 from calibrant import EventForecaster, Fleet, MulticlassRecalibrator, Recalibrator
 from naive.rounds import Book, Shards
 from naive.rules import ClassRule, EventRule, FleetRule, ScoreRule, shard_of

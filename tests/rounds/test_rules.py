@@ -801,7 +801,7 @@ def test_rounds_with_and_without_ids_are_drawn_alike(player):
     named, unnamed = player(), player()
     for row in range(50):
         assert named.predict(row) == unnamed.predict()
-        named.update(row % 2, id=row)
+        named.update(row % 2, row)
         unnamed.update(row % 2)
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks import kills
 
+pytestmark = pytest.mark.slow
+
 
 def test_nothing_that_was_answered_is_lost_by_a_kill():
     result = kills.siege_sqlite(4)

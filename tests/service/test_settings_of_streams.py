@@ -36,9 +36,8 @@ class Plain:
 
     def __init__(self, **settings):
         self.inside = Recalibrator(**settings)
-        self.update = lambda ids, outcomes, at: self.inside.update_many(outcomes, ids=ids, at=at)
 
-    def predict(self, _keys, scores, ids, at, due):
+    def predict_many(self, _keys, scores, *, ids, at, due):
         return self.inside.predict_many(scores, ids=ids, at=at, due=due)
 
     def __getattr__(self, name):
@@ -67,7 +66,7 @@ def test_a_stream_says_what_the_library_says(running, settings, keyed):
         for row, key, end in zip(rows, keys, due or [None] * BATCH, strict=True):
             row.update(({"key": key} if keyed else {}) | ({"due": end} if end else {}))
         answer = running.predict(rows).json()
-        said = learner.predict(keys, scores, ids, time, due=due)
+        said = learner.predict_many(keys, scores, ids=ids, at=time, due=due)
         assert [row["probability"] for row in answer] == said.tolist(), number
         before = outcomes[announced], [ids[row] for row in np.flatnonzero(announced)]
     found = running.http.get("/v1/streams/s").json()

@@ -16,6 +16,8 @@ from calibrant.service.store.postgres import PostgresStore
 from calibrant.service.store.sharing import chosen
 from service.receiver import IN_PATH, SECRET, Receiver, wait_until
 
+pytestmark = pytest.mark.slow
+
 #: The least capacity that a stream may have, and as many predictions as are near it.
 CAPACITY, MANY = 10_000, 8500
 

@@ -143,11 +143,9 @@ class Fleet(Savable):
     ) -> None:
         check_seed(seed)
         check_choice("kind", kind, KINDS)
-        numbers = range(check_integer("shards", shards, 1, MOST_SHARDS))
+        check_integer("shards", shards, 1, MOST_SHARDS)
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
-        watch = None if settings is None else shard_settings(settings, shards)
-        self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
         self._policy = Policy.of(
             silence=silence_of(silence),
             after=after,
@@ -155,9 +153,14 @@ class Fleet(Savable):
             capacity=capacity,
             when_full=when_full,
         )
-        self._shards = {number: Shard(kind, seed, self._policy, watch) for number in numbers}
+        self._shards = {number: self._new_shard() for number in range(shards)}
         self._lock = forkable_lock()
         self._is_read_only = False
+
+    def _new_shard(self) -> Shard:
+        settings = settings_of(self.monitor, WATCHED_WITH)
+        watch = None if settings is None else shard_settings(settings, self.shards)
+        return Shard(self.kind, self.seed, self._policy, watch)
 
     # -- predicting and learning ----------------------------------------------------------------
 
@@ -183,6 +186,9 @@ class Fleet(Savable):
         >>> fleet.update(1, id="order 1")
         'applied'
         """
+        for name, time in (("at", at), ("due", due)):
+            if time is not None:
+                time_of(time, name)  # one, not one a row
         keys: Any = [key]
         (found,) = self.predict_many(
             keys,
@@ -252,6 +258,9 @@ class Fleet(Savable):
                 shard.book.check_new_ids(own)
             ends = None if due is None else times_or_one(due, len(batch), "due")
             until = [self._times(each, shard, at, ends) for each, shard in dealt]
+            if self._policy.when_full == "refuse":
+                for (_, shard), own, (made, _) in zip(dealt, named, until, strict=True):
+                    shard.book.check_room(len(own), math.nan if made is None else made[0])
             for (each, shard), own, times in zip(dealt, named, until, strict=True):
                 opened = shard.open(each.rows, own, *times)
                 if isinstance(each.at, slice):
@@ -810,13 +819,14 @@ class Fleet(Savable):
         Without a copy it stands on the arrays, and is for reading only. An outcome that arrives
         more than `patience` after its prediction is refused as expired.
         """
-        fleet = cls(**settings)
-        numbers = [check_integer("shard", number, 0, fleet.shards - 1) for number in shards]
-        fleet._shards = {number: fleet._shards[number] for number in sorted(numbers)}
-        for number, arrays in shards.items():
-            load_shard(fleet._shards[number], arrays, copy)
+        fleet = cls(**{**settings, "shards": 1})  # the others are made as they are read
+        fleet._given["shards"] = check_integer("shards", settings.get("shards", 1), 1, MOST_SHARDS)
+        fleet._shards = {}
+        for number in sorted(check_integer("shard", each, 0, fleet.shards - 1) for each in shards):
+            shard = fleet._shards[number] = fleet._new_shard()
+            load_shard(shard, shards[number], copy)
             if patience is not None:
-                fleet._shards[number].book.patience = patience
+                shard.book.patience = patience
         fleet._is_read_only = not copy
         return fleet
 
@@ -845,12 +855,14 @@ class Fleet(Savable):
         return cls._read(path, *file.load(path), copy=True)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
         """Return what `save` wrote, for reading only: keys are read from the file when asked for.
 
-        `expected`, `smooth` and what is known of keys are there at once, however many there are.
+        `expected`, `smooth` and what is known of keys take no memory of their own. The checksums of
+        the whole file are verified first, which reads it once; with ``verify=False`` only that of
+        the header is, and the fleet is there at once, however many keys it has.
         """
-        return cls._read(path, *file.open_mapped(path), copy=False)
+        return cls._read(path, *file.open_mapped(path, verify=verify), copy=False)
 
     @classmethod
     def _read(
@@ -948,9 +960,3 @@ def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:
             pairs = zip(due, is_predicted.tolist(), strict=True)
             due = [each if has else 0.0 for each, has in pairs]
     return times_or_one(due, len(is_predicted), "due")
-
-
-def plain_span(span: float | timedelta | str | None) -> float | str | None:
-    """Return a span as it can be saved."""
-    is_time = isinstance(span, timedelta | np.timedelta64)
-    return f"{as_span(span, 'a span').length:.6f}s" if is_time else span  # type: ignore[return-value]

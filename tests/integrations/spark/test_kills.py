@@ -7,6 +7,8 @@ import pytest
 from benchmarks.spark.job import write_files
 from benchmarks.spark.kills import check, committed, kill_at_random
 
+pytestmark = pytest.mark.slow
+
 PARTS = 4
 
 

@@ -233,7 +233,7 @@ def _from_arrow(column):
     n = len(column)
     if not n:
         return batch_of_ints(np.empty(0, dtype=np.int64))
-    column.validate(when_full=True)  # pyarrow itself takes any bytes for text
+    column.validate(full=True)  # pyarrow itself takes any bytes for text
     _, bounds, letters = column.buffers()
     starts = np.frombuffer(bounds, dtype=width)[column.offset : column.offset + n + 1]
     if letters is None:

@@ -54,7 +54,7 @@ cdef class Book:
     cdef int64_t first, recorded          # of so many rounds, beginning with this number
 
     cdef int check_new(self, object name) except -1
-    cdef int check_room(self, Py_ssize_t more, double now) except -1
+    cpdef int check_room(self, Py_ssize_t more, double now) except -1
     cdef int claim(self, list names, list rounds) except -1
     cdef int keep(self, object name, Round r) except -1
     cdef int hold(self, object key, Round r, double due) except -1

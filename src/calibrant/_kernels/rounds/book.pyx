@@ -195,8 +195,8 @@ cdef class Book:
             raise ValueError(f"id {name!r} was predicted already and {end}")
         return 0
 
-    cdef int check_room(self, Py_ssize_t more, double now) except -1:
-        """Refuse more rounds than may wait once time has passed to `now`."""
+    cpdef int check_room(self, Py_ssize_t more, double now) except -1:
+        """Refuse more rounds than may wait once time has passed to `now`, which may be NaN."""
         cdef Py_ssize_t i, ready = 0
         cdef Event *event
         cdef Round r
