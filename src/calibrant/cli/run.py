@@ -2,7 +2,8 @@
 
 Scores are recalibrated, whole files in `calibrant.cli.recalibrate_file`, large ones and those with
 keys chunk by chunk in `calibrant.cli.recalibrate_large` and `calibrant.cli.recalibrate_keyed`, and
-pipes line by line in `calibrant.cli.recalibrate_pipe`. Without scores, outcomes are forecast
+pipes line by line in `calibrant.cli.recalibrate_pipe`; forecasts of numbers in
+`calibrant.cli.recalibrate_numbers`. Without scores, outcomes are forecast
 (`calibrant.cli.forecast`).
 """
 
@@ -31,6 +32,7 @@ from calibrant.cli.forecast import answer_lines, forecast_file
 from calibrant.cli.recalibrate_file import recalibrate_file
 from calibrant.cli.recalibrate_keyed import recalibrate_keyed
 from calibrant.cli.recalibrate_large import is_large, recalibrate_large
+from calibrant.cli.recalibrate_numbers import recalibrate_number_file
 from calibrant.cli.recalibrate_pipe import answer_scores
 from calibrant.forecasters.event_forecaster import MOST_AHEAD
 from calibrant.forecasters.named import parameters
@@ -47,6 +49,20 @@ def run(
     score: Annotated[
         str | None,
         typer.Option(metavar="COL", help="Column of a model's scores, to be recalibrated."),
+    ] = None,
+    forecast: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of a model's forecasts of a number, in place of --score: quantiles are "
+            "written, a column each.",
+        ),
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Levels of the quantiles with --forecast: 0.05,0.25,0.5,0.75,0.95."
+        ),
     ] = None,
     outcome: OutcomeColumn = None,
     positive: Positive = None,
@@ -187,6 +203,22 @@ def run(
     """
     with console.clean_end():
         check_seed(seed)
+        if forecast is not None or levels is not None:
+            if forecast is None or outcome is None:
+                raise ValueError("forecasts of a number need --forecast and --outcome")
+            others = (score, positive, key, silence, after, due, forecaster, ahead, smooth, report)
+            if any(each is not None for each in others) or source == "-":
+                raise ValueError(
+                    "with --forecast a FILE goes with --outcome, --time, --available, --by, "
+                    "--hold, --levels, --out, --state and --json"
+                )
+            console.check_outputs(source, out)
+            recalibrate_number_file(
+                source, forecast=forecast, outcome=outcome, time=time, available=available, by=by,
+                hold=hold, levels=levels, delimiter=delimiter, out=out, state=state,
+                as_json=as_json,
+            )  # fmt: skip
+            return
         check_column_name(column, out)
         check_stray(
             score,
@@ -232,20 +264,20 @@ def run(
             else:
                 recalibrate_file(job)
             return
-        forecast = ForecastJob(
+        job_ahead = ForecastJob(
             source, outcome, positive, time, available, ahead,
             DEFAULT if forecaster is None else forecaster, seed,
             column or "prediction", out, report, delimiter, as_json,
         )  # fmt: skip
-        parameters(forecast.forecaster)  # refuses what is no forecaster before anything is read
-        check_ahead(forecast)
+        parameters(job_ahead.forecaster)  # refuses what is no forecaster before anything is read
+        check_ahead(job_ahead)
         if not is_pipe:
-            forecast_file(forecast)
+            forecast_file(job_ahead)
             return
         for option, given in (("time", time), ("available", available)):
             if given is not None:
                 raise ValueError(f"--{option} needs --score in a pipe: lines hold outcomes alone")
-        answer_lines(forecast)
+        answer_lines(job_ahead)
 
 
 def check_ahead(job: ForecastJob) -> None:

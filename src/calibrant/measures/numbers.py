@@ -27,8 +27,8 @@ def pinball(quantiles: npt.ArrayLike, levels: npt.ArrayLike, outcomes: npt.Array
     Examples
     --------
     >>> from calibrant.measures.numbers import pinball
-    >>> pinball([[0.0, 1.0, 2.0]], [0.1, 0.5, 0.9], [1.5])
-    0.15000000000000002
+    >>> round(pinball([[0.0, 1.0, 2.0]], [0.1, 0.5, 0.9], [1.5]), 4)
+    0.15
     """
     tau, q, y = _checked(quantiles, levels, outcomes)
     with np.errstate(invalid="ignore"):

@@ -166,8 +166,8 @@ def mean_of(levels: Floats, values: Floats) -> Floats:
     --------
     >>> import numpy as np
     >>> from calibrant.measures.quantile_functions import mean_of
-    >>> float(mean_of(np.array([0.1, 0.5, 0.9]), np.array([-1.0, 0.0, 1.0])))
-    0.0
+    >>> round(float(mean_of(np.array([0.1, 0.5, 0.9]), np.array([0.0, 1.0, 2.0]))), 9)
+    1.0
     """
     low, high, start, slope = pieces(levels, values)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -168,7 +168,7 @@ def quantile_tracking(
     --------
     >>> from calibrant.recalibrate.rivals.numbers import quantile_tracking
     >>> quantile_tracking([1.0, 3.0, 2.0], burn_in=1).round(3).tolist()
-    [0.0, 0.0, 0.0]
+    [0.0, 0.0, 0.18]
     """
     s = as_numbers(scores, "scores", missing=False)
     alpha = 1.0 - check_real("coverage", coverage, 0.0, 1.0)
