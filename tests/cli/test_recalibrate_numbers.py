@@ -63,6 +63,15 @@ def test_frames_and_files_agree(rows, file, tmp_path):
     assert np.allclose(pl.read_csv(out).drop("t").to_numpy(), done.drop("t").to_numpy(), rtol=1e-12)
 
 
+def test_a_page_is_written(file, tmp_path):
+    page = tmp_path / "page.html"
+    recalibrate_number_file(str(file), forecast="m", outcome="y", report=page)
+    text = page.read_text()
+    assert "lay in their 90 % intervals" in text
+    assert "No alarm: the intervals held throughout." in text
+    assert text.count("<svg") == 3
+
+
 def test_a_state_goes_on(rows, tmp_path):
     state, whole, parts = tmp_path / "state", tmp_path / "whole.csv", []
     rows.write_csv(whole)

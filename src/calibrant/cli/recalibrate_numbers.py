@@ -28,6 +28,7 @@ from calibrant.recalibrate.number_rows import (
     take_forecasts,
 )
 from calibrant.recalibrate.numbers import NumberRecalibrator
+from calibrant.report import NumberReport
 from calibrant.tables import Table, write
 
 #: Rows in which everything is still being learned, and which are not measured.
@@ -48,6 +49,7 @@ def recalibrate_number_file(
     delimiter: str | None = None,
     out: Path | None = None,
     state: Path | None = None,
+    report: Path | None = None,
     as_json: bool = False,
 ) -> None:
     """Recalibrate the forecasts of a file; write its rows with quantiles, show what they cover."""
@@ -74,11 +76,30 @@ def recalibrate_number_file(
         console.note(f"wrote {out}")
     if state is not None:
         recalibrator.save(state)
+    if report is not None:
+        known = (
+            None
+            if rows.clock is None or rows.clock.sort == "numbers"
+            else np.array([rows.clock.shown(row) for row in range(len(table))])
+        )
+        NumberReport(
+            quantiles, recalibrator.levels, rows.outcomes, times=dates_of(known),
+            title=f"{forecast} in {Path(source).name}",
+        ).save(report)  # fmt: skip
+        console.note(f"wrote {report}")
     found = measured(recalibrator, quantiles, rows.forecasts, rows.outcomes)
     if as_json:
         typer.echo(json.dumps(found))
     else:
         show(found)
+
+
+def dates_of(texts: Any) -> Any:
+    """Return dates as NumPy has them, None if some are none."""
+    try:
+        return None if texts is None else texts.astype("datetime64[s]")
+    except ValueError:
+        return None
 
 
 def read_levels(text: str) -> list[float]:

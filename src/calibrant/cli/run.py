@@ -206,16 +206,16 @@ def run(
         if forecast is not None or levels is not None:
             if forecast is None or outcome is None:
                 raise ValueError("forecasts of a number need --forecast and --outcome")
-            others = (score, positive, key, silence, after, due, forecaster, ahead, smooth, report)
+            others = (score, positive, key, silence, after, due, forecaster, ahead, smooth)
             if any(each is not None for each in others) or source == "-":
                 raise ValueError(
                     "with --forecast a FILE goes with --outcome, --time, --available, --by, "
-                    "--hold, --levels, --out, --state and --json"
+                    "--hold, --levels, --out, --state, --report and --json"
                 )
-            console.check_outputs(source, out)
+            console.check_outputs(source, out, report)
             recalibrate_number_file(
                 source, forecast=forecast, outcome=outcome, time=time, available=available, by=by,
-                hold=hold, levels=levels, delimiter=delimiter, out=out, state=state,
+                hold=hold, levels=levels, delimiter=delimiter, out=out, state=state, report=report,
                 as_json=as_json,
             )  # fmt: skip
             return
