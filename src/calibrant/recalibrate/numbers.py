@@ -191,9 +191,11 @@ class NumberRecalibrator(Savable, Learner):
         >>> recalibrator.predict(quantiles=[-20, 2, 70], levels=[0.05, 0.5, 0.95]).interval(0.9)
         (-20.0, 70.0)
         """
-        row = as_given(forecast, quantiles, levels, scale, self.levels)
+        own, row = self._rule.whole.levels.tau, forecast
+        if type(row) is not float or not (quantiles is levels is scale is None):
+            row = as_given(forecast, quantiles, levels, scale, own)
         begun = self._open_one(row, id, by, at, due)
-        return Distribution._of(self.levels, begun.quantiles, (self.seed, begun.number))
+        return Distribution._of(own, begun.quantiles, (self._given["seed"], begun.number))
 
     def predict_many(
         self,

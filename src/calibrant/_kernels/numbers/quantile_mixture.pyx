@@ -228,32 +228,45 @@ cdef class QuantileMixture:
         """Learn how good the experts were that said this, of a residual r."""
         cdef int i, k, g, K = self.K
         cdef double *mixed = self.mixed
-        cdef double *grad = self.room + K
+        cdef double *lower = self.room
+        cdef double *upper = self.room + K
         cdef double *loss = self.room + 2 * K
         cdef double *eta = loss + EXPERTS * KNOTS
         cdef double[KNOTS] centre
         cdef const double *hat = self.levels.hat
         cdef const int *first = self.levels.first
-        cdef double *word
-        cdef double d, low, high, mid = t[residuals.at_s + 1]
+        cdef const double *one
+        cdef const double *two
+        cdef const double *three
+        cdef double a, b, c, d, e, f, slope, mid = t[residuals.at_s + 1]
         if self.said_of != place or said is not self.live:
             self.say(said, residuals, t, far, place)
         for k in range(K):
-            grad[k] = ((1.0 if r <= mixed[k] else 0.0) - self.levels.level[k]) / mid
+            slope = ((1.0 if r <= mixed[k] else 0.0) - self.levels.level[k]) / mid
+            lower[k], upper[k] = -hat[k] * slope, -(1.0 - hat[k]) * slope
         for g in range(KNOTS):
             centre[g] = 0.0
-        for i in range(EXPERTS):
-            word = self.words + i * K
-            for g in range(KNOTS):
-                loss[i * KNOTS + g] = 0.0
+        for i in range(EXPERTS * KNOTS):
+            loss[i] = 0.0
+        # Three experts at a time keep the processor busy while sums wait for their terms.
+        for i in range(0, EXPERTS, 3):
+            one, two, three = self.words + i * K, self.words + (i + 1) * K, self.words + (i + 2) * K
             for g in range(KNOTS - 1):
-                low = high = 0.0
+                a = b = c = d = e = f = 0.0
                 for k in range(first[g], first[g + 1]):
-                    d = grad[k] * (mixed[k] - word[k])
-                    low += hat[k] * d
-                    high += (1.0 - hat[k]) * d
-                loss[i * KNOTS + g] += low
-                loss[i * KNOTS + g + 1] += high
+                    a += lower[k] * (one[k] - mixed[k])
+                    b += upper[k] * (one[k] - mixed[k])
+                    c += lower[k] * (two[k] - mixed[k])
+                    d += upper[k] * (two[k] - mixed[k])
+                    e += lower[k] * (three[k] - mixed[k])
+                    f += upper[k] * (three[k] - mixed[k])
+                loss[i * KNOTS + g] += a
+                loss[i * KNOTS + g + 1] += b
+                loss[(i + 1) * KNOTS + g] += c
+                loss[(i + 1) * KNOTS + g + 1] += d
+                loss[(i + 2) * KNOTS + g] += e
+                loss[(i + 2) * KNOTS + g + 1] += f
+        for i in range(EXPERTS):
             for g in range(KNOTS):
                 centre[g] += said.w[i * KNOTS + g] * loss[i * KNOTS + g]
         for i in range(EXPERTS):

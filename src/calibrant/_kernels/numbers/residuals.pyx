@@ -61,17 +61,17 @@ cdef void newton(
         v[i] = step * x[i]
     for i in range(size):
         pivot = M + i * size
-        f = 1.0 / pivot[i]
-        v[i] *= f
+        pivot[i] = 1.0 / pivot[i]
         for j in range(i + 1, size):
-            row, keep = M + j * size, pivot[j] * f
+            row, f = M + j * size, pivot[j] * pivot[i]
             for k in range(j, size):
-                row[k] -= keep * pivot[k]
-            v[j] -= pivot[j] * v[i]
+                row[k] -= f * pivot[k]
+            v[j] -= f * v[i]
     for i in range(size - 1, -1, -1):
-        pivot = M + i * size
+        pivot, f = M + i * size, v[i]
         for k in range(i + 1, size):
-            v[i] -= pivot[k] / pivot[i] * v[k]
+            f -= pivot[k] * v[k]
+        v[i] = f * pivot[i]
         theta[i] += v[i]
 
 
