@@ -73,7 +73,8 @@ def knots(levels: Floats, values: Floats) -> tuple[Floats, Floats, Floats]:
         lower = (values[..., low] - values[..., 0]) / (x[low] - x[0])
         upper = (values[..., -1] - values[..., high]) / (x[-1] - x[high])
     # A tail next to an infinite quantile is infinite: no slope is needed.
-    return x, *(np.where(np.isfinite(slope), slope, 0.0) for slope in (lower, upper))
+    lower, upper = (np.where(np.isfinite(slope), slope, 0.0) for slope in (lower, upper))
+    return x, lower, upper
 
 
 def quantile_at(levels: Floats, values: Floats, wanted: npt.ArrayLike) -> Floats:

@@ -191,8 +191,10 @@ class NumberRecalibrator(Savable, Learner):
         >>> recalibrator.predict(quantiles=[-20, 2, 70], levels=[0.05, 0.5, 0.95]).interval(0.9)
         (-20.0, 70.0)
         """
-        own, row = self._rule.whole.levels.tau, forecast
-        if type(row) is not float or not (quantiles is levels is scale is None):
+        own: Floats = self._rule.whole.levels.tau
+        is_bare = quantiles is None and levels is None and scale is None
+        row: Any = forecast
+        if not is_bare or type(forecast) is not float:
             row = as_given(forecast, quantiles, levels, scale, own)
         begun = self._open_one(row, id, by, at, due)
         return Distribution._of(own, begun.quantiles, (self._given["seed"], begun.number))
