@@ -20,6 +20,7 @@ from calibrant._checks import (
     check_choice,
     check_id,
     check_integer,
+    check_real,
     check_same_length,
     check_seed,
 )
@@ -269,14 +270,21 @@ class Fleet(Savable):
                     rounds[row] = one
         return rounds
 
-    def update(self, outcome: float, *, id: Id, at: Time | None = None) -> str:  # noqa: A002
+    def update(
+        self,
+        outcome: float,
+        *,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+    ) -> str:
         """Learn the outcome of an id; return "applied", or "repeated" if it had this one before.
 
         An outcome that contradicts an earlier one, or whose id does not wait, raises a `RoundError`
         and changes nothing. `at` says when it arrived.
         """
         self._check_writable()
-        name, (known,) = check_id(id), as_unit_series([outcome], "outcomes")
+        known = check_real("outcome", outcome, 0.0, 1.0)
+        name = check_id(id)  # nothing waits without one
         if self._policy.silence is not None:
             self._policy.check_whole(known)
         time = math.nan if at is None else time_of(at)
@@ -573,8 +581,8 @@ class Fleet(Savable):
         --------
         >>> from calibrant import Fleet
         >>> fleet = Fleet()
-        >>> fleet.expected("a", 0.25), fleet.expected(["a", "b"], [0.25, 0.5]).tolist()
-        (0.25, [0.25, 0.5])
+        >>> fleet.expected("a", 0.5), fleet.expected(["a", "b"], [0.5, 0.5]).tolist()
+        (0.5, [0.5, 0.5])
         """
         return self._look(keys, scores, parents, placed=True)
 
