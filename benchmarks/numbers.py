@@ -36,10 +36,13 @@ from calibrant.recalibrate.rivals import (
     NormalisedSplit,
     SplitConformal,
 )
+from calibrant.recalibrate.rivals.numbers import quantile_tracking
 
 PAGE = Path(__file__).with_suffix(".md")
 BUNDLED = Path(calibrant.__file__).parent / "data" / "numbers"
 LONGEST, BURN_IN, LATE = 30_000, 100, 100
+#: Coverage and mean width that Angelopoulos, Candes and Tibshirani (2023) report.
+PUBLISHED = {"amzn_ar": (0.894, 17.6), "amzn_prophet": (0.888, 51.7)}
 RIVALS = {
     **{f"split {w or 'all'}": lambda tau, w=w: SplitConformal(tau, w) for w in (100, 500, 0)},
     **{f"ACI {rate}": lambda tau, rate=rate: ACI(tau, rate) for rate in (0.005, 0.01, 0.05)},
@@ -171,6 +174,21 @@ def speed():
     return table("Speed and size", ["", "processor time or size", "river's pairs"], rows)
 
 
+def published(folder):
+    """Return our P control beside the figures of its authors, where their forecasts are."""
+    rows = []
+    for name, (coverage, width) in PUBLISHED.items():
+        for stream, forecasts, outcomes in streams(folder):
+            if stream == name:
+                r = outcomes - forecasts
+                high, low = quantile_tracking(r, 0.95), quantile_tracking(-r, 0.95)
+                inside = ((r <= high) & (-r <= low))[BURN_IN:].mean()
+                ours_is = f"{inside:.3f}", f"{(high + low)[BURN_IN:].mean():.1f}"
+                rows.append((name, *ours_is, f"{coverage:.3f}", f"{width:.1f}"))
+    head = ["stream", "coverage", "mean width", "published coverage", "published width"]
+    return table("P control of the conformal PID paper, 90 %, rate 0.1", head, rows) if rows else ""
+
+
 def tables(folders, say):
     """Yield the tables."""
     yield speed()
@@ -179,6 +197,7 @@ def tables(folders, say):
             rows = rows_of(folder, late, say)
             when = "at once" if not late else f"{late} rounds late"
             yield shown(f"{Path(folder).name}: outcomes {when}", rows)
+        yield published(folder)
 
 
 def main(arguments):

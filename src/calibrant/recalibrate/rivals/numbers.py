@@ -160,7 +160,9 @@ class NormalisedSplit(NumberRival):
 def quantile_tracking(
     scores: npt.ArrayLike, coverage: float = 0.9, rate: float = 0.1, burn_in: int = 100
 ) -> Floats:
-    """Return the P control of the conformal PID paper: thresholds of scores such as |residual|.
+    """Return the P control of the conformal PID paper: thresholds of scores.
+
+    For an interval at 90 %, as there, the residual is tracked at 0.95, and so is its negative.
 
     Steps are `rate` times the range of the last `burn_in` scores; nothing is learned before.
 
