@@ -36,6 +36,24 @@ FIRST = 100
 INTERVALS = (0.5, 0.8, 0.9)
 
 
+#: The options that go with --forecast.
+TAKEN = (
+    "source", "forecast", "outcome", "time", "available", "by", "hold", "levels", "delimiter",
+    "out", "state", "report", "json",
+)  # fmt: skip
+
+
+def recalibrate_given(given: dict[str, Any]) -> None:
+    """Recalibrate a file of numbers by the options of the command, or refuse some."""
+    if given["forecast"] is None or given["outcome"] is None or given["source"] == "-":
+        raise ValueError("forecasts of a number need a FILE, --forecast and --outcome")
+    for name, value in given.items():
+        if name not in TAKEN and value not in (None, False, 0, "probability"):
+            raise ValueError(f"--{name} does not go with --forecast")
+    chosen = {name: given[name] for name in TAKEN if name not in ("source", "json")}
+    recalibrate_number_file(given["source"], **chosen, as_json=given["json"])
+
+
 def recalibrate_number_file(
     source: str,
     *,

@@ -6,24 +6,18 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.scores.recalibrate import KINDS
-from calibrant.measures import DelayCheck
-from calibrant.recalibrate.number_rows import (
-    SHOWN,
-    quantile_columns,
-    recalibrate_numbers,
-    take_forecasts,
-)
-from calibrant.recalibrate.numbers import NumberRecalibrator
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
-from calibrant.tables import Table, take_scored
-from calibrant.tables.frames import from_frame
+
+if TYPE_CHECKING:
+    from calibrant.recalibrate.numbers import NumberRecalibrator
+    from calibrant.tables import Table
 
 Frame = TypeVar("Frame")
 
@@ -47,7 +41,7 @@ def recalibrate_frame(
     hold: float | timedelta | str | None = None,
     column: str = "calibrated",
     smooth: str | None = None,
-    levels: Sequence[float] = SHOWN,
+    levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
     recalibrator: Recalibrator | NumberRecalibrator | None = None,
 ) -> Frame:
     """Return a data frame with one more column: its scores, recalibrated row by row.
@@ -133,6 +127,11 @@ def recalibrate_frame(
             frame, forecast=forecast, outcome=outcome, id=id, time=time, available=available, by=by,
             hold=hold, levels=levels, recalibrator=recalibrator,
         )  # fmt: skip
+    # Needed for data frames only.
+    from calibrant.measures import DelayCheck  # noqa: PLC0415
+    from calibrant.tables import take_scored  # noqa: PLC0415
+    from calibrant.tables.frames import from_frame  # noqa: PLC0415
+
     for name, given in (("score", score), ("outcome", outcome)):
         if given is None:
             raise ValueError(f"{name} must name a column, got None")
@@ -183,6 +182,14 @@ def number_frame(
     **parts: str | None,
 ) -> Frame:
     """Do what `recalibrate_frame` does with forecasts of numbers."""
+    from calibrant.recalibrate.number_rows import (  # noqa: PLC0415 - needed for numbers only
+        quantile_columns,
+        recalibrate_numbers,
+        take_forecasts,
+    )
+    from calibrant.recalibrate.numbers import NumberRecalibrator  # noqa: PLC0415
+    from calibrant.tables.frames import from_frame  # noqa: PLC0415
+
     is_fresh = recalibrator is None
     if recalibrator is None:
         recalibrator = NumberRecalibrator(hold=hold)
