@@ -18,7 +18,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from click import MissingParameter
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -227,7 +226,7 @@ def recalibrate(
     given = dict(locals())
     given["json"] = given.pop("as_json")
     if score is None and forecast is None:
-        raise MissingParameter(param_hint="'--score'", param_type="option")
+        raise typer.BadParameter("Missing option '--score' (or '--forecast' for numbers).")
     with console.clean_end():
         console.check_outputs(source, out, report, column)
         if forecast is not None or levels is not None:
