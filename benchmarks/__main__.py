@@ -3,7 +3,8 @@
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
 ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
 certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
-plays 10^8 rows through a fleet; with ``--help`` each of the last four shows its options.
+plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers; with ``--help``
+each of the last five shows its options.
 """
 
 import re
@@ -42,6 +43,7 @@ from benchmarks import (  # noqa: E402
     monitor,
     monitor_late,
     multiclass,
+    numbers,
     pages,
     paper,
     rare,
@@ -93,7 +95,9 @@ PARTS = {
 }
 PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
-COMMANDS = {"evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows}
+COMMANDS = {
+    "evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers,
+}  # fmt: skip
 LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 
 

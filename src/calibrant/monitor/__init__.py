@@ -14,4 +14,6 @@ from calibrant.monitor.bands import Band as Band
 from calibrant.monitor.episodes import Episode as Episode
 from calibrant.monitor.gain import gain_evidence as gain_evidence
 from calibrant.monitor.monitor import Monitor as Monitor
+from calibrant.monitor.numbers import NumberEpisode as NumberEpisode
+from calibrant.monitor.numbers import NumberMonitor as NumberMonitor
 from calibrant.monitor.side_by_side import SideBySide as SideBySide

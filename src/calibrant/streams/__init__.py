@@ -22,6 +22,7 @@ from calibrant.streams.adversaries import (
 )
 from calibrant.streams.bundled import RealStream, load, names
 from calibrant.streams.families import FAMILIES
+from calibrant.streams.numbers import NumberStream, load_numbers
 from calibrant.streams.remembering import cycle, hidden_markov, markov, regimes, runs
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import (
@@ -45,6 +46,7 @@ __all__ = [
     "Greedy",
     "Learned",
     "March",
+    "NumberStream",
     "RealStream",
     "Stream",
     "alternating",
@@ -54,6 +56,7 @@ __all__ = [
     "hidden_markov",
     "iid",
     "load",
+    "load_numbers",
     "markov",
     "names",
     "piecewise",

@@ -84,6 +84,7 @@ cdef class Book:
         self, object name, object found, double outcome, double at, double said
     ) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
+    cpdef int forget_unnamed(self) except -1
     cpdef int observe_one(self, object name, double outcome, double at, int most) except -1
     cpdef str update(self, object name, double outcome, double at)
     cdef object refusal(self, object name, double y, int answer)

@@ -284,6 +284,9 @@ cdef class Book:
         cdef int64_t first
         if (self.has_deadlines or self.arrivals.count) and not isnan(made):
             self.pass_to(made, True)
+        if name is None and self.unnamed is not None:
+            self.rule.check_one(row, by)
+            self.forget_unnamed()
         first = self.rule.begun()
         r = self.rule.begin(row, by)
         r.number = r.batch = first
@@ -350,6 +353,8 @@ cdef class Book:
         if self.want_smooth:
             self.rule.fill_smooth(rounds)
         if names is None:
+            for r in rounds:
+                self.rule.drop(r)
             return rounds
         self.named += size
         if self.gone:
@@ -860,9 +865,10 @@ cdef class Book:
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
+                self.rule.drop(r)  # nothing can be learned of it
                 if self.has_deadlines:
                     self.after_opening()
-                continue  # nothing can be learned of it
+                continue
             if self.unseen is not None:
                 self.unseen.append((r, NAN))
             if self.rule.is_watched:
@@ -897,6 +903,13 @@ cdef class Book:
                 self.count_late(y, self.silence)
 
     # -- expiry ---------------------------------------------------------------------------------
+
+    cpdef int forget_unnamed(self) except -1:
+        """Give up the round without an id, if one waits."""
+        if self.unnamed is not None:
+            self.rule.drop(self.unnamed)
+            self.unnamed = None
+        return 0
 
     cdef object oldest_name(self):
         """Return the id that has waited longest.
