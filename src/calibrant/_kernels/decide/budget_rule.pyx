@@ -286,7 +286,7 @@ cdef class BudgetRule(DecisionRule):
         self.tie_key = scramble(self.key)
         self.budget, self.window = budget, window
         self.steps = BURST if is_burst else STEADY
-        self.weight, self.highest, self.lowest = 1.0, NEVER, -NEVER
+        self.weight, self.growth, self.highest, self.lowest = 1.0, 1.0, NEVER, -NEVER
         self.warm_up = WARM_UP
         if isinstance(window, RowWindow):
             self.warm_up = max(min(WARM_UP, <int64_t>(window.size / 50.0)), 1)
@@ -369,7 +369,7 @@ cdef class BudgetRule(DecisionRule):
         lowest = number(state, "lowest", low=-NEVER, high=NEVER)
         weight = number(state, "weight", low=1.0, high=OVERFLOW)
         total = number(state, "total", low=0.0, high=OVERFLOW * SHORTEST * 1e9)
-        growth = number(state, "growth", low=0.0, high=2.0)
+        growth = number(state, "growth", low=1.0, high=2.0)
         seen = floats(state, "seen", size=BINS, low=0.0, high=total)
         if abs(seen.sum() - total) > 1e-6 * total:
             raise ValueError(f"saved seen must sum to {total!r}, got {seen.sum()!r}")
