@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant import Recalibrator, streams
-from calibrant.recalibrate import recalibrate_frame
 
 ROWS = 250_000
 LATE = 1_000.5
@@ -87,16 +86,11 @@ def made(name, seed, rows=ROWS):
 def flights():
     """Return the flights, recalibrated with deadlines as in ``make run``."""
     stream = streams.load("nycflights")
-    columns = {"t": stream.times, "score": stream.scores, "outcome": stream.outcomes}
-    columns |= stream.columns
-    done = recalibrate_frame(
-        columns, score="score", outcome="outcome", time="t", available="landed", due="due",
-        silence=1, smooth="smooth",
-    )  # fmt: skip
-    at, known = (seconds(columns[name]) for name in ("t", "landed"))
-    return Decisions(
-        stream.scores, np.asarray(done["smooth"], dtype=float), stream.outcomes, at, known
+    at, known, due = map(seconds, (stream.times, stream.columns["landed"], stream.columns["due"]))
+    told, _ = Recalibrator(silence=1)._play_table(
+        stream.scores, stream.outcomes, at=at, known=known, due=due, is_dated=True, smooth=True
     )
+    return Decisions(stream.scores, told[2], stream.outcomes, at, known)
 
 
 def seconds(times):

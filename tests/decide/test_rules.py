@@ -143,6 +143,8 @@ def test_no_window_in_time_is_above_its_cap_when_it_acts(kind, budget, seed):
         if acts[i]:
             recent = (times > time - 100) & (times <= time)
             assert acts[recent].sum() <= 1.2 * budget * recent.sum() + 1e-9
+    begun = (times // 100).astype(int)
+    assert (np.bincount(begun, acts) <= 1.2 * budget * np.bincount(begun) + 1e-9).all()
 
 
 @pytest.mark.parametrize("explore", [0.0, 0.1])

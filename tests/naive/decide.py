@@ -132,7 +132,8 @@ def by_budget(ps, budget, rows, cap, floor, *, seed=0, explore=0.0):
 def by_timed_budget(ps, times, budget, seconds, cap, floor, *, seed=0):
     """Return the acts; `cap` and `floor` are shares of the rows, of hundredths of the window.
 
-    Of the window that ends now, the acts of the last 101 hundredths count, and the rows of 100.
+    Of the window that ends now, the acts of the last 101 hundredths count, and the rows of 100. The
+    cap also holds at every moment of windows that begin at multiples of their length.
     """
     ties, histogram = tie_breaker(seed), Histogram()
     acted, price, highest, lowest = [], 0.0, 1e9, -1e9
@@ -153,8 +154,11 @@ def by_timed_budget(ps, times, budget, seconds, cap, floor, *, seed=0):
             need = (floor * size - inside + later) / (0.6 * size)
             lowest = histogram.above(min(max(room, 1e-5), 1.0))
             highest = histogram.above(min(need, 1.0)) if need > 0 else 1e9
+        begun = [j for j in range(i + 1) if times[j] // seconds == times[i] // seconds]
+        is_free = inside + 1 <= cap * size
+        is_free = is_free and sum(acted[begun[0] :]) + 1 <= cap * len(begun)
         is_high = z >= max(min(price, highest), lowest)
-        acted.append(bool(i >= 200 and is_high and inside + 1 <= cap * size))
+        acted.append(bool(i >= 200 and is_high and is_free))
         price += min(steps / (budget * max(size, 1)), 0.1) * (acted[i] - budget)
         histogram.add(z, i, size)
     return acted

@@ -11,8 +11,9 @@ means a histogram in which a row counts half after a twentieth of a window.
 Whatever the probabilities do, a row is never acted on if the window that ends with it would be above
 the cap, and always if it would be below the floor. Windows of rows are exact: of the last N rows, it
 is known which were acted on. A window in time has as many rows as come, and nobody knows how many
-will: the cap is a share of the rows that came in the last so many seconds, kept in a hundred counters
-so that it errs on the low side, and the floor only guides the pace.
+will: the floor only guides the pace, and the cap is a share of the rows so far. It is kept both in
+the last so many seconds, by a hundred counters that err on the low side, and since the last multiple
+of the window: with days, at no moment of a day is more than the cap of its rows acted on.
 """
 
 from libc.math cimport floor as floor_of, pow
@@ -177,12 +178,15 @@ cdef class TimeWindow(Window):
     cdef readonly double last         # the time of the last row
     cdef int64_t slot, rows           # the number of the present counter; rows in all counters
     cdef int64_t[SLOTS + 1] acts_in, rows_in
+    cdef int64_t begun_acts, begun_rows  # since the last multiple of the window: a day so far
 
     def __init__(self, double seconds, double most, double least):
         self.width, self.most, self.least, self.last = seconds / SLOTS, most, least, -np.inf
 
     cdef void move(self, double at) noexcept nogil:
         cdef int64_t slot = <int64_t>floor_of(at / self.width), k, place
+        if block_of(slot) != block_of(self.slot):
+            self.begun_acts = self.begun_rows = 0
         for k in range(min(slot - self.slot, SLOTS + 1)):
             place = position(slot - k)
             self.acts -= self.acts_in[place]
@@ -190,12 +194,16 @@ cdef class TimeWindow(Window):
             self.acts_in[place] = self.rows_in[place] = 0
         self.slot, self.last = slot, at
         self.rows += 1
+        self.begun_rows += 1
         self.rows_in[position(slot)] += 1
         # The oldest counter is in part too old: its acts count, and its rows do not.
         self.size = <double>(self.rows - self.rows_in[position(slot + 1)])
 
     cdef bint is_full(self) noexcept nogil:
-        return self.acts + 1 > self.most * self.size
+        return (
+            self.acts + 1 > self.most * self.size
+            or self.begun_acts + 1 > self.most * self.begun_rows
+        )
 
     cdef int64_t leaving(self, double ahead) noexcept nogil:
         cdef int64_t k, found = 0
@@ -215,6 +223,7 @@ cdef class TimeWindow(Window):
 
     cdef void add(self, bint acts) noexcept nogil:
         self.acts += acts
+        self.begun_acts += acts
         self.acts_in[position(self.slot)] += acts
 
     def check_times(self, times):
@@ -238,6 +247,7 @@ cdef class TimeWindow(Window):
             "window_last": self.last if self._is_begun() else None,
             "window_acts": np.array([self.acts_in[k] for k in order], dtype=np.int64),
             "window_rows": np.array([self.rows_in[k] for k in order], dtype=np.int64),
+            "begun_acts": self.begun_acts, "begun_rows": self.begun_rows,
         }
 
     def _is_begun(self):
@@ -255,6 +265,9 @@ cdef class TimeWindow(Window):
         is_begun = state["window_last"] is not None
         if is_begun != (rounds > 0):
             raise ValueError("saved window_last must be the time of the last row")
+        begun_rows = integer(state, "begun_rows", low=min(rounds, 1), high=rows.sum())
+        self.begun_acts = integer(state, "begun_acts", low=0, high=min(begun_rows, acts.sum()))
+        self.begun_rows = begun_rows
         self.last = number(state, "window_last", low=-far, high=far) if is_begun else -np.inf
         self.slot = <int64_t>floor_of(self.last / self.width) if is_begun else 0
         self.acts, self.rows = acts.sum(), rows.sum()
@@ -262,6 +275,11 @@ cdef class TimeWindow(Window):
             self.acts_in[position(self.slot + 1 + k)] = acts[k]
             self.rows_in[position(self.slot + 1 + k)] = rows[k]
         self.size = <double>(self.rows - self.rows_in[position(self.slot + 1)])
+
+
+cdef inline int64_t block_of(int64_t slot) noexcept nogil:
+    """Return the number of the window that a counter belongs to, if windows begin at 0."""
+    return (slot if slot >= 0 else slot - SLOTS + 1) // SLOTS
 
 
 cdef inline int64_t position(int64_t slot) noexcept nogil:
