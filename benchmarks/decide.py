@@ -15,6 +15,11 @@ import numpy as np
 from benchmarks.decide_streams import MADE, flights, logistic, made
 from benchmarks.tables import table
 from calibrant import Decider, Recalibrator
+from calibrant.decide.hindsight import (
+    cheapest_threshold,
+    precise_threshold,
+    recalling_threshold,
+)
 
 TITLE = "Acting on probabilities"
 IN_README = ()
@@ -69,26 +74,12 @@ def caught(acts, p, y, per=PER):
 
 def best_cost(scores, y, missing):
     """Return the least cost of a single threshold, in hindsight; acting costs 1."""
-    order = np.argsort(-scores, kind="stable")
-    costs = np.arange(len(y) + 1) + missing * (y.sum() - np.append(0, np.cumsum(y[order])))
-    is_cut = np.append(np.append(True, np.diff(scores[order]) < 0), True)
-    return costs[is_cut].min()
+    best = cheapest_threshold(scores, y, [[0.0, missing], [1.0, 1.0]])
+    return cost(scores >= best, y, missing)
 
 
 def cost(acts, y, missing):
     return acts.sum() + missing * y[~acts].sum()
-
-
-def most_acts(p, y, precision):
-    """Return the acts of the best single threshold in hindsight with this precision."""
-    held = np.cumsum(y[np.argsort(-p, kind="stable")]) >= precision * np.arange(1, len(p) + 1)
-    return int(np.flatnonzero(held)[-1]) + 1 if held.any() else 0
-
-
-def fewest_acts(p, y, recall):
-    """Return the acts of the best single threshold in hindsight with this recall."""
-    found = np.cumsum(y[np.argsort(-p, kind="stable")])
-    return int(np.searchsorted(found, recall * y.sum())) + 1
 
 
 # -- what people do -------------------------------------------------------------------------------
@@ -202,7 +193,7 @@ def precision_rows(name, found):
         rows = []
         for s in found:
             p, y = s.probabilities, s.outcomes
-            best = most_acts(p, y, floor)
+            best = (p >= precise_threshold(p, y, floor)).sum()
             if best < 300:
                 continue
             decider = Decider(precision=floor)
@@ -230,10 +221,11 @@ def recall_rows(name, found):
             for seed in range(6)
         ]
         whole = [y[acts].sum() / y.sum() for acts in runs]
+        fewest = (p >= recalling_threshold(p, y, floor)).sum()
         yield [
             f"{name}, {floor}", f"{min(whole):.3f}", f"{np.mean(whole):.3f}",
             f"{np.std(whole):.4f}",
-            f"{np.mean([a.sum() for a in runs]) / fewest_acts(p, y, floor):.2f}",
+            f"{np.mean([a.sum() for a in runs]) / fewest:.2f}",
         ]  # fmt: skip
 
 

