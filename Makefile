@@ -50,7 +50,7 @@ run: $(VENV)/installed  ## The main job, on a bundled real stream; results in ru
 	  --available landed --due due --silence 1 \
 	  --out $(RESULTS)/flights.csv.gz --report $(RESULTS)/flights.html
 
-serve: $(VENV)/requirements-dev $(VENV)/installed  ## The service on a living stream; look where it says, Ctrl-C ends it
+serve: $(VENV)/requirements-dev $(VENV)/installed  ## The service on a live stream; open the address that it prints, Ctrl-C stops it
 	@mkdir -p $(RESULTS)
 	$(BIN)/calibrant serve --demo --store $(RESULTS)/serve.db
 

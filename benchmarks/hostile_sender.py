@@ -4,12 +4,12 @@ import base64
 import json
 import random
 
-SETTINGS = {"plain": {}, "timed": {"silence": 0, "after": "30d"}, "told": {"clock": "told"},
+SETTINGS = {"plain": {}, "timed": {"silence": 0, "after": "30d"}, "clocked": {"clock": "client"},
             "keyed": {"keyed": True},
             "keyed-watched": {"keyed": True, "watch_keys": True, "hold": "30d"}}  # fmt: skip
 PATHS = [f"/v1/streams/{name}/{kind}" for name in SETTINGS for kind in ("predictions", "outcomes")]
 VIEWS = ("", "/scorecard", "/reliability", "/map", "/episodes", "/pending", "/groups", "/history",
-         "/keys", "/keys/4", "/keys/%00", "/keys_off", "/events", "/export")  # fmt: skip
+         "/keys", "/keys/4", "/keys/%00", "/miscalibrated_keys", "/events", "/export")  # fmt: skip
 #: Values that no field of a row takes.
 BAD = [
     None, True, [], {}, [[]], "", "NaN", "\0", "\ud800", "x" * 201, "x" * 50_000, -1, 1.0000001,

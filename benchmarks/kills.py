@@ -165,7 +165,7 @@ def report(name, result):
             ["rows answered", f"{answered:,}"],
             ["kills of an owner that were timed", len(result.gaps)],
             ["requests without an answer", f"{sum(c.unanswered for c in result.clients):,}"],
-            ["requests told to come again (503)", f"{sum(c.refused for c in result.clients):,}"],
+            ["requests answered with 503", f"{sum(c.refused for c in result.clients):,}"],
             [
                 "seconds from a kill of an owner to an answer for its streams, median",
                 f"{statistics.median(gaps):.2f}",

@@ -16,7 +16,7 @@ import httpx
 STREAMS = {
     "plain": {"seed": 1},
     "keyed": {"seed": 3, "keyed": True},
-    "silent": {"seed": 2, "silence": 0, "after": "1h", "clock": "told"},
+    "silent": {"seed": 2, "silence": 0, "after": "1h", "clock": "client"},
     "watched": {
         "seed": 4,
         "keyed": True,
@@ -25,7 +25,7 @@ STREAMS = {
         "tolerance": 0.0,
         "silence": 0,
         "after": "1h",
-        "clock": "told",
+        "clock": "client",
     },
 }
 #: How much faster the told clock runs: the deadlines of an hour pass in six seconds.
@@ -154,7 +154,7 @@ class Client(threading.Thread):
         return self.with_times(stream, body)
 
     def with_times(self, stream, body):
-        if STREAMS[stream].get("clock") == "told":
+        if STREAMS[stream].get("clock") == "client":
             for row in body:
                 row["at"] = self.world.now()
         return body

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import calibrant.service.api.server  # noqa: F401 - imported once, for all processes
 from calibrant.cli import main
-from calibrant.service import keeping
-from calibrant.service.engine import Engine
 from calibrant.service.store.sqlite import SqliteStore
+from calibrant.service.stream import snapshots
+from calibrant.service.stream.engine import Engine
 
 #: A snapshot after so few rows, that many kills come between two of them, and the fleet's in so
 #: many pieces, that some come between these.
@@ -28,14 +28,14 @@ NOW_AND_THEN = 0.1
 
 def commits_now_and_then():
     """Let answers go out before they are on the disk."""
-    last = time.monotonic()
+    last = 0.0  # the first one makes the tables
 
     @contextmanager
-    def transaction(self):
+    def transaction(self, _what=None):
         nonlocal last
         if not self._writer.in_transaction:
             self._writer.execute("BEGIN IMMEDIATE")
-        yield self._writer
+        yield
         if time.monotonic() - last > NOW_AND_THEN:
             self._writer.execute("COMMIT")
             last = time.monotonic()
@@ -64,8 +64,8 @@ def run(arguments, said, fault=None):
     with Path(said).open("a") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
-    keeping.SNAPSHOT_ROWS, keeping.PIECE, keeping.LARGE = SNAPSHOT_ROWS, PIECE, LARGE
-    keeping.LAST = LAST
+    snapshots.SNAPSHOT_ROWS, snapshots.PIECE, snapshots.LARGE = SNAPSHOT_ROWS, PIECE, LARGE
+    snapshots.LAST = LAST
     if fault is not None:
         FAULTS[fault]()
     sys.argv = ["calibrant", "serve", "--log-level", "warning", *arguments]

@@ -4,10 +4,10 @@ from collections import Counter, defaultdict
 
 from benchmarks.kills_clients import STREAMS
 from calibrant.service.store import open_store
-from calibrant.service.store.interface import LoggedPredictions
-from calibrant.service.stream import Stream
-from calibrant.service.telling import event_of
-from calibrant.service.watching import KeyChange
+from calibrant.service.store.records import LoggedPredictions
+from calibrant.service.stream.events import event_of
+from calibrant.service.stream.key_watch import KeyChange
+from calibrant.service.stream.stream import Stream
 
 #: As many sentences of one kind are enough.
 ENOUGH = 5

@@ -32,7 +32,7 @@ GROUPS = [f"region {k}" for k in range(30)]
 STEP, LATE = 10.0, 3 * 3600.0
 START = 1.75e9
 VISITS, UPDATES = 9, 30
-SCRIPTS = Path(__file__).parents[1] / "src/calibrant/service/api/static"
+SCRIPTS = Path(__file__).parents[1] / "src/calibrant/service/pages/static"
 
 
 def rounds(name, first, last):
@@ -64,7 +64,7 @@ def fill(url, progress, total=ROUNDS):
             http.post(path, json=rows).raise_for_status()
 
         for name in OFF:
-            http.put(f"/v1/streams/{name}", json={"clock": "told"}).raise_for_status()
+            http.put(f"/v1/streams/{name}", json={"clock": "client"}).raise_for_status()
         waiting = {name: [] for name in OFF}
         for first in range(0, total, ROWS):
             progress(f"pages: round {first:,} of {total:,}")

@@ -9,12 +9,11 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from benchmarks.service import Server
-from calibrant.service import replay
+from calibrant.service import Client, demo
 from report.browser import program
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
@@ -29,19 +28,16 @@ PICTURES = (
 
 def play(url, progress):
     """Play the weeks with which ``make serve`` begins, hour by hour."""
-    times, predictions, outcomes = replay.flights()
-    predicted = known = 0
-    with httpx.Client(base_url=url, timeout=60) as http:
 
-        def send(method, path, body):
-            http.request(method, path, json=body).raise_for_status()
-
-        send("PUT", f"/v1/streams/{replay.STREAM}", {"clock": "told"})
-        for hour in range(int(replay.HEAD_START / replay.STEP) + 1):
+    def hours():
+        for hour in range(int(demo.HEAD_START / demo.STEP) + 1):
             progress(f"screenshots: hour {hour}")
-            now = times[0] + hour * replay.STEP
-            known = replay.play(send, "outcomes", outcomes, times + replay.LATE, known, now)
-            predicted = replay.play(send, "predictions", predictions, times, predicted, now)
+            yield rows.departed[0] + hour * demo.STEP
+
+    rows = demo.flights()
+    with Client(url, timeout=60) as client:
+        client.put_stream(demo.STREAM, **demo.SETTINGS)
+        demo.play(client, rows, hours())
 
 
 def write(progress):
@@ -61,7 +57,7 @@ def write(progress):
                 viewport=window, color_scheme=scheme, device_scale_factor=1.5,
                 reduced_motion="reduce",
             )  # fmt: skip
-            page.goto(f"{server.url}/streams/{replay.STREAM}")
+            page.goto(f"{server.url}/streams/{demo.STREAM}")
             page.wait_for_selector("main[data-sequence]", timeout=60_000)
             page.wait_for_selector("#status.live")
             path = FOLDER / f"{name}.png"

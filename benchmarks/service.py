@@ -20,7 +20,7 @@ import httpx
 from benchmarks.tables import table
 from calibrant.service.clock import SteadyClock
 from calibrant.service.store.sqlite import SqliteStore
-from calibrant.service.stream import Stream
+from calibrant.service.stream.stream import Stream
 
 TITLE = "The service"
 IN_README = ()

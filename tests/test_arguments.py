@@ -1,12 +1,23 @@
 """Arguments follow from the signature: kept, shown, saved, and read back; never written."""
 
 import inspect
+import pickle
+from copy import deepcopy
+from datetime import timedelta
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from calibrant import Epoch, Interval, Refined
+from calibrant import (
+    Epoch,
+    EventForecaster,
+    Fleet,
+    Interval,
+    MulticlassRecalibrator,
+    Recalibrator,
+    Refined,
+)
 from calibrant.experiments.groups import FORECASTER_GROUPS
 from calibrant.forecasters.named import FORECASTERS, make
 from calibrant.forecasters.rivals import ExponentialWindow, FosterHart, RunningMean
@@ -90,3 +101,42 @@ def test_names_and_groups_follow_from_the_classes():
         assert [spec for spec in FORECASTER_GROUPS[group] if spec in every] == known
     assert [spec.partition(":")[0] for spec in FORECASTER_GROUPS["all"]] == list(FORECASTERS)
     assert repr(make("epoch-kl", seed=2)) == repr(make("epoch:measure=kl", seed=2))
+
+
+SPANS = [5, 2.5, np.int64(5), np.float32(2.5), "30d", timedelta(days=30), np.timedelta64(90, "m")]
+WATCHES = [True, {"every": 1000}, {"every": np.int64(1000), "tolerance": np.float64(0.01)}]
+ACCEPTED = [
+    *((make, {"silence": 0, "after": span}) for make in (Recalibrator, Fleet) for span in SPANS),
+    *((make, {"hold": span}) for make in (Recalibrator, Fleet) for span in SPANS),
+    *((MulticlassRecalibrator, {"classes": 3, "hold": span}) for span in SPANS),
+    *((make, {"monitor": watch}) for make in (Recalibrator, Fleet) for watch in WATCHES),
+    *((EventForecaster, {"monitor": watch}) for watch in WATCHES),
+    *((make, {"capacity": np.int32(7), "seed": np.uint64(7)}) for make in (Recalibrator, Fleet)),
+    (EventForecaster, {"periods": np.array([7, 24]), "ahead": np.int8(2)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "arguments"), ACCEPTED)
+def test_what_a_constructor_accepts_is_saved_and_restored(make, arguments):
+    learner = make(**arguments)
+    blob = learner.to_bytes()
+    for again in (make.from_bytes(blob), pickle.loads(pickle.dumps(learner)), deepcopy(learner)):
+        assert again.to_bytes() == blob
+        assert repr(again) == repr(learner)
+
+
+@pytest.mark.parametrize("make", [Recalibrator, Fleet])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"capacity": 10**30}, "capacity must be an integer in"),
+        ({"silence": 0, "after": 10**400}, "after must be a positive number"),
+        ({"hold": 10**400}, "hold must be a positive number"),
+        ({"hold": timedelta(0)}, "hold must be a positive number"),
+        ({"hold": np.timedelta64("NaT")}, "hold must be a positive number"),
+        ({"seed": 10**30}, "seed must be an integer in"),
+    ],
+)
+def test_numbers_beyond_any_use_are_refused(make, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**arguments)

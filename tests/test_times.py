@@ -71,13 +71,13 @@ def test_one_a_round(bad):
 def test_the_lengths_must_agree():
     with pytest.raises(ValueError, match="at and scores must have the same length, got 2 and 3"):
         times_of([1, 2], 3)
-    with pytest.raises(ValueError, match="times and outcomes must have the same length"):
+    with pytest.raises(ValueError, match="at and outcomes must have the same length"):
         rising_times([1, 2], 3, 10.0)
 
 
 def test_rising_times():
     assert rising_times([1, 1, 2], 3, 10.0).tolist() == [1.0, 1.0, 2.0]
-    with pytest.raises(ValueError, match="must not decrease, they do at position 2"):
+    with pytest.raises(ValueError, match="must not decrease, it does at position 2"):
         rising_times([1, 2, 1], 3, 10.0)
     with pytest.raises(ValueError, match="within 10 seconds of 1970"):
         rising_times([1, 11], 2, 10.0)

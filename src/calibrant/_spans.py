@@ -46,7 +46,7 @@ def as_span(value: object, name: str) -> Span:
             number, unit = found.groups()
             span = Span(float(number) * UNITS.get(unit, 1.0), unit is not None)
     elif not isinstance(value, bool) and isinstance(value, int | float | np.integer | np.floating):
-        span = Span(float(value), False)
+        span = Span(float(value) if value < 2**63 else math.inf, False)
     if not 0.0 < span.length < math.inf:
         raise ValueError(f"{name} must be {ALLOWED}, got {describe(value)}")
     return span

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, ClassVar, Self, SupportsFloat
 
 import numpy as np
@@ -15,6 +17,22 @@ from calibrant.tables.atomic import load_bytes, save_bytes
 
 #: Arguments that say how many numbers a state holds, or a few times as many.
 SIZES = ("gaps", "bins", "intervals")
+
+
+def as_saved(value: Any) -> Any:
+    """Return an argument as it is kept and saved: NumPy's scalars as Python's, spans as text.
+
+    >>> as_saved(timedelta(days=30)), as_saved({"every": np.int64(1000)})
+    ('2592000s', {'every': 1000})
+    """
+    if isinstance(value, timedelta | np.timedelta64):
+        seconds = np.timedelta64(value) / np.timedelta64(1, "s")
+        return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {name: as_saved(each) for name, each in value.items()}
+    return value
 
 
 class Savable:
@@ -50,8 +68,7 @@ class Savable:
         self = super().__new__(cls)
         given = {**cls._defaults, **dict(zip(cls._defaults, args, strict=False)), **kwargs}
         self._given = {  # type: ignore[misc]  # the place is the subclass's
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in given.items()  # NumPy's scalars as Python's: they can be saved
+            name: as_saved(value) for name, value in given.items()
         }
         return self
 

@@ -7,6 +7,7 @@ import pytest
 
 from calibrant import Fleet
 from calibrant._kernels.fleet.key_batch import checked_keys, shards_of
+from calibrant.fleet import file
 from calibrant.tables.errors import InputError
 from fleet.worlds import keyed
 
@@ -129,3 +130,27 @@ def test_a_file_that_is_none(tmp_path):
         Fleet.load(tmp_path / "fleet")
     with pytest.raises(InputError, match="cannot be read"):
         Fleet.open(tmp_path / "nothing")
+
+
+def test_a_damaged_file_is_not_opened(tmp_path):
+    fleet, _ = played(2)
+    fleet.save(tmp_path / "fleet")
+    whole = (tmp_path / "fleet").read_bytes()
+    random = np.random.default_rng(0)
+    for at in random.integers(0, len(whole), 200).tolist():
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 + random.integers(255)
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(InputError):
+            Fleet.open(tmp_path / "damaged")
+
+
+def test_a_state_that_claims_many_shards_makes_none_of_them(monkeypatch):
+    made = []
+    new_shard = Fleet._new_shard
+    monkeypatch.setattr(Fleet, "_new_shard", lambda fleet: made.append(1) or new_shard(fleet))
+    settings = {"arguments": Fleet()._given | {"shards": 2**16}, "shards": list(range(2**16))}
+    made.clear()
+    with pytest.raises(InputError, match="makes no sense"):
+        Fleet.from_bytes(b"".join(file.pieces(settings, [{}] * 2**16)))
+    assert len(made) <= 2

@@ -31,7 +31,7 @@ Config = Annotated[
 def serve(
     store: StoreFile = None,
     host: Annotated[
-        str | None, typer.Option(help="Where to listen; other than this machine needs tokens.")
+        str | None, typer.Option(help="Where to listen; other machines need tokens.")
     ] = None,
     port: Annotated[int | None, typer.Option(help="The port; 8042 by default.")] = None,
     config: Config = None,
@@ -41,28 +41,29 @@ def serve(
         typer.Option(
             "--webhook",
             metavar="URL",
-            help="Where alarms ring, once or more often; CALIBRANT_WEBHOOK_SECRET signs them.",
+            help="Where alarms are sent; may be repeated. CALIBRANT_WEBHOOK_SECRET signs them.",
         ),
     ] = None,
     webhook_alarms: Annotated[
         str | None,
         typer.Option(
-            help="Default calibrated,calibrated_keys,outcomes,pending; raw, raw_keys beside."
+            help="Default calibrated,calibrated_keys,outcomes,pending; also raw, raw_keys."
         ),
     ] = None,
     webhook_cooldown: Annotated[
-        str | None, typer.Option(help="An alarm of a stream rings once in this span; 1h.")
+        str | None,
+        typer.Option(help="An alarm of a stream is sent once in this span; 1h."),
     ] = None,
     webhook_reset: Annotated[
         str | None,
-        typer.Option(help="window, or end: an alarm's end lets the next one ring at once."),
+        typer.Option(help="window, or end: an alarm's end lets the next one be sent at once."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Verify the store, say what was found, and end.")
+        bool, typer.Option("--check", help="Verify the store, report what was found, and exit.")
     ] = False,
     backup: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Copy the store, in use or not, and end."),
+        typer.Option(metavar="FILE", help="Copy the store, in use or not, and exit."),
     ] = None,
     adopt: Annotated[
         str | None,
@@ -74,12 +75,12 @@ def serve(
     give_up_waiting: Annotated[
         bool,
         typer.Option(
-            "--give-up-waiting", help="With --adopt: let predictions go that wait for outcomes."
+            "--give-up-waiting", help="With --adopt: drop predictions that wait for outcomes."
         ),
     ] = False,
     demo: Annotated[
         bool,
-        typer.Option("--demo", help="Play the bundled flights to it, 1,000 times as fast as real."),
+        typer.Option("--demo", help="Play the bundled flights to it, 1,000 times as fast."),
     ] = False,
 ) -> None:
     """Serve calibrated probabilities over HTTP, and lose nothing that was answered.
@@ -116,17 +117,13 @@ def serve(
 
 def play_flights(address: str) -> None:
     """Play the bundled flights to a service, until it ends."""
-    import httpx  # noqa: PLC0415 - needs the extra
-
-    from calibrant.service.replay import STREAM, replay_flights  # noqa: PLC0415
-
-    def send(method: str, path: str, body: object) -> None:
-        client.request(method, path, json=body).raise_for_status()
+    from calibrant.service.client import Client, UnavailableError  # noqa: PLC0415 - needs the extra
+    from calibrant.service.demo import STREAM, replay_flights  # noqa: PLC0415
 
     console.note(f"flights of 2013, 1,000 times as fast: {address}/streams/{STREAM}")
     # A service that stops closes the connection: nothing is left to be done.
-    with httpx.Client(base_url=address, timeout=60) as client, suppress(httpx.TransportError):
-        replay_flights(send)
+    with Client(address, timeout=60, patience=0) as client, suppress(UnavailableError):
+        replay_flights(client)
 
 
 def copy(address: str, target: Path) -> None:
@@ -139,8 +136,8 @@ def copy(address: str, target: Path) -> None:
 
 def take_over(address: str, named: str, give_up: bool) -> None:
     """Make a stream of a saved state, in a store that is not in use."""
-    from calibrant.service.adopting import adopt  # noqa: PLC0415
     from calibrant.service.store import open_store  # noqa: PLC0415
+    from calibrant.service.stream.adoption import adopt  # noqa: PLC0415
 
     name, is_named, file = named.partition("=")
     if not is_named or not file:
@@ -151,15 +148,15 @@ def take_over(address: str, named: str, give_up: bool) -> None:
 
 def verify(address: str) -> list[str]:
     """Say what is wrong with a store, and return it."""
-    from calibrant.service.checking import check_store  # noqa: PLC0415
     from calibrant.service.store import existing_store  # noqa: PLC0415
+    from calibrant.service.stream.verification import check_store  # noqa: PLC0415
 
     store = existing_store(address)
     wrong = check_store(store, console.note)
     for each in wrong:
         console.say(each, fold=True)
     if not wrong:
-        console.say(f"{store}: nothing is wrong")
+        console.say(f"{store}: no problems found")
     return wrong
 
 

@@ -20,6 +20,7 @@ from calibrant._checks import (
     check_choice,
     check_id,
     check_integer,
+    check_real,
     check_same_length,
     check_seed,
 )
@@ -143,11 +144,9 @@ class Fleet(Savable):
     ) -> None:
         check_seed(seed)
         check_choice("kind", kind, KINDS)
-        numbers = range(check_integer("shards", shards, 1, MOST_SHARDS))
+        check_integer("shards", shards, 1, MOST_SHARDS)
         settings = settings_of(monitor, WATCHED_WITH)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
-        watch = None if settings is None else shard_settings(settings, shards)
-        self._given |= {"after": plain_span(after), "hold": plain_span(hold)}
         self._policy = Policy.of(
             silence=silence_of(silence),
             after=after,
@@ -155,9 +154,14 @@ class Fleet(Savable):
             capacity=capacity,
             when_full=when_full,
         )
-        self._shards = {number: Shard(kind, seed, self._policy, watch) for number in numbers}
+        self._shards = {number: self._new_shard() for number in range(shards)}
         self._lock = forkable_lock()
         self._is_read_only = False
+
+    def _new_shard(self) -> Shard:
+        settings = settings_of(self.monitor, WATCHED_WITH)
+        watch = None if settings is None else shard_settings(settings, self.shards)
+        return Shard(self.kind, self.seed, self._policy, watch)
 
     # -- predicting and learning ----------------------------------------------------------------
 
@@ -266,14 +270,21 @@ class Fleet(Savable):
                     rounds[row] = one
         return rounds
 
-    def update(self, outcome: float, *, id: Id, at: Time | None = None) -> str:  # noqa: A002
+    def update(
+        self,
+        outcome: float,
+        *,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+    ) -> str:
         """Learn the outcome of an id; return "applied", or "repeated" if it had this one before.
 
         An outcome that contradicts an earlier one, or whose id does not wait, raises a `RoundError`
         and changes nothing. `at` says when it arrived.
         """
         self._check_writable()
-        name, (known,) = check_id(id), as_unit_series([outcome], "outcomes")
+        known = check_real("outcome", outcome, 0.0, 1.0)
+        name = check_id(id)  # nothing waits without one
         if self._policy.silence is not None:
             self._policy.check_whole(known)
         time = math.nan if at is None else time_of(at)
@@ -570,8 +581,8 @@ class Fleet(Savable):
         --------
         >>> from calibrant import Fleet
         >>> fleet = Fleet()
-        >>> fleet.expected("a", 0.25), fleet.expected(["a", "b"], [0.25, 0.5]).tolist()
-        (0.25, [0.25, 0.5])
+        >>> fleet.expected("a", 0.5), fleet.expected(["a", "b"], [0.5, 0.5]).tolist()
+        (0.5, [0.5, 0.5])
         """
         return self._look(keys, scores, parents, placed=True)
 
@@ -816,13 +827,14 @@ class Fleet(Savable):
         Without a copy it stands on the arrays, and is for reading only. An outcome that arrives
         more than `patience` after its prediction is refused as expired.
         """
-        fleet = cls(**settings)
-        numbers = [check_integer("shard", number, 0, fleet.shards - 1) for number in shards]
-        fleet._shards = {number: fleet._shards[number] for number in sorted(numbers)}
-        for number, arrays in shards.items():
-            load_shard(fleet._shards[number], arrays, copy)
+        fleet = cls(**{**settings, "shards": 1})  # the others are made as they are read
+        fleet._given["shards"] = check_integer("shards", settings.get("shards", 1), 1, MOST_SHARDS)
+        fleet._shards = {}
+        for number in sorted(check_integer("shard", each, 0, fleet.shards - 1) for each in shards):
+            shard = fleet._shards[number] = fleet._new_shard()
+            load_shard(shard, shards[number], copy)
             if patience is not None:
-                fleet._shards[number].book.patience = patience
+                shard.book.patience = patience
         fleet._is_read_only = not copy
         return fleet
 
@@ -851,12 +863,14 @@ class Fleet(Savable):
         return cls._read(path, *file.load(path), copy=True)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Self:
+    def open(cls, path: str | os.PathLike[str], *, verify: bool = True) -> Self:
         """Return what `save` wrote, for reading only: keys are read from the file when asked for.
 
-        `expected`, `smooth` and what is known of keys are there at once, however many there are.
+        `expected`, `smooth` and what is known of keys take no memory of their own. The checksums of
+        the whole file are verified first, which reads it once; with ``verify=False`` only that of
+        the header is, and the fleet is there at once, however many keys it has.
         """
-        return cls._read(path, *file.open_mapped(path), copy=False)
+        return cls._read(path, *file.open_mapped(path, verify=verify), copy=False)
 
     @classmethod
     def _read(
@@ -954,9 +968,3 @@ def due_of(due: Any, is_predicted: npt.NDArray[np.bool_]) -> Floats:
             pairs = zip(due, is_predicted.tolist(), strict=True)
             due = [each if has else 0.0 for each, has in pairs]
     return times_or_one(due, len(is_predicted), "due")
-
-
-def plain_span(span: float | timedelta | str | None) -> float | str | None:
-    """Return a span as it can be saved."""
-    is_time = isinstance(span, timedelta | np.timedelta64)
-    return f"{as_span(span, 'a span').length:.6f}s" if is_time else span  # type: ignore[return-value]

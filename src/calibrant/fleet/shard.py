@@ -213,10 +213,11 @@ class Shard:
 def added(index: KeyIndex, level: Level, keys: KeyBatch) -> Integers:
     """Return the slots of keys, each of which is there from now on."""
     before = len(index)
-    slots = index.slots(keys, add=True)
-    try:
+    try:  # an interrupt may fall between the two
+        slots = index.slots(keys, add=True)
         level.add(index.hashes(before))
     except BaseException:
+        level.truncate(min(before, len(level)))
         index.truncate(before)
         raise
     return slots

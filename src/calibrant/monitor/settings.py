@@ -41,9 +41,8 @@ def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str
     for name in monitor:
         if name not in allowed:
             raise ValueError(f"monitor may have {', '.join(allowed)}, got {name!r}")
-    settings = dict(monitor)
-    Monitor(**settings)  # or it says what is wrong
-    return settings
+    checked = Monitor(**monitor)  # or it says what is wrong
+    return {name: checked._given[name] for name in monitor}
 
 
 def monitor_from(settings: Mapping[str, Any], max_groups: int) -> Monitor:

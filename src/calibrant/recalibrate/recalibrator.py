@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self, SupportsFloat, overload
@@ -161,7 +162,7 @@ class Recalibrator(Savable, Learner):
             silence=silent, after=after, hold=hold, capacity=capacity, when_full=when_full
         )
         whole = RecalibrateKernel(check_choice("kind", kind, KINDS), check_seed(seed))
-        groups = Groups(check_integer("max_groups", max_groups, 0), whole.seed)
+        groups = Groups(check_integer("max_groups", max_groups, 0, sys.maxsize), whole.seed)
         settings = None if monitor is False else settings_of(monitor)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
         super().__init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,7 +83,7 @@ class Policy:
             silence,
             span,
             hold is not None,
-            check_integer("capacity", capacity, 1),
+            check_integer("capacity", capacity, 1, sys.maxsize),
             check_choice("when_full", when_full, FULL),
         )
 

@@ -1,17 +1,14 @@
 """Calibrated probabilities over HTTP: durable, exactly once, with the extra ``service``.
 
-A request flows one way. `api` reads it and checks its rows, the `owner` thread hands them to a
-`stream`, whose `engine` computes, the `store` commits them with all others that wait, and only
-then is anybody answered. Log first, state second: the engine's state is always what a replay of
-the log gives, bit for bit.
+A request flows one way. `api` reads it and checks its rows; the owner's thread hands them to a
+`stream`, whose engine computes; the `store` commits them with all others that wait, and only then
+are they answered. Log first, state second: the engine's state is always what a replay of the log
+gives, bit for bit. After the answer, what was settled is measured, and what follows from that is
+stored as events: `listeners` get them at once, and `webhooks` until they are received.
 
-What is to be told is stored as an event with the rows that it is about. `listeners` hear of it at
-once, and `webhooks` are brought it until they have it.
-
-Read `engine`, then `stream`, `owner`, `store` and `api`. Nothing here is imported by
-``import calibrant``.
-
-`Client` and `AsyncClient` talk to a service from Python.
+`cluster` lets several processes share a PostgreSQL store, `pages` show the streams to people, and
+`client` is for programs in Python. Read `stream` first, then `store` and `api`. Nothing here is
+imported by ``import calibrant``.
 """
 
 from __future__ import annotations

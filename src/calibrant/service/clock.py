@@ -8,8 +8,8 @@ import time
 class SteadyClock:
     """The time of day at the start, and the seconds since then by a clock that only goes forward.
 
-    When the system's clock is set, this one goes on as before until the service is started anew:
-    deadlines of a whole year do not pass because somebody set the clock wrong for a minute.
+    When the system's clock is set, this one continues as before until the service is restarted: the
+    deadlines of a whole year do not pass because the clock was wrong for a minute.
     """
 
     def __init__(self) -> None:

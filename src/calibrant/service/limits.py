@@ -7,7 +7,7 @@ LONGEST_ID = 200
 #: Bytes of a body that is read as a whole, and of one line of NDJSON.
 MOST_BYTES = 8 * 2**20
 LONGEST_LINE = 4096
-#: Rows that may wait to be worked on; more are asked to come again.
+#: Rows that may be queued; more are refused for the moment.
 MOST_QUEUED = 200_000
 #: Keys that can be paged through.
 MOST_KEYS = 2**32
@@ -15,6 +15,7 @@ MOST_KEYS = 2**32
 MOST_STREAMS = 10_000
 #: A stream's name: it stands in addresses, files and labels of metrics.
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+NAME_IN_WORDS = "1 to 100 letters, digits, dots, dashes or underscores, a letter or digit first"
 #: Seconds by which a row may be ahead of the server's clock.
 AHEAD = 86_400.0
 #: Seconds from 1970 to the years 1 and 9999.

@@ -1,4 +1,4 @@
-"""Those who follow events: each has a bounded queue, and is dropped if it does not keep up."""
+"""Clients that follow events: each has a bounded queue, and is dropped if it does not keep up."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 import threading
 from collections.abc import Iterable
 
-from calibrant.service.store.interface import EventRow
+from calibrant.service.store.records import EventRow
 
 #: Events that may wait for one listener, and listeners at once.
 MOST_WAITING, MOST_LISTENERS = 1000, 200
 
 
 class Listener:
-    """One who follows: new events, and the names of streams that have changed since."""
+    """One client: new events, and the names of streams that have changed since."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -31,7 +31,7 @@ class Listener:
 
 
 class Listeners:
-    """All who follow. Told from any thread."""
+    """All listeners; may be called from any thread."""
 
     def __init__(self) -> None:
         self._all: set[Listener] = set()
@@ -51,18 +51,18 @@ class Listeners:
             return listener
 
     def remove(self, listener: Listener) -> None:
-        """Forget a listener."""
+        """Remove a listener."""
         with self._lock:
             self._all.discard(listener)
 
     def close(self) -> None:
-        """Send all away."""
+        """Drop all listeners."""
         self.is_closed = True
         for listener in self._listening():
             self._in_loop(listener, lambda one=listener: setattr(one, "is_dropped", True))
 
     def publish(self, event: EventRow) -> None:
-        """Tell all of an event."""
+        """Add an event to all queues."""
 
         def put(listener: Listener) -> None:
             if len(listener.events) >= MOST_WAITING:
@@ -74,7 +74,7 @@ class Listeners:
             self._in_loop(listener, lambda one=listener: put(one))
 
     def mark(self, names: Iterable[str]) -> None:
-        """Tell all which streams have changed."""
+        """Mark streams as changed for all listeners."""
         changed = set(names)
         for listener in self._listening():
             if not changed <= listener.changed:

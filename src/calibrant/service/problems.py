@@ -1,28 +1,28 @@
-"""What is wrong with a request, as RFC 9457 says it: problem+json, never a stack."""
+"""What is wrong with a request, as RFC 9457 has it: problem+json, never a stack trace."""
 
 from __future__ import annotations
 
 from typing import Any
 
+#: The statuses that are answered, with their titles in RFC 9110.
 TITLES = {
-    400: "The request cannot be read",
-    401: "A token is needed",
-    403: "The token does not allow this",
-    404: "There is no such thing",
-    405: "Not this way",
-    408: "Too slow",
-    409: "This conflicts with what is stored",
-    413: "Too large",
-    415: "Not this kind of content",
-    421: "Not this host",
-    422: "A value is not allowed",
-    500: "The service failed",
-    502: "The process that was asked did not answer properly",
-    503: "Not now",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    409: "Conflict",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    500: "Internal Server Error",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
 }
 
 
-class Problem(Exception):  # noqa: N818 - the word of RFC 9457
+class Problem(Exception):  # noqa: N818 - the name in RFC 9457
     """A request that is refused; nothing of it was done.
 
     `field` names what was wrong, `allowed` says what is allowed, `row` counts from 0 in a list.
@@ -45,7 +45,7 @@ class Problem(Exception):  # noqa: N818 - the word of RFC 9457
         """Return the problem's document."""
         document: dict[str, Any] = {
             "type": "about:blank",
-            "title": TITLES.get(self.status, "The request is refused"),
+            "title": TITLES.get(self.status, "Bad Request"),
             "status": self.status,
             "detail": self.detail,
         }

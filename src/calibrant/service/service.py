@@ -1,4 +1,4 @@
-"""The service without HTTP: a store, its streams and their owner, who may what, and who listens."""
+"""The service without HTTP: a store, its streams and their owner, tokens and listeners."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from calibrant.service import views
 from calibrant.service.clock import SteadyClock
 from calibrant.service.listeners import Listeners
-from calibrant.service.owner import Owner
-from calibrant.service.store.interface import EventRow, Store, StoreError
-from calibrant.service.stream import Stream
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import EventRow, StoreError
+from calibrant.service.stream import models, views
+from calibrant.service.stream.owner import Owner
+from calibrant.service.stream.stream import Stream
 from calibrant.service.tokens import Tokens
 from calibrant.service.webhooks.courier import Courier
 from calibrant.service.webhooks.policy import NOWHERE, Webhooks
 
-#: Rows between two words about how far a replay is.
+#: Rows between two reports of the progress of a replay.
 STEP = 100_000
 
 
 class Service:
-    """Everything that HTTP is put on top of.
+    """Everything behind HTTP.
 
     Parameters
     ----------
     store : Store
-        Where rows are kept; opened by `start`.
+        Where rows are stored; opened by `start`.
     say : callable
-        Is given a line for people at the start: how far the replay is.
+        Called with lines for people at the start: the progress of the replay.
     log : optional
-        What failed is written there, as structlog does it.
+        A logger of structlog, for failures.
     webhooks : Webhooks
-        Where alarms ring; nowhere by default.
+        Where alarms are sent; nowhere by default.
     """
 
     def __init__(
@@ -46,22 +47,22 @@ class Service:
         self.clock = SteadyClock()
         self.tokens = Tokens(store, self.clock.now)
         self.listeners = Listeners()
-        self.owner = Owner(store, self.clock, self._tell, self.failed)
+        self.owner = Owner(store, self.clock, self._publish, self.log_failure)
         self.courier = Courier(webhooks, store, self.owner, self.clock, log)
-        #: Where several processes share a store: how the streams of others go, by name, and which
-        #: of the own ones have changed.
+        #: Where several processes share a store: the summaries of others' streams by name, and
+        #: which of the own streams have changed.
         self.is_shared = False
-        self.others: dict[str, dict[str, Any]] = {}
+        self.others: dict[str, models.Summary] = {}
         self.changed: set[str] = set()
 
     def start(self) -> None:
-        """Open the store, bring every stream to where its log ends, and begin to work."""
+        """Open the store, restore every stream, and begin to work."""
         self.store.open()
         try:
             for row in self.store.streams():
                 stream = Stream(row, self.clock.now())
                 self.restore(stream)
-                self.owner.streams[row.name] = stream
+                self.owner.adopt(stream)
             self.courier.start()
         except BaseException:
             self.store.close()
@@ -69,17 +70,17 @@ class Service:
         self.owner.start()
 
     def start_shared(self) -> None:
-        """Begin to work as one of several processes, without any stream so far."""
+        """Begin to work as one of several processes, without any stream yet."""
         self.is_shared = True
         self.courier.start()
         self.owner.start()
 
     def restore(self, stream: Stream) -> None:
         """Bring a stream to where its log ends."""
-        end, told = self.store.last_sequence(stream.number), 0
+        end, reported = self.store.last_sequence(stream.number), 0
         for reached in stream.restore(self.store):
-            if reached - told >= STEP:
-                told = reached
+            if reached - reported >= STEP:
+                reported = reached
                 self.say(f"{stream.name}: replayed {reached:,} of {end:,} rows")
         if stream.sequence != end:
             raise StoreError(
@@ -88,36 +89,37 @@ class Service:
         self.say(f"{stream.name}: {end:,} rows, {end - stream.kept:,} of them replayed")
 
     def stop(self) -> None:
-        """Answer what is queued, take snapshots and let the store go."""
+        """Answer what is queued, take snapshots and close the store."""
         self.listeners.close()
         self.courier.stop()
         self.owner.stop()
         self.store.close()
 
-    def failed_on(self, method: str, path: str) -> None:
+    def log_exception(self, method: str, path: str) -> None:
         """Log the error that is being handled, with the request that led to it."""
         if self.log is not None:
             self.log.exception("request failed", method=method, path=path)
 
-    def failed(self, what: str) -> None:
+    def log_failure(self, what: str) -> None:
         """Log what went wrong with the store."""
         if self.log is not None:
             self.log.error("store failed", detail=what)
 
-    def _tell(self, events: list[EventRow], changed: list[str]) -> None:
-        """Hand on what was committed; called in the owner's thread."""
+    def _publish(self, events: list[EventRow], changed: Iterable[str]) -> None:
+        """Tell listeners and webhooks what was committed; called in the owner's thread."""
         if self.is_shared:
             self.changed.update(changed)
         else:
             for event in events:
                 self.listeners.publish(event)
         self.listeners.mark(changed)
-        self.courier.wake(event.stream for event in events)
+        if events:
+            self.courier.wake({event.stream for event in events})
 
     # -- in the owner's thread ------------------------------------------------------------------
 
-    def summaries(self, names: Iterable[str] | None = None) -> list[dict[str, Any]]:
-        """Return how streams go, all or some; those of other processes as these last said."""
+    def summaries(self, names: Iterable[str] | None = None) -> list[models.Summary]:
+        """Return the summaries of all or some streams; others' as their owners last posted them."""
         own, others = self.owner.streams, self.others
         known = own.keys() | others.keys()
         return [
@@ -127,6 +129,6 @@ class Service:
 
 
 def event_json(event: EventRow) -> dict[str, Any]:
-    """Return a stored event as it is told."""
+    """Return a stored event as JSON has it."""
     body: dict[str, Any] = json.loads(event.body)
     return {"stream": event.stream, "at": event.at, "kind": event.kind} | body

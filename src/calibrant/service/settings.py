@@ -20,7 +20,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 @dataclass(frozen=True)
 class Settings:
-    """What ``calibrant serve`` is told.
+    """The settings of ``calibrant serve``.
 
     Attributes
     ----------
@@ -31,16 +31,16 @@ class Settings:
     log_level : {"debug", "info", "warning", "error"}
         How much is logged.
     webhooks : tuple of str
-        Where alarms ring; a flag, a variable and a file may say several.
+        Where alarms are sent; there may be several.
     webhook_secret : str
-        Signs what is sent there; two of them while one takes the other's place. It has no flag:
-        other users of the machine can read those.
+        Signs what is sent there; two of them for rotation. It has no flag: other users of the
+        machine can read those.
     webhook_alarms : tuple of str
-        Which of "calibrated", "raw", "outcomes" and "pending" ring.
+        Which alarms are sent: "calibrated", "raw", "outcomes", "pending", ...
     webhook_cooldown : float
-        Seconds in which an alarm of a stream rings once; told as a span such as "1h".
+        Seconds in which an alarm of a stream is sent once; given as a span such as "1h".
     webhook_reset : {"window", "end"}
-        Whether only the window lets an alarm ring anew, or the end of the one before does too.
+        Whether an alarm may be sent again after the window only, or also after its end.
 
     Examples
     --------
@@ -67,11 +67,11 @@ class Settings:
         file: Path | None = None,
     ) -> tuple[Settings, dict[str, str]]:
         """Return the settings, and where each comes from; flags that are None are not given."""
-        told: dict[str, Any] = {}
+        stored: dict[str, Any] = {}
         if file is None and environment.get(PREFIX + "CONFIG"):
             file = Path(environment[PREFIX + "CONFIG"])
         if file is not None:
-            told = read_toml(file, {each.name for each in fields(cls)})
+            stored = read_toml(file, {each.name for each in fields(cls)})
         values: dict[str, Any] = {}
         sources: dict[str, str] = {}
         for each in fields(cls):
@@ -80,8 +80,8 @@ class Settings:
                 value, source = flags[each.name], "flag"
             elif environment.get(variable):
                 value, source = environment[variable], variable
-            elif each.name in told:
-                value, source = told[each.name], str(file)
+            elif each.name in stored:
+                value, source = stored[each.name], str(file)
             else:
                 values[each.name], sources[each.name] = each.default, "default"
                 continue
@@ -97,7 +97,7 @@ class Settings:
         return cls(**values), sources
 
     def alerts(self) -> Webhooks:
-        """Return where alarms ring, what signs them, and which they are."""
+        """Return where alarms are sent, what signs them, and which they are."""
         policy = Policy(self.webhook_alarms, self.webhook_cooldown, self.webhook_reset)
         return Webhooks(self.webhooks, tuple(map(key_of, self.webhook_secret)), policy)
 
@@ -119,7 +119,7 @@ def read_toml(file: Path, names: set[str]) -> dict[str, Any]:
     unknown = sorted(found.keys() - names)
     if unknown:
         raise ValueError(
-            f"{file}: there is no setting {unknown[0]!r}; there are {', '.join(sorted(names))}"
+            f"{file}: unknown setting {unknown[0]!r}; allowed are {', '.join(sorted(names))}"
         )
     return found
 
@@ -139,12 +139,12 @@ def as_port(value: object) -> int:
     return int(text)
 
 
-def as_word(*words: str) -> Callable[[object], str]:
-    """Return a function that takes one of some words."""
+def as_choice(*choices: str) -> Callable[[object], str]:
+    """Return a function that takes one of some values."""
 
     def read(value: object) -> str:
-        if value not in words:
-            raise ValueError(f"must be one of {', '.join(words)}, got {value!r}")
+        if value not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}, got {value!r}")
         return str(value)
 
     return read
@@ -156,9 +156,9 @@ def as_several(read: Callable[[str], Any]) -> Callable[[object], tuple[Any, ...]
     def read_all(value: object) -> tuple[Any, ...]:
         parts = value.split(",") if isinstance(value, str) else value
         if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
-            raise ValueError("must be a list of texts, or one with commas between them")
+            raise ValueError("must be a list of strings, or one string with commas")
         if len(parts) > MOST:
-            raise ValueError(f"must be {MOST} at the most, got {len(parts)}")
+            raise ValueError(f"must be at most {MOST}, got {len(parts)}")
         return tuple(read(each.strip()) for each in parts)
 
     return read_all
@@ -178,17 +178,17 @@ def as_seconds(value: object) -> float:
         raise ValueError(str(error).strip()) from None
 
 
-#: How each setting is read, and how it is shown where that is not as it is.
+#: How each setting is read; `SHOWN` is how some are shown.
 READ: dict[str, Callable[[object], Any]] = {
     "store": as_text,
     "host": as_text,
     "port": as_port,
-    "log_level": as_word(*LEVELS),
+    "log_level": as_choice(*LEVELS),
     "webhooks": as_several(checked_url),
     "webhook_secret": as_several(as_secret),
-    "webhook_alarms": as_several(as_word(*ALARMS)),
+    "webhook_alarms": as_several(as_choice(*ALARMS)),
     "webhook_cooldown": as_seconds,
-    "webhook_reset": as_word(*RESETS),
+    "webhook_reset": as_choice(*RESETS),
 }
 
 

@@ -15,19 +15,20 @@ from hashlib import sha256
 
 from calibrant._spans import as_span
 from calibrant.service.limits import NAME
-from calibrant.service.store.interface import Store, TokenRow
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import TokenRow
 
-#: What a token allows, each with what comes before it.
+#: The scopes; each includes those before it.
 SCOPES = ("read", "write", "admin")
 ANY_STREAM = "*"
-#: Seconds for which the tokens that were read from the store are believed.
+#: Seconds for which tokens that were read from the store are used.
 FRESH = 1.0
 
 
 def new_token(
     store: Store, scope: str, *, stream: str = ANY_STREAM, lasts: str | None = None, now: float
 ) -> str:
-    """Keep a new token in the store and return it; it cannot be had a second time.
+    """Store a new token and return it; it cannot be shown again.
 
     `lasts` is a span such as "90d"; without one the token has no end.
     """
@@ -57,7 +58,7 @@ def hash_of(secret: str) -> str:
 
 
 class Access:
-    """What the bearer of a token may do; of none, if the store has none: everything, locally."""
+    """What the bearer of a token may do."""
 
     __slots__ = ("scope", "stream")
 
@@ -70,12 +71,16 @@ class Access:
         return reach and SCOPES.index(scope) <= SCOPES.index(self.scope)
 
     def sees(self, stream: str) -> bool:
-        """Whether the stream is in reach."""
+        """Whether the token is for this stream, or for all."""
         return self.stream in (ANY_STREAM, stream)
 
 
+#: What anyone on this machine may do while the store has no token.
+EVERYTHING = Access()
+
+
 class Tokens:
-    """The tokens of a store, read anew every second: a revoked one is refused soon after."""
+    """The tokens of a store, read again every second: a revoked one is refused soon after."""
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store, self._now = store, now
@@ -83,26 +88,22 @@ class Tokens:
         self._read_at = -FRESH
         self._tokens: dict[str, TokenRow] = {}
 
-    def _all(self) -> dict[str, TokenRow]:
+    def current(self) -> dict[str, TokenRow]:
+        """Return all tokens by name; while there is none, any user of this machine may do all."""
         with self._lock:
             if time.monotonic() - self._read_at >= FRESH:
                 self._tokens = {each.name: each for each in self._store.tokens()}
                 self._read_at = time.monotonic()
             return self._tokens
 
-    @property
-    def is_open(self) -> bool:
-        """Whether there has never been a token: then whoever is on this machine may do all."""
-        return not self._all()
-
     def access(self, token: str | None) -> Access | None:
-        """Return what a token allows, None if it is none of ours or its time is over."""
+        """Return what a token allows; None if it is unknown or has expired."""
         parts = (token or "").split("_", 2)
         if len(parts) != 3 or parts[0] != "cal":
             return None
         _, name, secret = parts
-        found = self._all().get(name)
-        # As much is done for a name that does not exist.
+        found = self.current().get(name)
+        # The same work for a name that does not exist, so that timing tells nothing.
         stored = hash_of("") if found is None else found.hash
         is_right = hmac.compare_digest(hash_of(secret), stored)
         if found is None or not is_right:

@@ -188,9 +188,15 @@ def keyed(keys: Sequence[Id] = ("a", "b", "c")) -> Inputs:
     >>> check_recalibrator(Fleet, keyed())
     """
     further = {"key": lambda t: keys[(t + t // 5) % len(keys)]}
+    given = probabilities()
     # Without scores, None, a fleet forecasts.
-    not_series = tuple(each for each in NOT_SERIES if each is not None)
-    return replace(probabilities(), further=further, calls=KeyedCalls(), not_series=not_series)
+    bad, not_series = (
+        tuple(each for each in table if each is not None)
+        for table in (given.bad_scores, NOT_SERIES)
+    )
+    return replace(
+        given, further=further, calls=KeyedCalls(), bad_scores=bad, not_series=not_series
+    )
 
 
 def class_probabilities(classes: int) -> Inputs:

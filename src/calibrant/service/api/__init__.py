@@ -1,4 +1,4 @@
-"""The service over HTTP. `app` puts it together; each file has the routes of one purpose."""
+"""The service over HTTP. `app` puts it together; each file has routes of one purpose."""
 
 try:
     import fastapi as fastapi

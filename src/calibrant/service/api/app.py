@@ -1,4 +1,4 @@
-"""The app: the routes, the gate in front of them, and one shape for everything that goes wrong."""
+"""The app: the routes, the gate in front of them, and one form for every error."""
 
 from __future__ import annotations
 
@@ -11,19 +11,10 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from calibrant import __version__
-from calibrant.service.api import (
-    docs_page,
-    events,
-    examples,
-    export,
-    health,
-    looking,
-    metrics,
-    pages,
-    writing,
-)
-from calibrant.service.api.direct import Direct
+from calibrant.service.api import events, export, health, metrics, reads, schemas, writes
 from calibrant.service.api.gate import App, Gate
+from calibrant.service.api.writes import RowRoutes
+from calibrant.service.pages import docs, live
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
 
@@ -32,7 +23,7 @@ PROBLEM = "application/problem+json"
 
 def create_app(service: Service) -> App:
     """Return the ASGI app of a service that has been started: the gate, and what is behind it."""
-    return Gate(Direct(routes(service), service), service)
+    return Gate(RowRoutes(routes(service), service), service)
 
 
 def routes(service: Service) -> FastAPI:
@@ -41,13 +32,13 @@ def routes(service: Service) -> FastAPI:
         title="calibrant",
         version=__version__,
         description="Calibrated probabilities over HTTP. Errors are RFC 9457 problems.",
-        responses=examples.PROBLEMS,
+        responses=schemas.PROBLEMS,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,  # a path is right or wrong
     )
     app.state.service = service
-    for part in (health, writing, looking, events, export, metrics, docs_page, pages):
+    for part in (health, writes, reads, events, export, metrics, docs, live):
         app.include_router(part.router)
     app.add_exception_handler(Problem, show_problem)
     app.add_exception_handler(RequestValidationError, show_bad_query)
@@ -96,5 +87,5 @@ def methods_of(app: FastAPI, path: str) -> list[str]:
 
 
 async def show_failure(_: Any, __: Exception) -> Any:
-    """Answer when the service itself failed; what happened is in its log only."""
+    """Answer when the service itself failed; the details are in its log only."""
     return as_response(Problem(500, "the service failed; its log says how"))

@@ -1,4 +1,4 @@
-"""Connections that do not wait forever for a request to begin, and answer in one segment."""
+"""Connections with a timeout for the head of a request, and answers in one segment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 #: Seconds within which the head of a request arrives, from its first byte or from the connection.
 PATIENCE = 10.0
-#: Bytes that are gathered at the most.
+#: Bytes that are buffered at most.
 MOST_GATHERED = 65_536
 
 
@@ -59,12 +59,12 @@ class Connection(H11Protocol):
     _head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
+        """Start the timeout of the first request."""
         super().connection_made(Gathering(transport, self.loop))  # type: ignore[arg-type]
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came, and wait on if a head has begun and is not whole."""
+        """Take what arrived, and keep the timeout while a head is incomplete."""
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:
             self._wait()
@@ -72,7 +72,7 @@ class Connection(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timeout."""
         self._stop_waiting()
         super().connection_lost(exc)
 

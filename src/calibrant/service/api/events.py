@@ -1,4 +1,4 @@
-"""Server-sent events: what happened, resumable; and how each stream goes, once a second."""
+"""Server-sent events: stored events, resumable, and the summary of each stream, once a second."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
-from calibrant.service.api.common import Name, access_of, looked, service_of
-from calibrant.service.api.writing import as_json
+from calibrant.service.api.requests import Name, access_of, as_json, asked, service_of
 from calibrant.service.listeners import Listener
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.service import Service, event_json
-from calibrant.service.store.interface import EventRow
+from calibrant.service.store.records import EventRow
+from calibrant.service.stream import models
 from calibrant.service.tokens import Access
 
 router = APIRouter(prefix="/v1")
 
-#: Seconds between two progress events, and between two signs of life.
-PROGRESS, HELLO = 1.0, 15.0
+#: Seconds between two progress events, and between two keep-alive comments.
+PROGRESS, KEEP_ALIVE = 1.0, 15.0
 #: Stored events that are read at once.
 MANY = 500
 #: The highest number that an event can have.
@@ -32,7 +32,7 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 Format = Annotated[str, Query(pattern="^(sse|json)$", description="sse, or json for one page.")]
 
 
-@router.get("/events")
+@router.get("/events", response_model=models.Events)
 async def get_events(
     request: Request,
     after: After = None,
@@ -43,7 +43,7 @@ async def get_events(
     return await followed(request, None, after, limit, format)
 
 
-@router.get("/streams/{name}/events")
+@router.get("/streams/{name}/events", response_model=models.Events)
 async def get_stream_events(
     name: Name,
     request: Request,
@@ -62,6 +62,7 @@ async def followed(
     """Answer with a page of stored events, or follow them from a number on."""
     service, access = service_of(request), access_of(request)
     start = last_seen(request, after)
+    await asked(service, lambda: None)  # the events of what was answered are stored
     if form == "json":
         rows = await asyncio.to_thread(service.store.events, start or 0, name, limit)
         shown = [
@@ -70,25 +71,25 @@ async def followed(
         return as_json({"events": shown})
     listener = service.listeners.add()
     if listener is None:
-        raise Problem(503, "too many follow the events already")
+        raise Problem(503, "too many clients follow the events already")
     lines = lines_for(service, listener, access, name, start)
     return StreamingResponse(lines, media_type="text/event-stream")
 
 
 def last_seen(request: Request, after: int | None) -> int | None:
-    """Return the number of the last event that a client has seen, as it says."""
-    told = request.headers.get("last-event-id")
-    if not told:
+    """Return the number of the last event that a client says it has seen."""
+    seen = request.headers.get("last-event-id")
+    if not seen:
         return after
-    if not told.isascii() or not told.isdecimal() or int(told[:20]) > MOST:
-        raise bad_value(f"got {told[:40]!r}", "Last-Event-ID", "the id of an event, an integer")
-    return int(told)
+    if not seen.isascii() or not seen.isdecimal() or int(seen[:20]) > MOST:
+        raise bad_value(f"got {seen[:40]!r}", "Last-Event-ID", "the id of an event, an integer")
+    return int(seen)
 
 
 async def lines_for(
     service: Service, listener: Listener, access: Access, name: str | None, after: int | None
 ) -> AsyncIterator[bytes]:
-    """Return the lines for one who follows, until he leaves or cannot keep up."""
+    """Return the lines for one client, until it leaves or cannot keep up."""
 
     def concerns(stream: str) -> bool:
         return access.sees(stream) and name in (None, stream)
@@ -103,10 +104,10 @@ async def lines_for(
                 last = rows[-1].number
         while not listener.is_dropped:
             try:
-                async with asyncio.timeout(HELLO):
+                async with asyncio.timeout(KEEP_ALIVE):
                     await listener.wake.wait()
             except TimeoutError:
-                yield b": hello\n\n"
+                yield b": keep-alive\n\n"
                 continue
             events, changed = listener.take()
             shown = [as_event(row) for row in events if row.number > last and concerns(row.stream)]
@@ -119,17 +120,17 @@ async def lines_for(
 
 
 async def summaries(service: Service, names: list[str]) -> list[bytes]:
-    """Return how streams go, one event each."""
+    """Return the summaries of streams, one event each."""
     if not names:
         return []
     try:
-        found = await looked(service, lambda: service.summaries(names))
-    except Problem:  # it stops
+        found = await asked(service, lambda: service.summaries(names))
+    except Problem:  # the service is stopping
         return []
     return [f"event: progress\ndata: {json.dumps(each)}\n\n".encode() for each in found]
 
 
 def as_event(row: EventRow) -> bytes:
-    """Return a stored event in the words of the protocol."""
+    """Return a stored event as the protocol has it."""
     data = json.dumps(event_json(row))
     return f"id: {row.number}\nevent: {row.kind}\ndata: {data}\n\n".encode()

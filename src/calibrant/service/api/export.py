@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from calibrant.service.api.common import Name, service_of
-from calibrant.service.engine import as_probabilities
-from calibrant.service.keys import keys_of_text
+from calibrant.service.api.requests import Name, service_of
 from calibrant.service.problems import Problem
+from calibrant.service.stream.engine import as_probabilities
+from calibrant.service.stream.keys import keys_of_text
 
 router = APIRouter(prefix="/v1/streams")
 
@@ -28,7 +29,11 @@ TYPES = {
 KEY = list(TYPES).index("key")
 
 
-@router.get("/{name}/export", responses={200: {"content": {PARQUET: {}}}})
+@router.get(
+    "/{name}/export",
+    response_class=Response,
+    responses={200: {"content": {PARQUET: {"schema": {"type": "string", "format": "binary"}}}}},
+)
 async def get_export(name: Name, request: Request) -> Response:
     """All predictions with the outcomes that came, as a Parquet file."""
     service = service_of(request)
@@ -71,12 +76,11 @@ def shown_keys(keys: list[str | None]) -> list[str | None]:
     return [str(key) for key in keys_of_text([key or "null" for key in keys])]
 
 
-class Pieces:
+class Pieces(io.RawIOBase):
     """A file that is only written to; what was written is taken piece by piece."""
 
-    closed = False
-
     def __init__(self) -> None:
+        super().__init__()
         self._pieces: list[bytes] = []
         self._written = 0
 
@@ -95,20 +99,6 @@ class Pieces:
         """Return how much was written in all."""
         return self._written
 
-    def flush(self) -> None:
-        """Do nothing: there is nothing below."""
-
-    def close(self) -> None:
-        """Do nothing: the pieces are still to be taken."""
-
     def writable(self) -> bool:
         """Whether it can be written to."""
         return True
-
-    def readable(self) -> bool:
-        """Whether it can be read."""
-        return False
-
-    def seekable(self) -> bool:
-        """Whether one can go back in it."""
-        return False

@@ -1,7 +1,7 @@
-"""The gate: who comes in, and what for. Everything but ``/healthz`` passes here.
+"""The gate: which requests are allowed. Everything but ``/healthz`` passes it.
 
 Without any token in the store, only this machine is served, and only under its own names: a page of
-another site that makes its name point here is turned away. With tokens, every request has one.
+another site whose name points here is refused. With tokens, every request needs one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 
 from calibrant.service.problems import Problem
 from calibrant.service.service import Service
-from calibrant.service.tokens import Access
+from calibrant.service.tokens import EVERYTHING, Access
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -28,15 +28,15 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FREE = "/healthz"
 STREAMS = "/v1/streams/"
-#: What shows, of all streams, those that a token may see, and what shows none.
+#: Paths that show only those streams that a token may see, or none.
 SHARED = ("/", "/v1/streams", "/v1/events", "/docs", "/docs.css", "/openapi.json")
 READING = ("GET", "HEAD")
-#: How a token may be sent; a browser shows the words and asks for name and password.
+#: How a token may be sent; a browser shows the realm and asks for name and password.
 CHALLENGES = (b"Bearer", b'Basic realm="calibrant: any name, and the token as password"')
 NEEDED = {"GET": "read", "HEAD": "read", "POST": "write"}
 #: Seconds within which a client takes what is sent.
 PATIENCE = 30.0
-#: What every answer carries: no guessing of types, no framing, nothing from elsewhere.
+#: The headers of every answer: no guessing of types, no framing, nothing from other sites.
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -51,7 +51,7 @@ HEADERS = [
 
 
 class Gate:
-    """Let requests through to the app that are allowed to."""
+    """Hand requests that are allowed on to the app."""
 
     def __init__(self, app: App, service: Service) -> None:
         self.app, self.service = app, service
@@ -83,34 +83,31 @@ class Gate:
         try:
             await self.app(scope, receive, send_with_headers)
         except (TimeoutError, ClientDisconnect):
-            pass  # a client that does not read, or leaves, is left
+            pass  # the client does not read, or has left
         except Exception:
-            self.service.failed_on(scope["method"], scope["path"])
+            self.service.log_exception(scope["method"], scope["path"])
             if not is_begun:
                 await refuse(Problem(500, "the service failed; its log says how"), send)
 
     def _admit(self, scope: Scope) -> Access:
         headers = dict(scope["headers"])
         tokens = self.service.tokens
-        if tokens.is_open:
+        if not tokens.current():
             if not is_local(scope, headers.get(b"host", b"")):
                 raise Problem(
                     403,
-                    "without a token only this machine is served, as localhost; "
-                    "calibrant token new makes one",
+                    "without tokens, only requests from this machine to localhost are served; "
+                    "calibrant token new creates a token",
                 )
-            return Access()
+            return EVERYTHING
         access = tokens.access(token_of(headers, scope["method"]))
         if access is None:
-            raise Problem(401, "send Authorization: Bearer TOKEN; calibrant token new makes one")
+            raise Problem(401, "send Authorization: Bearer TOKEN; calibrant token new creates one")
         stream = stream_of(scope["path"])
         needed = NEEDED.get(scope["method"], "admin")
         if not access.allows(needed, stream) and not lists_streams(scope["path"], needed):
-            raise Problem(
-                403,
-                f"this needs the scope {needed}"
-                + (" on all streams" if stream is None else f" on stream {stream!r}"),
-            )
+            where = "all streams" if stream is None else f"stream {stream!r}"
+            raise Problem(403, f"this needs the scope {needed} on {where}")
         return access
 
 
@@ -128,7 +125,7 @@ def stream_of(path: str) -> str | None:
 
 
 def is_local(scope: Scope, host: bytes) -> bool:
-    """Whether a request comes from this machine and means it."""
+    """Whether a request comes from this machine and is addressed to it."""
     client = scope.get("client")
     name = host.decode("latin-1").rsplit(":", 1)[0] if not host.endswith(b"]") else host.decode()
     try:
@@ -141,8 +138,8 @@ def is_local(scope: Scope, host: bytes) -> bool:
 def token_of(headers: dict[bytes, bytes], method: str) -> str | None:
     """Return the token of a request.
 
-    A browser asks its user for it as a password, and sends it along with whatever any page makes
-    it ask for: it is taken for reading only.
+    A browser asks its user for it as a password, and sends it with any request that a page makes:
+    such a token is good for reading only.
     """
     kind, _, value = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
     if kind.lower() == "bearer" and value:

@@ -1,24 +1,24 @@
-"""Whether the service lives, and whether it is ready."""
+"""Whether the process answers, and whether it is ready."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from calibrant.service.api.common import service_of
-from calibrant.service.api.writing import as_json
+from calibrant.service.api.requests import as_json, service_of
 from calibrant.service.problems import Problem
+from calibrant.service.stream import models
 
 router = APIRouter()
 
 
-@router.get("/healthz")
+@router.get("/healthz", response_model=models.Health)
 async def healthz() -> Response:
     """Whether the process answers. Needs no token."""
     return as_json({"status": "ok"})
 
 
-@router.get("/readyz")
+@router.get("/readyz", response_model=models.Ready)
 async def readyz(request: Request) -> Response:
     """Whether rows can be stored."""
     owner = service_of(request).owner

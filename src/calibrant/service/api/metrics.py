@@ -10,17 +10,18 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-from calibrant.service.api.common import looked, service_of
+from calibrant.service.api.requests import asked, service_of
 from calibrant.service.service import Service
+from calibrant.service.stream import models
 
 router = APIRouter()
 
 #: Of a stream's summary: name of the metric, whether it only grows, what it is.
 BY_STREAM = {
     "predictions": (True, "Predictions made"),
-    "outcomes": (True, "Outcomes that came"),
+    "outcomes": (True, "Outcomes received"),
     "settled": (True, "Predictions whose outcome is known for good"),
-    "expired": (True, "Predictions given up because too many waited"),
+    "expired": (True, "Predictions that expired because too many waited"),
     "waiting": (False, "Predictions that wait for an outcome or a deadline"),
     "capacity": (False, "Predictions that may wait"),
     "keys": (False, "Keys that a keyed stream knows"),
@@ -29,20 +30,24 @@ BY_STREAM = {
 }
 
 
-@router.get("/metrics", responses={200: {"content": {"text/plain": {}}}})
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
 async def get_metrics(request: Request) -> Response:
     """Metrics in the text format of Prometheus."""
     service = service_of(request)
     registry = CollectorRegistry()
-    registry.register(Collected(service, await looked(service, service.summaries)))
+    registry.register(Collected(service, await asked(service, service.summaries)))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
 class Collected:
     """What was found at one moment."""
 
-    def __init__(self, service: Service, streams: list[dict[str, Any]]) -> None:
-        self.service, self.streams = service, streams
+    def __init__(self, service: Service, streams: list[models.Summary]) -> None:
+        self.service, self.streams = service, [dict[str, Any](each) for each in streams]
 
     def collect(self) -> Iterable[Any]:
         """Return the metrics."""
@@ -56,18 +61,19 @@ class Collected:
         yield self._by_side("calibrant_evidence", "Evidence against calibration; 1 is an alarm",
                             "evidence")  # fmt: skip
         yield self._by_side("calibrant_error", "Binned calibration error of all rows", "error")
-        yield self._by_side("calibrant_keys_off", "Keys that are off, where they are watched",
-                            "keys_off")  # fmt: skip
+        yield self._by_side("calibrant_miscalibrated_keys",
+                            "Miscalibrated keys, where keys are monitored",
+                            "miscalibrated_keys")  # fmt: skip
         state = GaugeMetricFamily(
             "calibrant_miscalibrated",
-            "Whether an episode lasts or a key is off",
+            "Whether an episode lasts or a key is miscalibrated",
             labels=["stream", "of"],
         )
         for stream in self.streams:
             for of, found in (("calibrated", "state"), ("raw", "raw")):
-                word = stream["verdict"][found]
-                if word is not None:
-                    state.add_metric([stream["name"], of], float(word == "miscalibrated"))
+                verdict = stream["verdict"][found]
+                if verdict is not None:
+                    state.add_metric([stream["name"], of], float(verdict == "miscalibrated"))
         yield state
         owner = self.service.owner
         yield GaugeMetricFamily(
@@ -90,7 +96,9 @@ class Collected:
             value=sum(each.trouble is not None for each in receivers),
         )  # fmt: skip
         yield GaugeMetricFamily(
-            "calibrant_listeners", "Who follow the events", value=len(self.service.listeners)
+            "calibrant_listeners",
+            "Clients that follow the events",
+            value=len(self.service.listeners),
         )
 
     def _by_side(self, name: str, text: str, field: str) -> GaugeMetricFamily:

@@ -15,15 +15,15 @@ from calibrant.service.api import uvicorn
 from calibrant.service.api.app import create_app
 from calibrant.service.api.connections import Connection
 from calibrant.service.api.gate import App
-from calibrant.service.garbage import search_seldom
-from calibrant.service.logs import set_up
+from calibrant.service.api.logs import set_up
 from calibrant.service.service import Service
 from calibrant.service.settings import Settings
 from calibrant.service.store import is_shared, open_store
+from calibrant.service.stream.garbage import collect_rarely
 
 #: Seconds for open requests when the service is told to stop.
 GRACE = 3
-#: Connections at once; more are told to come again.
+#: Connections at once; more get a 503.
 MOST_CONNECTIONS = 1000
 KEEP_ALIVE = 30
 
@@ -38,7 +38,7 @@ def serve(
     What is to be done `beside` is called with the address, in a thread that ends with the process.
     """
     log = set_up(settings.log_level)
-    search_seldom()
+    collect_rarely()
     if is_shared(settings.store):
         serve_shared(settings, say, log, beside)
         return
@@ -63,8 +63,8 @@ def serve_shared(
     beside: Callable[[str], None] | None,
 ) -> None:
     """Serve as one of several processes on one database, until told to stop."""
-    from calibrant.service.api.relay import Relay  # noqa: PLC0415 - needs the extra postgres
-    from calibrant.service.api.terms import Terms  # noqa: PLC0415
+    from calibrant.service.cluster.relay import Relay  # noqa: PLC0415 - needs the extra postgres
+    from calibrant.service.cluster.terms import Terms  # noqa: PLC0415
     from calibrant.service.store.postgres import PostgresStore  # noqa: PLC0415
 
     store = PostgresStore(settings.store)
@@ -111,9 +111,9 @@ def check_host(service: Service, host: str) -> None:
         is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         is_local = False
-    if service.tokens.is_open and not is_local:
+    if not service.tokens.current() and not is_local:
         raise ValueError(
-            f"host {host} can be reached from other machines, and the store has no token; "
+            f"host {host} can be reached from other machines, and the store has no tokens; "
             f"first: calibrant token new --store {service.store} --scope admin"
         )
 
@@ -146,7 +146,7 @@ def server_around(app: App) -> uvicorn.Server:
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # who says where it comes from is not believed
+        proxy_headers=False,  # a client could forge its address with them
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
         limit_concurrency=MOST_CONNECTIONS,

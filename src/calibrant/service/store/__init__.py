@@ -1,10 +1,11 @@
-"""Where rows are kept: a store of few methods, in a file of SQLite or in a PostgreSQL database."""
+"""The store: rows in a file of SQLite or in a PostgreSQL database."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from calibrant.service.store.interface import Store, StoreError
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import StoreError
 from calibrant.service.store.sqlite import SqliteStore
 
 __all__ = ["Store", "StoreError", "existing_store", "is_shared", "open_store"]

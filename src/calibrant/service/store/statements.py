@@ -1,28 +1,22 @@
-"""The statements, in words that SQLite and PostgreSQL share.
+"""The SQL statements that SQLite and PostgreSQL share.
 
-``?`` stands for a value. What the two call differently stands in a `Dialect`.
+``?`` stands for a value. What the two call differently is in a `Dialect`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from calibrant.service.store.interface import (
-    LoggedOutcomes,
-    LoggedPredictions,
-    OutcomeRow,
-    PredictionRow,
-    SnapshotRow,
-)
+from calibrant.service.store.records import LoggedOutcomes, LoggedPredictions
 
 #: The layout of tables, log and snapshots. A store of another layout is refused.
-LAYOUT = "2"
+LAYOUT = "3"
 #: Ids that one statement asks for; shorter lists are filled up, so that few texts are prepared.
 ASKED = (1, 16, 256)
 
 
 class Dialect(NamedTuple):
-    """The words of one database."""
+    """The names that one database has for things."""
 
     value: str  # stands for a value
     integer: str  # 64 bits
@@ -80,22 +74,13 @@ SNAPSHOT = "stream, sequence, at, blob, checksum"
 TOKEN = "name, hash, scope, stream, created, expires"
 
 
-def values(count: int) -> str:
-    """Return places for so many values."""
-    return ", ".join("?" * count)
-
-
 ADD_STREAM = "INSERT INTO streams (name, settings, created) VALUES (?, ?, ?) RETURNING number"
 STREAMS = "SELECT number, name, settings, created FROM streams ORDER BY number"
-ADD_PREDICTION = (
-    f"INSERT INTO predictions ({PREDICTION}) VALUES ({values(len(PredictionRow._fields))})"
-)
-ADD_OUTCOME = f"INSERT INTO outcomes ({OUTCOME}) VALUES ({values(len(OutcomeRow._fields))})"
-# Where a damaged one stands, the same again is whole.
-ADD_SNAPSHOT = f"""INSERT INTO snapshots ({SNAPSHOT}) VALUES ({values(len(SnapshotRow._fields))})
+# A damaged snapshot is replaced by the same one, whole.
+ADD_SNAPSHOT = f"""INSERT INTO snapshots ({SNAPSHOT}) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (stream, sequence) DO UPDATE
     SET blob = excluded.blob, checksum = excluded.checksum"""
-# The newest and the one before are kept, and what a stream was made of.
+# The newest two are kept, and the state that a stream was adopted from.
 DROP_SNAPSHOTS = """DELETE FROM snapshots WHERE stream = ? AND sequence > 0 AND sequence NOT IN (
     SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC LIMIT 2)"""
 SNAPSHOTS = "SELECT sequence FROM snapshots WHERE stream = ? ORDER BY sequence DESC"
@@ -130,12 +115,14 @@ EVENTS_OF_STREAM = """SELECT number, stream, at, kind, body FROM events
 LAST_EVENT = "SELECT MAX(number) FROM events"
 LAST_EVENT_OF = """SELECT kind FROM events WHERE stream = ? AND kind LIKE ?
     ORDER BY number DESC LIMIT 1"""
+COUNT_CHANGES = """SELECT COUNT(*) FROM events
+    WHERE stream = ? AND (kind LIKE ? OR kind LIKE ?)"""
 DELIVERIES = "SELECT webhook, stream, position, alarms FROM deliveries WHERE webhook = ?"
-# Where a webhook began, a row without a stream, is said once: by the first of several processes.
+# Where a webhook began, a row without a stream, is set once: by the first of several processes.
 KEEP_DELIVERY = """INSERT INTO deliveries (webhook, stream, position, alarms) VALUES (?, ?, ?, ?)
     ON CONFLICT (webhook, stream) DO UPDATE SET position = excluded.position,
     alarms = excluded.alarms WHERE deliveries.stream <> ''"""
-ADD_TOKEN = f"INSERT INTO tokens ({TOKEN}) VALUES ({values(6)})"
+ADD_TOKEN = f"INSERT INTO tokens ({TOKEN}) VALUES (?, ?, ?, ?, ?, ?)"
 TOKENS = f"SELECT {TOKEN} FROM tokens ORDER BY created, name"
 END_TOKEN = """UPDATE tokens SET expires = ?
     WHERE name = ? AND (expires IS NULL OR expires > ?)"""
@@ -148,8 +135,5 @@ SET_LAYOUT = "INSERT INTO meta (name, value) VALUES ('layout', ?)"
 ORPHANS = """SELECT COUNT(*) FROM outcomes o LEFT JOIN predictions p
     ON p.stream = o.stream AND p.id = o.id WHERE p.id IS NULL"""
 
-
-def known_ids(count: int) -> tuple[str, int]:
-    """Return the statement that looks for up to so many ids, and how many it takes."""
-    size = next(each for each in ASKED if each >= count)
-    return KNOWN % ", ".join(["(CAST(? AS TEXT))"] * size), size
+#: The statement that looks for up to so many ids, by their number.
+KNOWN_IDS = {size: KNOWN % ", ".join(["(CAST(? AS TEXT))"] * size) for size in ASKED}

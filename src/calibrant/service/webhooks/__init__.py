@@ -1,7 +1,7 @@
-"""Alarms that ring elsewhere: a signed POST to the operator's addresses, at least once.
+"""Webhooks: alarms as signed POST requests to the operator's addresses, at least once.
 
-`policy` says which stored events ring, `message` how one is written and signed, and `courier`
-brings them: in order, again after a failure, from the last one that was received.
+`policy` decides which stored events are sent, `message` writes and signs one, and `courier` sends
+them: in order, with retries, from the last one that was received.
 """
 
 try:

@@ -1,7 +1,7 @@
-"""The courier: a thread that brings alarms to their receivers, one after the other to each.
+"""The courier: a thread that sends alarms to their receivers, one after the other to each.
 
-What was received is stored after it was: a service that is killed in between sends it again, with
-the same id. Where several processes share the streams, each has a courier for those that it owns.
+That a message was received is stored afterwards: a service that is killed in between sends it
+again, with the same id. Where several processes share the streams, each sends those of its own.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from typing import Any
 import httpx
 
 from calibrant.service.clock import SteadyClock
-from calibrant.service.owner import Owner
 from calibrant.service.problems import Problem
-from calibrant.service.store.interface import DeliveryRow, EventRow, Store, StoreError
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import DeliveryRow, EventRow, StoreError
+from calibrant.service.stream.owner import Owner
 from calibrant.service.webhooks.message import body_of, headers_of, id_of
 from calibrant.service.webhooks.policy import Line, Webhooks
 from calibrant.service.webhooks.secrets import shown
 
-#: Seconds to a connection, and to the head of an answer; what follows it is not read.
+#: Seconds to a connection, and to the headers of an answer; its body is not read.
 CONNECT, PATIENCE = 5.0, 10.0
-#: Seconds before the first repetition, and at the most; in between they double.
+#: Seconds before the first retry, and at most; in between they double.
 FIRST, LONGEST = 1.0, 300.0
-#: Seconds for which an event is brought again and again.
+#: Seconds for which an event is retried.
 GIVE_UP = 86_400.0
 #: Events that are read at once.
 MANY = 100
@@ -50,7 +51,7 @@ class Courier:
         self._thread = threading.Thread(target=self._run, name="calibrant-courier", daemon=True)
 
     def start(self) -> None:
-        """Begin where each receiver was left. The owner's thread must not work yet."""
+        """Continue where each receiver was left. The owner's thread must not work yet."""
         if not self.receivers:
             return
         for receiver in self.receivers:
@@ -65,14 +66,14 @@ class Courier:
             self._thread.join()
 
     def wake(self, streams: Iterable[str]) -> None:
-        """Say which streams have new events; from any thread."""
+        """Note which streams have new events; from any thread."""
         names = set(streams)
-        if names and self._loop is not None and not self._loop.is_closed():
+        if self._loop is not None and not self._loop.is_closed():
             for receiver in self.receivers:
                 self._loop.call_soon_threadsafe(receiver.wake, names)
 
     def adopt(self, stream: str) -> None:
-        """Go on with a stream where another process left it; from any thread."""
+        """Continue with a stream where another process left it; from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             for receiver in self.receivers:
                 self._loop.call_soon_threadsafe(receiver.adopt, stream)
@@ -97,7 +98,7 @@ class Courier:
 
 
 class Receiver:
-    """One address: what was brought to it, and what is to be brought."""
+    """One address: what it was sent, and what is to be sent."""
 
     def __init__(
         self, url: str, webhooks: Webhooks, store: Store, owner: Owner, clock: SteadyClock, log: Any
@@ -116,7 +117,7 @@ class Receiver:
         self._wake = asyncio.Event()
 
     def load(self) -> None:
-        """Read where this receiver was left; a new one hears what happens from now on."""
+        """Read where this receiver was left; a new one is sent what happens from now on."""
         now = DeliveryRow(self._name, START, self.store.last_event(), "{}")
         self.store.keep_delivery(now)  # which the store knows already, if it is not new
         rows = {row.stream: row for row in self.store.deliveries(self._name)}
@@ -135,7 +136,7 @@ class Receiver:
         self._wake.set()
 
     async def deliver(self, http: httpx.AsyncClient) -> None:
-        """Bring what there is, and wait for more, without end."""
+        """Send what there is, and wait for more, without end."""
         while True:
             self._wake.clear()
             try:
@@ -146,7 +147,7 @@ class Receiver:
                 await self._bring_held(http)
                 wait = self._until_next()
             except Exception as error:  # such as a store that does not answer
-                self._say("webhook waits", detail=f"{type(error).__name__}: {error}")
+                self._warn("webhook waits", detail=f"{type(error).__name__}: {error}")
                 wait = LONGEST if not isinstance(error, StoreError | Problem) else FIRST
             try:
                 async with asyncio.timeout(wait):
@@ -155,14 +156,14 @@ class Receiver:
                 pass
 
     async def _bring_new(self, http: httpx.AsyncClient, name: str) -> None:
-        """Bring the events of a stream that are not done."""
+        """Send the events of a stream that are not done."""
         if name in self._unread:
             self._read(name)
         line = self._lines.get(name) or Line(self._start)
         while events := self.store.events(line.position, name, MANY):
             for event in events:
                 if name not in self.owner.streams:
-                    return  # another process goes on with it
+                    return  # another process continues with it
                 alarm = line.take(event, self.policy)
                 if alarm is not None:
                     await self._bring(http, event, alarm.held_back)
@@ -185,14 +186,14 @@ class Receiver:
         return [each for each in self._lines.items() if each[0] in own]
 
     async def _bring_held(self, http: httpx.AsyncClient) -> None:
-        """Bring what was held back, has not ended, and is due now."""
+        """Send what was held back, has not ended, and is due now."""
         for name, line in self._own_lines():
             for alarm in line.due():
                 if alarm.held is None or alarm.quiet_until > self.clock.now():
                     continue
                 (event,) = self.store.events(alarm.held - 1, name, 1)
                 await self._bring(http, event, alarm.held_back - 1)
-                alarm.ring(self.clock.now(), self.policy)
+                alarm.open(self.clock.now(), self.policy)
                 alarm.held_back = 0
                 await self._keep(name, line)
 
@@ -212,23 +213,23 @@ class Receiver:
         await asyncio.wrap_future(self.owner.ask(keep))
 
     async def _bring(self, http: httpx.AsyncClient, event: EventRow, held_back: int) -> None:
-        """Send an event until it is received, or is too old."""
+        """Send an event until it is received or too old."""
         body, attempt = body_of(event, held_back), 0
         while (trouble := await self._attempt(http, id_of(event), body)) is not None:
             self.trouble, attempt = trouble, attempt + 1
-            told = {"webhook": shown(self.url), "kind": event.kind, "stream": event.stream}
+            about = {"webhook": shown(self.url), "kind": event.kind, "stream": event.stream}
             if self.clock.now() - event.at > GIVE_UP:
-                self._say("webhook given up", **told, detail=trouble, attempts=attempt)
+                self._warn("webhook message dropped", **about, detail=trouble, attempts=attempt)
                 return
             wait = min(LONGEST, FIRST * 2.0 ** min(attempt - 1, 30)) * random.uniform(0.5, 1.0)
-            self._say("webhook failed", **told, detail=trouble, again_in=round(wait, 1))
+            self._warn("webhook failed", **about, detail=trouble, again_in=round(wait, 1))
             await asyncio.sleep(wait)
         self.trouble = None
         self.delivered += 1
 
-    def _say(self, what: str, **told: Any) -> None:
+    def _warn(self, what: str, **about: Any) -> None:
         if self.log is not None:
-            self.log.warning(what, **told)
+            self.log.warning(what, **about)
 
     async def _attempt(self, http: httpx.AsyncClient, id_: str, body: bytes) -> str | None:
         """Send a message once; return what went wrong."""

@@ -1,4 +1,4 @@
-"""What is sent of an event, and its signature, as https://www.standardwebhooks.com has it."""
+"""The message of an event and its signature, after https://www.standardwebhooks.com."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
-from calibrant.service.store.interface import EventRow
+from calibrant.service.store.records import EventRow
 
-#: What may be off, in words.
+#: What may be miscalibrated, in words.
 SIDES = {"calibrated": "calibrated probabilities", "raw": "raw scores"}
 
 
 def body_of(event: EventRow, held_back: int = 0) -> bytes:
-    """Return the JSON of an event: what the service's own events say, an id and a sentence."""
+    """Return the JSON of an event: its body, an id and a sentence."""
     body: dict[str, Any] = json.loads(event.body)
-    told = {"id": id_of(event), "kind": event.kind, "stream": event.stream, "at": event.at}
-    told |= {"text": f"{event.stream}: {sentence(event.kind, body)}", "held_back": held_back}
-    return json.dumps(told | body, separators=(",", ":")).encode()
+    message = {"id": id_of(event), "kind": event.kind, "stream": event.stream, "at": event.at}
+    message |= {"text": f"{event.stream}: {sentence(event.kind, body)}", "held_back": held_back}
+    return json.dumps(message | body, separators=(",", ":")).encode()
 
 
 def id_of(event: EventRow) -> str:
@@ -29,25 +29,26 @@ def id_of(event: EventRow) -> str:
 
 
 def sentence(kind: str, body: dict[str, Any]) -> str:
-    """Say an event in words."""
+    """Return an event as a sentence."""
     match kind:
         case "episode.opened" | "episode.closed":
-            state = "are not calibrated" if kind == "episode.opened" else "are calibrated again"
+            state = "are miscalibrated" if kind == "episode.opened" else "are calibrated again"
             return f"the {SIDES[body['of']]} {state}. {body['episode']['text']}"
-        case "key.off":
-            others = f" {body['count']:,} keys are off." if body["count"] > 1 else ""
-            return f"the {SIDES[body['of']]} of a key are off: {body['key']['text']}.{others}"
-        case "key.back":
+        case "key.miscalibrated":
+            others = f" {body['count']:,} keys are miscalibrated." if body["count"] > 1 else ""
+            key = body["key"]["text"]
+            return f"the {SIDES[body['of']]} of a key are miscalibrated: {key}.{others}"
+        case "key.calibrated":
             return f"the {SIDES[body['of']]} of all keys are calibrated again."
         case "outcomes.silent":
             since = f"{datetime.fromtimestamp(body['since'], UTC):%Y-%m-%d %H:%M} UTC"
-            return f"predictions go on, and none since {since} has brought an outcome."
+            return f"predictions continue, but none made since {since} has an outcome."
         case "outcomes.back":
-            return "outcomes come again."
+            return "outcomes are arriving again."
         case "pending.high":
             return (
                 f"{body['waiting']:,} predictions wait, of at most {body['capacity']:,}; "
-                "beyond that the oldest are given up."
+                "beyond that the oldest expire."
             )
         case "pending.low":
             return f"{body['waiting']:,} predictions wait, of at most {body['capacity']:,}."

@@ -1,4 +1,4 @@
-"""Where alarms ring and what signs them, as the operator says it; neither is ever shown whole."""
+"""Where alarms are sent and what signs them; neither is ever shown whole."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHORTEST, LONGEST = 24, 64
 
 
 def checked_url(url: str) -> str:
-    """Return an address to which can be posted, or say what is allowed; the error shows none."""
+    """Return an address, or say which are allowed; the error does not show it."""
     try:
         parts = urlsplit(url)
         is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

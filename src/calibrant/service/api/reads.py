@@ -1,0 +1,130 @@
+"""The routes that read streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request
+from fastapi.responses import Response
+
+from calibrant.fleet.ranking import RANKINGS
+from calibrant.service.api.requests import Name, access_of, as_json, asked, service_of
+from calibrant.service.limits import LONGEST_ID, MOST_KEYS
+from calibrant.service.stream import models, views
+from calibrant.service.stream.stream import Stream
+
+router = APIRouter(prefix="/v1/streams")
+
+Named = Annotated[str | None, Query(min_length=1, max_length=LONGEST_ID)]
+Limit = Annotated[int, Query(ge=0, le=10_000, description="How many, at most.")]
+KeyLimit = Annotated[int, Query(ge=0, le=1000, description="How many, at most.")]
+
+
+async def shown(
+    request: Request, name: str, view: Callable[[Stream], Mapping[str, Any]]
+) -> Response:
+    """Answer with a view of a stream."""
+    service = service_of(request)
+    return as_json(await asked(service, lambda: view(service.owner.stream(name))))
+
+
+@router.get("", response_model=models.Summaries)
+async def get_streams(request: Request) -> Response:
+    """All streams that the token may see, by name, each with its verdict."""
+    service, access = service_of(request), access_of(request)
+    found = await asked(service, service.summaries)
+    return as_json({"streams": [each for each in found if access.sees(each["name"])]})
+
+
+@router.get("/{name}", response_model=models.Detail)
+async def get_stream(name: Name, request: Request) -> Response:
+    """One stream, with its settings."""
+    return await shown(request, name, views.detail)
+
+
+@router.get("/{name}/scorecard", response_model=models.ScorecardView)
+async def get_scorecard(name: Name, request: Request) -> Response:
+    """The measures of the raw, the calibrated and the smooth probabilities."""
+    return await shown(request, name, views.scorecard)
+
+
+@router.get("/{name}/reliability", response_model=models.Reliability)
+async def get_reliability(
+    name: Name,
+    request: Request,
+    bins: Annotated[int, Query(ge=1, le=200)] = 10,
+    level: Annotated[float, Query(ge=0.5, le=0.9999)] = 0.95,
+) -> Response:
+    """Observed frequencies by predicted probability, with intervals."""
+    return await shown(request, name, lambda stream: views.reliability(stream, bins, level))
+
+
+@router.get("/{name}/map", response_model=models.ScoreMap)
+async def get_map(
+    name: Name,
+    request: Request,
+    points: Annotated[int, Query(ge=2, le=2001)] = 101,
+    by: Named = None,
+    key: Named = None,
+) -> Response:
+    """The map from score to probability as it is now, of a group or of a key if it is named."""
+    return await shown(request, name, lambda stream: views.score_map(stream, points, by, key))
+
+
+@router.get("/{name}/episodes", response_model=models.Episodes)
+async def get_episodes(name: Name, request: Request) -> Response:
+    """Stretches of rounds in which the probabilities were miscalibrated."""
+    return await shown(request, name, views.episodes)
+
+
+@router.get("/{name}/pending", response_model=models.Pending)
+async def get_pending(name: Name, request: Request, limit: Limit = 100) -> Response:
+    """Predictions that wait, the oldest first, and how long outcomes take."""
+    return await shown(request, name, lambda stream: views.pending(stream, limit))
+
+
+@router.get("/{name}/groups", response_model=models.Groups)
+async def get_groups(name: Name, request: Request, limit: Limit = 100) -> Response:
+    """The groups, those with the clearest bias first."""
+    return await shown(request, name, lambda stream: views.groups(stream, limit))
+
+
+@router.get("/{name}/keys", response_model=models.Keys)
+async def get_keys(
+    name: Name,
+    request: Request,
+    sort: Annotated[str, Query(pattern=f"^({'|'.join(RANKINGS)})$")] = "trouble",
+    limit: KeyLimit = 100,
+    start: Annotated[int, Query(ge=0, le=MOST_KEYS, description="How many to skip.")] = 0,
+) -> Response:
+    """Keys of a keyed stream: those that differ most clearly, or with the most outcomes, first."""
+    return await shown(request, name, lambda stream: views.keys(stream, sort, limit, start))
+
+
+@router.get("/{name}/keys/{key:path}", response_model=models.KeyView)
+async def get_key(
+    name: Name, request: Request, key: Annotated[str, Path(min_length=1, max_length=LONGEST_ID)]
+) -> Response:
+    """What is known of a key: its outcomes, its offset and how uncertain that is."""
+    return await shown(request, name, lambda stream: views.one_key(stream, key))
+
+
+@router.get("/{name}/miscalibrated_keys", response_model=models.MiscalibratedKeys)
+async def get_miscalibrated_keys(name: Name, request: Request, limit: KeyLimit = 100) -> Response:
+    """Keys that are miscalibrated now, where keys are monitored, and what is guaranteed of them."""
+    return await shown(request, name, lambda stream: views.miscalibrated_keys(stream, limit))
+
+
+@router.get("/{name}/history", response_model=models.HistoryView)
+async def get_history(
+    name: Name, request: Request, points: Annotated[int, Query(ge=1, le=512)] = 512
+) -> Response:
+    """What was predicted and observed through time, with the monitors' evidence."""
+    return await shown(request, name, lambda stream: views.history(stream, points))
+
+
+@router.get("/{name}/experts", response_model=models.Experts)
+async def get_experts(name: Name, request: Request) -> Response:
+    """What the probabilities rest on now, the heaviest first."""
+    return await shown(request, name, views.experts)

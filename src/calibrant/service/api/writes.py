@@ -1,0 +1,191 @@
+"""The routes that write: streams, predictions, outcomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+from pydantic_core import to_json
+
+from calibrant.service.api import schemas
+from calibrant.service.api.gate import App, Receive, Scope, Send, refuse
+from calibrant.service.api.requests import (
+    NDJSON,
+    Name,
+    answered,
+    as_json,
+    asked,
+    batches_of_lines,
+    content_type,
+    service_of,
+    whole,
+)
+from calibrant.service.api.rows import as_rows, outcomes_of, parse, predictions_of
+from calibrant.service.limits import NAME
+from calibrant.service.problems import Problem
+from calibrant.service.service import Service
+from calibrant.service.stream import models
+from calibrant.service.stream.definition import Definition
+from calibrant.service.stream.engine import as_probabilities
+from calibrant.service.stream.stream import Answer
+
+router = APIRouter(prefix="/v1/streams")
+
+ROWS = re.compile(rf"/v1/streams/({NAME})/(predictions|outcomes)")
+
+
+@router.put(
+    "/{name}",
+    openapi_extra=schemas.PUT_STREAM,
+    status_code=201,
+    response_model=models.Created,
+    responses={200: {"description": "It exists, with these settings", "model": models.Created}},
+)
+async def put_stream(name: Name, request: Request) -> Response:
+    """Create a stream; again with the same settings changes nothing, with others it is a 409."""
+    service = service_of(request)
+    body = await whole(request)
+    if body:
+        content_type(request)
+    definition = Definition.from_json(parse(body) if body else {})
+    stream, is_new = await asked(service, lambda: service.owner.create(name, definition))
+    settings = stream.definition.as_json()
+    found: models.Created = {"name": name, "settings": settings, "created": stream.created}
+    return as_json(found, 201 if is_new else 200)
+
+
+@router.post(
+    "/{name}/predictions",
+    openapi_extra=schemas.POST_PREDICTIONS,
+    response_model=models.PredictionAnswer | list[models.PredictionAnswer],
+)
+async def post_predictions(name: Name, request: Request) -> Response:
+    """Predict one row, a list of rows, or lines of them; each is stored before it is answered."""
+    return await post_rows(service_of(request), name, "predictions", request)
+
+
+@router.post(
+    "/{name}/outcomes",
+    openapi_extra=schemas.POST_OUTCOMES,
+    response_model=models.OutcomeAnswer | list[models.OutcomeAnswer],
+)
+async def post_outcomes(name: Name, request: Request) -> Response:
+    """Report the outcomes of predictions, by id; each is stored before it is answered."""
+    return await post_rows(service_of(request), name, "outcomes", request)
+
+
+class RowRoutes:
+    """The two routes that carry all rows, without FastAPI in between.
+
+    The same functions are among its routes, for the OpenAPI document; through it, a single row
+    would cost twice as much.
+    """
+
+    def __init__(self, app: App, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer predictions and outcomes; hand on everything else."""
+        found = None
+        if scope["type"] == "http" and scope["method"] == "POST":
+            found = ROWS.fullmatch(scope["path"])
+        if found is None:
+            await self.app(scope, receive, send)
+            return
+        try:
+            name, kind = found.groups()
+            response = await post_rows(self.service, name, kind, Request(scope, receive))
+        except Problem as problem:
+            await refuse(problem, send)
+        else:
+            await response(scope, receive, send)
+
+
+async def post_rows(service: Service, name: str, kind: str, request: Request) -> Response:
+    """Answer predictions or outcomes: one row, a list of them, or lines."""
+    definition = service.owner.stream(name).definition
+    if content_type(request) == NDJSON:
+        lines = lines_of(service, name, kind, request, definition)
+        return AnsweredLines(await begun(lines), media_type=NDJSON)
+    rows, is_list = as_rows(parse(await whole(request)))
+    shown = await answers_to(service, name, kind, rows, definition)
+    return as_json(shown if is_list else shown[0])
+
+
+async def answers_to(
+    service: Service, name: str, kind: str, rows: list[Any], definition: Definition
+) -> list[Any]:
+    """Read rows, let the owner work on them, and return what became of each."""
+    if kind == "predictions":
+        columns = predictions_of(rows, definition, service.clock.now())
+        return shown_predictions(await answered(service, name, columns), definition.kind)
+    outcomes = outcomes_of(rows, definition, service.clock.now())
+    answers: list[str] = await answered(service, name, outcomes)
+    return [
+        {"id": id_, "answer": answer} for id_, answer in zip(outcomes.ids, answers, strict=True)
+    ]
+
+
+def shown_predictions(answers: list[Answer], kind: str) -> list[models.PredictionAnswer]:
+    """Return what is answered to rows to predict."""
+    raw: list[Any] = [None] * len(answers)
+    if kind != "margin":
+        raw = as_probabilities([row.score for row, _ in answers], kind)
+    return [
+        {
+            "id": row.id,
+            "probability": row.probability,
+            "smooth": row.smooth,
+            "raw": own,
+            "sequence": row.sequence,
+            "answer": answer,
+        }
+        for (row, answer), own in zip(answers, raw, strict=True)
+    ]
+
+
+# -- lines ----------------------------------------------------------------------------------------
+
+
+class AnsweredLines(StreamingResponse):
+    """Answers that go out while the body comes in.
+
+    A StreamingResponse takes messages from the client, to see whether it is still there. Here they
+    are the body.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send the lines."""
+        await self.stream_response(send)
+
+
+async def lines_of(
+    service: Service, name: str, kind: str, request: Request, definition: Definition
+) -> AsyncIterator[bytes]:
+    """Answer lines as they come. A batch that is refused ends it: the last line is the problem."""
+    done = 0
+    try:
+        async for lines in batches_of_lines(request):
+            rows, _ = as_rows(parse(b"[" + b",".join(lines) + b"]"))
+            shown = await answers_to(service, name, kind, rows, definition)
+            yield b"".join(to_json(row) + b"\n" for row in shown)
+            done += len(lines)
+    except Problem as problem:
+        if done == 0:
+            raise
+        yield to_json(problem.as_json() | {"rows_done": done}) + b"\n"
+
+
+async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Return lines of which the first is there, so that a bad first batch still has a status."""
+    first = await anext(lines, b"")
+
+    async def rest() -> AsyncIterator[bytes]:
+        yield first
+        async for line in lines:
+            yield line
+
+    return rest()

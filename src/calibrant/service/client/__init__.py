@@ -1,0 +1,18 @@
+"""Clients of a service in Python: `client` sends requests, `protocol` says which and when again."""
+
+from calibrant.service.client.client import AsyncClient, Client
+from calibrant.service.client.protocol import (
+    Prediction,
+    RefusedError,
+    ServiceError,
+    UnavailableError,
+)
+
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Prediction",
+    "RefusedError",
+    "ServiceError",
+    "UnavailableError",
+]

@@ -1,0 +1,5 @@
+"""Several processes on one PostgreSQL database: each stream has one owner, and any process answers.
+
+`member` takes and releases streams, `terms` keeps a process a member, and `relay` forwards requests
+to the owner of their stream.
+"""

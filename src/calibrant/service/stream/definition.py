@@ -1,0 +1,248 @@
+"""What a stream is: the settings that ``PUT /v1/streams/{name}`` takes.
+
+Each setting is declared once, with the values that it may have. The check of a request, the
+message that refuses it, the JSON schema and the table in the documentation follow from that.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from calibrant import Fleet, Monitor, Recalibrator
+from calibrant._spans import UNITS, as_span
+from calibrant.service.limits import MOST_ROWS
+from calibrant.service.problems import Problem, bad_value
+
+SPAN_TEXT = rf"[1-9][0-9]{{0,8}}(\.[0-9]{{1,9}})?({'|'.join(UNITS)})"
+MOST_PREDICTIONS = 1e9
+
+
+class Allowed(NamedTuple):
+    """The values that a setting may have: as a check, in words and as JSON schema."""
+
+    accepts: Callable[[Any], bool]
+    words: str
+    schema: dict[str, Any]
+
+
+def one_of(*values: Any) -> Allowed:
+    """Return the choice of a few values of one type."""
+    kind = type(values[0])
+    return Allowed(
+        lambda value: type(value) is kind and value in values,
+        " or ".join(map(json.dumps, values)),
+        {"enum": list(values)},
+    )
+
+
+def number(low: float, high: float, *, is_integer: bool = False) -> Allowed:
+    """Return a range of numbers."""
+    kinds = (int,) if is_integer else (int, float)
+    return Allowed(
+        lambda value: type(value) in kinds and low <= value <= high,
+        f"{'an integer' if is_integer else 'a number'} in [{low}, {high}]",
+        {"type": "integer" if is_integer else "number", "minimum": low, "maximum": high},
+    )
+
+
+def is_span(value: object) -> bool:
+    """Whether a value is a number of predictions, or a time with its unit."""
+    if isinstance(value, str):
+        return re.fullmatch(SPAN_TEXT, value) is not None
+    return COUNT.accepts(value)
+
+
+COUNT = number(1, MOST_PREDICTIONS)
+SPAN = Allowed(
+    is_span,
+    f'a number of predictions in [1, {MOST_PREDICTIONS:g}], or a time such as "30d", "1.5h" or '
+    '"90min"',
+    {"oneOf": [COUNT.schema, {"type": "string", "pattern": f"^{SPAN_TEXT}$"}]},
+)
+
+
+def setting(default: Any, allowed: Allowed, description: str) -> Any:
+    """Declare a setting; one whose default is None may also be null."""
+    return field(default=default, metadata={"allowed": allowed, "description": description})
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The settings of a stream; they never change.
+
+    Examples
+    --------
+    >>> Definition.from_json({"silence": 0, "after": "30d"}).is_timed
+    True
+    >>> Definition.from_json({"seed": -1})
+    Traceback (most recent call last):
+    calibrant.service.problems.Problem: seed: got -1; allowed is an integer in [0, 9007199254740992]
+    """
+
+    kind: str = setting(
+        "probability", one_of("probability", "logit", "margin"), "what the scores are"
+    )
+    silence: int | None = setting(
+        None, one_of(0, 1), "the outcome that no outcome by the deadline means"
+    )
+    after: float | str | None = setting(
+        None, SPAN, "with `silence`: how long after its prediction the deadline is; without it, "
+        "each row has a `due`"
+    )  # fmt: skip
+    hold: float | str | None = setting(
+        None, SPAN, "learn every outcome at this age; excludes `silence`"
+    )
+    groups: int = setting(
+        1000, number(0, 1_000_000, is_integer=True), "how many groups `by` may name"
+    )
+    capacity: int = setting(
+        100_000, number(MOST_ROWS, 5_000_000, is_integer=True),
+        "how many predictions may wait; the oldest expires when one more would",
+    )  # fmt: skip
+    tolerance: float = setting(
+        0.02, number(0, 0.4999), "the monitor's: how much miscalibration is tolerated"
+    )
+    every: int = setting(
+        1_000_000, number(100, 10**15, is_integer=True),
+        "the monitor's: at most one false alarm in so many rounds",
+    )  # fmt: skip
+    clock: str = setting(
+        "server", one_of("server", "client"),
+        "rows without `at` get the server's time; or, with `client`, every row has its own and "
+        "time passes only with rows",
+    )  # fmt: skip
+    seed: int = setting(0, number(0, 2**53, is_integer=True), "the seed of the draws")
+    keyed: bool = setting(
+        False, one_of(False, True), "every prediction has a `key`, and there are no groups"
+    )
+    watch_keys: bool = setting(False, one_of(False, True), "with `keyed`: monitor each key too")
+
+    @classmethod
+    def from_json(cls, given: object) -> Definition:
+        """Return the settings of a request, or raise a `Problem` that names the field."""
+        if not isinstance(given, Mapping):
+            raise Problem(422, "the settings of a stream are a JSON object")
+        declared = {each.name: each for each in fields(cls)}
+        settings: dict[str, Any] = {}
+        for name, value in given.items():
+            if name not in declared:
+                raise bad_value("unknown setting", str(name)[:100], ", ".join(declared))
+            # In JSON, 5.0 is an integer too.
+            is_whole = type(value) is float and value.is_integer()
+            settings[name] = int(value) if is_whole else value
+            allowed: Allowed = declared[name].metadata["allowed"]
+            is_unset = value is None and declared[name].default is None
+            if not is_unset and not allowed.accepts(settings[name]):
+                raise bad_value(f"got {value!r:.60}", name, allowed.words)
+        definition = cls(**settings)
+        if definition.after is not None and definition.silence is None:
+            raise bad_value("it needs silence", "after", "no after, or silence 0 or 1 beside it")
+        if definition.silence is not None and definition.hold is not None:
+            raise bad_value("it excludes hold", "silence", "silence or hold")
+        if definition.watch_keys and not definition.keyed:
+            raise bad_value("this stream is not keyed", "watch_keys", "false, or keyed true")
+        return definition
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of the settings: one alternative for each kind of stream."""
+
+        def stream(title: str, *required: str, excluded: tuple[str, ...]) -> dict[str, Any]:
+            properties = {}
+            for each in fields(cls):
+                schema = dict(each.metadata["allowed"].schema)
+                if each.name in excluded:
+                    schema = {"type": "null"} if each.default is None else {"enum": [each.default]}
+                elif each.name == "keyed":
+                    schema = {"enum": ["keyed" in required]}
+                elif each.default is None and each.name not in required:
+                    schema = {"oneOf": [schema, {"type": "null"}]}
+                details = {"description": each.metadata["description"]}
+                if each.name not in required and each.default is not None:
+                    details["default"] = each.default
+                properties[each.name] = schema | details
+            return {
+                "title": title, "type": "object", "required": list(required),
+                "additionalProperties": False, "properties": properties,
+            }  # fmt: skip
+
+        plain = (
+            ("every outcome is reported", (), ("silence", "after", "hold")),
+            ("no outcome by the deadline means an outcome", ("silence",), ("hold",)),
+            ("outcomes are learned at one age", ("hold",), ("silence", "after")),
+        )
+        return {
+            "oneOf": [
+                *(stream(title, *needed, excluded=(*without, "watch_keys"))
+                  for title, needed, without in plain),
+                *(stream(f"{title}, by key", *needed, "keyed", excluded=without)
+                  for title, needed, without in plain),
+            ]
+        }  # fmt: skip
+
+    @classmethod
+    def table(cls) -> str:
+        """Return the settings as a table in Markdown, for the documentation."""
+        lines = ["| setting | default | allowed | meaning |", "|---|---|---|---|"]
+        for each in fields(cls):
+            default = "none" if each.default is None else f"`{json.dumps(each.default)}`"
+            words, text = each.metadata["allowed"].words, each.metadata["description"]
+            lines.append(f"| `{each.name}` | {default} | {words} | {text} |")
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return every setting by name."""
+        return asdict(self)
+
+    def as_text(self) -> str:
+        """Return the settings as they are stored: the same text for the same settings."""
+        return json.dumps(self.as_json(), sort_keys=True)
+
+    @cached_property
+    def is_timed(self) -> bool:
+        """Whether deadlines are times; otherwise they count predictions, or there are none."""
+        if self.silence is None and self.hold is None:
+            return False
+        span = self.after if self.hold is None else self.hold
+        return span is None or as_span(span, "after").is_time
+
+    @cached_property
+    def wait(self) -> float | None:
+        """The span from a prediction to its deadline; None if rows say it or there is none."""
+        span = self.after if self.hold is None else self.hold
+        return None if span is None else as_span(span, "after").length
+
+    def recalibrator(self) -> Recalibrator:
+        """Return a fresh recalibrator."""
+        return Recalibrator(
+            self.kind,
+            seed=self.seed,
+            capacity=self.capacity,
+            max_groups=self.groups,
+            silence=self.silence,
+            after=self.after,
+            hold=self.hold,
+        )
+
+    def fleet(self) -> Fleet:
+        """Return a fresh fleet, of a keyed stream."""
+        return Fleet(
+            self.seed,
+            self.kind,
+            capacity=self.capacity,
+            monitor={"every": self.every, "tolerance": self.tolerance}
+            if self.watch_keys
+            else False,
+            silence=self.silence,
+            after=self.after,
+            hold=self.hold,
+        )
+
+    def monitor(self) -> Monitor:
+        """Return a fresh monitor."""
+        return Monitor(self.every, tolerance=self.tolerance, max_groups=self.groups)

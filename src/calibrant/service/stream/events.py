@@ -1,0 +1,73 @@
+"""The events of a stream: what began or ended in it, as it is stored."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from calibrant.fleet import KeyOff
+from calibrant.monitor import Episode
+from calibrant.service.store.records import EventRow
+from calibrant.service.stream import models
+from calibrant.service.stream.engine import EpisodeChange
+from calibrant.service.stream.key_watch import KeyChange
+
+
+def event_of(stream: str, now: float, change: EpisodeChange | KeyChange) -> EventRow:
+    """Return the event of an episode, or of a miscalibrated key, that began or ended."""
+    body: dict[str, Any]
+    if isinstance(change, EpisodeChange):
+        kind = "episode.closed" if change.is_over else "episode.opened"
+        body = {"of": change.of, "episode": episode_json(change.episode)}
+    else:
+        kind = "key.calibrated" if change.found is None else "key.miscalibrated"
+        key: Any = {"key": change.key, "since": finite(change.since)}
+        if change.found is not None:
+            key = key_json(change.found, change.since)
+        body = {"of": change.of, "key": key, "count": change.many}
+    return EventRow(0, stream, now, kind, json.dumps(body))
+
+
+def identity_of(event: EventRow) -> tuple[Any, ...]:
+    """Return what no two events of a stream have in common, of episodes and of keys."""
+    body = json.loads(event.body)
+    about = body.get("episode", body.get("key", {}))
+    return event.kind, body.get("of"), about.get("alarm"), about.get("key"), about.get("since")
+
+
+def key_json(found: KeyOff, since: float) -> models.MiscalibratedKey:
+    """Return a miscalibrated key as JSON has it."""
+    own = {"direction": found.direction, "since": finite(since), "text": str(found)}
+    return cast(models.MiscalibratedKey, asdict(found) | own)
+
+
+def finite(since: float) -> float | None:
+    """Return since when a key is miscalibrated; None if since before its stream began."""
+    return since if math.isfinite(since) else None
+
+
+def episode_json(episode: Episode) -> models.EpisodeView:
+    """Return an episode as JSON has it."""
+    own = {"direction": episode.direction, "text": in_words(episode)}
+    return cast(models.EpisodeView, asdict(episode) | own)
+
+
+def in_words(episode: Episode) -> str:
+    """Return the sentence of an episode, with dates."""
+    dated = replace(
+        episode,
+        onset_at=as_date(episode.onset_at),
+        alarm_at=as_date(episode.alarm_at),
+        end_at=as_date(episode.end_at),
+    )
+    return str(dated)
+
+
+def as_date(seconds: str | float | None) -> str | None:
+    """Return seconds since 1970 as a date with its time, UTC."""
+    if seconds is None or isinstance(seconds, str):
+        return seconds
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"

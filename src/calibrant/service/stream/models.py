@@ -1,0 +1,360 @@
+"""What is answered, as types: those of the views, and the models of the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+Numbers = list[float | None]
+
+
+class Sides(TypedDict):
+    """A number of the raw scores and of the calibrated probabilities; null if there is none."""
+
+    raw: float | None
+    calibrated: float | None
+
+
+class CountedSides(TypedDict):
+    """A count for the raw scores and for the calibrated probabilities; null if there is none."""
+
+    raw: int | None
+    calibrated: int | None
+
+
+class Verdict(TypedDict):
+    """Whether a stream is calibrated, with a sentence, and whether the raw scores are."""
+
+    state: str
+    words: str
+    raw: str | None
+
+
+class Summary(TypedDict):
+    """How a stream is going."""
+
+    name: str
+    created: float
+    verdict: Verdict
+    sequence: int
+    predictions: int
+    outcomes: int
+    settled: int
+    waiting: int
+    capacity: int
+    expired: int
+    last_prediction_at: float | None
+    last_outcome_at: float | None
+    silent_since: float | None
+    mean_prediction: float | None
+    mean_outcome: float | None
+    error: Sides
+    evidence: Sides
+    groups: int
+    keys: int | None
+    miscalibrated_keys: CountedSides | None
+
+
+class Summaries(TypedDict):
+    """All streams that a token may see."""
+
+    streams: list[Summary]
+
+
+class Created(TypedDict):
+    """A stream that was made, or was there already."""
+
+    name: str
+    settings: dict[str, Any]
+    created: float
+
+
+class Detail(Summary):
+    """How a stream is going, and what it was made with."""
+
+    settings: dict[str, Any]
+    adopted: dict[str, int] | None
+
+
+class PredictionAnswer(TypedDict):
+    """What became of a row to predict: "applied", "repeated" or "conflict"."""
+
+    id: str
+    probability: float
+    smooth: float
+    raw: float | None
+    sequence: int
+    answer: str
+
+
+class OutcomeAnswer(TypedDict):
+    """What became of an outcome: "applied", "repeated", "conflict", "unknown" or "expired"."""
+
+    id: str
+    answer: str
+
+
+class Measures(TypedDict):
+    """The measures of one sort of probabilities; null where there is no round."""
+
+    rounds: int
+    mean_prediction: float | None
+    mean_outcome: float | None
+    brier: float | None
+    log_loss: float | None
+    ece: float | None
+    cal1: float | None
+    cal2: float | None
+    klcal: float | None
+
+
+class ScorecardView(TypedDict):
+    """The measures of the raw, the calibrated and the smooth probabilities."""
+
+    rounds: int
+    raw: Measures | None
+    calibrated: Measures | None
+    smooth: Measures | None
+
+
+class Curve(TypedDict):
+    """Observed frequencies by predicted probability: a column for each field, a row for a bin."""
+
+    lower: Numbers
+    upper: Numbers
+    count: list[int]
+    mean_prediction: Numbers
+    mean_outcome: Numbers
+    interval_low: Numbers
+    interval_high: Numbers
+
+
+class Reliability(TypedDict):
+    """Two reliability curves, with intervals of a level."""
+
+    level: float
+    bins: int
+    raw: Curve | None
+    calibrated: Curve | None
+
+
+class ScoreMap(TypedDict):
+    """What scores are turned into now."""
+
+    kind: str
+    by: str | None
+    key: str | None
+    score: list[float]
+    raw: list[float] | None
+    probability: list[float]
+    smooth: list[float]
+
+
+class EpisodeView(TypedDict):
+    """A stretch of rounds in which predictions were miscalibrated."""
+
+    alarm: int
+    onset: int
+    end: int | None
+    low: float
+    high: float
+    group: str | int | None
+    bias: float
+    bias_low: float
+    bias_high: float
+    alarm_at: float | str | None
+    onset_at: float | str | None
+    end_at: float | str | None
+    direction: str
+    text: str
+
+
+class Episodes(TypedDict):
+    """The episodes of the calibrated probabilities and of the raw scores."""
+
+    calibrated: list[EpisodeView] | None
+    raw: list[EpisodeView] | None
+
+
+class WaitingRow(TypedDict):
+    """A prediction that waits; its outcome, if that came before the deadline."""
+
+    id: str
+    at: float
+    due: float | None
+    probability: float
+    raw: float | None
+    by: str | None
+    key: str | int | None
+    outcome: float | None
+
+
+class Delay(TypedDict):
+    """How long outcomes took, in seconds."""
+
+    outcomes: int
+    mean: float | None
+    median: float | None
+    p90: float | None
+
+
+class Pending(TypedDict):
+    """What waits, the oldest first."""
+
+    waiting: int
+    capacity: int
+    expired: int
+    oldest_at: float | None
+    next_due: float | None
+    rows: list[WaitingRow]
+    delay: Delay
+
+
+class GroupView(TypedDict):
+    """A group; `z` is its bias in standard errors."""
+
+    name: str
+    predictions: int
+    settled: int
+    mean_prediction: float | None
+    mean_outcome: float | None
+    bias: float | None
+    z: float | None
+
+
+class Groups(TypedDict):
+    """Groups, those with the clearest bias first."""
+
+    count: int
+    groups: list[GroupView]
+
+
+class KeyView(TypedDict):
+    """What is known of a key."""
+
+    key: str | int
+    predictions: int
+    outcomes: int
+    offset: float
+    deviation: float
+    weight: float
+    curve: float
+    trouble: float
+
+
+class Keys(TypedDict):
+    """A page of keys."""
+
+    count: int
+    sort: str
+    start: int
+    keys: list[KeyView]
+
+
+class MiscalibratedKey(TypedDict):
+    """A key whose predictions are miscalibrated; `since` is null if it was before the stream."""
+
+    key: str | int
+    evidence: float
+    bias: float
+    outcomes: int
+    direction: str
+    since: float | None
+    text: str
+
+
+class MiscalibratedSide(TypedDict):
+    """The miscalibrated keys of one sort of probabilities, those with the most evidence first."""
+
+    count: int
+    keys: list[MiscalibratedKey]
+
+
+class MiscalibratedKeys(TypedDict):
+    """The miscalibrated keys, and what is guaranteed of them."""
+
+    outcomes: int
+    false_alarm_probability: float
+    guarantee: str
+    calibrated: MiscalibratedSide | None
+    raw: MiscalibratedSide | None
+
+
+class Buckets(TypedDict):
+    """A stream through time: a column for each field, a row for a bucket of settled rounds."""
+
+    start: Numbers
+    end: Numbers
+    count: list[int]
+    mean_raw: Numbers | None
+    mean_prediction: Numbers
+    mean_smooth: Numbers
+    mean_outcome: Numbers
+    error_raw: Numbers | None
+    error_calibrated: Numbers
+    evidence_raw: Numbers | None
+    evidence_calibrated: Numbers
+    waiting: list[int]
+    delay: Numbers
+
+
+class HistoryView(TypedDict):
+    """A stream through time; evidence above the threshold is an alarm."""
+
+    rows_a_bucket: int
+    threshold: float
+    buckets: Buckets
+
+
+class Expert(TypedDict):
+    """One of the recalibrations that are mixed, and its share."""
+
+    name: str
+    weight: float
+
+
+class Experts(TypedDict):
+    """What predictions rest on now, the heaviest first."""
+
+    experts: list[Expert]
+
+
+class Event(TypedDict):
+    """A stored event; the other fields depend on its kind."""
+
+    number: int
+    stream: str
+    at: float
+    kind: str
+
+
+class Events(TypedDict):
+    """A page of stored events, the oldest first."""
+
+    events: list[Event]
+
+
+class Health(TypedDict):
+    """Whether the process answers."""
+
+    status: str
+
+
+class Ready(Health):
+    """Whether rows can be stored."""
+
+    streams: int
+    closed: int
+
+
+class ProblemDocument(TypedDict):
+    """Why a request was refused, as RFC 9457 has it; nothing of it was done."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    field: NotRequired[str]
+    allowed: NotRequired[str]
+    row: NotRequired[int]

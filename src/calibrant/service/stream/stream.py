@@ -1,0 +1,314 @@
+"""A stream: which rows of a request are new, what is predicted of them, and what is logged.
+
+The store's unique ids decide what is new. What the store has is handed in as `known`, and grows by
+what earlier requests of the same group have added.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from itertools import repeat
+from typing import Any, TypeVar
+
+from calibrant.service.store.base import Store
+from calibrant.service.store.records import (
+    EventRow,
+    Group,
+    Known,
+    LoggedOutcomes,
+    LoggedPredictions,
+    OutcomeRow,
+    PredictionRow,
+    StoreError,
+    StreamRow,
+)
+from calibrant.service.stream.definition import Definition
+from calibrant.service.stream.engine import Engine, EpisodeChange
+from calibrant.service.stream.events import event_of, identity_of
+from calibrant.service.stream.garbage import collection_paused
+from calibrant.service.stream.key_watch import KeyChange
+from calibrant.service.stream.keys import Key, key_as_text, keys_of_text
+
+#: Settled rows that a replay measures at once.
+PORTION = 4096
+
+T = TypeVar("T")
+
+# As `_make` does, without a call of Python for each row.
+make_prediction = partial(tuple.__new__, PredictionRow)
+make_outcome = partial(tuple.__new__, OutcomeRow)
+
+#: What became of a row to predict: what is stored, and "applied", "repeated" or "conflict".
+Answer = tuple[PredictionRow, str]
+
+
+@dataclass(slots=True)
+class Predictions:
+    """Rows to predict, as columns."""
+
+    ids: list[str]
+    scores: list[float]
+    by: list[str | None] | None
+    at: list[float]
+    due: list[float | None] | None
+    keys: list[int] | list[str] | None = None
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """Outcomes, as columns."""
+
+    ids: list[str]
+    outcomes: list[float]
+    at: list[float]
+
+
+class Stream:
+    """The owner's view of one stream: its engine, and where its log ends."""
+
+    def __init__(self, row: StreamRow, now: float) -> None:
+        self.number, self.name, self.created = row.number, row.name, row.created
+        settings = json.loads(row.settings)
+        #: What is known of the state that it was adopted from, if it was.
+        self.adopted: dict[str, Any] | None = settings.pop("adopted", None)
+        self.definition = Definition.from_json(settings)
+        self.engine = Engine(self.definition)
+        #: The sequence of the last row, and of the last snapshot.
+        self.sequence = self.kept = 0
+        #: When it was last time for a snapshot, and how large that was.
+        self.kept_at, self.kept_bytes = now, 0
+        #: Whether there was an event that many wait, and that outcomes stopped.
+        self.is_busy = self.is_silent = False
+        #: What began or ended and is not stored as an event yet.
+        self.changes: list[EpisodeChange | KeyChange] = []
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def unknown_ids(self, request: Predictions | Outcomes) -> list[str]:
+        """Return the ids that the store has to be asked for."""
+        if isinstance(request, Predictions):
+            return request.ids
+        known = self.engine.book.known
+        return [id_ for id_ in request.ids if id_ not in known]
+
+    def predict(self, request: Predictions, known: Known, group: Group) -> list[Answer]:
+        """Answer predictions; the new ones are added to the group that is to be written."""
+        stored = known.predictions
+        fresh: dict[str, int] = {}
+        for row, id_ in enumerate(request.ids):
+            if id_ not in stored:
+                fresh.setdefault(id_, row)
+        if fresh:
+            self._predict_fresh(request, fresh, known, group)
+        answers = []
+        for row, id_ in enumerate(request.ids):
+            found, answer = stored[id_], "applied"
+            if fresh.get(id_) != row:
+                answer = "repeated" if is_same(found, request, row) else "conflict"
+            answers.append((found, answer))
+        return answers
+
+    def _predict_fresh(
+        self, request: Predictions, fresh: dict[str, int], known: Known, group: Group
+    ) -> None:
+        """Predict the rows of a request that are new."""
+        rows = list(fresh.values())
+        if self.definition.is_timed:  # time passes in the order of the rows
+            rows.sort(key=request.at.__getitem__)
+        ids = [request.ids[row] for row in rows]
+        scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
+        by, due = picked(request.by, rows), picked(request.due, rows)
+        keys = None if request.keys is None else [request.keys[row] for row in rows]
+        self.engine.check(by, keys)
+        predicted = self.engine.predict(ids, scores, by, at, due, keys)
+        first, nothing = self.sequence + 1, [None] * len(rows)
+        self.sequence += len(rows)
+        logged = zip(
+            repeat(self.number), range(first, first + len(rows)), repeat(first), ids, scores,
+            by or nothing, nothing if keys is None else map(key_as_text, keys), at,
+            due or nothing, *predicted, strict=False,
+        )  # fmt: skip
+        new = list(map(make_prediction, logged))
+        group.predictions += new
+        known.predictions.update(zip(ids, new, strict=True))
+
+    def observe(
+        self,
+        request: Outcomes,
+        known: Known,
+        group: Group,
+        ask: Callable[[list[str]], Known] = lambda _: Known({}, {}),
+    ) -> list[str]:
+        """Return what becomes of each outcome; those applied are added to the group.
+
+        `ask` asks the store for ids that have left the state since `known` was read.
+        """
+        answers = self.engine.learn(request.ids, request.outcomes, request.at)
+        rows = [row for row, answer in enumerate(answers) if answer == "applied"]
+        ids, outcomes = [request.ids[row] for row in rows], [request.outcomes[row] for row in rows]
+        first = self.sequence + 1
+        self.sequence += len(rows)
+        logged = zip(
+            repeat(self.number), range(first, first + len(rows)), repeat(first), ids, outcomes,
+            [request.at[row] for row in rows], strict=False,
+        )  # fmt: skip
+        group.outcomes += map(make_outcome, logged)
+        known.outcomes.update(zip(ids, outcomes, strict=True))
+        gone = [row for row, answer in enumerate(answers) if answer in ("unknown", "expired")]
+        left = [request.ids[row] for row in gone if request.ids[row] not in known.predictions]
+        if left:
+            found = ask(left)
+            known.predictions.update(found.predictions)
+            known.outcomes.update(found.outcomes)
+        for row in gone:
+            final = self._outcome_of(request.ids[row], answers[row], known)
+            if isinstance(final, str):
+                answers[row] = final
+            else:
+                answers[row] = "repeated" if final == request.outcomes[row] else "conflict"
+        return answers
+
+    def _outcome_of(self, id_: str, answer: str, known: Known) -> float | str:
+        """Return the outcome of an id that does not wait, or the answer where it has none."""
+        if id_ in known.outcomes:
+            return known.outcomes[id_]
+        found, silence = known.predictions.get(id_), self.definition.silence
+        if found is None or answer == "expired":
+            return answer
+        is_over = found.deadline is not None and found.deadline <= self.engine.book.now
+        return "expired" if silence is None or not is_over else silence
+
+    def measure(self, now: float) -> list[EventRow]:
+        """Measure what was settled, and return the events that follow from that."""
+        self.changes += self.engine.measure()
+        events = [event_of(self.name, now, each) for each in self.changes]
+        self.changes = []
+        waiting, capacity = len(self.engine.book), self.definition.capacity
+        if self.is_busy != (waiting > (0.7 if self.is_busy else 0.8) * capacity):
+            self.is_busy = not self.is_busy
+            kind = "pending.high" if self.is_busy else "pending.low"
+            body: dict[str, Any] = {"waiting": waiting, "capacity": capacity}
+            events.append(EventRow(0, self.name, now, kind, json.dumps(body)))
+        tallies = self.engine.tallies
+        since = tallies.silent_since
+        if self.is_silent != (since is not None):
+            self.is_silent = not self.is_silent
+            kind = "outcomes.silent" if self.is_silent else "outcomes.back"
+            body = {"since": since, "last_outcome_at": tallies.last_outcome, "waiting": waiting}
+            events.append(EventRow(0, self.name, now, kind, json.dumps(body)))
+        return events
+
+    # -- snapshots and replay -------------------------------------------------------------------
+
+    def restore(self, store: Store) -> Iterator[int]:
+        """Take the state from the newest snapshot that is whole, and replay the log after it.
+
+        Yields the sequence reached, now and then. Raises StoreError if the log does not give what
+        was answered.
+        """
+        self.engine, self.sequence = Engine(self.definition), 0
+        changes: list[EpisodeChange | KeyChange] = []
+        for snapshot in store.snapshots(self.number):
+            if checksum_of(snapshot.blob) != snapshot.checksum:
+                continue
+            try:
+                self.engine = Engine.from_bytes(snapshot.blob, self.definition)
+            except ValueError:
+                continue
+            self.sequence, self.kept_bytes = snapshot.sequence, len(snapshot.blob)
+            break
+        else:
+            if self.adopted is not None:
+                raise StoreError(
+                    f"stream {self.name}: the state that it was adopted from is missing or "
+                    "damaged, and the log continues from there"
+                )
+        self.kept = self.sequence
+        with collection_paused():
+            for batch in store.log(self.number, self.sequence):
+                self.replay(batch)
+                changes += self.engine.measure(PORTION)
+                yield self.sequence
+        changes += self.engine.measure()
+        # Events are stored after the rows that they are about: the last may be missing.
+        self.changes = []
+        if self.engine.tallies.changes > store.count_changes(self.name):
+            stored = {identity_of(row) for row in all_events(store, self.name)}
+            self.changes = [
+                each
+                for each in changes
+                if identity_of(event_of(self.name, 0.0, each)) not in stored
+            ]
+        self.is_busy = store.last_event_of(self.name, "pending") == "pending.high"
+        self.is_silent = store.last_event_of(self.name, "outcomes") == "outcomes.silent"
+
+    def replay(self, batch: LoggedPredictions | LoggedOutcomes) -> None:
+        """Do what the log says once more."""
+        first, last = batch.sequence[0], batch.sequence[-1]
+        if first != self.sequence + 1 or last != self.sequence + len(batch.sequence):
+            raise StoreError(
+                f"stream {self.name}: rows after {self.sequence} are missing from the log"
+            )
+        if isinstance(batch, LoggedPredictions):
+            is_same = self._predict_again(batch)
+        else:
+            answers = self.engine.learn(list(batch.id), list(batch.outcome), batch.at)
+            is_same = answers.count("applied") == len(answers)
+        if not is_same:
+            raise StoreError(
+                f"stream {self.name}: a replay of rows {batch.sequence[0]} to "
+                f"{batch.sequence[-1]} does not give what was answered; was the log changed, or "
+                "written by another version of calibrant?"
+            )
+        self.sequence = last
+
+    def _predict_again(self, batch: LoggedPredictions) -> bool:
+        """Predict what the log says; return whether that gives what was answered."""
+        by, due, keys = given(batch.by), given(batch.due), self._logged_keys(batch)
+        predicted = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
+        found = tuple(predicted.probability), tuple(predicted.smooth)
+        return found == (batch.probability, batch.smooth)
+
+    def _logged_keys(self, batch: LoggedPredictions) -> list[Key] | None:
+        if not self.definition.keyed:
+            return None
+        keys = [key for key in batch.key if key is not None]
+        if len(keys) < len(batch.key):
+            raise StoreError(
+                f"stream {self.name}: a row of {batch.sequence[0]} to {batch.sequence[-1]} has no "
+                "key in the log"
+            )
+        return keys_of_text(keys)
+
+
+def all_events(store: Store, stream: str) -> Iterator[EventRow]:
+    """Return all stored events of a stream."""
+    last = 0
+    while rows := store.events(last, stream, PORTION):
+        yield from rows
+        last = rows[-1].number
+
+
+def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:
+    """Whether a row asks for what is stored under its id."""
+    key = None if request.keys is None else key_as_text(request.keys[row])
+    return found.score == request.scores[row] and found.key == key
+
+
+def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
+    """Return some rows of a column; None if all are None."""
+    return None if column is None else given([column[row] for row in rows])
+
+
+def given(column: Sequence[T | None]) -> list[T | None] | None:
+    """Return a column; None if all of it is None, live as in a replay."""
+    return None if column.count(None) == len(column) else list(column)
+
+
+def checksum_of(blob: bytes) -> str:
+    """Return the checksum that is stored beside a snapshot."""
+    return sha256(blob).hexdigest()

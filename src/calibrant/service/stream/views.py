@@ -1,0 +1,339 @@
+"""What the API shows of a stream. Each function is called in the owner's thread."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from itertools import islice
+from typing import Any, cast
+
+import numpy as np
+
+from calibrant import Monitor
+from calibrant.fleet import FleetMonitor, KnownKey
+from calibrant.measures import Scorecard
+from calibrant.service.problems import Problem
+from calibrant.service.stream import models
+from calibrant.service.stream.engine import Engine, as_probabilities
+from calibrant.service.stream.events import episode_json, in_words, key_json
+from calibrant.service.stream.keys import Key
+from calibrant.service.stream.learners import ByKey
+from calibrant.service.stream.stream import Stream
+
+#: Settled rounds before there is a verdict.
+FEW = 100
+MEASURES = ("mean_prediction", "mean_outcome", "brier", "log_loss", "ece", "cal1", "cal2", "klcal")
+CURVE = ("lower", "upper", "mean_prediction", "mean_outcome", "interval_low", "interval_high")
+
+
+def summary(stream: Stream) -> models.Summary:
+    """Return how a stream is going."""
+    engine, tallies = stream.engine, stream.engine.tallies
+    card, raw_card = measures(engine.card), measures(engine.raw_card)
+    return {
+        "name": stream.name,
+        "created": stream.created,
+        "verdict": verdict(engine),
+        "sequence": stream.sequence,
+        "predictions": tallies.predictions,
+        "outcomes": tallies.outcomes,
+        "settled": tallies.settled,
+        "waiting": len(engine.book),
+        "capacity": stream.definition.capacity,
+        "expired": engine.book.expired,
+        "last_prediction_at": tallies.last_prediction,
+        "last_outcome_at": tallies.last_outcome,
+        "silent_since": tallies.silent_since,
+        "mean_prediction": card and card["mean_prediction"],
+        "mean_outcome": card and card["mean_outcome"],
+        "error": {"raw": raw_card and raw_card["ece"], "calibrated": card and card["ece"]},
+        "evidence": {
+            "raw": None if engine.raw_monitor is None else engine.raw_monitor.evidence,
+            "calibrated": engine.monitor.evidence,
+        },
+        "groups": len(tallies.groups),
+        "keys": len(engine.learner.fleet) if isinstance(engine.learner, ByKey) else None,
+        "miscalibrated_keys": count_miscalibrated(engine),
+    }
+
+
+def detail(stream: Stream) -> models.Detail:
+    """Return how a stream is going, with its settings."""
+    settings = stream.definition.as_json()
+    return {**summary(stream), "settings": settings, "adopted": stream.adopted}
+
+
+def verdict(engine: Engine) -> models.Verdict:
+    """Return whether a stream is calibrated, with a sentence."""
+    rows, few = engine.tallies.settled, engine.tallies.settled < FEW
+    state = "new" if few else state_of(engine, "calibrated", engine.monitor)
+    if few:
+        words = f"{rows:,} outcomes so far: too few for a verdict."
+    elif state == "miscalibrated":
+        words = in_trouble(engine)
+    else:
+        words = f"No evidence of miscalibration in {rows:,} rounds."
+        past = len(engine.monitor.episodes)
+        if past:
+            words += f" Past episodes: {past}."
+    raw = None
+    if engine.raw_monitor is not None:
+        raw = "new" if few else state_of(engine, "raw", engine.raw_monitor)
+    return {"state": state, "words": words, "raw": raw}
+
+
+def state_of(engine: Engine, of: str, monitor: Monitor) -> str:
+    """Return "miscalibrated" while an episode lasts or any key is miscalibrated."""
+    watch = engine.learner.watch
+    return "miscalibrated" if watch is not None and watch.since.get(of) else monitor.state
+
+
+def in_trouble(engine: Engine) -> str:
+    """Say what is wrong with the calibrated probabilities: an episode, keys, or both."""
+    words = []
+    if engine.monitor.state == "miscalibrated":
+        words.append(in_words(engine.monitor.episodes[-1]))
+    watch = engine.learner.watch
+    if watch is not None:
+        many = len(watch.since["calibrated"])
+        start = (
+            "One key is miscalibrated:" if many == 1
+            else f"{many:,} keys are miscalibrated. The clearest:"
+        )  # fmt: skip
+        words += [f"{start} {each}." for each in watch.ranked("calibrated", 1)]
+    return " ".join(words)
+
+
+def count_miscalibrated(engine: Engine) -> models.CountedSides | None:
+    """Return how many keys are miscalibrated; None where keys are not monitored."""
+    watch = engine.learner.watch
+    if watch is None:
+        return None
+    raw = watch.since.get("raw")
+    calibrated = len(watch.since["calibrated"])
+    return {"raw": None if raw is None else len(raw), "calibrated": calibrated}
+
+
+def measures(card: Scorecard | None) -> models.Measures | None:
+    """Return the measures of a scorecard, null where there is no round."""
+    if card is None:
+        return None
+    found = card.summary()
+    columns = {name: number(found[name]) for name in MEASURES}
+    return cast(models.Measures, {"rounds": card.rounds, **columns})
+
+
+def scorecard(stream: Stream) -> models.ScorecardView:
+    """Return the measures of the raw, calibrated and smooth probabilities."""
+    engine = stream.engine
+    return {
+        "rounds": engine.card.rounds,
+        "raw": measures(engine.raw_card),
+        "calibrated": measures(engine.card),
+        "smooth": measures(engine.smooth_card),
+    }
+
+
+def reliability(stream: Stream, bins: int, level: float) -> models.Reliability:
+    """Return observed frequencies by predicted probability."""
+    engine = stream.engine
+    return {
+        "level": level,
+        "bins": bins,
+        "raw": curve(engine.raw_card, bins, level),
+        "calibrated": curve(engine.card, bins, level),
+    }
+
+
+def curve(card: Scorecard | None, bins: int, level: float) -> models.Curve | None:
+    """Return the bins of a scorecard that have rounds."""
+    if card is None:
+        return None
+    if card.rounds == 0:
+        return cast(models.Curve, {name: [] for name in ("count", *CURVE)})
+    table = card.reliability(bins, level)
+    filled = table.count > 0
+    columns = {name: numbers(getattr(table, name)[filled]) for name in CURVE}
+    return cast(models.Curve, {**columns, "count": table.count[filled].tolist()})
+
+
+def score_map(stream: Stream, points: int, by: str | None, key: str | None) -> models.ScoreMap:
+    """Return the map from score to probability as it is now, of a group or a key if named."""
+    engine, kind = stream.engine, stream.definition.kind
+    low, high = (0.0, 1.0) if kind == "probability" else engine.tallies.range or (-3.0, 3.0)
+    scores = np.linspace(low, high, points)
+    expected, smooth = engine.learner.map(scores, by, key)
+    return {
+        "kind": kind,
+        "by": by,
+        "key": key,
+        "score": scores.tolist(),
+        "raw": None if kind == "margin" else as_probabilities(scores.tolist(), kind),
+        "probability": expected.tolist(),
+        "smooth": smooth.tolist(),
+    }
+
+
+def episodes(stream: Stream) -> models.Episodes:
+    """Return the episodes of both monitors."""
+
+    def of(monitor: Monitor | None) -> list[models.EpisodeView] | None:
+        return None if monitor is None else [episode_json(each) for each in monitor.episodes]
+
+    return {"calibrated": of(stream.engine.monitor), "raw": of(stream.engine.raw_monitor)}
+
+
+def pending(stream: Stream, limit: int) -> models.Pending:
+    """Return what waits, the oldest first, and how long outcomes took."""
+    book, tallies, settings = stream.engine.book, stream.engine.tallies, stream.definition
+    waiting = (each for each in book.known.items() if each[0] is not None)
+    rows: list[models.WaitingRow] = [
+        {
+            "id": str(id_), "at": each.at, "due": number(each.due), "probability": each.prediction,
+            "raw": None if settings.kind == "margin" else each.raw,
+            "by": None if settings.keyed else cast(Any, book.rule.group_of(each)),
+            "key": book.rule.group_of(each) if settings.keyed else None,
+            "outcome": number(each.outcome),
+        }
+        for id_, each in islice(waiting, limit)
+    ]  # fmt: skip
+    came = tallies.outcomes
+    return {
+        "waiting": len(book),
+        "capacity": settings.capacity,
+        "expired": book.expired,
+        "oldest_at": rows[0]["at"] if rows else None,
+        "next_due": number(book.next_due()),
+        "rows": rows,
+        "delay": {
+            "outcomes": came,
+            "mean": tallies.delay_total / 1000.0 / came if came else None,
+            "median": tallies.delay_quantile(0.5),
+            "p90": tallies.delay_quantile(0.9),
+        },
+    }
+
+
+def groups(stream: Stream, limit: int) -> models.Groups:
+    """Return the groups, those with the clearest bias first."""
+    found: list[models.GroupView] = []
+    for name, (made, settled, predicted, observed, spread) in stream.engine.tallies.groups.items():
+        found.append(
+            {
+                "name": name, "predictions": int(made), "settled": int(settled),
+                "mean_prediction": predicted / settled if settled else None,
+                "mean_outcome": observed / settled if settled else None,
+                "bias": (observed - predicted) / settled if settled else None,
+                "z": (observed - predicted) / math.sqrt(spread) if spread > 0 else None,
+            }
+        )  # fmt: skip
+    found.sort(key=lambda each: -abs(each["z"] or 0.0))
+    return {"count": len(found), "groups": found[:limit]}
+
+
+def history(stream: Stream, points: int) -> models.HistoryView:
+    """Return what was predicted and observed through time."""
+    buckets = stream.engine.history
+    columns: dict[str, Any] = {
+        name: numbers(column) for name, column in buckets.columns(points).items()
+    }
+    if stream.definition.kind == "margin":
+        columns |= {"mean_raw": None, "error_raw": None, "evidence_raw": None}
+    for name in ("count", "waiting"):
+        columns[name] = [int(each) for each in columns[name]]
+    rows = max(columns["count"], default=buckets.size)
+    return {
+        "rows_a_bucket": rows, "threshold": 1.0, "buckets": cast(models.Buckets, columns)
+    }  # fmt: skip
+
+
+def experts(stream: Stream) -> models.Experts:
+    """Return what predictions rest on now, the heaviest first."""
+    if isinstance(stream.engine.learner, ByKey):
+        raise Problem(
+            404, "the predictions of a keyed stream rest on something else for each key: /keys "
+            "shows the weight of each key's own outcomes"
+        )  # fmt: skip
+    weights = stream.engine.learner.recalibrator.weights()
+    return {"experts": [{"name": each.words, "weight": each.weight} for each in weights]}
+
+
+# -- keys -----------------------------------------------------------------------------------------
+
+
+def keys(stream: Stream, by: str, limit: int, start: int) -> models.Keys:
+    """Return keys, ranked by something."""
+    learner = by_key(stream)
+    found = [key_view(*each) for each in learner.rankings.ranked(by, limit, start)]
+    return {"count": len(learner.fleet), "sort": by, "start": start, "keys": found}
+
+
+def one_key(stream: Stream, name: str) -> models.KeyView:
+    """Return what is known of a key."""
+    learner = by_key(stream)
+    key = learner.key_of(name)
+    return key_view(key, learner.fleet[key])
+
+
+def miscalibrated_keys(stream: Stream, limit: int) -> models.MiscalibratedKeys:
+    """Return the miscalibrated keys, those with the most evidence first, and the guarantee."""
+    learner = by_key(stream)
+    watch = learner.watch
+    if watch is None:
+        raise Problem(404, f"the keys of stream {stream.name!r} are not monitored (watch_keys)")
+
+    def of(side: str) -> models.MiscalibratedSide | None:
+        if side not in watch.monitors:
+            return None
+        since = watch.since[side]
+        found = learner.rankings.miscalibrated(side, limit)
+        # A cached ranking may have keys that are calibrated again.
+        shown = [key_json(each, since[each.key]) for each in found if each.key in since]
+        return {"count": len(since), "keys": shown}
+
+    monitor = watch.monitors["calibrated"]
+    return {
+        "outcomes": monitor.rounds,
+        "false_alarm_probability": monitor.chance_of_a_false_name,
+        "guarantee": guarantee(monitor),
+        "calibrated": of("calibrated"),
+        "raw": of("raw"),
+    }
+
+
+def guarantee(monitor: FleetMonitor) -> str:
+    """Say in a sentence what the list of miscalibrated keys guarantees."""
+    chance, rounds = monitor.chance_of_a_false_name, f"{monitor.rounds:,} outcomes"
+    if chance >= 1.0:
+        return (
+            f"After {rounds}, nothing is guaranteed any more: the setting every is too small for "
+            "so many."
+        )
+    return (
+        "The probability that any key that was always calibrated, to within "
+        f"{monitor.tolerance:g}, was ever listed in these {rounds} is at most "
+        f"{100.0 * chance:.2g} %, however many keys there are."
+    )
+
+
+def by_key(stream: Stream) -> ByKey:
+    """Return what learns in a keyed stream."""
+    learner = stream.engine.learner
+    if not isinstance(learner, ByKey):
+        raise Problem(404, f"stream {stream.name!r} is not keyed")
+    return learner
+
+
+def key_view(key: Key, known: KnownKey) -> models.KeyView:
+    """Return what is known of a key."""
+    return cast(models.KeyView, {"key": key, **asdict(known), "trouble": known.trouble})
+
+
+def number(value: float) -> float | None:
+    """Return a number as JSON has it: null where there is none."""
+    return float(value) if math.isfinite(value) else None
+
+
+def numbers(values: Any) -> list[float | None]:
+    """Return numbers as JSON has them."""
+    return [number(each) for each in values.tolist()]
