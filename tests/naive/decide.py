@@ -99,7 +99,7 @@ def by_budget(ps, budget, rows, cap, floor, *, seed=0, explore=0.0):
     explorer, ties, histogram = Explorer(seed, explore), tie_breaker(seed), Histogram()
     acted, price, highest, lowest = [], 0.0, 1e9, -1e9
     steps = 3.0 if floor > 0 else 1.0
-    soon, later = max(int(0.2 * rows), 1), max(int(0.6 * rows), 1)
+    soon, later = max(int(0.3 * rows), 1), max(int(0.4 * rows), 1)
     warm_up = max(min(200, rows // 50), 1)
     for i, p in enumerate(ps):
         z = log_odds(p) + 1e-6 * (ties.uniform() - 0.5)
@@ -148,10 +148,10 @@ def by_timed_budget(ps, times, budget, seconds, cap, floor, *, seed=0):
             price = histogram.above(budget)
         if i >= 200 and i % 20 == 0:
             pairs = list(zip(acted, age, strict=False))
-            soon = sum(act for act, each in pairs if 80 < each <= 100)
-            later = sum(act for act, each in pairs if 40 < each <= 100)
-            room = (cap * size - inside + soon) / (0.2 * size)
-            need = (floor * size - inside + later) / (0.6 * size)
+            soon = sum(act for act, each in pairs if 70 < each <= 100)
+            later = sum(act for act, each in pairs if 60 < each <= 100)
+            room = (cap * size - inside + soon) / (0.3 * size)
+            need = (floor * size - inside + later) / (0.4 * size)
             lowest = histogram.above(min(max(room, 1e-5), 1.0))
             highest = histogram.above(min(need, 1.0)) if need > 0 else 1e9
         begun = [j for j in range(i + 1) if times[j] // seconds == times[i] // seconds]

@@ -5,8 +5,9 @@ The threshold is on the log odds z. A slow price tracks the share b that is want
     price += step (acts - b),
 
 and is kept between two quantiles of the recent log odds: that at which the room below the cap lasts
-for the next fifth of a window, and that at which the floor is still reached with three fifths. Recent
-means a histogram in which a row counts half after a twentieth of a window.
+for the next three tenths of a window, and that at which the floor is still reached in four tenths.
+Recent means a histogram in which a row counts half after a twentieth of a window. Within wide limits
+none of these constants matters; they were chosen on made streams.
 
 Whatever the probabilities do, a row is never acted on if the window that ends with it would be above
 the cap, and always if it would be below the floor. Windows of rows are exact: of the last N rows, it
@@ -33,8 +34,8 @@ cdef enum:
     SLOTS = 100                       # counters of a window in time
 cdef double LOWEST = -10.0            # which begins here,
 cdef double WIDTH = 0.05              # with bins this wide
-cdef double ROOM_AHEAD = 0.2          # windows over which the room below the cap is spread,
-cdef double NEED_AHEAD = 0.6          # and those in which the floor is reached
+cdef double ROOM_AHEAD = 0.3          # windows over which the room below the cap is spread,
+cdef double NEED_AHEAD = 0.4          # and those in which the floor is reached
 cdef double HALF_LIFE = 0.05          # of the histogram, in windows,
 cdef double SHORTEST = 25.0           # and at least so many rows
 cdef double LEAST_ROOM = 1e-5         # a share of rows below which no quantile is asked for
