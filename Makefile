@@ -46,7 +46,7 @@ $(VENV)/installed: $(VENV)/requirements $(SOURCES)
 
 run: $(VENV)/installed  ## The main job, on a bundled real stream; results in run/
 	@mkdir -p $(RESULTS)
-	$(BIN)/calibrant run $(STREAM) --score score --outcome outcome --time t \
+	$(BIN)/calibrant recalibrate $(STREAM) --score score --outcome outcome --time t \
 	  --available landed --due due --silence 1 \
 	  --out $(RESULTS)/flights.csv.gz --report $(RESULTS)/flights.html
 

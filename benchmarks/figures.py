@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.error import ADVERSARIES, FAMILIES
 from calibrant import Epoch, Interval, Recalibrator, Restarting, Zoom
+from calibrant.experiments.panels import panels
 from calibrant.forecasters.rivals import FosterHart
 from calibrant.measures import cal2
 from calibrant.report.figures import ErrorGrowth, ReliabilityDiagram, Slope, WinnerMap
-from calibrant.report.panels import panels
 from calibrant.report.style import as_svg
 from calibrant.streams import drift, iid, load, play
 

@@ -1,4 +1,4 @@
-"""Memory and pace of ``calibrant run FILE --key``: files of growing length, the same keys.
+"""Memory and pace of ``calibrant recalibrate FILE --key``: files of growing length, the same keys.
 
 ``python -m benchmarks.keyed_files [ROWS ...]``. Resident memory must not grow with the rows.
 """
@@ -36,7 +36,7 @@ def write(path: Path, rows: int) -> None:
 
 def measure(path: Path) -> tuple[float, float]:
     """Return the seconds and the largest resident memory, in MB, of one run."""
-    command = [sys.executable, "-m", "calibrant", "run", str(path), "--score", "score"]
+    command = [sys.executable, "-m", "calibrant", "recalibrate", str(path), "--score", "score"]
     began = time.perf_counter()
     child = subprocess.Popen(
         [*command, "--outcome", "y", "--key", "key"], stdout=subprocess.DEVNULL

@@ -38,8 +38,8 @@ s,y,t,a,d,g
 0.6,1,4,,6,south
 0.7,1,5,5.5,7,north
 """
-REPORT = "run rows.csv --score s --outcome y --time t --available a --by g --report r.html"
-SILENCE = "run rows.csv --score s --outcome y --time t --available a --due d --silence 0"
+REPORT = "recalibrate rows.csv --score s --outcome y --time t --available a --by g --report r.html"
+SILENCE = "recalibrate rows.csv --score s --outcome y --time t --available a --due d --silence 0"
 #: What is posted to the service: rows of the stream in its documentation, whose outcomes wait for
 #: a deadline.
 STREAM = {"silence": 0, "after": "30d"}

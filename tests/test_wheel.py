@@ -110,7 +110,7 @@ def test_the_command_line_runs_there(empty_environment, tmp_path):
     source.write_text("outcome\n" + "1\n0\n1\n1\n" * 50)
     result = tmp_path / "out.csv"
     printed = run(
-        str(empty_environment / "calibrant"), "run", str(source), "--outcome", "outcome",
+        str(empty_environment / "calibrant"), "forecast", str(source), "--outcome", "outcome",
         "--out", str(result), cwd=tmp_path,
     )  # fmt: skip
     assert "zoom" in printed.lower()

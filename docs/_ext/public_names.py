@@ -40,7 +40,8 @@ STRANGERS = "tuple, Exception, Base, ClassifierMixin"
 
 def public_names(module: str) -> dict[str, object]:
     """Return the classes, functions and tables that a module exports, by name."""
-    namespace = vars(importlib.import_module(module))
+    imported = importlib.import_module(module)
+    namespace = vars(imported)
     names = namespace.get("__all__") or [
         name
         for name, value in namespace.items()
@@ -48,7 +49,7 @@ def public_names(module: str) -> dict[str, object]:
         and (inspect.isclass(value) or inspect.isfunction(value))
         and value.__module__.startswith("calibrant.")
     ]
-    return {name: namespace[name] for name in sorted(names)}
+    return {name: getattr(imported, name) for name in sorted(names)}
 
 
 def missing_docs() -> list[str]:

@@ -110,7 +110,7 @@ def test_percents_are_not_taken_for_margins(calibrant, tmp_path):
     result = calibrant("inspect", path)
     assert result.exit_code == 0, result.stderr
     assert "divide percents by 100" in " ".join(result.stdout.split())
-    assert "calibrant run" not in result.stdout
+    assert "calibrant recalibrate" not in result.stdout
 
 
 def test_scores_outside_are_margins(calibrant, tmp_path, monkeypatch):
@@ -141,12 +141,12 @@ def test_what_is_not_clear_is_said():
 def test_a_score_that_is_not_used_is_said(calibrant, tmp_path):
     path = tmp_path / "in.csv"
     path.write_text("model score,y\n0.5,1\n0.25,0\n")
-    result = calibrant("run", path)
+    result = calibrant("forecast", path)
     assert result.exit_code == 0
     assert "'model score' looks like scores and is not used" in result.stderr
     assert "--score 'model score'" in result.stderr
     path.write_text("day,y\n1,1\n2,0\n")
-    assert "scores" not in calibrant("run", path).stderr
+    assert "scores" not in calibrant("forecast", path).stderr
 
 
 def test_the_command_names_the_program_as_it_was_called(program, tmp_path):

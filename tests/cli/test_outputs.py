@@ -21,7 +21,7 @@ def scored(tmp_path):
 def test_the_input_is_not_replaced_through_a_link(calibrant, scored, tmp_path, link, option):
     name = tmp_path / ("out.csv" if option == "--out" else "page.html")
     getattr(name, link)(scored)
-    result = calibrant("run", scored, "--score", "score", option, name)
+    result = calibrant("recalibrate", scored, "--score", "score", option, name)
     refused(result, name.name, "is the file that is read", option)
     assert scored.read_text() == SCORED
     assert len(list(tmp_path.iterdir())) == 2
@@ -32,7 +32,7 @@ def test_two_outputs_are_two_files(calibrant, scored, tmp_path, link):
     out, page = tmp_path / "out.csv", tmp_path / "page.html"
     out.write_text("precious")
     getattr(page, link)(out)
-    result = calibrant("run", scored, "--score", "score", "--out", out, "--report", page)
+    result = calibrant("recalibrate", scored, "--score", "score", "--out", out, "--report", page)
     refused(result, "--out and --report are one file")
     assert out.read_text() == "precious"
 
@@ -40,40 +40,40 @@ def test_two_outputs_are_two_files(calibrant, scored, tmp_path, link):
 def test_two_outputs_that_would_be_one_file(calibrant, scored, tmp_path):
     (tmp_path / "page.html").symlink_to(tmp_path / "out.csv")
     outputs = ("--out", tmp_path / "out.csv", "--report", tmp_path / "page.html")
-    refused(calibrant("run", scored, "--score", "score", *outputs), "are one file")
+    refused(calibrant("recalibrate", scored, "--score", "score", *outputs), "are one file")
 
 
 def test_the_mode_of_what_is_replaced_stays(calibrant, scored, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("old")
     out.chmod(0o600)
-    assert calibrant("run", scored, "--score", "score", "--out", out).exit_code == 0
+    assert calibrant("recalibrate", scored, "--score", "score", "--out", out).exit_code == 0
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("name", ["", " "])
 def test_a_column_needs_a_name(calibrant, scored, tmp_path, name):
-    result = calibrant("run", scored, "--out", tmp_path / "o.csv", "--column", name)
+    result = calibrant("forecast", scored, "--out", tmp_path / "o.csv", "--column", name)
     refused(result, "--column must be a name", repr(name))
-    refused(calibrant("run", scored, "--column", name), "--column names a column of --out")
+    refused(calibrant("forecast", scored, "--column", name), "--column names a column of --out")
 
 
 @pytest.mark.parametrize("option", ["--id", "--time", "--by", "--forecaster", "--score"])
 def test_an_option_with_nothing_is_not_ignored(calibrant, scored, option):
-    assert calibrant("run", scored, option, "").exit_code == 2
+    assert calibrant("forecast", scored, option, "").exit_code == 2
 
 
 def test_long_names_and_long_cells(calibrant, tmp_path):
     (tmp_path / "in.csv").write_text(f"note,y\n{'x' * 200_000},1\n")
     out = tmp_path / ("n" * 240 + ".csv")
-    assert calibrant("run", tmp_path / "in.csv", "--out", out).exit_code == 0
+    assert calibrant("forecast", tmp_path / "in.csv", "--out", out).exit_code == 0
     assert out.exists()
 
 
 def test_measure_reads_what_run_wrote_where_an_outcome_is_missing(calibrant, tmp_path):
     source, out = tmp_path / "in.csv", tmp_path / "out.csv"
     source.write_text(SCORED + "0.5,\n0.5,NA\n")
-    assert calibrant("run", source, "--score", "score", "--out", out).exit_code == 0
+    assert calibrant("recalibrate", source, "--score", "score", "--out", out).exit_code == 0
     result = calibrant("measure", out, "--prediction", "calibrated")
     assert result.exit_code == 0, result.stderr
     assert "rows without an outcome, not measured: 2" in result.stderr

@@ -1,4 +1,4 @@
-"""``calibrant run --score``: a model's scores in a file, before and after."""
+"""``calibrant recalibrate --score``: a model's scores in a file, before and after."""
 
 import csv
 import json
@@ -56,7 +56,7 @@ def figures_of(stdout, name):
 
 
 def test_every_column_stays_and_one_is_added(calibrant, scores, scored, tmp_path):
-    result = calibrant("run", scores, *NAMES, "--seed", "3", "--out", tmp_path / "o.csv")
+    result = calibrant("recalibrate", scores, *NAMES, "--seed", "3", "--out", tmp_path / "o.csv")
     assert result.exit_code == 0, result.stderr
     rows = list(csv.DictReader((tmp_path / "o.csv").read_text().splitlines()))
     assert list(rows[0]) == [*scored, "calibrated"]
@@ -66,7 +66,7 @@ def test_every_column_stays_and_one_is_added(calibrant, scores, scored, tmp_path
 
 
 def test_before_and_after_stand_side_by_side(calibrant, scores, scored):
-    result = calibrant("run", scores, *NAMES)
+    result = calibrant("recalibrate", scores, *NAMES)
     calibrated = Recalibrator().run(scored["score"], scored["outcome"])
     for name, measure in (("Brier score", brier), ("Cal2, sum", cal2), ("ECE, 20 bins", ece)):
         raw, after = figures_of(result.stdout, name)[-2:]
@@ -87,7 +87,7 @@ def test_late_outcomes_and_groups_as_in_a_frame(calibrant, scored, tmp_path, suf
         suffix[1:]
     ](source)
     result = calibrant(
-        "run", source, *NAMES, "--id", "key", "--time", "t", "--available", "known",
+        "recalibrate", source, *NAMES, "--id", "key", "--time", "t", "--available", "known",
         "--by", "place", "--out", out,
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -102,7 +102,7 @@ def test_late_outcomes_and_groups_as_in_a_frame(calibrant, scored, tmp_path, suf
 
 
 def test_groups_have_a_table(calibrant, scores, scored):
-    result = calibrant("run", scores, *NAMES, "--by", "place")
+    result = calibrant("recalibrate", scores, *NAMES, "--by", "place")
     calibrated = Recalibrator().run(scored["score"], scored["outcome"], by=scored["place"])
     table = result.stdout[result.stdout.index("By group") :]
     south = np.array(scored["place"]) == "south"
@@ -124,7 +124,9 @@ def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
         cells[3] = odd[at % 4]
         lines[at] = ",".join(cells)
     scores.write_text("\n".join(lines) + "\n")
-    result = calibrant("run", scores, *NAMES, "--by", "place", "--report", tmp_path / "r.html")
+    result = calibrant(
+        "recalibrate", scores, *NAMES, "--by", "place", "--report", tmp_path / "r.html"
+    )
     assert result.exit_code == 0, result.stderr
     for name in odd:
         assert name in result.stdout
@@ -132,7 +134,7 @@ def test_groups_may_be_called_anything(calibrant, scores, tmp_path):
 
 
 def test_there_may_be_as_many_groups_as_a_recalibrator_takes(calibrant, scores):
-    result = calibrant("run", scores, *NAMES, "--by", "key")
+    result = calibrant("recalibrate", scores, *NAMES, "--by", "key")
     assert result.exit_code == 0, result.stderr
     assert "and 980 smaller groups" in result.stdout  # the largest 1,000 are measured
 
@@ -143,22 +145,22 @@ def test_logits_and_margins(calibrant, tmp_path):
     outcomes = (random.random(400) < 0.5).astype(int)
     path = tmp_path / "logits.csv"
     path.write_text("s,y\n" + "".join(f"{s},{y}\n" for s, y in zip(logits, outcomes, strict=True)))
-    result = calibrant("run", path, "--score", "s", "--kind", "logit")
+    result = calibrant("recalibrate", path, "--score", "s", "--kind", "logit")
     raw, _ = figures_of(result.stdout, "Brier score")
     assert raw == pytest.approx(brier(1 / (1 + np.exp(-logits)), outcomes), abs=1e-4)
-    result = calibrant("run", path, "--score", "s", "--kind", "margin")
+    result = calibrant("recalibrate", path, "--score", "s", "--kind", "margin")
     assert len(figures_of(result.stdout, "Brier score")) == 1
     assert "no before to compare with" in result.stdout
 
 
 def test_changing_an_outcome_changes_nothing_until_it_is_available(calibrant, scores, tmp_path):
     late = [*NAMES, "--time", "t", "--available", "known"]
-    calibrant("run", scores, *late, "--out", tmp_path / "before.csv")
+    calibrant("recalibrate", scores, *late, "--out", tmp_path / "before.csv")
     lines = scores.read_text().splitlines()
     *rest, outcome = lines[1001].split(",")
     lines[1001] = ",".join([*rest, str(1 - int(outcome))])
     scores.write_text("\n".join(lines) + "\n")
-    calibrant("run", scores, *late, "--out", tmp_path / "after.csv")
+    calibrant("recalibrate", scores, *late, "--out", tmp_path / "after.csv")
     before, after = (
         read(tmp_path / name).take("prediction", "calibrated").values
         for name in ("before.csv", "after.csv")
@@ -193,15 +195,15 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     pytest.importorskip("matplotlib")
     page = tmp_path / "r.html"
     options = [*NAMES, "--time", "t", "--by", "place", "--seed", "9", "--report"]
-    result = calibrant("run", scores, *options, page)
+    result = calibrant("recalibrate", scores, *options, page)
     assert result.exit_code == 0, result.stderr
-    assert "The probabilities now rest on " in result.stdout
+    assert "The probabilities are now based on " in result.stdout
     outline = Outline()
     outline.feed(page.read_text())
     assert outline.headings == [
         "scores.csv: scores before and after recalibration", "Before and after",
-        "Of what was said, how much happened", "Through time", "Alarms",
-        "From score to probability, now", "What the probabilities rest on, now", "By group",
+        "Observed against predicted", "Through time", "Alarms", "From score to probability, now",
+        "What the probabilities are based on, now", "By group",
         "How this was made",
     ]  # fmt: skip
     assert outline.figures == 6  # reliability, two through time, two of alarms, and the map
@@ -211,7 +213,7 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     assert "--score score --outcome outcome --time t --by place --seed 9 --report" in text
     assert f"{page}: the report" in result.stdout
     again = tmp_path / "again.html"
-    calibrant("run", scores, *options, again)
+    calibrant("recalibrate", scores, *options, again)
     assert again.read_text().replace("again.html", "r.html") == page.read_text()
 
 
@@ -227,7 +229,7 @@ def test_a_notebook_gets_the_same_page(calibrant, scores, scored, tmp_path):
     lines = scores.read_text().splitlines()
     lines[5] = lines[5][: lines[5].rindex(",") + 1]  # an outcome that is not known
     scores.write_text("\n".join(lines) + "\n")
-    result = calibrant("run", scores, *options, "--report", page)
+    result = calibrant("recalibrate", scores, *options, "--report", page)
     assert result.exit_code == 0, result.stderr
     outcomes = [None if t == 4 else y for t, y in enumerate(scored["outcome"])]
     frame = polars.DataFrame({**scored, "outcome": outcomes})
@@ -240,7 +242,7 @@ def test_a_notebook_gets_the_same_page(calibrant, scores, scored, tmp_path):
         available=done["known"], recalibrator=recalibrator, expected=said.expected,
         title="scores.csv: scores before and after recalibration",
         made={
-            "command": f"calibrant run {scores} {' '.join(options)} --report {page}",
+            "command": f"calibrant recalibrate {scores} {' '.join(options)} --report {page}",
             "file": f"{scores}, 3,000 rows",
             "columns": ", ".join(f"{part} {name!r}" for part, name in names.items()),
             "scores are": "probability",
@@ -267,21 +269,21 @@ def test_a_bundled_stream_can_be_named_unless_a_file_is_called_so(
 
 
 def test_standard_input_can_fill_files(program, scores, tmp_path):
-    process = program("run", "-", *NAMES, "--out", "o.jsonl")
+    process = program("recalibrate", "-", *NAMES, "--out", "o.jsonl")
     _, stderr = process.communicate(scores.read_bytes())
     assert process.returncode == 0, stderr
     assert len((tmp_path / "o.jsonl").read_text().splitlines()) == ROUNDS
 
 
 def test_a_new_name_for_the_column(calibrant, scores, tmp_path):
-    calibrant("run", scores, *NAMES, "--out", tmp_path / "o.csv", "--column", "p")
+    calibrant("recalibrate", scores, *NAMES, "--out", tmp_path / "o.csv", "--column", "p")
     assert (tmp_path / "o.csv").read_text().splitlines()[0].endswith(",p")
 
 
 def test_the_bundled_stream_of_make_run(calibrant, request):
     """The main job of the README: the flights, before and after."""
     path = request.config.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
-    result = calibrant("run", path, *NAMES, "--time", "t")
+    result = calibrant("recalibrate", path, *NAMES, "--time", "t")
     assert result.exit_code == 0, result.stderr
     flights = load("nycflights")
     raw, after = figures_of(result.stdout, "Brier score")
@@ -299,7 +301,7 @@ def test_episodes_are_printed_and_in_json(calibrant, tmp_path):
     happened = (random.random(6000) < chance).astype(int)
     lines = [f"{t},{said[t]},{happened[t]}" for t in range(6000)]
     path.write_text("\n".join(["t,score,outcome", *lines]) + "\n")
-    options = ["run", path, "--score", "score", "--outcome", "outcome", "--time", "t"]
+    options = ["recalibrate", path, "--score", "score", "--outcome", "outcome", "--time", "t"]
     result = calibrant(*options)
     assert result.exit_code == 0, result.stderr
     assert "raw: 1 episode in 6,000 rounds" in result.stdout

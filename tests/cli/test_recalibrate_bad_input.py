@@ -1,4 +1,4 @@
-"""Bad input to ``calibrant run --score``: one clear line, exit code 2, nothing written."""
+"""Bad input to ``calibrant recalibrate --score``: one clear line, exit code 2, nothing written."""
 
 import builtins
 import gzip
@@ -58,8 +58,6 @@ BAD = {
     "groups that tell the outcome": (
         file_with(), ("--by", "outcome"), ("'outcome'", "both the group and the outcome")
     ),
-    "a forecaster": (file_with(), ("--forecaster", "zoom"), ("--forecaster", "without --score")),
-    "ahead": (file_with(), ("--ahead", "1"), ("--ahead", "without --score")),
 }  # fmt: skip
 
 
@@ -70,7 +68,7 @@ def test_nothing_is_written_and_the_place_is_named(calibrant, tmp_path, name):
     path.write_text(content)
     refused(
         calibrant(
-            "run", path, "--score", "score", "--outcome", "outcome", *options,
+            "recalibrate", path, "--score", "score", "--outcome", "outcome", *options,
             "--out", tmp_path / "out.csv", "--report", tmp_path / "r.html",
         ),
         *words,
@@ -79,23 +77,28 @@ def test_nothing_is_written_and_the_place_is_named(calibrant, tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "option",
+    ("command", "option"),
     [
-        ("--id", "key"), ("--by", "place"),
-        ("--kind", "logit"),
+        ("forecast", ("--id", "key")), ("forecast", ("--by", "place")),
+        ("forecast", ("--kind", "logit")), ("forecast", ("--hold", "3d")),
+        ("recalibrate", ("--forecaster", "zoom")), ("recalibrate", ("--ahead", "1")),
+        ("recalibrate", ("--outcome", "outcome")),
     ],
 )  # fmt: skip
-def test_options_that_need_scores(calibrant, tmp_path, option):
+def test_options_of_the_other_command_and_a_missing_score(calibrant, tmp_path, command, option):
     path = tmp_path / "good.csv"
     path.write_text(file_with())
-    refused(calibrant("run", path, "--outcome", "outcome", *option), option[0], "needs --score")
+    result = calibrant(command, path, *option)
+    assert result.exit_code == 2
+    missing = "'--score'" if option[0] == "--outcome" else option[0]
+    assert missing in result.stderr
 
 
 def test_a_gzip_cut_short(calibrant, tmp_path):
     whole = gzip.compress(b"score,outcome\n" + b"0.25,1\n0.125,0\n" * 5000)
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(whole[: len(whole) // 2])
-    refused(calibrant("run", path, "--score", "score"), "cut.csv.gz", "cut short")
+    refused(calibrant("recalibrate", path, "--score", "score"), "cut.csv.gz", "cut short")
 
 
 def test_places_where_nothing_can_be_written(calibrant, tmp_path):
@@ -103,11 +106,17 @@ def test_places_where_nothing_can_be_written(calibrant, tmp_path):
     path.write_text(file_with())
     names = ["--score", "score", "--outcome", "outcome"]
     out, page = tmp_path / "o.csv", tmp_path / "r.html"
-    refused(calibrant("run", path, *names, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
-    refused(calibrant("run", path, *names, "--out", out, "--report", out), "o.csv", ".html")
+    refused(calibrant("recalibrate", path, *names, "--out", tmp_path / "o.xlsx"), "o.xlsx", ".csv")
+    refused(calibrant("recalibrate", path, *names, "--out", out, "--report", out), "o.csv", ".html")
     nowhere = tmp_path / "no"
-    refused(calibrant("run", path, *names, "--out", out, "--report", nowhere / "r.html"), "r.html")
-    refused(calibrant("run", path, *names, "--out", nowhere / "o.csv", "--report", page), "o.csv")
+    refused(
+        calibrant("recalibrate", path, *names, "--out", out, "--report", nowhere / "r.html"),
+        "r.html",
+    )
+    refused(
+        calibrant("recalibrate", path, *names, "--out", nowhere / "o.csv", "--report", page),
+        "o.csv",
+    )
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -116,8 +125,12 @@ def test_the_file_that_is_read_is_not_written(calibrant, tmp_path):
     path.write_text(file_with())
     link.symlink_to(path)
     for out in (path, link):
-        refused(calibrant("run", path, "--score", "score", "--out", out), out.name, "another name")
-        refused(calibrant("run", path, "--outcome", "outcome", "--out", out), "another name")
+        refused(
+            calibrant("recalibrate", path, "--score", "score", "--out", out),
+            out.name,
+            "another name",
+        )
+        refused(calibrant("forecast", path, "--outcome", "outcome", "--out", out), "another name")
     assert path.read_text() == file_with()
 
 
@@ -127,7 +140,7 @@ def test_a_full_disk_names_the_file_and_leaves_nothing(program, tmp_path):
     path.write_text("score,outcome\n" + "0.25,1\n0.125,0\n" * 2000)
     for option, name in (("--out", "out.csv"), ("--report", "page.html")):
         run = program(
-            "run", path, "--score", "score", option, name,
+            "recalibrate", path, "--score", "score", option, name,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
         )  # fmt: skip
         _, said = run.communicate()
@@ -149,11 +162,11 @@ def test_a_report_without_matplotlib(calibrant, tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     names = ["--score", "score", "--outcome", "outcome", "--out", tmp_path / "o.csv"]
     refused(
-        calibrant("run", path, *names, "--report", tmp_path / "r.html"),
+        calibrant("recalibrate", path, *names, "--report", tmp_path / "r.html"),
         "pip install 'calibrant[plot]'",
     )
     assert list(tmp_path.iterdir()) == [path]
-    assert calibrant("run", path, *names).exit_code == 0  # without a report, none is needed
+    assert calibrant("recalibrate", path, *names).exit_code == 0  # without a report, none is needed
 
 
 def test_files_that_were_there_are_kept_after_an_error_and_replaced_without_one(
@@ -162,8 +175,8 @@ def test_files_that_were_there_are_kept_after_an_error_and_replaced_without_one(
     path, out = tmp_path / "in.csv", tmp_path / "out.csv"
     out.write_text("precious\n")
     path.write_text(file_with(score="7"))
-    refused(calibrant("run", path, "--score", "score", "--out", out), "line 3")
+    refused(calibrant("recalibrate", path, "--score", "score", "--out", out), "line 3")
     assert out.read_text() == "precious\n"
     path.write_text(file_with())
-    assert calibrant("run", path, "--score", "score", "--out", out).exit_code == 0
+    assert calibrant("recalibrate", path, "--score", "score", "--out", out).exit_code == 0
     assert out.read_text().startswith("key,t")

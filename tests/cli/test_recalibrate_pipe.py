@@ -1,4 +1,4 @@
-"""``calibrant run - --score``: a conversation, line by line."""
+"""``calibrant recalibrate - --score``: a conversation, line by line."""
 
 import csv
 import json
@@ -6,12 +6,12 @@ import json
 import pytest
 
 from calibrant import Recalibrator
-from calibrant.cli.arguments import Job
+from calibrant.cli.recalibrate import RecalibrateOptions, begin
 from calibrant.cli.recalibrate_pipe import ScorePipe
 
 
 def test_each_line_is_answered_before_the_next_is_read(program):
-    process = program("run", "-", "--score", "s", "--outcome", "y", "--seed", "5")
+    process = program("recalibrate", "-", "--score", "s", "--outcome", "y", "--seed", "5")
     twin = Recalibrator(seed=5)
     process.stdin.write(b"s,y\n")
     for score, outcome in ((0.9, 0), (0.2, 0), (0.7, 1), (0.9, 1)) * 5:
@@ -27,7 +27,7 @@ def test_each_line_is_answered_before_the_next_is_read(program):
 
 def answers(calibrant, lines, *options):
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
-    result = calibrant("run", "-", "--score", "s", *options, stdin=text)
+    result = calibrant("recalibrate", "-", "--score", "s", *options, stdin=text)
     return result, [said_in(line) for line in result.stdout.splitlines()]
 
 
@@ -131,7 +131,7 @@ def test_a_bad_line_ends_the_conversation_with_a_message(
 
 
 def test_old_predictions_are_given_up_when_too_many_wait():
-    pipe = ScorePipe(Job("-", "s", id="id"))
+    pipe = ScorePipe(*begin(RecalibrateOptions(source="-", score="s", id="id")))
     pipe.book.capacity = 3
     for name in "abcde":
         pipe.predict(0.5, name, None)
@@ -145,7 +145,7 @@ def test_old_predictions_are_given_up_when_too_many_wait():
     pipe.learn(1.0, "e")
     assert pipe.recalibrator.learned == 2
     pipe.measure()
-    assert pipe.cards["raw"].rounds == 2
+    assert pipe.measures.raw.rounds == 2
 
 
 def test_bad_lines_are_answered_and_passed_over(calibrant):
@@ -156,7 +156,9 @@ def test_bad_lines_are_answered_and_passed_over(calibrant):
         {"id": "c", "y": "maybe"}, {"id": "d", "s": 0.5},
     ]  # fmt: skip
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
-    result = calibrant("run", "-", "--score", "s", "--outcome", "y", "--id", "id", stdin=text)
+    result = calibrant(
+        "recalibrate", "-", "--score", "s", "--outcome", "y", "--id", "id", stdin=text
+    )
     assert result.exit_code == 0, result.stderr
     said = [json.loads(line) for line in result.stdout.splitlines()]
     twin = Recalibrator()
@@ -179,12 +181,12 @@ def test_a_state_goes_on_and_smooth_answers(calibrant, tmp_path):
     state = tmp_path / "state"
     options = ("--score", "s", "--outcome", "y", "--id", "id", "--state", str(state))
     twin = Recalibrator()
-    first = calibrant("run", "-", *options, stdin='{"id": "a", "s": 0.3}\n')
+    first = calibrant("recalibrate", "-", *options, stdin='{"id": "a", "s": 0.3}\n')
     assert first.exit_code == 0, first.stderr
     twin.predict(0.3, id="a")
     assert Recalibrator.load(state).to_bytes() == twin.to_bytes()
     lines = '{"id": "a", "y": 1}\n{"id": "b", "s": 0.3}\n'
-    second = calibrant("run", "-", *options, "--smooth", "fine", stdin=lines)
+    second = calibrant("recalibrate", "-", *options, "--smooth", "fine", stdin=lines)
     assert second.exit_code == 0, second.stderr
     twin.update(1, id="a")
     fine = twin.smooth(0.3)
@@ -222,11 +224,11 @@ def test_a_pipe_says_what_a_file_says(calibrant, tmp_path, options):
     source.write_text("\n".join(lines) + "\n")
     named = ("--outcome", "y", "--id", "id", *(("--time", "t") if options else ()), *options)
     piped = calibrant(
-        "run", "-", "--score", "s", *named, "--smooth", "fine", stdin=source.read_text()
+        "recalibrate", "-", "--score", "s", *named, "--smooth", "fine", stdin=source.read_text()
     )
     assert piped.exit_code == 0, piped.stderr
     asked = ("--smooth", "fine", "--out", out)
-    result = calibrant("run", source, "--score", "s", *named, *asked)
+    result = calibrant("recalibrate", source, "--score", "s", *named, *asked)
     assert result.exit_code == 0, result.stderr
     found = [json.loads(line) for line in piped.stdout.splitlines()]
     for row, line in zip(found, csv.DictReader(out.read_text().splitlines()), strict=True):

@@ -69,7 +69,7 @@ def test_a_file_is_measured_by_what_was_learned(calibrant, tmp_path):
     assert any(each.is_silence and rows["y"][each.number] == 1 for each in settled)
     source = written(rows, tmp_path / "a.csv")
     options = ("--available", "known", "--silence", "0", "--after", AFTER, "--json")
-    found = json.loads(calibrant("run", source, *NAMES, *options).stdout)
+    found = json.loads(calibrant("recalibrate", source, *NAMES, *options).stdout)
     assert found["rounds"] == len(settled)
     assert found["mean_outcome"] == pytest.approx(np.mean([each.outcome for each in settled]))
     errors = [(each.prediction - each.outcome) ** 2 for each in settled]
@@ -84,7 +84,7 @@ def test_a_file_with_keys_is_measured_by_what_was_learned(calibrant, tmp_path):
     settled = book.take_settled()
     source = written(rows, tmp_path / "a.csv")
     options = ("--key", "k", "--available", "known", "--silence", "0", "--after", AFTER, "--json")
-    found = json.loads(calibrant("run", source, *NAMES, *options).stdout)
+    found = json.loads(calibrant("recalibrate", source, *NAMES, *options).stdout)
     assert found["outcomes"] == len(settled)
     assert found["mean_outcome"] == pytest.approx(np.mean([each.outcome for each in settled]))
 
@@ -100,7 +100,7 @@ def test_rows_that_are_still_open_are_measured(calibrant, tmp_path):
     assert still_open
     source = written(rows, tmp_path / "a.csv")
     options = ("--available", "known", "--hold", 50, "--json")
-    found = json.loads(calibrant("run", source, *NAMES, *options).stdout)
+    found = json.loads(calibrant("recalibrate", source, *NAMES, *options).stdout)
     assert found["rounds"] == len(learned) + len(still_open)
 
 
@@ -111,7 +111,7 @@ def test_outcomes_that_come_too_late_are_counted(calibrant, tmp_path):
     is_late = (rows["known"] > due) & (rows["known"] < SIZE - 1) & (rows["y"] == 1)
     source = written(rows, tmp_path / "a.csv")
     options = ("--key", "k", "--id", "id", "--available", "known", "--silence", "0")
-    result = calibrant("run", source, *NAMES, *options, "--after", AFTER, "--json")
+    result = calibrant("recalibrate", source, *NAMES, *options, "--after", AFTER, "--json")
     assert json.loads(result.stdout)["answers"].get("conflict") == is_late.sum() > 10
 
 
@@ -134,7 +134,7 @@ def test_a_file_is_the_plain_book(calibrant, tmp_path, policy, named):
     options = [each for name, value in policy.items() for each in (f"--{name}", value)]
     source, out = written(rows, tmp_path / "a.csv"), tmp_path / "out.csv"
     result = calibrant(
-        "run", source, *NAMES, "--available", "known", *named, *options, "--out", out
+        "recalibrate", source, *NAMES, "--available", "known", *named, *options, "--out", out
     )
     assert result.exit_code == 0, result.stderr
     assert pd.read_csv(out)["calibrated"].tolist() == expected
@@ -152,7 +152,7 @@ def test_a_table_in_parts_is_one_table(calibrant, tmp_path, policy, named):
     for start, stop in pairwise([0, 90, 91, SIZE]):
         source, out = written(rows[start:stop], tmp_path / "part.csv"), tmp_path / "out.csv"
         common = ("--available", "known", *named, "--state", state, "--out", out)
-        result = calibrant("run", source, *NAMES, *common, *options)
+        result = calibrant("recalibrate", source, *NAMES, *common, *options)
         assert result.exit_code == 0, result.stderr
         found += pd.read_csv(out)["calibrated"].tolist()
     assert found == expected
@@ -164,7 +164,7 @@ def test_a_table_in_parts_is_one_table(calibrant, tmp_path, policy, named):
 def piped(calibrant, lines, *options):
     text = "".join(json.dumps(line) + "\n" for line in lines)
     result = calibrant(
-        "run", "-", "--score", "s", "--outcome", "y", "--id", "id", *options, stdin=text
+        "recalibrate", "-", "--score", "s", "--outcome", "y", "--id", "id", *options, stdin=text
     )
     assert result.exit_code == 0, result.stderr
     return result

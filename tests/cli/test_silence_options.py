@@ -9,7 +9,7 @@ import polars
 import pytest
 
 from calibrant import Recalibrator
-from calibrant.cli.arguments import Job
+from calibrant.cli.recalibrate import RecalibrateOptions, begin
 from calibrant.cli.recalibrate_pipe import ScorePipe
 from calibrant.measures import brier
 from calibrant.recalibrate import recalibrate_frame
@@ -76,7 +76,7 @@ def stepped(payments, by_steps, **given):
 )
 def test_a_file_and_a_frame_are_the_steps(calibrant, file, payments, tmp_path, options, given):
     out = tmp_path / "out.csv"
-    result = calibrant("run", file, *NAMES, *options, "--out", out)
+    result = calibrant("recalibrate", file, *NAMES, *options, "--out", out)
     assert result.exit_code == 0, result.stderr
     rows = [float(row["calibrated"]) for row in csv.DictReader(out.read_text().splitlines())]
     frame = recalibrate_frame(
@@ -91,7 +91,7 @@ def test_a_file_and_a_frame_are_the_steps(calibrant, file, payments, tmp_path, o
 
 def test_the_diagnosis_appears_and_its_cure_cures(calibrant, file, payments, tmp_path):
     report = tmp_path / "page.html"
-    result = calibrant("run", file, *NAMES, "--report", report)
+    result = calibrant("recalibrate", file, *NAMES, "--report", report)
     told = " ".join(result.stdout.split())
     assert (
         "Outcomes 1 become known earlier than outcomes 0 (after 7h and 1.25d in the median" in told
@@ -112,7 +112,7 @@ def test_deadlines_of_the_rows(calibrant, file, tmp_path):
     same = []
     for name, options in (("due", ["--due", "due"]), ("after", ["--after", "30h"])):
         out = tmp_path / f"{name}.csv"
-        result = calibrant("run", file, *NAMES, "--silence", "0", *options, "--out", out)
+        result = calibrant("recalibrate", file, *NAMES, "--silence", "0", *options, "--out", out)
         assert result.exit_code == 0, result.stderr
         rows = csv.DictReader(out.read_text().splitlines())
         same.append([row["calibrated"] for row in rows])
@@ -128,8 +128,8 @@ def test_silent_rows_without_an_outcome_are_measured(calibrant, tmp_path):
         lines.append(f"{row},{row + 5 if bought else ''},0.2,{1 if bought else ''}")
     path.write_text("\n".join(lines) + "\n")
     result = calibrant(
-        "run", path, "--score", "s", "--outcome", "bought", "--time", "t", "--available", "known",
-        "--silence", "0", "--after", "100",
+        "recalibrate", path, "--score", "s", "--outcome", "bought", "--time", "t",
+        "--available", "known", "--silence", "0", "--after", "100",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert "2,000 rounds" in result.stdout
@@ -143,12 +143,12 @@ def test_a_state_goes_on_with_its_deadlines(calibrant, file, tmp_path):
     first.write_text("\n".join(lines[:2_001]) + "\n")
     second.write_text("\n".join([lines[0], *lines[2_001:]]) + "\n")
     state, options = tmp_path / "state", ["--id", "id", "--silence", "0", "--after", "30h"]
-    calibrant("run", first, *NAMES, *options, "--state", state)
-    result = calibrant("run", second, *NAMES, "--id", "id", "--state", state)
+    calibrant("recalibrate", first, *NAMES, *options, "--state", state)
+    result = calibrant("recalibrate", second, *NAMES, "--id", "id", "--state", state)
     assert result.exit_code == 0, result.stderr
     saved = Recalibrator.load(state)
     assert (saved.silence, saved.rounds) == (0, 3_000)
-    refused = calibrant("run", second, *NAMES, "--silence", "1", "--state", state)
+    refused = calibrant("recalibrate", second, *NAMES, "--silence", "1", "--state", state)
     assert "was made with silence 0, not 1" in refused.stderr
 
 
@@ -166,21 +166,16 @@ def test_a_state_goes_on_with_its_deadlines(calibrant, file, tmp_path):
     ],
 )
 def test_what_makes_no_sense_is_refused(calibrant, file, options, said):
-    result = calibrant("run", file, *NAMES, *options)
+    result = calibrant("recalibrate", file, *NAMES, *options)
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())
 
 
 @pytest.mark.parametrize("options", [["--silence", "0", "--after", "3d"], ["--hold", "3d"]])
 def test_a_deadline_in_days_needs_times(calibrant, file, options):
-    result = calibrant("run", file, "--score", "score", "--outcome", "fraud", *options)
+    result = calibrant("recalibrate", file, "--score", "score", "--outcome", "fraud", *options)
     assert result.exit_code == 2
     assert "needs the time of the prediction, at=... (--time)" in result.stderr
-
-
-def test_options_of_deadlines_need_scores(calibrant, file):
-    result = calibrant("run", file, "--outcome", "fraud", "--hold", "3d")
-    assert "--hold needs --score" in result.stderr
 
 
 def test_a_pipe_learns_at_deadlines(calibrant):
@@ -193,7 +188,7 @@ def test_a_pipe_learns_at_deadlines(calibrant):
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     options = ["--id", "id", "--outcome", "y", "--time", "t", "--silence", "0", "--after", "1d"]
-    result = calibrant("run", "-", "--score", "s", *options, stdin=text)
+    result = calibrant("recalibrate", "-", "--score", "s", *options, stdin=text)
     assert result.exit_code == 0, result.stderr
     twin = Recalibrator(silence=0, after="1d")
     said = [json.loads(line) for line in result.stdout.splitlines()]
@@ -209,7 +204,7 @@ def test_a_pipe_learns_at_deadlines(calibrant):
 def test_a_pipe_refuses_a_span_without_a_unit_beside_dates(calibrant):
     lines = '{"id": 1, "t": "2026-01-01", "s": 0.3}\n{"id": 2, "t": 3, "s": 0.3}\n'
     options = ["--score", "s", "--id", "id", "--time", "t", "--hold", "30"]
-    result = calibrant("run", "-", *options, stdin=lines)
+    result = calibrant("recalibrate", "-", *options, stdin=lines)
     first, second = (json.loads(line) for line in result.stdout.splitlines())
     assert first["error"] == 'hold=30 has no unit; beside dates, say "30d" or so'
     assert 0.0 <= second["calibrated"] <= 1.0
@@ -222,15 +217,16 @@ def test_a_frame_refuses_a_span_without_a_unit_beside_dates(payments):
 
 
 def test_a_pipe_measures_what_has_reached_its_deadline():
-    pipe = ScorePipe(Job("-", "s", id="id", silence=0, after="2"))
+    options = RecalibrateOptions(source="-", score="s", id="id", silence=0, after="2")
+    pipe = ScorePipe(*begin(options))
     for name in range(5):
         pipe.predict(0.5, name, None)
         pipe.learn(1.0, name)
         pipe.measure()
-    assert pipe.cards["raw"].rounds == 4
-    assert pipe.cards["raw"].summary()["brier"] == 0.25
+    assert pipe.measures.raw.rounds == 4
+    assert pipe.measures.raw.summary()["brier"] == 0.25
 
 
 def test_a_pipe_with_deadlines_needs_ids(calibrant):
-    result = calibrant("run", "-", "--score", "s", "--hold", "3", stdin="")
+    result = calibrant("recalibrate", "-", "--score", "s", "--hold", "3", stdin="")
     assert "need --id in a pipe" in " ".join(result.stderr.split())

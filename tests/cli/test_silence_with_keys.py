@@ -71,7 +71,7 @@ def stepped(rows, **given):
 )
 def test_a_file_and_a_frame_are_the_steps(calibrant, payments, tmp_path, ending, options, given):
     source, out = written(payments, tmp_path / f"a{ending}"), tmp_path / "out.csv"
-    result = calibrant("run", source, *NAMES, *KEY, *options, "--out", out)
+    result = calibrant("recalibrate", source, *NAMES, *KEY, *options, "--out", out)
     assert result.exit_code == 0, result.stderr
     found = pd.read_csv(out)["calibrated"].tolist()
     frame = recalibrate_frame(
@@ -89,14 +89,14 @@ def test_two_halves_with_a_state_are_one_run(calibrant, payments, tmp_path, opti
     out, states = tmp_path / "out.csv", [tmp_path / "whole", tmp_path / "halves"]
     source = written(payments, tmp_path / "a.csv")
     common = (*NAMES, *KEY, *options, *named, "--out", out)
-    assert calibrant("run", source, *common, "--state", states[0]).exit_code == 0
+    assert calibrant("recalibrate", source, *common, "--state", states[0]).exit_code == 0
     expected, found = pd.read_csv(out)["calibrated"].tolist(), []
     for half in (payments.iloc[:700], payments.iloc[700:]):
         source = written(half, tmp_path / "half.csv")
-        result = calibrant("run", source, *common, "--state", states[1])
+        result = calibrant("recalibrate", source, *common, "--state", states[1])
         assert result.exit_code == 0, result.stderr
         found += pd.read_csv(out)["calibrated"].tolist()
-    assert "goes on with 20 keys after 700 predictions" in result.stderr
+    assert "continues with 20 keys after 700 predictions" in result.stderr
     assert found == expected
     assert states[0].read_bytes() == states[1].read_bytes()
     saved = Fleet.load(states[1])
@@ -107,17 +107,19 @@ def test_two_halves_with_a_state_are_one_run(calibrant, payments, tmp_path, opti
 def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, payments, tmp_path):
     state, rows = tmp_path / "state", payments.iloc[:300]
     source = written(rows, tmp_path / "a.csv")
-    calibrant("run", source, *NAMES, *KEY, "--silence", "0", "--after", "30h", "--state", state)
+    calibrant(
+        "recalibrate", source, *NAMES, *KEY, "--silence", "0", "--after", "30h", "--state", state
+    )
     before = state.read_bytes()
-    result = calibrant("run", source, *NAMES, *KEY, "--hold", "3d", "--state", state)
+    result = calibrant("recalibrate", source, *NAMES, *KEY, "--hold", "3d", "--state", state)
     assert "was made with hold None, not 3d" in result.stderr
     later = payments.iloc[300:600].astype({"shop": object}).copy()
     later.loc[later.index[250], "shop"] = None
     bad = written(later, tmp_path / "b.csv")
-    result = calibrant("run", bad, *NAMES, *KEY, "--state", state)
+    result = calibrant("recalibrate", bad, *NAMES, *KEY, "--state", state)
     assert "line 252, column 'shop': the key is missing" in result.stderr
     assert state.read_bytes() == before
-    result = calibrant("run", source, *NAMES[:4], *KEY, "--state", state)
+    result = calibrant("recalibrate", source, *NAMES[:4], *KEY, "--state", state)
     assert "all of them or none" in result.stderr
     assert state.read_bytes() == before
 
@@ -137,8 +139,8 @@ def test_a_state_has_its_own_options_and_a_bad_file_leaves_it_alone(calibrant, p
 )
 def test_what_makes_no_sense_is_refused_as_without_keys(calibrant, payments, tmp_path, options):
     source = written(payments.iloc[:50], tmp_path / "a.csv")
-    plain = calibrant("run", source, *NAMES, *options)
-    keyed = calibrant("run", source, *NAMES, *KEY, *options)
+    plain = calibrant("recalibrate", source, *NAMES, *options)
+    keyed = calibrant("recalibrate", source, *NAMES, *KEY, *options)
     assert plain.exit_code == keyed.exit_code == 2
     assert plain.stderr == keyed.stderr != ""
 
@@ -147,7 +149,7 @@ def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_pa
     silent = payments.assign(fraud=payments["fraud"].where(payments["fraud"] == 1))
     source = written(silent, tmp_path / "a.csv")
     options = ("--silence", "0", "--due", "due", "--out", tmp_path / "out.csv")
-    found = json.loads(calibrant("run", source, *NAMES, *KEY, *options, "--json").stdout)
+    found = json.loads(calibrant("recalibrate", source, *NAMES, *KEY, *options, "--json").stdout)
     assert found["rows"] == SIZE
     is_over = payments["due"] < payments["at"].iloc[-1]
     in_time = payments["known"] <= payments["due"]
@@ -164,7 +166,7 @@ def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_pa
     late = (payments["fraud"] == 1) & ~in_time & (payments["known"] < payments["at"].iloc[-1])
     assert found["answers"] == {"conflict": late.sum()}
     page = tmp_path / "page.html"
-    result = calibrant("run", source, *NAMES, *KEY, *options, "--report", page)
+    result = calibrant("recalibrate", source, *NAMES, *KEY, *options, "--report", page)
     assert f"predictions whose deadline is still to come: {found['waiting']}" in result.stdout
     assert "rows without an outcome" not in result.stdout
     assert "--silence 0" in page.read_text()
@@ -174,11 +176,13 @@ def test_silent_rows_are_measured_at_their_deadlines(calibrant, payments, tmp_pa
 def test_rows_that_all_wait_for_their_deadlines(calibrant, payments, tmp_path):
     source = written(payments.assign(fraud=np.nan), tmp_path / "a.csv")
     options = ("--silence", "0", "--after", "300d")
-    found = json.loads(calibrant("run", source, *NAMES, *KEY, *options, "--json").stdout)
+    found = json.loads(calibrant("recalibrate", source, *NAMES, *KEY, *options, "--json").stdout)
     assert (found["outcomes"], found["waiting"], found["mean_outcome"]) == (0, SIZE, None)
-    result = calibrant("run", source, *NAMES, *KEY, *options, "--report", tmp_path / "page.html")
+    result = calibrant(
+        "recalibrate", source, *NAMES, *KEY, *options, "--report", tmp_path / "page.html"
+    )
     assert "no outcome is known" in result.stderr
-    result = calibrant("run", source, *NAMES, *KEY, "--hold", "3d")
+    result = calibrant("recalibrate", source, *NAMES, *KEY, "--hold", "3d")
     assert "no outcome is known: every value is missing" in result.stderr
 
 
@@ -189,9 +193,9 @@ def test_outcomes_by_id_in_a_later_file_are_measured_and_learned(calibrant, paym
     state, options = tmp_path / "state", ("--score", "score", "--outcome", "fraud", "--time", "at")
     options = (*options, *KEY, "--id", "id", "--state", state)
     late = ("--silence", "0", "--after", "60h")
-    calibrant("run", written(first, tmp_path / "a.csv"), *options, *late)
+    calibrant("recalibrate", written(first, tmp_path / "a.csv"), *options, *late)
     later = written(pd.concat([news, news.iloc[:1], rows.iloc[600:]]), tmp_path / "b.csv")
-    found = json.loads(calibrant("run", later, *options, "--json").stdout)
+    found = json.loads(calibrant("recalibrate", later, *options, "--json").stdout)
     assert found["answers"] == {"applied": 40, "repeated": 1}
     twin = Fleet(silence=0, after="60h", monitor=True)
     at = [each.timestamp() for each in rows["at"].dt.tz_localize("UTC")]
@@ -209,8 +213,8 @@ def test_outcomes_by_id_in_a_later_file_are_measured_and_learned(calibrant, paym
 
 def test_a_stream_that_comes_with_the_package_may_have_keys(calibrant):
     result = calibrant(
-        "run", "mlb538", "--score", "score", "--outcome", "outcome", "--key", "t",
+        "recalibrate", "mlb538", "--score", "score", "--outcome", "outcome", "--key", "t",
         "--silence", "0", "--after", "50",
     )  # fmt: skip
-    assert "mlb538: 15,748 rows" in result.stdout
+    assert "mlb538: 15,748 rounds" in result.stdout
     assert "predictions whose deadline is still to come: 49" in result.stdout

@@ -113,7 +113,7 @@ def test_measure_for_people(calibrant, scored):
     path, _, _ = scored
     result = calibrant("measure", path)
     assert "3,000 rounds" in result.stdout
-    assert "Reliability" in result.stdout
+    assert "Observed against predicted" in result.stdout
     rounds = [
         int(line.split()[3].replace(",", ""))
         for line in result.stdout.splitlines()

@@ -11,7 +11,7 @@ def test_run_takes_parameters_and_knows_the_number_of_rounds(calibrant, events, 
     outcomes = read(events).take("outcome").values
     for spec, gaps in (("foster-hart:gaps=5", 5), ("foster-hart:gaps=T/10", 30)):
         out = tmp_path / "out.csv"
-        result = calibrant("run", events, "--forecaster", spec, "--out", out)
+        result = calibrant("forecast", events, "--forecaster", spec, "--out", out)
         assert result.exit_code == 0, result.stderr
         name, parameter = spec.split(":")
         assert f"{name}:" in result.stdout
@@ -41,7 +41,9 @@ def test_simulate_takes_parameters(calibrant, tmp_path):
 )
 def test_a_bad_spec_is_one_clear_line(calibrant, events, tmp_path, spec, word):
     out = tmp_path / "out.csv"
-    result = calibrant("run", events, "--outcome", "outcome", "--forecaster", spec, "--out", out)
+    result = calibrant(
+        "forecast", events, "--outcome", "outcome", "--forecaster", spec, "--out", out
+    )
     assert result.exit_code == 2
     assert word in result.stderr
     assert result.stderr.splitlines()[-1].startswith("calibrant: error:")
@@ -49,7 +51,7 @@ def test_a_bad_spec_is_one_clear_line(calibrant, events, tmp_path, spec, word):
 
 
 def test_a_pipe_does_not_know_its_number_of_rounds(calibrant):
-    result = calibrant("run", "-", "--forecaster", "foster-hart:horizon=T", stdin="1\n0\n")
+    result = calibrant("forecast", "-", "--forecaster", "foster-hart:horizon=T", stdin="1\n0\n")
     assert result.exit_code == 2
     assert "needs T, the number of rounds" in result.stderr
     assert not result.stdout

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from calibrant.measures import brier, cal1, cal2, ece, log_loss, smece
-from calibrant.report import BeforeAfter, Measured
-from calibrant.report.chance import chance_ece, mean_change
-from calibrant.report.recalibration_panels import group_rows, measure_rows
+from calibrant.measures import brier, cal1, cal2, chance, ece, log_loss, smece
+from calibrant.measures.chance import Differences, chance_ece
+from calibrant.report import BeforeAfter
+from calibrant.report.recalibration_page import group_rows, measure_rows
 
 ROUNDS = 5500
 RANDOM = np.random.default_rng(12)
@@ -18,15 +18,19 @@ TOO_HIGH = np.sqrt(TRUTH)
 
 
 def test_a_column_has_every_measure():
-    measured = Measured.from_predictions(TOO_HIGH, OUTCOMES)
+    measured = BeforeAfter.from_predictions(None, TOO_HIGH, OUTCOMES).calibrated
     for name, measure in {
         "brier": brier, "log_loss": log_loss, "cal1": cal1, "cal2": cal2, "ece": ece,
         "smece": smece,
     }.items():  # fmt: skip
         assert getattr(measured, name) == pytest.approx(measure(TOO_HIGH, OUTCOMES), rel=1e-9)
-    assert measured.distinct == ROUNDS
-    assert measured.bins_used == 10
-    assert measured.bins_off >= 8  # a bin's interval is about 0.04 wide, and 0.25 is the bias
+    table = measured.distinct()
+    grouped = chance_ece(table.prediction, table.count)
+    assert grouped == pytest.approx(chance_ece(TOO_HIGH))
+    assert len(measured.distinct()) == ROUNDS
+    table = measured.reliability(10)
+    assert (table.count > 0).all()
+    assert table.off.sum() >= 8  # a bin's interval is about 0.04 wide, and 0.25 is the bias
 
 
 def test_the_worst_window_is_a_full_one():
@@ -34,11 +38,12 @@ def test_the_worst_window_is_a_full_one():
     predictions = TRUTH.copy()
     predictions[2000:3000] = TOO_HIGH[2000:3000]
     predictions[5000:] = 1.0 - OUTCOMES[5000:]
-    measured = Measured.from_predictions(predictions, OUTCOMES)
+    measured = BeforeAfter.from_predictions(None, predictions, OUTCOMES).calibrated
     assert (measured.worst.start, measured.worst.stop) == (2000, 3000)
     assert measured.worst.ece == pytest.approx(ece(predictions[2000:3000], OUTCOMES[2000:3000]))
-    assert Measured.from_predictions(TRUTH[:1999], OUTCOMES[:1999]).worst is None
-    assert Measured.from_predictions(TRUTH[:2000], OUTCOMES[:2000]).worst is not None
+    for rounds, has_worst in ((1999, False), (2000, True)):
+        both = BeforeAfter.from_predictions(None, TRUTH[:rounds], OUTCOMES[:rounds])
+        assert (both.calibrated.worst is not None) == has_worst
 
 
 def test_chance_leaves_what_a_simulation_leaves():
@@ -48,16 +53,36 @@ def test_chance_leaves_what_a_simulation_leaves():
     assert chance_ece(p) == pytest.approx(np.mean(simulated), abs=4 * np.std(simulated) / 300**0.5)
 
 
+def change_of(values):
+    differences = Differences()
+    differences.extend(values)
+    return differences.change()
+
+
+def test_differences_that_are_too_many_are_summed(monkeypatch):
+    """Stretches of 1,000 rounds begin at most one sum of 64 rounds away from where they would."""
+    values = np.random.default_rng(3).normal(-0.1, 1.0, 40_000)
+    exact = change_of(values)
+    monkeypatch.setattr(chance, "MOST_KEPT", 1000)
+    differences = Differences()
+    for part in np.array_split(values, 1700):
+        differences.extend(part)
+    summed = differences.change()
+    assert len(differences._sums) <= 1000
+    assert summed.mean == pytest.approx(exact.mean)
+    assert summed.high - summed.low == pytest.approx(exact.high - exact.low, rel=0.2)
+
+
 def test_a_change_has_an_interval_that_covers():
     """Of 200 intervals at 95 % about 10 miss; 25 or more would be 4.9 standard errors away."""
     missed = 0
     for seed in range(200):
         noise = np.random.default_rng(seed).normal(0.01, 1.0, 2000)
         # Neighbours are alike: each value comes five times.
-        change = mean_change(np.repeat(noise[:400], 5))
+        change = change_of(np.repeat(noise[:400], 5))
         missed += not change.low <= 0.01 <= change.high
     assert missed < 25
-    assert math.isnan(mean_change(np.ones(100)).low)
+    assert math.isnan(change_of(np.ones(100)).low)
 
 
 def test_groups_are_measured_by_themselves():
@@ -101,7 +126,7 @@ def test_sentences_name_the_worst_group_with_rounds_enough():
     calibrated = TRUTH.copy()
     calibrated[:2100] = TOO_HIGH[:2100]
     both = BeforeAfter.from_predictions(TOO_HIGH, calibrated, OUTCOMES, groups=groups)
-    assert "Of the 2 groups with 500 rounds or more, off is furthest off" in both.findings()[-1]
+    assert "Of the 2 groups with 500 rounds or more, off has the largest ECE" in both.findings()[-1]
 
 
 def test_bad_input_is_refused():

@@ -23,7 +23,7 @@ def looked(outcomes, parts):
 def report():
     outcomes = np.concatenate([markov(2000, order=2, seed=1).outcomes, cycle(2000).outcomes])
     said, looks = looked(outcomes, 20)
-    made = {"command": "calibrant run <here>"}
+    made = {"command": "calibrant forecast <here>"}
     both = {"event-forecaster": said, "zoom": Zoom().run(outcomes)}
     return forecasting(both, outcomes, memories=looks, made=made, title="Rain & snow")
 
@@ -66,7 +66,7 @@ def test_findings_say_what_was_measured(report):
 def test_the_page(report):
     html = report.html()
     assert "Rain &amp; snow" in html
-    assert "calibrant run &lt;here&gt;" in html
+    assert "calibrant forecast &lt;here&gt;" in html
     assert "What the forecasts drew on" in html
     assert f"{brier(report.predictions['zoom'], report.outcomes):.4f}" in html
     assert report.html() == html

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from calibrant import Zoom
+from calibrant.experiments.panels import panels
 from calibrant.report.figures import ErrorGrowth, PointSpread, ReliabilityDiagram, Slope, WinnerMap
-from calibrant.report.panels import panels
 from calibrant.report.style import SERIES, as_png, as_svg
 from calibrant.streams import piecewise
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def pages():
-    command = "calibrant run " + "a-rather-long-folder/" * 8 + "scores.csv --score score"
+    command = "calibrant recalibrate " + "a-rather-long-folder/" * 8 + "scores.csv --score score"
     return {name: report_of(name, made={"command": command}).html() for name in STREAMS}
 
 

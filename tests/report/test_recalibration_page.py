@@ -76,7 +76,7 @@ def test_logits_are_probabilities_and_margins_have_no_before():
     report = recalibration(logits, CALIBRATED, OUTCOMES, kind="logit")
     assert report.measures.raw.brier == pytest.approx(brier(SCORES, OUTCOMES), rel=1e-9)
     report = recalibration(1000.0 * logits, CALIBRATED, OUTCOMES, kind="margin")
-    assert report.measures.raw is report.measures.change is None
+    assert report.measures.raw is report.measures.changes is None
     assert list(report.predictions) == ["calibrated"]
     assert "no before to compare with" in report.findings[0]
     assert ">raw<" not in report.html()

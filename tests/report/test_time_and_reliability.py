@@ -54,7 +54,7 @@ def test_reliability_draws_points_intervals_and_counts(rounds):
     assert labels(ax) == ["before", "after"]
     (strip,) = ax.child_axes
     assert [bar.get_height() for bar in strip.patches[:10]] == table.count.tolist()
-    assert strip.get_xlabel().startswith("said")
+    assert strip.get_xlabel().startswith("predicted")
 
 
 def test_a_point_of_few_rounds_is_faint_and_off_the_line():

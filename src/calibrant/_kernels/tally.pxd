@@ -81,11 +81,13 @@ cdef void tally_add(Tally *t, Py_ssize_t at, double mass, double y) noexcept nog
 
 cdef class TallyKernel:
     cdef Tally tally
-    cdef Py_ssize_t bins
+    cdef Py_ssize_t bins, cells
     cdef double *residuals    # sum of y - p of each bin
+    cdef int64_t *entry       # of each cell, then of 0 and 1; -1 for none
     cdef Sum mass, predicted, happened, squared, logs     # saved as one block of SUMS
     cdef int64_t impossible   # rounds of infinite log loss, left out of `logs`
     cdef bint busy
 
     cdef int enter(self) except -1
+    cdef Py_ssize_t entry_of(self, double p) noexcept nogil
     cdef int count(self, double p, double y, double mass) noexcept nogil

@@ -4,7 +4,7 @@ Each error is a sum over distinct predictions of a term in (p, n, s): the predic
 that made it and the sum of their outcomes. A round changes one term.
 """
 
-from libc.math cimport INFINITY, fabs, log, log1p
+from libc.math cimport INFINITY, asin, fabs, log, log1p, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -13,6 +13,9 @@ import numpy as np
 
 from calibrant._kernels.kernel cimport array_of
 from calibrant._kernels.memory cimport resize
+
+
+cdef double TWO_OVER_PI = 0.6366197723675814
 
 
 cdef inline Py_ssize_t slot_of(const Tally *t, double p) noexcept nogil:
@@ -118,9 +121,9 @@ cdef void tally_add(Tally *t, Py_ssize_t at, double mass, double y) noexcept nog
     count_entry(t, at, 1.0)
 
 
-def restored(bins, state):
-    """Return a tally with as many bins in a state of `_get_state`."""
-    tally = TallyKernel(bins)
+def restored(bins, state, cells=0):
+    """Return a tally with as many bins, and cells, in a state of `_get_state`."""
+    tally = TallyKernel(bins, cells)
     tally._set_state(state)
     return tally
 
@@ -128,17 +131,24 @@ def restored(bins, state):
 cdef class TallyKernel:
     """A tally for Python, with the losses and the binned residuals of the same rounds.
 
+    With `cells`, predictions in one cell of a grid, even in the arcsine of their root, are counted
+    as the first of them, so that there are never more entries than cells; losses and residuals use
+    each prediction as it is. 0 and 1 have cells of their own, since they alone can lose infinitely.
+
     The caller has checked what it passes: predictions and outcomes in [0, 1], masses not negative.
     """
 
-    def __cinit__(self, Py_ssize_t bins=20):
-        self.bins = bins
+    def __cinit__(self, Py_ssize_t bins=20, Py_ssize_t cells=0):
+        self.bins, self.cells = bins, cells
         self.residuals = <double *>calloc(bins, sizeof(double))
-        if self.residuals == NULL or tally_start(&self.tally) < 0:
+        self.entry = <int64_t *>malloc((cells + 2) * sizeof(int64_t))
+        if self.residuals == NULL or self.entry == NULL or tally_start(&self.tally) < 0:
             raise MemoryError
+        memset(self.entry, 0xFF, (cells + 2) * sizeof(int64_t))
 
     def __dealloc__(self):
         free(self.residuals)
+        free(self.entry)
         tally_free(&self.tally)
 
     def __len__(self):
@@ -150,8 +160,22 @@ cdef class TallyKernel:
             raise RuntimeError("this tally is being extended by another thread")
         return 0
 
+    cdef Py_ssize_t entry_of(self, double p) noexcept nogil:
+        """Return the entry of a prediction or of its cell, made if it is new; -1 without memory."""
+        cdef Py_ssize_t cell
+        if self.cells == 0:
+            return tally_enter(&self.tally, p)
+        cell = <Py_ssize_t>(asin(sqrt(p)) * self.cells * TWO_OVER_PI)
+        if p == 0.0 or p == 1.0:
+            cell = self.cells + <Py_ssize_t>p
+        elif cell >= self.cells:
+            cell = self.cells - 1
+        if self.entry[cell] < 0:
+            self.entry[cell] = tally_enter(&self.tally, p)
+        return self.entry[cell]
+
     cdef int count(self, double p, double y, double mass) noexcept nogil:
-        cdef Py_ssize_t at = tally_enter(&self.tally, p)
+        cdef Py_ssize_t at = self.entry_of(p)
         if at < 0:
             return -1
         tally_add(&self.tally, at, mass, y)
@@ -198,13 +222,13 @@ cdef class TallyKernel:
         self.enter()
         other.enter()
         for i in range(t.count):
-            at = tally_enter(&self.tally, t.p[i])
+            at = self.entry_of(t.p[i])
             if at < 0:
                 raise MemoryError
             count_entry(&self.tally, at, -1.0)
             self.tally.n[at] += t.n[i]
             self.tally.s[at] += t.s[i]
-            self.tally.kl[at] = kl_term(t.p[i], self.tally.n[at], self.tally.s[at])
+            self.tally.kl[at] = kl_term(self.tally.p[at], self.tally.n[at], self.tally.s[at])
             count_entry(&self.tally, at, 1.0)
         for i in range(self.bins):
             self.residuals[i] += other.residuals[i]
@@ -238,7 +262,7 @@ cdef class TallyKernel:
         cdef const double[::1] sums = state["sums"], errors = state["errors"]
         cdef Py_ssize_t i, at
         for i in range(p.shape[0]):
-            at = tally_enter(t, p[i])
+            at = self.entry_of(p[i])
             if at < 0:
                 raise MemoryError
             t.n[at], t.s[at], t.kl[at] = n[i], s[i], kl_term(p[i], n[i], s[i])
@@ -249,7 +273,7 @@ cdef class TallyKernel:
         self.impossible = state["impossible"]
 
     def __reduce__(self):
-        return restored, (self.bins, self._get_state())
+        return restored, (self.bins, self._get_state(), self.cells)
 
     @property
     def errors(self):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 #: The errors that have certificates, in the order in which kernels number them. The certificate of
@@ -75,6 +74,8 @@ def tuned_table() -> dict[str, Any]:
     ``quantiles``. The other entries record how it was measured; a row that was measured apart from
     the others has its own ``runs`` and ``rounds``.
     """
+    from pathlib import Path  # noqa: PLC0415 - slow to import
+
     text = Path(__file__).with_name("tuned.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded

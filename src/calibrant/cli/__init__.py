@@ -1,9 +1,9 @@
 """The command line: files in, figures and reports out, and a service.
 
-Each command has a file of its own. `run` reads the options, and hands scores to `recalibrate_file`
-or `recalibrate_pipe`, and files or pipes without scores to `forecast`. `arguments` holds what
-several commands take, `console` what all of them do: read rows and show. `ending` sees to it that
-all end cleanly, over the `streams` that the shell gave them.
+Each command has a file of its own, with its options; the pipe of `recalibrate` is in
+`recalibrate_pipe`. `arguments` holds what several commands take, `console` what all of them do:
+read rows and show. `ending` sees to it that all end cleanly, over the `streams` that the shell gave
+them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import typer
 
 from calibrant.cli import console, simulate, token
 from calibrant.cli.compare import compare
+from calibrant.cli.forecast import forecast
 from calibrant.cli.inspect import inspect
 from calibrant.cli.measure import measure
+from calibrant.cli.recalibrate import recalibrate
 from calibrant.cli.report import report
 from calibrant.cli.reproduce import reproduce
-from calibrant.cli.run import run
 from calibrant.cli.serve import serve
 from calibrant.cli.streams import forget_unread_remarks, open_what_is_closed
 from calibrant.cli.watch import watch
@@ -29,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.callback(invoke_without_command=True)(console.options)
-for command in (inspect, run, watch, measure, compare, report, reproduce, serve):
+for command in (inspect, recalibrate, forecast, watch, measure, compare, report, reproduce, serve):
     app.command()(command)
 app.add_typer(simulate.app, name="simulate")
 app.add_typer(token.app, name="token")

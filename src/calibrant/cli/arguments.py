@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
@@ -62,71 +63,35 @@ FORECASTER = (
     f"foster-hart:gaps=46. The names: {', '.join(FORECASTERS)}."
 )
 ForecasterName = Annotated[str, typer.Option(metavar="SPEC", help=FORECASTER)]
+OutFile = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="Write the rows here, with their probabilities."),
+]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE.html", help="Write a report with figures here."),
+]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]
 
 
-@dataclass(frozen=True)
-class Job:
-    """The arguments of ``calibrant run --score``, by the names of their options."""
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What `recalibrate` and `forecast` both take, by the names of the options."""
 
     source: str
-    score: str
-    outcome: str | None = None
-    id: str | None = None
-    time: str | None = None
-    available: str | None = None
-    by: str | None = None
-    kind: str = "probability"
     seed: int = 0
-    column: str = "calibrated"
-    out: Path | None = None
-    report: Path | None = None
-    positive: str | None = None
-    delimiter: str | None = None
-    state: Path | None = None
-    smooth: str | None = None
-    strict: bool = False
-    due: str | None = None
-    silence: int | None = None
-    after: str | None = None
-    hold: str | None = None
-    json: bool = False
-    key: str | None = None
-
-    @property
-    def has_deadlines(self) -> bool:
-        """Whether outcomes are learned at deadlines, and not as they come."""
-        return self.silence is not None or self.hold is not None
-
-
-@dataclass(frozen=True)
-class ForecastJob:
-    """The arguments of ``calibrant run`` without ``--score``, by the names of their options."""
-
-    source: str
-    outcome: str | None = None
-    positive: str | None = None
-    time: str | None = None
-    available: str | None = None
-    ahead: int | None = None
-    forecaster: str = "event-forecaster"
-    seed: int = 0
-    column: str = "prediction"
+    column: str = ""
     out: Path | None = None
     report: Path | None = None
     delimiter: str | None = None
     json: bool = False
 
-    @property
-    def is_default(self) -> bool:
-        """Whether the forecaster is the one that knows times, and outcomes that come late."""
-        return self.forecaster.split(":")[0].strip() == "event-forecaster"
-
-    def spec(self, **more: object) -> str:
-        """Return the forecaster with these parameters, and how far ahead if that is not 1."""
-        if self.ahead not in (None, 1):
-            more = {"ahead": self.ahead, **more}
-        if not more:
-            return self.forecaster
-        given = ",".join(f"{name}={value}" for name, value in more.items())
-        return f"{self.forecaster}{',' if ':' in self.forecaster else ':'}{given}"
+    def command(self, name: str) -> str:
+        """Return the command line that gives these options."""
+        words, common = ["calibrant", name, self.source], fields(Options)
+        own = [each for each in fields(self) if each.name not in {one.name for one in common}]
+        for each in (*own, *common[1:]):
+            value, default = getattr(self, each.name), type(self).__dataclass_fields__[each.name]
+            if value != default.default:
+                words += [f"--{each.name}"] if value is True else [f"--{each.name}", str(value)]
+        return shlex.join(words)

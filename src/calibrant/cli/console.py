@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, BinaryIO
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -13,14 +16,15 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from calibrant import __version__
+from calibrant import Episode, __version__
 from calibrant.cli import ending, streams
 from calibrant.measures import ReliabilityTable, Scorecard
-from calibrant.report.style import show_number
+from calibrant.report.style import show_number, styled
+from calibrant.report.watch_page import HEAD, WatchReport
 from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
-from calibrant.tables.atomic import is_same_file
+from calibrant.tables.atomic import is_same_file, replacing
 from calibrant.tables.chunks import Chunk, chunks
 from calibrant.tables.writing import kind_to_write
 
@@ -60,8 +64,17 @@ def is_bundled(source: str) -> bool:
     return source in CATALOGUE and not Path(source).exists()
 
 
-def check_outputs(source: str, out: Path | None, report: Path | None = None) -> None:
-    """Refuse files to write that have a wrong name, or are the file that is read, or one file."""
+def check_outputs(
+    source: str, out: Path | None, report: Path | None = None, column: str | None = None
+) -> None:
+    """Refuse files to write that have a wrong name, or are the file that is read, or one file.
+
+    The name of the new column, if one is given, must be one, and a file must be written.
+    """
+    if column is not None and out is None:
+        raise ValueError("--column names a column of --out, and none is asked for")
+    if column is not None and not column.strip():
+        raise ValueError(f"--column must be a name, got {column!r}")
     if out is not None:
         kind_to_write(str(out))
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
@@ -73,6 +86,18 @@ def check_outputs(source: str, out: Path | None, report: Path | None = None) -> 
             )
     if out is not None and report is not None and is_same_file(out, report):
         raise InputError("--out and --report are one file; give them two names", source=str(report))
+
+
+@contextmanager
+def opened_report(path: Path | None) -> Iterator[BinaryIO | None]:
+    """Open a report before the work: if it cannot be drawn or written, nothing else is."""
+    if path is None:
+        yield None
+        return
+    with styled():
+        pass  # or learn now, not after the work, that matplotlib is missing
+    with replacing(path) as file:
+        yield file
 
 
 def check_column(table: Rows, column: str) -> None:
@@ -92,14 +117,6 @@ def note(text: str | None) -> None:
 def say(text: str, *, fold: bool = False) -> None:
     """Print a line as it is, so that a name in it can be copied whole; prose is folded at words."""
     out.print(text, soft_wrap=not fold, markup=False)
-
-
-def say_answers(answers: Mapping[str, int], by_id: bool) -> None:
-    """Print what became of outcomes that came by id, or after silence was learned, if any did."""
-    if answers:
-        counts = ", ".join(f"{count:,} {answer}" for answer, count in sorted(answers.items()))
-        what = "by id" if by_id else "that arrived after their deadline"
-        say(f"outcomes {what}: {counts}")
 
 
 def busy(text: str) -> Status:
@@ -167,17 +184,61 @@ def scorecards(cards: Mapping[str, Scorecard]) -> Table:
     return table("Scorecard (lower is better)", ["", *names], rows)
 
 
-def reliability(bins: ReliabilityTable) -> Table:
-    """Return a reliability table with a mark for bins that disagree with their interval."""
-    rows = []
-    for at in bins.count.nonzero()[0]:
-        rows.append(
-            [
-                f"{bins.lower[at]:.2f} to {bins.upper[at]:.2f}", f"{bins.count[at]:,}",
-                f"{bins.mean_prediction[at]:.3f}", f"{bins.mean_outcome[at]:.3f}",
-                f"{bins.interval_low[at]:.3f} to {bins.interval_high[at]:.3f}",
-                "off" if bins.off[at] else "",
-            ]
-        )  # fmt: skip
-    head = ["bin", "rounds", "said", "happened", f"{bins.level:.0%} interval", ""]
-    return table("Reliability: of what was said, how much happened", head, rows)
+def reliability(tables: Mapping[str, ReliabilityTable]) -> Table:
+    """Return predicted and observed by bin, with a mark where they disagree; names side by side."""
+    first, *others = tables.values()
+    interval = [] if others else [f"\n{first.level:.0%} interval"]  # no room for more
+    head, rows = ["\nbin"], []
+    for name in tables:
+        head += [f"{name}\nrounds", "\npredicted", "\nobserved", *interval, ""]
+    for at in np.flatnonzero(np.sum([bins.count for bins in tables.values()], axis=0)):
+        row = [f"{first.lower[at]:.4g}-{first.upper[at]:.4g}"]
+        for bins in tables.values():
+            cells = [f"{each[at]:.3f}" for each in (bins.mean_prediction, bins.mean_outcome)]
+            if interval:
+                cells.append(f"{bins.interval_low[at]:.3f} to {bins.interval_high[at]:.3f}")
+            mark = "off" if bins.off[at] else ""
+            row += [f"{bins.count[at]:,}", *cells, mark] if bins.count[at] else ["-", "", "", ""]
+        rows.append(row)
+    title = f"Observed against predicted (off: beyond a {first.level:.0%} interval)"
+    return table(title, head, rows)
+
+
+def summary_of(found: WatchReport) -> dict[str, Any]:
+    """Return what was found as JSON has it."""
+    return {
+        "rounds": len(found.predictions),
+        "state": found.monitor.state,
+        "evidence": found.monitor.evidence,
+        "episodes": [as_object(each) for each in found.episodes],
+    }
+
+
+def as_object(episode: Episode) -> dict[str, Any]:
+    """Return an episode as JSON has it."""
+    fields = {**asdict(episode), "direction": episode.direction, "text": str(episode)}
+    return {name: value for name, value in fields.items() if value is not None or name == "end"}
+
+
+def table_of(title: str, found: WatchReport, most: int | None = None) -> Table:
+    """Return the episodes as a table, at most so many of the last."""
+    rows = found.rows() if most is None else found.rows()[-most:]
+    # As `Text`, because brackets in the name of a group are no markup.
+    lines = [[Text(cell) for cell in row[:-1]] for row in rows]
+    return table(title, HEAD[:-1], lines, ("where",))
+
+
+def show_episodes(found: dict[str, WatchReport], note: str | None = None, most: int = 10) -> None:
+    """Print what a monitor found in each, a note on it, and the last episodes."""
+    out.print("\n[bold]Alarms[/]")
+    for name, each in found.items():
+        say(f"{name}: {each.sentence}", fold=True)
+    if note is not None:
+        say(note, fold=True)
+    for name, each in found.items():
+        if each.episodes:
+            left = len(each.episodes) - most
+            title = f"Episodes of {name}" + (
+                f", the last {most} of {left + most}" if left > 0 else ""
+            )
+            out.print("\n", table_of(title, each, most))

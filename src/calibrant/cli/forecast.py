@@ -1,4 +1,4 @@
-"""``calibrant run`` without ``--score``: forecast the outcomes of a file, or of a pipe."""
+"""``calibrant forecast``: forecast the outcomes of a file, or of a pipe, from their past alone."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ import math
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, check_integer, check_seed
 from calibrant.cli import console
-from calibrant.cli.arguments import ForecastJob
-from calibrant.cli.episodes import show_episodes, summary_of
+from calibrant.cli.arguments import (
+    FORECASTER,
+    AsJson,
+    Delimiter,
+    Options,
+    OutcomeColumn,
+    OutFile,
+    Positive,
+    ReportFile,
+    Seed,
+    Source,
+)
 from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.arriving import (
     Arrivals,
@@ -28,20 +37,21 @@ from calibrant.forecasters.arriving import (
     last_words,
     used_from,
 )
+from calibrant.forecasters.event_forecaster import MOST_AHEAD
 from calibrant.forecasters.memories import Memory, heaviest_in_words
-from calibrant.forecasters.named import make
+from calibrant.forecasters.named import make, parameters
 from calibrant.measures import Scorecard
 from calibrant.monitor import Monitor
 from calibrant.report import forecasting
-from calibrant.report.style import styled
 from calibrant.report.timeline import Timeline
 from calibrant.report.watch_page import WatchReport, watch_rounds
-from calibrant.tables import Clock, InputError, Table, follow, replacing, write
+from calibrant.tables import Clock, InputError, Table, follow, write
 from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
 from calibrant.tables.roles import likely_scores
 
+DEFAULT = "event-forecaster"
 BASELINES = ("zoom", "running-mean")
 #: Of these, the one with the least log loss stands beside the others.
 SIMPLE = (
@@ -56,24 +66,122 @@ STEPS = 50
 
 READING = (
     "Brier score and log loss are lower the sharper and the better calibrated forecasts are. Cal2 "
-    "asks for calibration alone, exactly and without bins: of each probability that was said, as "
-    "much must have happened. It makes sense for predictions that repeat, and those of the simple "
-    "rivals hardly ever do; compare them by ECE, its binned cousin."
+    "asks for calibration alone, exactly and without bins: for each distinct prediction, the share "
+    "of events must equal it. It makes sense for predictions that repeat, and those of the simple "
+    "rivals hardly ever do; compare them by ECE, its binned counterpart."
 )
 LATE = (
     "The others know nothing of late outcomes: each is given the outcomes in the order in which "
-    "they come, and its word for the next one stands until then."
+    "they arrive, and its prediction of the next one stands until then."
 )
 
 
-def answer_lines(job: ForecastJob) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ForecastOptions(Options):
+    """The options of ``calibrant forecast``, by their names."""
+
+    outcome: str | None = None
+    positive: str | None = None
+    time: str | None = None
+    available: str | None = None
+    ahead: int | None = None
+    forecaster: str = DEFAULT
+    column: str = "prediction"
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the forecaster is the one that knows times, and outcomes that come late."""
+        return self.forecaster.split(":")[0].strip() == DEFAULT
+
+    def spec(self, **more: object) -> str:
+        """Return the forecaster with these parameters, and how far ahead if that is not 1."""
+        if self.ahead not in (None, 1):
+            more = {"ahead": self.ahead, **more}
+        if not more:
+            return self.forecaster
+        given = ",".join(f"{name}={value}" for name, value in more.items())
+        return f"{self.forecaster}{',' if ':' in self.forecaster else ':'}{given}"
+
+
+def forecast(
+    source: Source,
+    outcome: OutcomeColumn = None,
+    positive: Positive = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of when each outcome occurs: its hour, weekday and month then count, and "
+            "gaps do.",
+        ),
+    ] = None,
+    available: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of when each outcome became known, by the clock of --time: only later "
+            "forecasts use it. Empty for never.",
+        ),
+    ] = None,
+    ahead: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Forecast so many rows ahead; in a pipe, answer with the forecast of the line "
+            "that many later: 1 for the next one.",
+        ),
+    ] = None,
+    forecaster: Annotated[
+        str, typer.Option(metavar="SPEC", help=f"The forecaster: {FORECASTER}")
+    ] = DEFAULT,
+    delimiter: Delimiter = None,
+    seed: Seed = 0,
+    out: OutFile = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Name of the new column: prediction.", show_default=False
+        ),
+    ] = None,
+    report: ReportFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forecast the outcomes in FILE from their past alone, beside simple rivals.
+
+    Each probability is made before its own outcome is used. With - outcomes come from a pipe: each
+    line is answered at once.
+    """
+    given = dict(locals())
+    given["json"] = given.pop("as_json")
+    with console.clean_end():
+        console.check_outputs(source, out, report, column)
+        options = ForecastOptions(**{**given, "column": column or "prediction"})
+        check_seed(seed)
+        parameters(forecaster)  # refuses what is no forecaster before anything is read
+        if ahead is not None:
+            check_integer("--ahead", ahead, 1, MOST_AHEAD)
+        if ahead not in (None, 1) and not options.is_default:
+            raise ValueError(
+                f"--ahead {ahead} is for the default forecaster; {forecaster} forecasts the next "
+                "row alone"
+            )
+        if source != "-" or out or report or as_json:
+            forecast_file(options)
+            return
+        for option, column_of in (("time", time), ("available", available)):
+            if column_of is not None:
+                raise ValueError(f"--{option} needs a FILE: in a pipe, lines hold outcomes alone")
+        answer_lines(options)
+
+
+def answer_lines(options: ForecastOptions) -> None:
     """Answer each line of standard input at once; score the answers at its end.
 
     The answer is the forecast of the line itself or, `ahead`, of the line that many later.
     """
-    forecaster = make(job.spec(), seed=job.seed)
+    forecaster = make(options.spec(), seed=options.seed)
     lines = standard_input()
-    card, ahead = Scorecard(window=WINDOW), job.ahead or 0
+    card, ahead = Scorecard(window=WINDOW), options.ahead or 0
     late = forecaster if ahead > 1 and isinstance(forecaster, EventForecaster) else None
     if late is not None:
         late._late._book.collect()
@@ -88,7 +196,7 @@ def answer_lines(job: ForecastJob) -> None:
         answer()
     for row, value in enumerate(
         follow(
-            lines, outcome=job.outcome, positive=job.positive, delimiter=job.delimiter,
+            lines, outcome=options.outcome, positive=options.positive, delimiter=options.delimiter,
             announce=console.note,
         )
     ):  # fmt: skip
@@ -102,7 +210,7 @@ def answer_lines(job: ForecastJob) -> None:
             card.add(late._late._book.take_settled().prediction[0], value)
         if ahead:
             answer()
-    console.err.print(console.scorecards({job.spec(): card}))
+    console.err.print(console.scorecards({options.spec(): card}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,89 +224,81 @@ class Rows:
     arrivals: Arrivals | None
 
 
-def forecast_file(job: ForecastJob) -> None:
+def forecast_file(options: ForecastOptions) -> None:
     """Forecast a whole file, beside the baselines; write and report what was asked for."""
-    console.check_outputs(job.source, job.out, job.report)
-    if job.report is not None:
-        with styled():
-            pass  # or learn now, not after the work, that matplotlib is missing
-    rows = take_rows(job)
     # The report is opened first: if it cannot be written, nothing else is.
-    with nullcontext() if job.report is None else replacing(job.report) as report:
-        result = forecast_rows(job, rows)
-        page = b"" if report is None else drawn_page(job, rows, result)
-        if job.out is not None:
-            with console.busy(f"writing {job.out}"):
-                write(job.out, rows.table.with_column(job.column, result.own))
+    with console.opened_report(options.report) as report:
+        rows = take_rows(options)
+        result = forecast_rows(options, rows)
+        page = b"" if report is None else drawn_page(options, rows, result)
+        if options.out is not None:
+            with console.busy(f"writing {options.out}"):
+                write(options.out, rows.table.with_column(options.column, result.own))
         if report is not None:
             report.write(page)
-    if job.json:
+    if options.json:
         typer.echo(json.dumps(in_json(result)))
     else:
-        show(job, rows, result)
+        show(options, rows, result)
 
 
-def drawn_page(job: ForecastJob, rows: Rows, result: Result) -> bytes:
+def drawn_page(options: ForecastOptions, rows: Rows, result: Result) -> bytes:
     """Return the report of a forecast."""
     with console.busy("drawing"):
         report = forecasting(
             result.shown, rows.outcomes, memories=result.memories,
             times=rows.table.row_called if rows.clock is None else rows.clock,
-            title=f"{Path(rows.table.source).name}: what was forecast, and what happened",
-            made=how_made(job, rows),
+            title=f"{Path(rows.table.source).name}: what was forecast, and what was observed",
+            made=how_made(options, rows),
         )  # fmt: skip
         return report.html().encode()
 
 
-def how_made(job: ForecastJob, rows: Rows) -> dict[str, str]:
+def how_made(options: ForecastOptions, rows: Rows) -> dict[str, str]:
     """Return how the run was made, and the command that does it again."""
-    words = ["calibrant", "run", job.source]
-    for each in fields(job)[1:]:
-        value = getattr(job, each.name)
-        if value != each.default:
-            words += [f"--{each.name}"] if value is True else [f"--{each.name}", str(value)]
-    columns = {"outcome": rows.column, "time": job.time, "available": job.available}
-    known = f"each used from {job.ahead or 1} rows later on"
-    if job.available is not None:
-        known += f", once it is known by column {job.available!r}"
+    columns = {"outcome": rows.column, "time": options.time, "available": options.available}
+    known = f"each used from {options.ahead or 1} rows later on"
+    if options.available is not None:
+        known += f", once it is known by column {options.available!r}"
     return {
-        "command": shlex.join(words),
+        "command": options.command("forecast"),
         "file": f"{rows.table.source}, {len(rows.outcomes):,} rows",
         "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
         "outcomes are": known,
-        "forecaster": job.spec(),
-        "seed": str(job.seed),
+        "forecaster": options.spec(),
+        "seed": str(options.seed),
     }
 
 
-def take_rows(job: ForecastJob) -> Rows:
+def take_rows(options: ForecastOptions) -> Rows:
     """Read the file; say what was guessed."""
-    if job.available is not None and job.time is None:
+    if options.available is not None and options.time is None:
         raise ValueError("--available needs --time: an outcome is late for rows before it")
     for option in ("time", "available"):
-        if getattr(job, option) is not None and not job.is_default:
+        if getattr(options, option) is not None and not options.is_default:
             raise ValueError(
-                f"--{option} is for the default forecaster; {job.forecaster} has no use for times"
+                f"--{option} is for the default forecaster; {options.forecaster} has no use for "
+                "times"
             )
-    with console.busy(f"reading {job.source}"):
-        table = console.read_source(job.source, job.delimiter)
-        if job.out is not None:
-            console.check_column(table, job.column)
-        name, note = table.find("outcome", job.outcome)
+    with console.busy(f"reading {options.source}"):
+        table = console.read_source(options.source, options.delimiter)
+        if options.out is not None:
+            console.check_column(table, options.column)
+        name, note = table.find("outcome", options.outcome)
         outcomes = table.cells(name).outcomes(
-            positive=job.positive, missing=job.available is not None
+            positive=options.positive, missing=options.available is not None
         )
         if np.isnan(outcomes).all():
             raise InputError(
                 "no outcome is known: every value is missing", source=table.source, column=name
             )
         clock = arrivals = None
-        if job.time is not None:
-            clock = take_clock(table, "time", job.time)
+        if options.time is not None:
+            clock = take_clock(table, "time", options.time)
             clock.check_order()
-        if job.available is not None:
+        if options.available is not None:
             assert clock is not None
-            known = take_clock(table, "available", job.available)
+            known = take_clock(table, "available", options.available)
             arrivals = by_clock(clock, known, ~np.isnan(outcomes))
     for line in (table.note, note, unused_score(table, name)):
         console.note(line)
@@ -229,19 +329,19 @@ class Result:
         return next(iter(self.shown.values()))
 
 
-def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
+def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
     """Forecast the rows, as asked for and with every baseline."""
     more = {} if rows.arrivals is None else {"capacity": len(rows.outcomes)}
-    forecaster = make(job.spec(**more), seed=job.seed, rounds=len(rows.outcomes))
-    is_late = rows.arrivals is not None or job.ahead not in (None, 1)
-    own = job.spec()
+    forecaster = make(options.spec(**more), seed=options.seed, rounds=len(rows.outcomes))
+    is_late = rows.arrivals is not None or options.ahead not in (None, 1)
+    own = options.spec()
     simple = [
         each for each in SIMPLE
         if each != own and not (is_late and each.startswith(SEASONAL))
     ]  # fmt: skip
     others = [each for each in (*BASELINES, *simple) if each != own]
     known = ~np.isnan(rows.outcomes)
-    used = used_from(rows.arrivals or at_once(known), job.ahead or 1) if is_late else None
+    used = used_from(rows.arrivals or at_once(known), options.ahead or 1) if is_late else None
     with console.progress() as bar:
         task = bar.add_task("forecasting", total=STEPS + len(others))
         parts, means, memories, rounds = [], [], [], 0
@@ -254,7 +354,7 @@ def forecast_rows(job: ForecastJob, rows: Rows) -> Result:
             bar.advance(task)
         predictions = {own: np.concatenate(parts)}
         for each in others:
-            rival = make(each, seed=job.seed, rounds=len(rows.outcomes))
+            rival = make(each, seed=options.seed, rounds=len(rows.outcomes))
             if used is None:
                 predictions[each] = rival.run(rows.outcomes)
             else:
@@ -292,7 +392,7 @@ def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]
         yield forecaster._run_with_means(forecaster.run, part)
 
 
-def show(job: ForecastJob, rows: Rows, result: Result) -> None:
+def show(options: ForecastOptions, rows: Rows, result: Result) -> None:
     """Print what was read, the measures, what they mean, and where the results are."""
     rounds = len(rows.outcomes)
     console.say(
@@ -308,17 +408,17 @@ def show(job: ForecastJob, rows: Rows, result: Result) -> None:
     console.say("")
     console.out.print(console.scorecards(result.cards))
     console.say(f"\n{result.best} is the simple rival with the least log loss, of {result.rivals}.")
-    if rows.arrivals is not None or job.ahead not in (None, 1):
+    if rows.arrivals is not None or options.ahead not in (None, 1):
         console.say(LATE, fold=True)
-    show_episodes({job.spec(): result.watched})
+    console.show_episodes({options.spec(): result.watched})
     if isinstance(result.forecaster, EventForecaster):
         words = heaviest_in_words(result.forecaster.memory())
         console.say(f"\nThe forecasts draw on {words}.", fold=True)
     console.say(f"\n{READING}", fold=True)
-    if job.out is not None:
-        console.say(f"\nPredictions: {job.out}, column {job.column!r}")
-    if job.report is not None:
-        console.say(f"\nThe report, in a browser: {job.report}")
+    if options.out is not None:
+        console.say(f"\nPredictions: {options.out}, column {options.column!r}")
+    if options.report is not None:
+        console.say(f"\nThe report, in a browser: {options.report}")
 
 
 def in_json(result: Result) -> dict[str, Any]:
@@ -330,7 +430,7 @@ def in_json(result: Result) -> dict[str, Any]:
         }
         for name, card in result.cards.items()
     }
-    return {**summary_of(result.watched), "measures": measures}
+    return {**console.summary_of(result.watched), "measures": measures}
 
 
 def unused_score(rows: Table, outcome: str) -> str | None:
@@ -342,5 +442,5 @@ def unused_score(rows: Table, outcome: str) -> str | None:
     looks = "looks like scores and is" if len(scores) == 1 else "look like scores and are"
     return (
         f"{rows.source}: {listed(scores)} {looks} not used: the outcomes alone are forecast; to "
-        f"recalibrate a model's scores: --score {shlex.quote(scores[0])}"
+        f"recalibrate a model's scores: calibrant recalibrate --score {shlex.quote(scores[0])}"
     )

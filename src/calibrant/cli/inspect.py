@@ -40,7 +40,7 @@ def command(source: str, seen: Inspection, delimiter: str | None) -> str | None:
     """Return the command that would use the file, or None if there is none."""
     if not seen.options:
         return None
-    words = [program(), "run", source]
+    words = [program(), "recalibrate" if "score" in seen.options else "forecast", source]
     for name, value in seen.options.items():
         # Joined where the value begins like an option: --positive=-1.
         words += [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]

@@ -27,7 +27,7 @@ from calibrant.tables import InputError
 
 #: Sums over the rounds: the function of `calibrant.measures`, a title, what it is.
 SUMS = (
-    ("cal1", "Cal1", "rounds by which the counts are off, exactly"),
+    ("cal1", "Cal1", "rounds by which the counts differ, exactly"),
     ("cal2", "Cal2", "squared error that calibration would save"),
     ("klcal", "KLCal", "log loss that calibration would save"),
     ("smooth_calibration", "smooth", "worst smooth test"),
@@ -66,28 +66,34 @@ def measure(
         check_integer("--bins", bins, 1)
         with console.busy(f"reading {source}"):
             rows = console.read_source(source, delimiter)
-            told = rows.take("prediction", prediction)
-            came = rows.take("outcome", outcome, positive=positive, missing=True)
-        for note in (rows.note, told.note, came.note):
+            predictions = rows.take("prediction", prediction)
+            outcomes = rows.take("outcome", outcome, positive=positive, missing=True)
+        for note in (rows.note, predictions.note, outcomes.note):
             console.note(note)
-        known = ~np.isnan(came.values)
-        said, happened, rounds = told.values[known], came.values[known], int(known.sum())
+        known = ~np.isnan(outcomes.values)
+        predicted, observed, rounds = (
+            predictions.values[known],
+            outcomes.values[known],
+            int(known.sum()),
+        )
         if not rounds:
             raise InputError(
-                "no outcome is known: every value is missing", source=rows.source, column=came.name
+                "no outcome is known: every value is missing",
+                source=rows.source,
+                column=outcomes.name,
             )
         if rounds < len(rows):
             console.note(f"rows without an outcome, not measured: {len(rows) - rounds:,}")
         with console.busy("measuring"):
-            sums = sums_of(said, happened)
-            means = means_of(said, happened, bins)
+            sums = sums_of(predicted, observed)
+            means = means_of(predicted, observed, bins)
         if as_json:
             # JSON has no infinity: an infinite error is null.
             values = {m.name: m.value if math.isfinite(m.value) else None for m in sums + means}
             typer.echo(json.dumps(values))
             return
         card = measures.Scorecard(bins=bins)
-        card.extend(said, happened)
+        card.extend(predicted, observed)
         console.say(
             f"{rows.source}: {rounds:,} rounds, {len(card.distinct()):,} distinct predictions\n"
         )
@@ -97,36 +103,38 @@ def measure(
         console.out.print(console.table("Sums over all rounds", head, lines))
         lines = [[m.title, shown(m.value), m.meaning] for m in means]
         console.out.print("\n", console.table("Means", ["", "mean", console.MEANING], lines))
-        console.out.print("\n", console.reliability(card.reliability()))
+        console.out.print("\n", console.reliability({"predictions": card.reliability()}))
 
 
-def sums_of(said: Floats, happened: Floats) -> list[Measure]:
+def sums_of(predicted: Floats, observed: Floats) -> list[Measure]:
     """Return the measures that are sums; without the distance if it would take too long."""
-    affordable = find_spec("scipy") is not None and len(set(said.tolist())) <= MOST_DISTINCT
+    affordable = find_spec("scipy") is not None and len(set(predicted.tolist())) <= MOST_DISTINCT
     return [
-        Measure(name, title, meaning, getattr(measures, name)(said, happened))
+        Measure(name, title, meaning, getattr(measures, name)(predicted, observed))
         for name, title, meaning in SUMS
         if affordable or name != "lower_distance"
     ]
 
 
-def means_of(said: Floats, happened: Floats, bins: int) -> list[Measure]:
+def means_of(predicted: Floats, observed: Floats, bins: int) -> list[Measure]:
     """Return the measures that are means."""
-    title, split = f"ECE, {bins} bins", measures.murphy(said, happened)
-    width = measures.ece(said, happened, bins=bins)
-    mass = measures.ece(said, happened, bins=bins, scheme="mass")
-    squared = measures.debiased_ece2(said, happened, bins=bins)
+    title, split = f"ECE, {bins} bins", measures.murphy(predicted, observed)
+    width = measures.ece(predicted, observed, bins=bins)
+    mass = measures.ece(predicted, observed, bins=bins, scheme="mass")
+    squared = measures.debiased_ece2(predicted, observed, bins=bins)
     parts = (
         ("reliability", "part of the Brier score: calibration"),
-        ("resolution", "part of it: what the predictions told apart"),
+        ("resolution", "part of it: how well the predictions separate outcomes"),
         ("uncertainty", "part of it: the outcomes' own"),
     )
     return [
         Measure("ece", title, "of equal width", width),
         Measure("ece_equal_mass", title, "of equal mass", mass),
         Measure("debiased_ece2", "l2 error, squared", "binned, without its bias", squared),
-        Measure("smece", "smECE", "calibration error, smoothed", measures.smece(said, happened)),
-        Measure("brier", "Brier score", "squared error", measures.brier(said, happened)),
-        Measure("log_loss", "log loss", "surprise", measures.log_loss(said, happened)),
+        Measure(
+            "smece", "smECE", "calibration error, smoothed", measures.smece(predicted, observed)
+        ),
+        Measure("brier", "Brier score", "squared error", measures.brier(predicted, observed)),
+        Measure("log_loss", "log loss", "surprise", measures.log_loss(predicted, observed)),
         *(Measure(name, f"  {name}", meaning, getattr(split, name)) for name, meaning in parts),
     ]

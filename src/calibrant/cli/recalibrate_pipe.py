@@ -1,4 +1,4 @@
-"""``calibrant run - --score``: answer each score in a pipe, learn outcomes as they come.
+"""``calibrant recalibrate -``: answer each score in a pipe, learn outcomes as they come.
 
 A line with a score is answered with its probability before the next line is read: with a bare
 number, or with an object that repeats the id where there are ids. The outcome on a line is that of
@@ -13,14 +13,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from calibrant._checks import Id, check_id, describe
 from calibrant._kernels.rounds.settled import RoundError
 from calibrant.cli import console
-from calibrant.cli.arguments import Job
-from calibrant.cli.forecast import WINDOW
-from calibrant.cli.state import begin, keep
-from calibrant.measures import Scorecard
+from calibrant.report.before_after import BeforeAfter
 from calibrant.tables import InputError
 from calibrant.tables.cells import TIME, read_tick
 from calibrant.tables.notation import finite_number, is_empty, is_missing, outcome_in
@@ -28,40 +26,47 @@ from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.scored import check_parts
 from calibrant.tables.table import find_column
 
+if TYPE_CHECKING:
+    from calibrant import Recalibrator
+    from calibrant.cli.recalibrate import RecalibrateOptions
+
 SOURCE = "standard input"
+#: Lines after which what was learned meanwhile is measured.
+MEASURED_AT_ONCE = 1000
 
 
-def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
+def answer_scores(
+    options: RecalibrateOptions, recalibrator: Recalibrator, lines: Iterable[bytes]
+) -> None:
     """Answer each line with a score; measure the answers at the end."""
-    pipe = ScorePipe(job)
-    if job.available is not None or (job.time is not None and not pipe.job.has_deadlines):
+    pipe = ScorePipe(options, recalibrator)
+    if options.available is not None or (options.time and not pipe.book.has_deadlines):
         raise ValueError(
             "in a pipe the order of lines is the order of time: --available needs a FILE, --out or "
             "--report, and so does --time without --silence or --hold"
         )
-    if pipe.job.has_deadlines and job.id is None:
+    if pipe.book.has_deadlines and options.id is None:
         raise ValueError("--silence and --hold need --id in a pipe: outcomes come later")
-    try:
-        skip = None if job.strict else pipe.refuse
-        for line in follow_lines(lines, SOURCE, job.delimiter, skip):
-            try:
-                pipe.answer(line)
-            except ValueError as error:
-                problem = error if isinstance(error, InputError) else InputError(str(error))
-                if job.strict or line.cells is None:
-                    raise problem.at(source=SOURCE, row=line.number) from None
-                pipe.refuse(line.number, problem, line)
-    finally:
-        keep(pipe.job, pipe.recalibrator)  # what was learned so far, also before an error
-    cards = {name: card for name, card in pipe.cards.items() if card.rounds}
-    if cards:
-        console.err.print(console.scorecards(cards))
+    skip = None if options.strict else pipe.refuse
+    for line in follow_lines(lines, SOURCE, options.delimiter, skip):
+        try:
+            pipe.answer(line)
+        except ValueError as error:
+            problem = error if isinstance(error, InputError) else InputError(str(error))
+            if options.strict or line.cells is None:
+                raise problem.at(source=SOURCE, row=line.number) from None
+            pipe.refuse(line.number, problem, line)
+        if line.number % MEASURED_AT_ONCE == 0:
+            pipe.measure()
+    pipe.measure()
+    if pipe.measures.rounds:
+        console.err.print(console.scorecards(pipe.measures.columns))
     for count, what in (
         (pipe.refused, "lines that could not be used"),
         (
             pipe.recalibrator.pending,
             "predictions whose deadline is still to come"
-            if pipe.job.silence is not None
+            if options.silence is not None
             else "outcomes that never arrived",
         ),
         (pipe.recalibrator.expired, "predictions given up because too many waited"),
@@ -73,15 +78,14 @@ def answer_scores(job: Job, lines: Iterable[bytes]) -> None:
 class ScorePipe:
     """The state of one pipe."""
 
-    def __init__(self, job: Job) -> None:
-        self.job, self.recalibrator = begin(job)
-        self.outcome = "outcome" if job.outcome is None else job.outcome
-        check_parts(job.score, self.outcome, job.by)
-        names = ("calibrated",) if self.job.kind == "margin" else ("raw", "calibrated")
-        self.cards = {name: Scorecard(window=WINDOW) for name in names}
+    def __init__(self, options: RecalibrateOptions, recalibrator: Recalibrator) -> None:
+        self.options, self.recalibrator = options, recalibrator
+        self.outcome = "outcome" if options.outcome is None else options.outcome
+        check_parts(options.score, self.outcome, options.by)
+        self.measures = BeforeAfter(has_raw=options.kind != "margin")
         self.refused = 0
-        self.book = self.recalibrator._book
-        self.book.collect(smooth=job.smooth is not None)
+        self.book = recalibrator._book
+        self.book.collect(smooth=options.smooth is not None)
 
     def answer(self, line: Line) -> None:
         """Take a line: answer its score, then learn its outcome."""
@@ -90,24 +94,25 @@ class ScorePipe:
             return
         if line.is_bare:
             raise ValueError("with --score lines are JSON objects, or CSV rows below their names")
-        score, outcome = line.cells.get(self.job.score), line.cells.get(self.outcome)
+        score, outcome = line.cells.get(self.options.score), line.cells.get(self.outcome)
         if is_missing(score) and is_missing(outcome):
             raise ValueError(
-                f"holds neither a score ({self.job.score!r}) nor an outcome ({self.outcome!r})"
+                f"holds neither a score ({self.options.score!r}) nor an outcome ({self.outcome!r})"
             )
-        id_ = name_in(line, self.job.id, "id")
+        id_ = name_in(line, self.options.id, "id")
         decimal = line.decimal
-        happened = None if is_missing(outcome) else outcome_in(outcome, decimal, self.job.positive)
-        at, is_dated = time_in(line, self.job.time, "time")
+        observed = (
+            None if is_missing(outcome) else outcome_in(outcome, decimal, self.options.positive)
+        )
+        at, is_dated = time_in(line, self.options.time, "time")
         if not is_missing(score):
-            due, _ = time_in(line, self.job.due, "deadline")
+            due, _ = time_in(line, self.options.due, "deadline")
             if self.book.has_deadlines and is_dated and due is None:
                 self.book.policy.check_unit()
-            group = name_in(line, self.job.by, "group")
+            group = name_in(line, self.options.by, "group")
             self.predict(finite_number(score, decimal), id_, group, at, due)
-        if happened is not None:
-            self.learn(happened, id_, at)
-        self.measure()
+        if observed is not None:
+            self.learn(observed, id_, at)
 
     def predict(
         self,
@@ -119,12 +124,12 @@ class ScorePipe:
     ) -> None:
         """Make a prediction, which waits for its outcome, and say it."""
         opened = self.recalibrator._open_one(score, id_, group, at, due)
-        if id_ is None and self.job.smooth is None:
+        if id_ is None and self.options.smooth is None:
             say(repr(opened.prediction))
             return
-        named = {} if self.job.id is None else {self.job.id: id_}
-        finer = {} if self.job.smooth is None else {self.job.smooth: opened.smooth}
-        say(json.dumps({**named, self.job.column: opened.prediction, **finer}))
+        named = {} if self.options.id is None else {self.options.id: id_}
+        finer = {} if self.options.smooth is None else {self.options.smooth: opened.smooth}
+        say(json.dumps({**named, self.options.column: opened.prediction, **finer}))
 
     def learn(self, outcome: float, id_: Id | None, at: float | None = None) -> None:
         """Learn an outcome; what comes twice counts once, what comes too late not at all."""
@@ -137,19 +142,16 @@ class ScorePipe:
                 raise
 
     def measure(self) -> None:
-        """Measure the predictions whose outcomes were learned since the last line."""
+        """Measure the predictions whose outcomes were learned since the last time."""
         settled = self.book.take_settled()
-        for name, card in self.cards.items():
-            said = settled.raw if name == "raw" else settled.prediction
-            for p, outcome in zip(said.tolist(), settled.outcome.tolist(), strict=True):
-                card.add(p, outcome)
+        self.measures.extend(settled.raw, settled.prediction, settled.outcome)
 
     def refuse(self, number: int, error: InputError, line: Line | None = None) -> None:
         """Answer a line that cannot be used with what is wrong with it."""
         self.refused += 1
         cells = {} if line is None or line.cells is None else line.cells
-        id_ = None if self.job.id is None else cells.get(self.job.id)
-        named = {} if is_missing(id_) else {str(self.job.id): id_}
+        id_ = None if self.options.id is None else cells.get(self.options.id)
+        named = {} if is_missing(id_) else {str(self.options.id): id_}
         problem = str(InputError(error.problem, column=error.column))
         say(json.dumps({**named, "line": number, "error": problem}))
 
@@ -157,14 +159,14 @@ class ScorePipe:
         """Check that a line of names has the columns asked for; find that of the outcome."""
         names, split = line.names, line.delimiter
         parts = {
-            "score": self.job.score, "id": self.job.id, "group": self.job.by,
-            "time": self.job.time, "due": self.job.due,
+            "score": self.options.score, "id": self.options.id, "group": self.options.by,
+            "time": self.options.time, "due": self.options.due,
         }  # fmt: skip
         for part, name in parts.items():
             if name is not None:
                 find_column(names, part, name, SOURCE, split)
-        self.outcome, note = find_column(names, "outcome", self.job.outcome, SOURCE, split)
-        check_parts(self.job.score, self.outcome, self.job.by)
+        self.outcome, note = find_column(names, "outcome", self.options.outcome, SOURCE, split)
+        check_parts(self.options.score, self.outcome, self.options.by)
         console.note(line.note(SOURCE))
         console.note(note)
 

@@ -22,7 +22,7 @@ def report(
     is also written as FOLDER/figures/NAME.png and NAME.svg.
     """
     with console.clean_end():
-        from calibrant.report.comparison import write_report  # noqa: PLC0415 - needs an extra
+        from calibrant.experiments.sweep_page import write_report  # noqa: PLC0415 - needs an extra
 
         with console.busy("reading the results") as status:
             page = write_report(folder, advance=status.update)

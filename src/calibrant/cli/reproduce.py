@@ -12,9 +12,8 @@ from rich.table import Table
 from calibrant import experiments
 from calibrant.cli import console
 from calibrant.cli.compare import FAILED, EngineOption, WorkersOption, watched, width
-from calibrant.experiments import Claim
+from calibrant.experiments import Claim, findings
 from calibrant.experiments.claims import FAILS, NAME, NOT_VISIBLE, PASSES
-from calibrant.report import findings
 from calibrant.tables.atomic import replacing
 
 COLOURS = {PASSES: "green", FAILS: "bold red", NOT_VISIBLE: "yellow"}

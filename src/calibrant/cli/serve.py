@@ -69,7 +69,7 @@ def serve(
         str | None,
         typer.Option(
             metavar="NAME=FILE",
-            help="Make a stream of what calibrant run --state saved, and end.",
+            help="Make a stream of what calibrant recalibrate --state saved, and end.",
         ),
     ] = None,
     give_up_waiting: Annotated[

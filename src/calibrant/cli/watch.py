@@ -1,4 +1,4 @@
-"""``calibrant watch``: ring when predictions are no longer calibrated.
+"""``calibrant watch``: an alarm when predictions are no longer calibrated.
 
 Whole files are watched at once, pipes line by line (`WatchPipe`).
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -20,9 +19,9 @@ from calibrant.cli.arguments import (
     OutcomeColumn,
     Positive,
     PredictionColumn,
+    ReportFile,
     Source,
 )
-from calibrant.cli.episodes import as_object, summary_of, table_of
 from calibrant.report.watch_page import WatchReport, watching
 from calibrant.tables import InputError
 from calibrant.tables.notation import finite_number, is_missing, outcome_in
@@ -50,21 +49,18 @@ def watch(
         str | None, typer.Option(metavar="COL", help="Column of when each row was; in order.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(metavar="X", help="How far off is near enough.")
+        float, typer.Option(metavar="X", help="A miscalibration that does not matter.")
     ] = 0.02,
     every: Annotated[
         int, typer.Option(metavar="N", help="At most one false alarm in so many rounds.")
     ] = 1_000_000,
     delimiter: Delimiter = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Write a report with figures here."),
-    ] = None,
+    report: ReportFile = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: one object, in a pipe one an event.")
     ] = False,
 ) -> None:
-    """Watch whether the predictions in FILE stay calibrated, and ring when they do not.
+    """Watch whether the predictions in FILE stay calibrated, and raise an alarm when they do not.
 
     Prints the episodes: since when, where and by how much. With - the rows come from a pipe, and
     each alarm is printed at once. The exit code is 3 if an episode lasts at the end, 0 if not.
@@ -136,11 +132,11 @@ def watch_file(
 def print_episodes(found: WatchReport, *, as_json: bool) -> None:
     """Print what was found, as a table or as one JSON object."""
     if as_json:
-        typer.echo(json.dumps(summary_of(found)))
+        typer.echo(json.dumps(console.summary_of(found)))
         return
     console.say(found.sentence, fold=True)
     if found.episodes:
-        console.out.print("\n", table_of("Episodes", found))
+        console.out.print("\n", console.table_of("Episodes", found))
 
 
 # -- pipes -----------------------------------------------------------------------------------------
@@ -211,7 +207,7 @@ class WatchPipe:
 
     def show(self, episode: Episode) -> None:
         """Print an episode that began or ended."""
-        typer.echo(json.dumps(as_object(episode)) if self.as_json else str(episode))
+        typer.echo(json.dumps(console.as_object(episode)) if self.as_json else str(episode))
 
     def line(self) -> str:
         """Return the state of the monitor in a line."""

@@ -24,7 +24,6 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from math import prod
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,7 +141,7 @@ def open_mapped(
     """
     source = os.fspath(path)
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123 - pathlib is slow to import
             size = os.fstat(file.fileno()).st_size
             whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     except OSError as error:

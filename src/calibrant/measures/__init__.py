@@ -43,33 +43,62 @@ smooth_calibration``, ``step_calibration <= cutoff_calibration <= 2 * step_calib
 first five measures are subadditive over any split of time.
 """
 
-from calibrant.measures.binned import ReliabilityTable as ReliabilityTable
-from calibrant.measures.binned import debiased_ece2 as debiased_ece2
-from calibrant.measures.binned import ece as ece
-from calibrant.measures.cumulative import cutoff_calibration as cutoff_calibration
-from calibrant.measures.cumulative import step_calibration as step_calibration
-from calibrant.measures.cumulative import u_calibration as u_calibration
-from calibrant.measures.decisions import decision_loss as decision_loss
-from calibrant.measures.delays import DelayCheck as DelayCheck
-from calibrant.measures.distance import lower_distance as lower_distance
-from calibrant.measures.distributions import Distributions as Distributions
-from calibrant.measures.exact import cal1 as cal1
-from calibrant.measures.exact import cal2 as cal2
-from calibrant.measures.exact import klcal as klcal
-from calibrant.measures.exact import pcal2 as pcal2
-from calibrant.measures.exact import pklcal as pklcal
-from calibrant.measures.losses import Decomposition as Decomposition
-from calibrant.measures.losses import brier as brier
-from calibrant.measures.losses import log_loss as log_loss
-from calibrant.measures.losses import murphy as murphy
-from calibrant.measures.losses import murphy_log as murphy_log
-from calibrant.measures.multiclass import classwise_ece as classwise_ece
-from calibrant.measures.multiclass import confidence_ece as confidence_ece
-from calibrant.measures.multiclass import multiclass_brier as multiclass_brier
-from calibrant.measures.multiclass import multiclass_log_loss as multiclass_log_loss
-from calibrant.measures.multiclass import top_label_ece as top_label_ece
-from calibrant.measures.rounds import DistinctTable as DistinctTable
-from calibrant.measures.scorecard import Scorecard as Scorecard
-from calibrant.measures.smooth import smooth_calibration as smooth_calibration
-from calibrant.measures.smooth_ece import smece as smece
-from calibrant.measures.windows import WindowMeasures as WindowMeasures
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import names_from
+
+if TYPE_CHECKING:
+    from calibrant.measures.binned import ReliabilityTable as ReliabilityTable
+    from calibrant.measures.binned import debiased_ece2 as debiased_ece2
+    from calibrant.measures.binned import ece as ece
+    from calibrant.measures.chance import Change as Change
+    from calibrant.measures.cumulative import cutoff_calibration as cutoff_calibration
+    from calibrant.measures.cumulative import step_calibration as step_calibration
+    from calibrant.measures.cumulative import u_calibration as u_calibration
+    from calibrant.measures.decisions import decision_loss as decision_loss
+    from calibrant.measures.delays import DelayCheck as DelayCheck
+    from calibrant.measures.distance import lower_distance as lower_distance
+    from calibrant.measures.distributions import Distributions as Distributions
+    from calibrant.measures.exact import cal1 as cal1
+    from calibrant.measures.exact import cal2 as cal2
+    from calibrant.measures.exact import klcal as klcal
+    from calibrant.measures.exact import pcal2 as pcal2
+    from calibrant.measures.exact import pklcal as pklcal
+    from calibrant.measures.losses import Decomposition as Decomposition
+    from calibrant.measures.losses import brier as brier
+    from calibrant.measures.losses import log_loss as log_loss
+    from calibrant.measures.losses import murphy as murphy
+    from calibrant.measures.losses import murphy_log as murphy_log
+    from calibrant.measures.multiclass import classwise_ece as classwise_ece
+    from calibrant.measures.multiclass import confidence_ece as confidence_ece
+    from calibrant.measures.multiclass import multiclass_brier as multiclass_brier
+    from calibrant.measures.multiclass import multiclass_log_loss as multiclass_log_loss
+    from calibrant.measures.multiclass import top_label_ece as top_label_ece
+    from calibrant.measures.rounds import DistinctTable as DistinctTable
+    from calibrant.measures.scorecard import Scorecard as Scorecard
+    from calibrant.measures.smooth import smooth_calibration as smooth_calibration
+    from calibrant.measures.smooth_ece import smece as smece
+    from calibrant.measures.windows import Stretches as Stretches
+    from calibrant.measures.windows import WindowMeasures as WindowMeasures
+
+HOMES = {
+    "binned": "ReliabilityTable debiased_ece2 ece",
+    "chance": "Change",
+    "cumulative": "cutoff_calibration step_calibration u_calibration",
+    "decisions": "decision_loss",
+    "delays": "DelayCheck",
+    "distance": "lower_distance",
+    "distributions": "Distributions",
+    "exact": "cal1 cal2 klcal pcal2 pklcal",
+    "losses": "Decomposition brier log_loss murphy murphy_log",
+    "multiclass": "classwise_ece confidence_ece multiclass_brier multiclass_log_loss top_label_ece",
+    "rounds": "DistinctTable",
+    "scorecard": "Scorecard",
+    "smooth": "smooth_calibration",
+    "smooth_ece": "smece",
+    "windows": "Stretches WindowMeasures",
+}
+__all__ = [name for names in HOMES.values() for name in names.split()]
+__getattr__ = names_from(__name__, HOMES)

@@ -170,6 +170,12 @@ class ReliabilityTable:
         return len(self.count)
 
     @property
+    def ece(self) -> float:
+        """The mean distance of mean outcome and mean prediction, as `ece` has it of these bins."""
+        apart = np.abs(self.mean_outcome - self.mean_prediction)
+        return float(np.nansum(self.count * apart) / self.count.sum())
+
+    @property
     def off(self) -> npt.NDArray[np.bool_]:
         """Whether each bin's mean prediction lies outside its interval; an empty bin's does not."""
         predicted = self.mean_prediction

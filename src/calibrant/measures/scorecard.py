@@ -16,14 +16,33 @@ from calibrant._bytes import Saved, pack, unpack
 from calibrant._checks import check_id, check_integer, check_real, check_same_length, describe
 from calibrant._kernels.saved import part_of
 from calibrant._kernels.tally import TallyKernel
-from calibrant.measures.binned import ReliabilityTable, reliability_table
+from calibrant.measures.binned import ReliabilityTable, Scheme, reliability_table
 from calibrant.measures.rounds import DistinctTable, Indices, as_rounds
 from calibrant.measures.saved_tallies import load_tally
-from calibrant.measures.windows import WindowMeasures, Windows, measures_of
+from calibrant.measures.smooth_ece import smece_of
+from calibrant.measures.windows import Stretches, WindowMeasures, Windows, measures_of
 from calibrant.tables.atomic import load_bytes, save_bytes
 
 #: More bins than anybody can look at.
 MOST_BINS = 2**24
+
+
+class Measure:
+    """One of the measures in `Scorecard.summary`, as an attribute; a mean needs a round."""
+
+    def __init__(self, text: str) -> None:
+        self.__doc__ = text
+
+    def __set_name__(self, _: type[Scorecard], name: str) -> None:
+        self.name = name
+
+    def __get__(self, card: Scorecard | None, _: type[Scorecard] | None = None) -> float:
+        if card is None:
+            return self  # type: ignore[return-value] # the class describes its measures
+        value = card.summary()[self.name]
+        if math.isnan(value):
+            raise ValueError("a scorecard without rounds has no means; add a round first")
+        return value
 
 
 class Scorecard:
@@ -46,6 +65,11 @@ class Scorecard:
         Also measure every `window` rounds by themselves, see `windows`.
     bins : int
         Number of bins of `ece`, and the default of `reliability`.
+    cells : int, optional
+        For very many distinct predictions: count those in one of so many cells of a grid as the
+        first of them. Losses, means and `ece` stay exact; `cal1`, `cal2`, `klcal`, `smece` and
+        `reliability` are then right to the width of a cell, at most 1.6 / `cells`, and exact where
+        no two predictions share one. It is measured, not saved.
 
     Examples
     --------
@@ -59,11 +83,15 @@ class Scorecard:
               log_loss=0.558, ece=0.08333)
     """
 
-    def __init__(self, window: int | None = None, bins: int = 20) -> None:
+    def __init__(
+        self, window: int | None = None, bins: int = 20, *, cells: int | None = None
+    ) -> None:
         size = None if window is None else check_integer("window", window, 1)
         self._bins = check_integer("bins", bins, 1, MOST_BINS)
-        self._all = TallyKernel(self._bins)
+        self._cells = 0 if cells is None else check_integer("cells", cells, 1, MOST_BINS)
+        self._all = TallyKernel(self._bins, self._cells)
         self._rounds = 0
+        self._distinct: tuple[int, DistinctTable] | None = None  # after so many rounds
         self._windows = None if size is None else Windows(size, self._bins)
         self._labels: dict[Hashable, Scorecard] = {}
 
@@ -139,14 +167,15 @@ class Scorecard:
             raise ValueError(f"other must be a Scorecard, got {describe(other)}")
         if self._windows is not None or other._windows is not None:
             raise ValueError("scorecards with windows cannot be merged")
-        if self._bins != other._bins:
-            raise ValueError(
-                f"other must have the same number of bins, got {other._bins} for {self._bins}"
-            )
+        for what, own, its in (
+            ("bins", self._bins, other._bins), ("cells", self._cells, other._cells)
+        ):  # fmt: skip
+            if own != its:
+                raise ValueError(f"other must have the same number of {what}, got {its} for {own}")
         self._all.absorb(other._all)
         self._rounds += other._rounds
         for label, card in other._labels.items():
-            self._labels.setdefault(label, Scorecard(bins=self._bins)).merge(card)
+            self._labels.setdefault(label, self._part()).merge(card)
 
     # -- measures ----------------------------------------------------------------------------
 
@@ -155,45 +184,19 @@ class Scorecard:
         """Rounds measured so far."""
         return self._rounds
 
-    @property
-    def cal1(self) -> float:
-        """The l1 calibration error, a sum; see `calibrant.measures.cal1`."""
-        return self._all.errors[0]
+    cal1 = Measure("The l1 calibration error, a sum; see `calibrant.measures.cal1`.")
+    cal2 = Measure("The l2 calibration error, a sum; see `calibrant.measures.cal2`.")
+    klcal = Measure("The KL calibration error, a sum; see `calibrant.measures.klcal`.")
+    mean_prediction = Measure("The mean prediction.")
+    mean_outcome = Measure("The mean outcome.")
+    brier = Measure("The mean squared loss; see `calibrant.measures.brier`.")
+    log_loss = Measure("The mean log loss; see `calibrant.measures.log_loss`.")
+    ece = Measure("The binned calibration error, a mean; see `calibrant.measures.ece`.")
 
     @property
-    def cal2(self) -> float:
-        """The l2 calibration error, a sum; see `calibrant.measures.cal2`."""
-        return self._all.errors[1]
-
-    @property
-    def klcal(self) -> float:
-        """The KL calibration error, a sum; see `calibrant.measures.klcal`."""
-        return self._all.errors[2]
-
-    @property
-    def mean_prediction(self) -> float:
-        """The mean prediction."""
-        return self._mean(self._all.sums[1])
-
-    @property
-    def mean_outcome(self) -> float:
-        """The mean outcome."""
-        return self._mean(self._all.sums[2])
-
-    @property
-    def brier(self) -> float:
-        """The mean squared loss; see `calibrant.measures.brier`."""
-        return self._mean(self._all.sums[3])
-
-    @property
-    def log_loss(self) -> float:
-        """The mean log loss; see `calibrant.measures.log_loss`."""
-        return self._mean(self._all.sums[4])
-
-    @property
-    def ece(self) -> float:
-        """The binned calibration error, a mean; see `calibrant.measures.ece`."""
-        return self._mean(self._all.binned)
+    def smece(self) -> float:
+        """The smooth calibration error, a mean; see `calibrant.measures.smece`."""
+        return smece_of(self.distinct())
 
     def summary(self) -> dict[str, float]:
         """Return every measure by name; before the first round, means are NaN.
@@ -217,6 +220,25 @@ class Scorecard:
         return [] if self._windows is None else self._windows.measures()
 
     @property
+    def worst(self) -> WindowMeasures | None:
+        """The full window with the largest ECE; None with fewer than two full windows."""
+        if self._windows is None or self._rounds < 2 * self._windows.size:
+            return None
+        full = self._windows.measures()[: self._rounds // self._windows.size]
+        return max(full, key=lambda each: each.ece)
+
+    def stretches(self, size: int | None = None) -> Stretches:
+        """Return windows as arrays, with what chance explains; several at a time for a `size`."""
+        if self._windows is None or self._rounds == 0:
+            raise ValueError("stretches need a scorecard with a window, and at least one round")
+        size = self._windows.size if size is None else check_integer("size", size, 1)
+        if size % self._windows.size:
+            raise ValueError(
+                f"size must be a multiple of the window of {self._windows.size} rounds, got {size}"
+            )
+        return self._windows.stretches(size)
+
+    @property
     def labels(self) -> dict[Hashable, Scorecard]:
         """A scorecard for each label, in order of first appearance; without windows."""
         return dict(self._labels)
@@ -231,12 +253,21 @@ class Scorecard:
         >>> card.distinct().mean_outcome
         array([0. , 0.5])
         """
-        prediction, count, total = self._all.entries()
-        order = np.argsort(prediction)
-        return DistinctTable(prediction[order], count[order].astype(np.int64), total[order])
+        if self._distinct is None or self._distinct[0] != self._rounds:
+            prediction, count, total = self._all.entries()
+            order = np.argsort(prediction)
+            columns = prediction[order], count[order].astype(np.int64), total[order]
+            for each in columns:
+                each.flags.writeable = False  # shared by all who ask before the next round
+            self._distinct = self._rounds, DistinctTable(*columns)
+        return self._distinct[1]
 
-    def reliability(self, bins: int | None = None, level: float = 0.95) -> ReliabilityTable:
+    def reliability(
+        self, bins: int | None = None, level: float = 0.95, scheme: Scheme = "width"
+    ) -> ReliabilityTable:
         """Return mean prediction and mean outcome by bin, with intervals; any number of bins.
+
+        Bins are of equal width or, with `scheme` "mass", of equal mass, as in `ece`.
 
         Examples
         --------
@@ -246,7 +277,8 @@ class Scorecard:
         >>> table.interval_low.round(3), table.interval_high.round(3)
         (array([0.121, 0.27 ]), array([0.879, 1.   ]))
         """
-        return reliability_table(self.distinct(), self._bins if bins is None else bins, level)
+        bins = self._bins if bins is None else bins
+        return reliability_table(self.distinct(), bins, level, scheme)
 
     def __repr__(self) -> str:
         summary = self.summary()
@@ -277,6 +309,8 @@ class Scorecard:
         >>> Scorecard.from_bytes(card.to_bytes()).brier
         0.25
         """
+        if self._cells:
+            raise ValueError("a scorecard on a grid of cells cannot be saved")
         return pack(Saved("Scorecard", self._arguments(), self._rounds, self._get_state()))
 
     @classmethod
@@ -330,16 +364,15 @@ class Scorecard:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _mean(self, total: float) -> float:
-        if self._rounds == 0:
-            raise ValueError("a scorecard without rounds has no means; add a round first")
-        return total / self._rounds
-
     def _card_of(self, label: Hashable) -> Scorecard | None:
         """Return a label's scorecard, not yet kept if it is new, or None for no label."""
         if label is None or (isinstance(label, float) and math.isnan(label)):
             return None
-        return self._labels.get(label) or Scorecard(bins=self._bins)
+        return self._labels.get(label) or self._part()
+
+    def _part(self) -> Scorecard:
+        """Return an empty scorecard for a label."""
+        return Scorecard(bins=self._bins, cells=self._cells or None)
 
     def _members(
         self, labels: Iterable[Hashable], rounds: int

@@ -49,6 +49,8 @@ def smece(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:
 
 def smece_of(distinct: DistinctTable) -> float:
     """Return the same of rounds that are summed by distinct prediction already."""
+    if len(distinct.count) == 0:
+        raise ValueError("a mean needs at least one round")
     residual = (distinct.total - distinct.count * distinct.prediction) / distinct.count.sum()
     # Smoothing never adds to the integral, and keeps the sum: the root lies between these.
     low, high = float(abs(residual.sum())), float(np.abs(residual).sum())

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.recfunctions import structured_to_unstructured, unstructured_to_structured
 
 from calibrant._checks import Floats, Id, check_id
 from calibrant._kernels.saved import check_names, floats, integer, number
@@ -24,6 +23,7 @@ from calibrant._kernels.watch.monitor import (
     SLOPE_COUNT,
     MonitorKernel,
 )
+from calibrant._records import structured_to_unstructured, unstructured_to_structured
 from calibrant.monitor.clock import Clock, as_time
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.late import Expected

@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from contextlib import nullcontext
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.scores.recalibrate import KINDS
-from calibrant.measures import DelayCheck
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
-from calibrant.tables import Table, take_scored
-from calibrant.tables.frames import from_frame
+
+if TYPE_CHECKING:
+    from calibrant.tables import Table
 
 Frame = TypeVar("Frame")
 
@@ -98,7 +98,12 @@ def recalibrate_frame(
     >>> recalibrate_frame(frame, score="score", outcome="state", positive="fraud").columns
     ['score', 'state', 'calibrated']
     """
-    import narwhals as nw  # noqa: PLC0415 - needed for data frames only
+    # Needed for data frames only.
+    import narwhals as nw  # noqa: PLC0415
+
+    from calibrant.measures import DelayCheck  # noqa: PLC0415
+    from calibrant.tables import take_scored  # noqa: PLC0415
+    from calibrant.tables.frames import from_frame  # noqa: PLC0415
 
     for name, given in (("score", score), ("outcome", outcome)):
         if given is None:

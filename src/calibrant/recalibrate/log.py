@@ -13,7 +13,7 @@ from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import Book
 from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
-from calibrant.tables.scored import Scored, take_scored
+from calibrant.tables.scored import Scored, as_probabilities, take_scored
 from calibrant.tables.table import Table
 
 
@@ -125,10 +125,3 @@ def still_open(books: Iterable[Book]) -> Judged:
             if not np.isnan(outcome) and not is_too_late:
                 found.append((each.raw, each.prediction, outcome))
     return Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)
-
-
-def as_probabilities(scores: Floats, kind: str) -> Floats | None:
-    """Return the probabilities that scores stand for; None for margins, of unknown unit."""
-    if kind == "logit":
-        return np.exp(-np.logaddexp(0.0, -scores))
-    return scores if kind == "probability" else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, check_integer, check_same_length
-from calibrant.measures import ReliabilityTable, Scorecard, WindowMeasures
-from calibrant.measures.binned import reliability_table
+from calibrant.measures import Change, ReliabilityTable, Scorecard, WindowMeasures
+from calibrant.measures.binned import Scheme
+from calibrant.measures.chance import LEVEL, Differences, chance_ece
 from calibrant.measures.rounds import as_rounds
-from calibrant.measures.smooth_ece import smece_of
-from calibrant.report.chance import LEVEL, Change, chance_ece, mean_change
 from calibrant.report.style import show_share
 from calibrant.report.verdict import Verdict, judge
 
@@ -28,75 +27,10 @@ CROWDED = 0.5
 CERTAIN = 1e-15
 #: Groups with fewer rounds are not singled out: their errors are mostly chance.
 FEW_ROUNDS = 500
-#: Groups that are measured by themselves, a millisecond each.
+#: Groups that are measured by themselves: the largest.
 MOST_GROUPS = 1000
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """How good one column of probabilities was.
-
-    Attributes
-    ----------
-    brier, log_loss, ece, smece : float
-        Means, as in `calibrant.measures`; the ECE over 20 bins.
-    cal1, cal2 : float
-        Exact calibration errors, sums over the rounds.
-    distinct : int
-        How many different probabilities there are.
-    chance : float
-        The ECE that chance alone would leave in the mean, were every probability true.
-    worst : WindowMeasures or None
-        The full window with the largest ECE; None with fewer than two full windows.
-    worst_chance : float
-        What chance alone would leave in that window; NaN without one.
-    reliability, reliability_by_mass : ReliabilityTable
-        What was said and what happened, in ten bins of equal width and in ten of equal mass.
-    bins_used, bins_off : int
-        Of these bins, those that hold a round, and those that disagree with their interval.
-
-    Examples
-    --------
-    >>> measured = Measured.from_predictions([0.5, 0.5, 0.25, 0.25], [1, 0, 0, 0])
-    >>> measured.cal1, measured.distinct
-    (0.5, 2)
-    """
-
-    brier: float
-    log_loss: float
-    cal1: float
-    cal2: float
-    ece: float
-    smece: float
-    distinct: int
-    chance: float
-    worst: WindowMeasures | None
-    worst_chance: float
-    reliability: ReliabilityTable
-    reliability_by_mass: ReliabilityTable
-    bins_used: int
-    bins_off: int
-
-    @classmethod
-    def from_predictions(
-        cls, predictions: npt.ArrayLike, outcomes: npt.ArrayLike, *, window: int = WINDOW
-    ) -> Measured:
-        """Measure probabilities with the outcomes that followed."""
-        p, y = as_rounds(predictions, outcomes, mean=True)
-        has_worst = len(p) >= 2 * window
-        card = Scorecard(window=window if has_worst else None)
-        card.extend(p, y)
-        # The last window may not be full.
-        worst = max(card.windows[: len(p) // window], key=attrgetter("ece")) if has_worst else None
-        measures, distinct = card.summary(), card.distinct()
-        reliability = reliability_table(distinct, 10, LEVEL)
-        return cls(
-            measures["brier"], measures["log_loss"], measures["cal1"], measures["cal2"],
-            measures["ece"], smece_of(distinct), len(distinct), chance_ece(p), worst,
-            math.nan if worst is None else chance_ece(p[worst.start : worst.stop]),
-            reliability, reliability_table(distinct, 10, LEVEL, scheme="mass"),
-            int((reliability.count > 0).sum()), int(reliability.off.sum()),
-        )  # fmt: skip
+#: Cells that predictions are counted in where rows are too many to keep.
+CELLS = 2**14
 
 
 @dataclass(frozen=True)
@@ -112,31 +46,35 @@ class GroupMeasured:
 
     group: Hashable
     rounds: int
-    raw: Measured | None
-    calibrated: Measured
+    raw: Scorecard | None
+    calibrated: Scorecard
 
 
-@dataclass(frozen=True, eq=False)
 class BeforeAfter:
     """A model's scores and the recalibrated ones, on the rounds whose outcomes are known.
 
-    Attributes
+    Rounds can come some at a time. Memory grows with the distinct predictions and with the windows;
+    on a grid of `cells`, with the windows alone.
+
+    Parameters
     ----------
-    rounds : int
-        Rounds with an outcome.
-    mean_outcome : float
-        The mean outcome.
     window : int
         Rounds of a window.
-    raw : Measured or None
-        The scores themselves; None where they are no probabilities.
-    calibrated : Measured
-        What became of them.
-    change, log_change : Change or None
-        Brier score and log loss, calibrated minus raw: negative is better. Both intervals together
-        hold at 95 %. For the second, no probability is closer to 0 or 1 than 1e-15.
-    groups : list of GroupMeasured
-        Each group by itself, the largest first; of more than 1,000, the largest.
+    has_raw : bool
+        Whether the scores are probabilities; otherwise there is no before.
+    cells : int, optional
+        As in `Scorecard`: for more rows than can be kept.
+
+    Attributes
+    ----------
+    raw : Scorecard or None
+        The measures of the scores themselves; None where they are no probabilities.
+    calibrated : Scorecard
+        The measures of what became of them.
+    columns : dict of str to Scorecard
+        The same by name: "raw", if there is one, and "calibrated".
+    rounds : int
+        Rounds with an outcome.
 
     Examples
     --------
@@ -145,14 +83,16 @@ class BeforeAfter:
     (0.41, 0.16)
     """
 
-    rounds: int
-    mean_outcome: float
-    window: int
-    raw: Measured | None
-    calibrated: Measured
-    change: Change | None
-    log_change: Change | None
-    groups: list[GroupMeasured]
+    def __init__(
+        self, window: int = WINDOW, *, has_raw: bool = True, cells: int | None = None
+    ) -> None:
+        self.window = check_integer("window", window, 1)
+        self.raw = Scorecard(window, cells=cells) if has_raw else None
+        self.calibrated = Scorecard(window, cells=cells)
+        after = {"calibrated": self.calibrated}
+        self.columns = after if self.raw is None else {"raw": self.raw, **after}
+        self.rounds = 0
+        self._differences = (Differences(), Differences())  # of squared and of log losses
 
     @classmethod
     def from_predictions(
@@ -164,53 +104,69 @@ class BeforeAfter:
         groups: Sequence[Hashable] | None = None,
         window: int = WINDOW,
     ) -> BeforeAfter:
-        """Compute everything.
+        """Measure all rounds at once.
 
         Parameters
         ----------
         raw : array_like or None
             The scores as probabilities; None where they are none.
         calibrated, outcomes : array_like
-            What was made of them, and what happened, all in [0, 1].
+            What was predicted from them, and what was observed, all in [0, 1].
         groups : sequence, optional
-            The group of each round.
+            The group of each round; of more than 1,000 groups, the largest are measured.
         window : int
             Rounds of a window.
         """
-        window = check_integer("window", window, 1)
+        both = cls(window, has_raw=raw is not None)
         after, y = as_rounds(calibrated, outcomes, mean=True)
-        before = None if raw is None else as_rounds(raw, y)[0]
-        rows_of: dict[Hashable, list[int]] = {}
         if groups is not None:
             check_same_length("groups", len(groups), "outcomes", len(y))
-            for row, group in enumerate(groups):
-                rows_of.setdefault(group, []).append(row)
-        largest = sorted(rows_of.items(), key=lambda item: len(item[1]), reverse=True)
-        parts = [
-            GroupMeasured(
-                group,
-                len(rows),
-                None if before is None else Measured.from_predictions(before[rows], y[rows]),
-                Measured.from_predictions(after[rows], y[rows]),
-            )
-            for group, rows in largest[:MOST_GROUPS]
-        ]
-        return cls(
-            len(y),
-            float(y.mean()),
-            window,
-            None if before is None else Measured.from_predictions(before, y, window=window),
-            Measured.from_predictions(after, y, window=window),
-            None if before is None else _change(squared, before, after, y),
-            None if before is None else _change(surprise, before, after, y),
-            parts,
-        )
+            sizes = Counter(groups)
+            if len(sizes) > MOST_GROUPS:
+                largest = {group for group, _ in sizes.most_common(MOST_GROUPS)}
+                groups = [group if group in largest else None for group in groups]
+        both.extend(None if raw is None else as_rounds(raw, y)[0], after, y, groups)
+        return both
+
+    def extend(
+        self,
+        raw: Floats | None,
+        calibrated: Floats,
+        outcomes: Floats,
+        groups: Sequence[Hashable] | None = None,
+    ) -> None:
+        """Measure more rounds."""
+        self.calibrated.extend(calibrated, outcomes, groups)
+        self.rounds += len(outcomes)
+        if self.raw is not None and raw is not None:
+            self.raw.extend(raw, outcomes, groups)
+            before, after = losses(raw, outcomes), losses(calibrated, outcomes)
+            for each, values in zip(self._differences, after - before, strict=True):
+                each.extend(values)
 
     @property
-    def columns(self) -> dict[str, Measured]:
-        """The columns that were measured, by name: "raw", if there is one, and "calibrated"."""
-        after = {"calibrated": self.calibrated}
-        return after if self.raw is None else {"raw": self.raw, **after}
+    def changes(self) -> tuple[Change, Change] | None:
+        """Brier score and log loss, calibrated minus raw: negative is better.
+
+        Both intervals together hold at 95 %. For the second, no probability is closer to 0 or 1
+        than 1e-15. None where there is no before.
+        """
+        if self.raw is None:
+            return None
+        # Two intervals of this level hold together at `LEVEL`.
+        brier, log_loss = self._differences
+        level = (1.0 + LEVEL) / 2.0
+        return brier.change(level), log_loss.change(level)
+
+    @property
+    def groups(self) -> list[GroupMeasured]:
+        """Each group by itself, the largest first."""
+        before = {} if self.raw is None else self.raw.labels
+        parts = [
+            GroupMeasured(group, card.rounds, before.get(group), card)
+            for group, card in self.calibrated.labels.items()
+        ]
+        return sorted(parts, key=attrgetter("rounds"), reverse=True)
 
     @property
     def verdict(self) -> Verdict:
@@ -220,15 +176,15 @@ class BeforeAfter:
     @property
     def is_crowded(self) -> bool:
         """Whether most rounds share one bin of ten, before or after: rare events, for instance."""
-        counts = [column.reliability.count.max() for column in self.columns.values()]
+        counts = [column.reliability(10).count.max() for column in self.columns.values()]
         return bool(max(counts) > CROWDED * self.rounds)
 
     @property
     def reliability(self) -> dict[str, ReliabilityTable]:
-        """What was said and what happened, by column: in bins of equal mass where it is crowded."""
+        """Predicted and observed, by column: in bins of equal mass where it is crowded."""
+        scheme: Scheme = "mass" if self.is_crowded else "width"
         return {
-            name: column.reliability_by_mass if self.is_crowded else column.reliability
-            for name, column in self.columns.items()
+            name: column.reliability(10, LEVEL, scheme) for name, column in self.columns.items()
         }
 
     def findings(
@@ -252,66 +208,60 @@ class BeforeAfter:
         'Too few rounds (2) to tell a change of the Brier score from chance: 0.4100 became 0.1600.'
         """
         before, after = self.raw, self.calibrated
-        said = [self.verdict.size]
+        points = [judge(self).size]
         if before is not None:
-            tables = self.reliability.values()
+            tables, table = self.reliability.values(), after.distinct()
+            chance = chance_ece(table.prediction, table.count)
             was_off, is_off = [int(table.off.sum()) for table in tables]
             had, has = [int((table.count > 0).sum()) for table in tables]
-            said.append(
-                f"What was said was off what happened by {show_share(before.ece)} in the mean "
-                f"(ECE) and is off by {show_share(after.ece)} now; chance alone would leave "
-                f"{show_share(after.chance)}. "
-                f"{was_off} of {had} bins disagreed with their 95 % interval; "
-                f"now {is_off} of {has} do."
+            points.append(
+                f"The calibration error (ECE) was {show_share(before.ece)} and is "
+                f"{show_share(after.ece)} now; chance alone would leave "
+                f"{show_share(chance)}. {was_off} of {had} bins disagreed with their "
+                f"95 % interval; now {is_off} of {has} do."
             )
             if before.worst is not None:
                 worst = before.worst
-                said.append(
-                    f"In the scores' worst {self.window:,} rounds, from {place(worst.start)}, they "
-                    f"were off by {show_share(worst.ece)}: {_said_and_happened(worst)}"
+                points.append(
+                    f"In the scores' worst {self.window:,} rounds, from {place(worst.start)}, "
+                    f"the ECE was {show_share(worst.ece)}: {_means(worst)}"
                 )
         if after.worst is not None:
             worst = after.worst
-            said.append(
-                f"In their worst {self.window:,} rounds, from {place(worst.start)}, the calibrated "
-                f"probabilities are off by {show_share(worst.ece)}, of which chance alone explains "
-                f"about {show_share(after.worst_chance)}: {_said_and_happened(worst)}"
+            chance = float(after.stretches().chance_ece[worst.start // self.window])
+            points.append(
+                f"In the worst {self.window:,} rounds of the calibrated probabilities, from "
+                f"{place(worst.start)}, the ECE is {show_share(worst.ece)}, of which chance alone "
+                f"explains about {show_share(chance)}: {_means(worst)}"
             )
         large = [part for part in self.groups if part.rounds >= FEW_ROUNDS]
         if len(large) > 1:
             furthest = max(large, key=attrgetter("calibrated.ece"))
             was = "" if furthest.raw is None else f"; before it was {show_share(furthest.raw.ece)}"
-            said.append(
-                f"Of the {len(large)} groups with {FEW_ROUNDS} rounds or more, {furthest.group} is "
-                f"furthest off: {show_share(furthest.calibrated.ece)} in the mean over "
+            points.append(
+                f"Of the {len(large)} groups with {FEW_ROUNDS} rounds or more, {furthest.group} "
+                f"has the largest ECE: {show_share(furthest.calibrated.ece)} over "
                 f"{furthest.rounds:,} rounds{was}."
             )
         if never:
-            said.append(
+            points.append(
                 f"{never:,} {'outcome' if never == 1 else 'outcomes'} never arrived: those rows "
                 "have a probability, but nothing was learned from them."
             )
-        return said
+        return points
 
 
-def _said_and_happened(window: WindowMeasures) -> str:
-    said, happened = show_share(window.mean_prediction, 2), show_share(window.mean_outcome, 2)
-    return f"{said} was said in the mean, {happened} happened."
+def _means(window: WindowMeasures) -> str:
+    predicted, observed = (
+        show_share(mean, 2) for mean in (window.mean_prediction, window.mean_outcome)
+    )
+    return f"{predicted} was predicted on average, {observed} observed."
 
 
-def squared(p: Floats, y: Floats) -> Floats:
-    """Return the squared error of each round."""
-    return (p - y) ** 2
+def losses(p: Floats, y: Floats) -> Floats:
+    """Return the squared error of each round, and below it the log loss.
 
-
-def surprise(p: Floats, y: Floats) -> Floats:
-    """Return the log loss of each round, finite also where the certain did not happen."""
+    The log loss is finite also where what was certain was not observed.
+    """
     near = np.clip(p, CERTAIN, 1.0 - CERTAIN)
-    return -(y * np.log(near) + (1.0 - y) * np.log1p(-near))
-
-
-def _change(
-    loss: Callable[[Floats, Floats], Floats], before: Floats, after: Floats, y: Floats
-) -> Change:
-    """Return how a loss changed; the level is such that two losses together have `LEVEL`."""
-    return mean_change(loss(after, y) - loss(before, y), level=(1.0 + LEVEL) / 2.0)
+    return np.array([(p - y) ** 2, -(y * np.log(near) + (1.0 - y) * np.log1p(-near))])

@@ -8,17 +8,17 @@ verdict and, if it names a word of its own, the verdict becomes that word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from calibrant._checks import Floats
-from calibrant.measures import DelayCheck, ece
+from calibrant.measures import DelayCheck
 from calibrant.measures.binned import Scheme
+from calibrant.measures.chance import chance_ece, chance_mean
 from calibrant.report.before_after import BeforeAfter
-from calibrant.report.chance import chance_ece_limit, chance_mean
 from calibrant.report.style import show_share
 from calibrant.report.verdict import FEW_EVENTS, Verdict, Word
 
@@ -39,10 +39,6 @@ class Evidence:
     ----------
     both : BeforeAfter
         The measures before and after.
-    predictions : mapping of str to array
-        The rounds whose outcomes are known: "raw", where scores are probabilities, "calibrated".
-    outcomes : array of float
-        What happened in these rounds.
     waits : array of float or None
         How many other rounds were predicted before each outcome was learned; infinite for one
         that was not learned before the last prediction. None where nothing is said of it.
@@ -51,8 +47,6 @@ class Evidence:
     """
 
     both: BeforeAfter
-    predictions: Mapping[str, Floats]
-    outcomes: Floats
     waits: Floats | None = None
     delays: DelayCheck | None = None
 
@@ -79,7 +73,7 @@ def explain(verdict: Verdict, evidence: Evidence) -> Verdict:
 
 
 def one_sided(evidence: Evidence, word: Word) -> Cause | None:
-    """Outcomes of one kind that come later: what is known is not what happened."""
+    """Outcomes of one kind that come later: what is known is not representative."""
     if evidence.delays is None or not evidence.delays.depends:
         return None
     return Cause(evidence.delays.sentence(), None if word == "worse" else "one-sided")
@@ -88,10 +82,11 @@ def one_sided(evidence: Evidence, word: Word) -> Cause | None:
 def too_few(evidence: Evidence, word: Word) -> Cause | None:
     """Few rounds, or few of what is rare: no interval can be narrow."""
     both = evidence.both
-    events = both.rounds * min(both.mean_outcome, 1.0 - both.mean_outcome)
+    mean = both.calibrated.mean_outcome
+    events = both.rounds * min(mean, 1.0 - mean)
     if both.raw is None or word not in ("no different", "cannot tell") or events >= SCARCE:
         return None
-    rare = 1 if both.mean_outcome < 0.5 else 0
+    rare = 1 if mean < 0.5 else 0
     more = "the verdict needs 200 rounds and ten outcomes of each kind"
     if word == "no different":
         if _is_calibrated(evidence):
@@ -121,47 +116,46 @@ def already_calibrated(evidence: Evidence, word: Word) -> Cause | None:
     raw = evidence.both.raw
     if raw is None or word not in ("no different", "worse") or not _is_calibrated(evidence):
         return None
-    limit = chance_ece_limit(evidence.predictions["raw"])
+    table = raw.distinct()
+    limit = chance_ece(table.prediction, table.count, at_most=True)
     return Cause(
-        f"The scores were calibrated already: they were off by {show_share(raw.ece)} in the mean, "
+        f"The scores were calibrated already: they had an ECE of {show_share(raw.ece)}, "
         f"and chance alone leaves up to {show_share(limit)}."
     )
 
 
-def said_and_happened(evidence: Evidence, word: Word) -> Cause | None:
+def wrong_mean(evidence: Evidence, word: Word) -> Cause | None:
     """Probabilities whose mean is wrong: the scores' if they got better, else the calibrated."""
     name = {"better": "raw", "worse": "calibrated"}.get(word)
-    if name is None or name not in evidence.predictions:
+    card, changes = evidence.both.columns.get(name or ""), evidence.both.changes
+    if card is None or changes is None:
         return None
-    said, happened = evidence.predictions[name], float(evidence.outcomes.mean())
-    mean = float(said.mean())
-    change = evidence.both.change
+    mean, observed, table = card.mean_prediction, card.mean_outcome, card.distinct()
     # A wrong mean adds its square to the Brier score.
-    explains = change is not None and (mean - happened) ** 2 >= abs(change.mean) / 4.0
-    if abs(mean - happened) <= chance_mean(said) or not explains:
+    explains = (mean - observed) ** 2 >= abs(changes[0].mean) / 4.0
+    if abs(mean - observed) <= chance_mean(table.prediction, table.count) or not explains:
         return None
     who = "The scores" if name == "raw" else "The calibrated probabilities"
     return Cause(
-        f"{who} said {show_share(mean)} in the mean where {show_share(happened)} happened."
+        f"{who} were {show_share(mean)} on average where {show_share(observed)} was observed."
     )
 
 
 def wrong_by_turns(evidence: Evidence, word: Word) -> Cause | None:
-    """Scores that say too much in some stretches and too little in others: the world moves."""
-    if word != "better" or "raw" not in evidence.predictions:
+    """Scores that are too high in some stretches and too low in others: the world moves."""
+    raw, window = evidence.both.raw, evidence.both.window
+    stretches = 0 if raw is None else raw.rounds // window
+    if word != "better" or raw is None or stretches == 0:
         return None
-    said, happened, window = evidence.predictions["raw"], evidence.outcomes, evidence.both.window
-    stretches = len(said) // window
-    high = low = 0
-    for at in range(0, stretches * window, window):
-        part = said[at : at + window]
-        off, chance = float((part - happened[at : at + window]).mean()), chance_mean(part)
-        high, low = high + (off > chance), low + (off < -chance)
+    each = raw.stretches()
+    bias = (each.mean_prediction - each.mean_outcome)[:stretches]
+    beyond = np.abs(bias) > each.chance_mean[:stretches]
+    high, low = (int((beyond & (sign * bias > 0.0)).sum()) for sign in (1.0, -1.0))
     if min(high, low) <= BY_TURNS * stretches:
         return None
     return Cause(
         f"The scores were wrong by turns: of {stretches:,} stretches of {window:,} rounds, they "
-        f"said too much in {high:,} and too little in {low:,}, by more than chance explains."
+        f"were too high in {high:,} and too low in {low:,}, by more than chance explains."
     )
 
 
@@ -171,7 +165,7 @@ def wrong_at_some_scores(evidence: Evidence, word: Word) -> Cause | None:
         return None
     return Cause(
         "The scores were nearly right in the mean of all rounds, but not at each of their values "
-        "or not in each group: see what was said and what happened."
+        "or not in each group: see observed against predicted."
     )
 
 
@@ -182,7 +176,7 @@ CAUSES: tuple[Diagnosis, ...] = (
     outcomes_late,
     already_calibrated,
     wrong_by_turns,
-    said_and_happened,
+    wrong_mean,
     wrong_at_some_scores,
 )
 
@@ -205,10 +199,14 @@ def waits_of(made: Floats, known: Floats) -> Floats:
 
 def _is_calibrated(evidence: Evidence) -> bool:
     """Whether the scores' error is within what chance alone leaves."""
-    said = evidence.predictions.get("raw")
+    raw = evidence.both.raw
+    if raw is None:
+        return False
+    table = raw.distinct()
     # Bins of equal width may hold all rare events in one; those of equal mass look closer.
-    return said is not None and all(
-        ece(said, evidence.outcomes, scheme=scheme) <= chance_ece_limit(said, scheme=scheme)
+    return all(
+        raw.reliability(20, scheme=scheme).ece
+        <= chance_ece(table.prediction, table.count, scheme=scheme, at_most=True)
         for scheme in SCHEMES
     )
 

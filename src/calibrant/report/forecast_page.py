@@ -1,8 +1,7 @@
-"""The page of a forecast: how good it was, what it drew on, and what was said and happened."""
+"""The page of a forecast: how good it was, what it drew on, and predicted against observed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,19 +9,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calibrant import __version__
 from calibrant._checks import Floats, as_series, check_same_length
 from calibrant.forecasters.memories import Memory
 from calibrant.measures import Scorecard
 from calibrant.measures.rounds import as_rounds
 from calibrant.report.figures.mean_through_time import MeanThroughTime
 from calibrant.report.figures.memory_through_time import MemoryThroughTime
-from calibrant.report.figures.reliability import ReliabilityDiagram
-from calibrant.report.page import Page
-from calibrant.report.style import SERIES, Drawable, drawn, show_number
+from calibrant.report.page import Page, Report
+from calibrant.report.style import SERIES, show_number
 from calibrant.report.timeline import Timeline, Times
 
-WIDE, NARROW = (7.6, 3.3), (3.7, 3.9)
 #: Windows that the figure through time has, about.
 WINDOWS = 80
 HEAVIEST = 3
@@ -38,7 +34,7 @@ def forecasting(
     *,
     memories: Sequence[tuple[int, Sequence[Memory]]] = (),
     times: Times = None,
-    title: str = "What was forecast, and what happened",
+    title: str = "What was forecast, and what was observed",
     made: Mapping[str, str] | None = None,
 ) -> ForecastReport:
     """Report how good forecasts of events were, beside others of the same events.
@@ -46,9 +42,9 @@ def forecasting(
     Parameters
     ----------
     predictions : mapping of str to array_like of shape (T,)
-        What each forecaster said, by its name; the first is the one that is reported.
+        What each forecaster predicted, by its name; the first is the one that is reported.
     outcomes : array_like of shape (T,)
-        What happened, in [0, 1]; NaN where it is not known. Such rounds are left out.
+        What was observed, in [0, 1]; NaN where it is not known. Such rounds are left out.
     memories : sequence of (rounds, memories), optional
         What `EventForecaster.memory` said after so many rounds.
     times : array_like of shape (T,) or callable, optional
@@ -74,20 +70,20 @@ def forecasting(
     """
     if not predictions:
         raise ValueError("predictions must name at least one forecaster, got none")
-    happened = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
-    has = ~np.isnan(happened)
+    observed = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
+    has = ~np.isnan(observed)
     said = {}
     for name, values in predictions.items():
         series = as_series(values, "predictions")
-        check_same_length("predictions", len(series), "outcomes", len(happened))
-        said[name], _ = as_rounds(np.asarray(series)[has], happened[has], mean=True)
-    timeline = Timeline.from_times(times, np.flatnonzero(has), len(happened))
+        check_same_length("predictions", len(series), "outcomes", len(observed))
+        said[name], _ = as_rounds(np.asarray(series)[has], observed[has], mean=True)
+    timeline = Timeline.from_times(times, np.flatnonzero(has), len(observed))
     looks = [(max(1, int(has[:rounds].sum())), seen) for rounds, seen in memories]
-    return ForecastReport(title, said, happened[has], looks, timeline, dict(made or {}))
+    return ForecastReport(title, said, observed[has], looks, timeline, dict(made or {}))
 
 
 @dataclass(frozen=True, eq=False)
-class ForecastReport:
+class ForecastReport(Report):
     """How good forecasts of events were, as `forecasting` returns it.
 
     Attributes
@@ -95,9 +91,9 @@ class ForecastReport:
     title : str
         The heading of the page.
     predictions : dict of str to array
-        What each forecaster said; the first is the one that is reported.
+        What each forecaster predicted; the first is the one that is reported.
     outcomes : array of float
-        What happened.
+        What was observed.
     memories : list of (rounds, memories)
         What the first one drew on, after so many rounds.
     timeline : Timeline
@@ -150,14 +146,14 @@ class ForecastReport:
         table = own.reliability(bins=20)
         off, used = int(table.off.sum()), int((table.count > 0).sum())
         said.append(
-            f"Of {used} bins of predictions, {off or 'none'} {'is' if off == 1 else 'are'} off "
-            f"from what happened beyond a {table.level:.0%} interval; Cal2, exact, is "
+            f"Of {used} bins of predictions, {off or 'none'} lie"
+            f"{'s' if off == 1 else ''} outside a {table.level:.0%} interval; Cal2, exact, is "
             f"{show_number(own.cal2)}."
         )
         if self.memories:
             shares = MemoryThroughTime.from_looks(self.memories).shares
             family, share = next(iter(shares.items()))
-            said.append(f"The forecasts drew most on {family}: {share.mean():.0%} in the mean.")
+            said.append(f"The forecasts drew most on {family}: {share.mean():.0%} on average.")
         return said
 
     @cached_property
@@ -182,9 +178,7 @@ class ForecastReport:
             "ECE and Cal2 for calibration alone. Cal2 makes sense for predictions that repeat.",
         )
         page.table(["", *self.cards], rows, f"All {len(self.outcomes):,} rounds.")
-        page.section("How this was made")
-        made = {**self.made, "calibrant": __version__, "numpy": np.__version__}
-        page.table(["", "this run"], list(made.items()), "With the same input, the same page.")
+        page.made(self.made)
         return page
 
     def _memories(self, page: Page) -> None:
@@ -197,12 +191,11 @@ class ForecastReport:
         )
         heaviest = next(iter(figure.shares))
         last = [f"{each.words} ({each.weight:.0%})" for each in self.memories[-1][1][:HEAVIEST]]
-        page.figure(
-            drawn(figure, *WIDE),
+        page.wide_figure(
+            figure,
             f"Sorts of memories through time. The heaviest single ones at the end: "
             f"{', '.join(last)}.",
             f"Shares of the sorts of memories through time; the heaviest is {heaviest}.",
-            narrow=drawn(figure, *NARROW),
         )
 
     def _through_time(self, page: Page) -> None:
@@ -212,34 +205,20 @@ class ForecastReport:
             times=self.timeline.moments, looks={self.own: SERIES[0]},
         )  # fmt: skip
         page.section(
-            "Said and happened through time",
-            "If the forecasts are calibrated, what happened stays inside of the shaded band in 95 "
+            "Through time",
+            "If the forecasts are calibrated, the mean outcome stays inside the shaded band in 95 "
             "of 100 windows.",
         )
-        page.figure(
-            drawn(figure, *WIDE),
+        page.wide_figure(
+            figure,
             f"Means of each {window:,} rounds.",
             "Mean prediction and mean outcome through time.",
-            narrow=drawn(figure, *NARROW),
         )
 
     def _reliability(self, page: Page) -> None:
-        page.section(
-            "Of what was said, how much happened",
-            "Points on the diagonal are calibrated: of what was called 70 %, 70 % happened. The "
-            "bars below say how often each was said: the farther apart, the sharper.",
+        names = list(self.cards)[:2]
+        page.reliability(
+            {name: self.cards[name].reliability(bins=20) for name in names},
+            "The bars below count the rounds of each prediction: the farther apart, the sharper.",
+            looks=dict(zip(names, SERIES, strict=False)),
         )
-        figures: dict[str, Drawable] = {}
-        for at, name in enumerate(list(self.cards)[:2]):
-            table = self.cards[name].reliability(bins=20)
-            diagram = ReliabilityDiagram({name: table}, looks={name: SERIES[at]})
-            figures[f"Reliability of {name}."] = drawn(diagram, 4.2, 5.5)  # type: ignore[assignment]
-        page.figures(figures, " ".join(figures))
-
-    def html(self) -> str:
-        """Return the whole page."""
-        return self.page.html()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which appears whole or not at all."""
-        self.page.save(path)

@@ -9,14 +9,20 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from calibrant import __version__
+from calibrant.report.figures.axes import logit_ends
+from calibrant.report.figures.reliability import ReliabilityDiagram, seen_in
 from calibrant.report.inline import DARK, LIGHT, inline_svg
-from calibrant.report.style import Drawable, show_number
+from calibrant.report.style import Drawable, Series, drawn, show_number
 from calibrant.report.verdict import Verdict, Word
 from calibrant.tables import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from calibrant.measures import ReliabilityTable
 
 #: A number as `show_number` writes it, or as text with other digits.
 NUMBER = re.compile(r"[-+]?[\d,]*\.?\d+(e[-+]\d+)?|-?infinite|–")
@@ -30,9 +36,12 @@ SIGNS: dict[Word, tuple[str, str]] = {
     "one-sided": ("worse", "!"),
 }
 
+#: Sizes in inches of a figure that fills the page, and of the same for a phone.
+WIDE, NARROW = (7.6, 3.3), (3.7, 3.5)
 #: A table with more columns has no room on a phone: there, each row becomes a list.
 MANY = 4
 
+FIGURE = "<figure>\n{}<figcaption>{}</figcaption>\n</figure>"
 DOCUMENT = """<!doctype html>
 <html lang="en">
 <head>
@@ -84,9 +93,9 @@ class Page:
     Examples
     --------
     >>> from calibrant.report import Page
-    >>> page = Page("Rain", "It rained less than was said.")
+    >>> page = Page("Rain", "It rained less than was predicted.")
     >>> page.section("In numbers", "Of 100 days called 70 %, 61 were wet.")
-    >>> page.table(["said", "happened"], [["70 %", 0.61]], "All days of the year.")
+    >>> page.table(["predicted", "observed"], [["70 %", 0.61]], "All days of the year.")
     >>> '<td class="number">0.61</td>' in page.html()
     True
     """
@@ -134,17 +143,55 @@ class Page:
         drawn = self._drawing(figure, alt, "wide" if narrow else "")
         if narrow is not None:
             drawn += self._drawing(narrow, alt, "narrow")
-        self._figure(drawn, caption)
+        self._parts.append(FIGURE.format(drawn, html.escape(caption)))
 
     def figures(self, figures: Mapping[str, Drawable | Figure], caption: str) -> None:
         """Add figures, by their descriptions: beside each other, on a phone below each other."""
         drawn = "".join([self._drawing(figure, alt, "part") for alt, figure in figures.items()])
-        self._figure(f'<div class="pair">\n{drawn}</div>\n', caption)
+        pair = f'<div class="pair">\n{drawn}</div>\n'
+        self._parts.append(FIGURE.format(pair, html.escape(caption)))
 
-    def _figure(self, drawn: str, caption: str) -> None:
-        self._parts.append(
-            f"<figure>\n{drawn}<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
+    def wide_figure(self, figure: Drawable, caption: str, alt: str) -> None:
+        """Add a figure that fills the page, and on a phone is drawn for that."""
+        self.figure(drawn(figure, *WIDE), caption, alt, narrow=drawn(figure, *NARROW))
+
+    def reliability(
+        self,
+        tables: Mapping[str, ReliabilityTable],
+        text: str,
+        *,
+        looks: Mapping[str, Series],
+        is_crowded: bool = False,
+    ) -> None:
+        """Add the section of observed against predicted, a diagram a table, beside each other.
+
+        Where most predictions are alike, the axes are those of the log-odds.
+        """
+        self.section(
+            "Observed against predicted",
+            "Points on the diagonal are calibrated: of what was called 70 %, 70 % was observed. "
+            + text,
         )
+        ends = logit_ends(seen_in(tables.values())) if is_crowded else None
+        figures: dict[str, Drawable | Figure] = {}
+        off = []
+        for name, table in tables.items():
+            used = int((table.count > 0).sum())
+            off.append(f"{int(table.off.sum())} of {used} for {name}")
+            diagram = ReliabilityDiagram({name: table}, ends, looks)
+            size = (4.2, 5.5 if ends is None else 4.3)
+            figures[f"Reliability of {name}, {int(table.count.sum()):,} rounds."] = drawn(
+                diagram, *size
+            )
+        self.figures(
+            figures, f"Points off the diagonal by more than chance explains: {'; '.join(off)}."
+        )
+
+    def made(self, how: Mapping[str, str]) -> None:
+        """Add the section that says how the page was made."""
+        self.section("How this was made")
+        rows = {**how, "calibrant": __version__, "numpy": np.__version__}
+        self.table(["", "this run"], list(rows.items()), "With the same input, the same page.")
 
     def _drawing(self, figure: Drawable | Figure, alt: str, kind: str) -> str:
         """Return a figure in its box; `kind` says on which pages it is shown."""
@@ -212,6 +259,28 @@ class Page:
         text = self.html().encode()
         with replacing(path) as file:
             file.write(text)
+
+
+class Report:
+    """What was found, with a page that shows it; in a notebook, it shows itself as the page."""
+
+    @property
+    def page(self) -> Page:
+        """The page; needs matplotlib."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """Return the whole page."""
+        return self.page.html()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which appears whole or not at all."""
+        self.page.save(path)
+
+    def _repr_html_(self) -> str:
+        # In a frame, because the page's style must not reach the notebook around it.
+        page = html.escape(self.html())
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
 
 
 def _banner(verdict: Verdict) -> str:

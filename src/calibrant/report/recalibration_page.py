@@ -1,12 +1,15 @@
-"""The report about one recalibration: what changed, when, for whom, and how it was made."""
+"""The report about one recalibration: what changed, when, for whom, and how it was made.
+
+Its page consists of panels, one function each, in the order of `PANELS`. A panel takes the report
+and adds to the page what it has to show, or nothing. A new one is a function and its place there.
+"""
 
 from __future__ import annotations
 
-import html
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +25,60 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._kernels.scores.recalibrate import KINDS
-from calibrant.measures import DelayCheck
+from calibrant.measures import DelayCheck, Scorecard
 from calibrant.monitor import Monitor
-from calibrant.recalibrate.log import as_probabilities
+from calibrant.recalibrate import Recalibrator
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
+from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
-from calibrant.report.page import Page
-from calibrant.report.recalibration_panels import LATE_ALARMS, PANELS
-from calibrant.report.style import show_number
+from calibrant.report.page import Page, Report
+from calibrant.report.style import BEFORE_AFTER, drawn, show_number, show_share
 from calibrant.report.timeline import Timeline, Times
-from calibrant.report.verdict import Verdict
-from calibrant.report.watch_page import WatchReport, watch_rounds
+from calibrant.report.verdict import Verdict, judge
+from calibrant.report.watch_page import BIAS, HEAD, HOW_TO_READ, WatchReport, watch_rounds
 from calibrant.tables import Cells, Clock
-from calibrant.tables.scored import check_available
+from calibrant.tables.scored import as_probabilities, check_times
+
+if TYPE_CHECKING:
+    from calibrant.fleet import FleetMonitor, KeyOff
+
+Panel: TypeAlias = Callable[["RecalibrationReport", Page], None]
+
+#: Name, attribute of a scorecard, what it is.
+MEASURE_ROWS = (
+    ("Brier score", "brier", "squared error"),
+    ("log loss", "log_loss", "surprise, in nats"),
+    ("Cal1, sum", "cal1", "rounds by which counts differ"),
+    ("Cal2, sum", "cal2", "what calibration would save"),
+    ("ECE, 20 bins", "ece", "predicted against observed"),
+    ("smECE", "smece", "the same, smoothed"),
+)
+READING = (
+    "Lower is better everywhere. Cal1 and Cal2 count exactly, without bins, and ask for "
+    "probabilities that repeat: scores with many distinct values are charged for noise, so "
+    "compare those by ECE and smECE."
+)
+ALARMS = (
+    "A monitor that may be looked at every round: while the probability of the event is within "
+    "0.02 of the prediction, it raises a false alarm at most once in 1,000,000 rounds. Rounds are "
+    "in the order of their predictions; where predictions are drawn, their mean is watched."
+)
+LATE_ALARMS = (
+    "Outcomes came late. An alarm says that probabilities were miscalibrated, also where the "
+    "outcomes that would have corrected them were not known in time."
+)
+EPISODES_ON_PAGE = 20
+GROUPS_ON_PAGE = 40
+#: So many weights are shown, if they are not next to nothing.
+WEIGHTS_ON_PAGE, LEAST_WEIGHT = 5, 0.005
+#: Groups whose maps are drawn: more lines could not be told apart.
+GROUPS_IN_MAP = 4
+#: More windows than this would be a hatching; fewer than the second say nothing of time.
+MOST_WINDOWS, FEWEST_WINDOWS = 150, 4
+#: Keys in the table of the page.
+KEYS_ON_PAGE = 50
+KEY_HEAD = ["key", "bias", "outcomes", "evidence"]
 
 
 def recalibration(
@@ -62,11 +105,12 @@ def recalibration(
     Parameters
     ----------
     scores : array_like of shape (T,)
-        What the model said.
+        The model's scores.
     calibrated : array_like of shape (T,)
-        What was made of it, in [0, 1].
+        What was predicted from them, in [0, 1].
     outcomes : array_like of shape (T,)
-        What happened, in [0, 1]; NaN where it is not known. Such rounds are counted and left out.
+        What was observed, in [0, 1]; NaN where it is not known. Such rounds are counted and left
+        out.
     times : array_like of shape (T,) or callable, optional
         When the rounds were: dates, numbers or text, or a function of the position. Dates and
         numbers stand on the axes of time too.
@@ -110,64 +154,71 @@ def recalibration(
     True
     """
     check_choice("kind", kind, KINDS)
-    happened = as_series(outcomes, "outcomes").astype(np.float64)
-    timeline = Timeline.from_times(times, np.arange(len(happened)), len(happened))
-    later = None
+    observed = as_series(outcomes, "outcomes").astype(np.float64)
+    timeline = Timeline.from_times(times, np.arange(len(observed)), len(observed))
+    later: Clock | None = None
     if available is not None:
-        later = as_clock(available, timeline.clock, len(happened))
-        happened[np.isnan(later.ticks)] = np.nan
-    is_known = ~np.isnan(happened)
+        if isinstance(available, Clock):  # of a table, which was checked
+            later = available
+        else:
+            later = as_clock(available, timeline.clock, len(observed))
+        observed[np.isnan(later.ticks)] = np.nan
+    is_known = ~np.isnan(observed)
     known = np.flatnonzero(is_known)
     timeline = replace(timeline, rows=known)
     if len(known) == 0:
-        raise ValueError(f"outcomes must hold one that is known, got none in {len(happened)}")
-    happened[~is_known] = 0.0  # so that a bad one is named by its own position
-    happened = as_unit_series(happened, "outcomes")
+        raise ValueError(f"outcomes must hold one that is known, got none in {len(observed)}")
+    observed[~is_known] = 0.0  # so that a bad one is named by its own position
+    observed = as_unit_series(observed, "outcomes")
     after = as_unit_series(calibrated, "calibrated")
     if kind == "probability":
-        said = as_unit_series(scores, "scores")
+        given = as_unit_series(scores, "scores")
     else:
-        said = as_series(scores, "scores").astype(np.float64)
-        if not np.isfinite(said).all():
-            at = int(np.isfinite(said).argmin())
-            raise ValueError(f"scores must be finite, got {float(said[at])!r} at position {at}")
-    check_same_length("scores", len(said), "outcomes", len(happened))
-    check_same_length("calibrated", len(after), "outcomes", len(happened))
+        given = as_series(scores, "scores").astype(np.float64)
+        if not np.isfinite(given).all():
+            at = int(np.isfinite(given).argmin())
+            raise ValueError(f"scores must be finite, got {float(given[at])!r} at position {at}")
+    check_same_length("scores", len(given), "outcomes", len(observed))
+    check_same_length("calibrated", len(after), "outcomes", len(observed))
     means = after if expected is None else as_unit_series(expected, "expected")
-    check_same_length("expected", len(means), "outcomes", len(happened))
+    check_same_length("expected", len(means), "outcomes", len(observed))
     groups = None
     if by is not None:
         groups = as_listed(by, "by", "the group of each round")
-        check_same_length("by", len(groups), "outcomes", len(happened))
+        check_same_length("by", len(groups), "outcomes", len(observed))
         groups = [check_id(groups[row], f"by at position {row}") for row in known]
     waits = None
     if later is not None and timeline.clock is not None:
         waits = waits_of(timeline.clock.ticks, later.ticks)[known]
-        if delays is None and not is_cured(recalibrator):
+        has_deadlines = (
+            getattr(recalibrator, "silence", None) is not None
+            or getattr(recalibrator, "hold", None) is not None
+        )
+        if delays is None and not has_deadlines:
             delays = DelayCheck.from_times(
-                np.where(is_known, happened, np.nan), timeline.clock.ticks, later.ticks,
-                scores=said, is_time=timeline.has_dates,
+                np.where(is_known, observed, np.nan), timeline.clock.ticks, later.ticks,
+                scores=given, is_time=timeline.has_dates,
             )  # fmt: skip
-    before, after, happened = as_probabilities(said[known], kind), after[known], happened[known]
-    measures = BeforeAfter.from_predictions(before, after, happened, groups=groups, window=window)
+    before, after, observed = as_probabilities(given[known], kind), after[known], observed[known]
+    measures = BeforeAfter.from_predictions(before, after, observed, groups=groups, window=window)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
-    verdict = explain(measures.verdict, Evidence(measures, predictions, happened, waits, delays))
-    if never is None:
-        never = len(said) - len(known)
-    _, *others = measures.findings(never=never, place=timeline.name)
-    made = {"scores are": kind} if made is None else dict(made)
-    return RecalibrationReport(
-        title, verdict, measures, [*verdict.sentences, *others], made, predictions, happened,
-        timeline, said, kind, recalibrator, means[known], groups,
-        waits is not None and float(np.median(waits)) >= 1,
+    return RecalibrationReport.from_measures(
+        measures, title=title, kind=kind, made={"scores are": kind} if made is None else made,
+        never=len(given) - len(known) if never is None else never, waits=waits, delays=delays,
+        predictions=predictions, outcomes=observed, timeline=timeline, scores=given,
+        recalibrator=recalibrator, expected=means[known], groups=groups,
+        is_late=waits is not None and float(np.median(waits)) >= 1,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
-class RecalibrationReport:
+class RecalibrationReport(Report):
     """What a recalibration changed, as `recalibration` finds it.
+
+    A run whose rows were too many to keep has `measures` alone, and none of what is listed below
+    `keys`.
 
     Attributes
     ----------
@@ -181,18 +232,20 @@ class RecalibrationReport:
         What to look at and what it means, most important first.
     made : dict of str to str
         How the probabilities were made.
-    predictions : dict of str to array
-        The rounds whose outcomes are known: "raw", where scores are probabilities, "calibrated".
-    outcomes : array of float
-        What happened in these rounds.
-    timeline : Timeline
-        When these rounds were.
-    scores : array of float
-        What the model said, in all rounds.
     kind : str
         What the scores are.
     recalibrator : Recalibrator or None
         The one that made the probabilities.
+    keys : KeysWatched or None
+        Of a fleet, what its monitors found.
+    predictions : dict of str to array
+        The rounds whose outcomes are known: "raw", where scores are probabilities, "calibrated".
+    outcomes : array of float
+        The outcomes of these rounds.
+    timeline : Timeline
+        When these rounds were.
+    scores : array of float
+        The model's scores, in all rounds.
     expected : array of float
         In these rounds, the mean of what might have been predicted.
     groups : list or None
@@ -215,15 +268,36 @@ class RecalibrationReport:
     measures: BeforeAfter
     findings: list[str]
     made: dict[str, str]
-    predictions: dict[str, Floats]
-    outcomes: Floats
-    timeline: Timeline
-    scores: Floats
     kind: str
-    recalibrator: HasMap | None
-    expected: Floats
-    groups: list[Id] | None
-    is_late: bool
+    recalibrator: HasMap | None = None
+    keys: KeysWatched | None = None
+    predictions: dict[str, Floats] = field(default_factory=dict)
+    outcomes: Floats = field(default_factory=lambda: np.empty(0))
+    timeline: Timeline = field(default_factory=lambda: Timeline(None))
+    scores: Floats = field(default_factory=lambda: np.empty(0))
+    expected: Floats = field(default_factory=lambda: np.empty(0))
+    groups: list[Id] | None = None
+    is_late: bool = False
+
+    @classmethod
+    def from_measures(
+        cls,
+        measures: BeforeAfter,
+        *,
+        title: str,
+        kind: str,
+        made: Mapping[str, str],
+        never: int = 0,
+        waits: Floats | None = None,
+        delays: DelayCheck | None = None,
+        **kept: Any,
+    ) -> RecalibrationReport:
+        """Find what measures mean; `kept` are the attributes of a run whose rows were kept."""
+        verdict = explain(judge(measures), Evidence(measures, waits, delays))
+        place = kept["timeline"].name if "timeline" in kept else Timeline(None).name
+        _, *others = measures.findings(never=never, place=place)
+        findings = [*verdict.sentences, *others]
+        return cls(title, verdict, measures, findings, dict(made), kind, **kept)
 
     @property
     def alarms_note(self) -> str | None:
@@ -238,7 +312,7 @@ class RecalibrationReport:
         Rounds are watched in the order of `predictions`, each with the tolerance and the guarantee
         that `Monitor` has by default.
         """
-        of = {**self.predictions, "calibrated": self.expected}
+        of = {**self.predictions, "calibrated": self.expected} if self.predictions else {}
         most = len(set(self.groups or ()))
         return {
             name: watch_rounds(
@@ -251,49 +325,323 @@ class RecalibrationReport:
     def page(self) -> Page:
         """The page; needs matplotlib."""
         both = self.measures
-        said_first = set(self.verdict.sentences)
+        first = set(self.verdict.sentences)
         page = Page(
             self.title,
-            [f"{both.rounds:,} rounds with an outcome, which was {show_number(both.mean_outcome)} "
-             "in the mean. What to look at, and what it means:",
-             *[finding for finding in self.findings if finding not in said_first]],
+            [f"{both.rounds:,} rounds with an outcome; the mean outcome is "
+             f"{show_number(both.calibrated.mean_outcome)}. What to look at, and what it means:",
+             *[finding for finding in self.findings if finding not in first]],
             self.verdict,
         )  # fmt: skip
         for panel in PANELS:
             panel(self, page)
+        page.made(self.made)
         return page
 
-    def html(self) -> str:
-        """Return the whole page."""
-        return self.page.html()
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which appears whole or not at all."""
-        self.page.save(path)
+@dataclass(frozen=True)
+class KeysWatched:
+    """What the monitors of a fleet found: by column, and how many keys there are."""
 
-    def _repr_html_(self) -> str:
-        # In a frame, because the page's style must not reach the notebook around it.
-        page = html.escape(self.html())
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
+    monitors: Mapping[str, FleetMonitor]
+    count: int
+
+    def sentence(self, name: str) -> str:
+        """Return how many keys are miscalibrated in a column, and how sure that is."""
+        found = self.monitors[name]
+        off, rounds = len(found.keys_off()), found.rounds
+        if off == 0:
+            return (
+                f"None of {self.count:,} keys is miscalibrated, as far as {rounds:,} outcomes can "
+                "tell."
+            )
+        return (
+            f"{off:,} of {self.count:,} keys {'is' if off == 1 else 'are'} miscalibrated by more "
+            f"than {found.tolerance:g}; the probability that any calibrated key has been listed so "
+            f"far is at most {found.chance_of_a_false_name:.2g}."
+        )
 
 
-def as_clock(available: npt.ArrayLike | Clock, clock: Clock | None, rounds: int) -> Clock:
+def key_rows(keys: Sequence[KeyOff]) -> list[list[str]]:
+    """Return miscalibrated keys as lines of a table, below `KEY_HEAD`."""
+    return [
+        [str(each.key), f"{each.bias:+.3f}", f"{each.outcomes:,}", f"{each.evidence:.2f}"]
+        for each in keys
+    ]
+
+
+def as_clock(available: npt.ArrayLike, clock: Clock | None, rounds: int) -> Clock:
     """Return when outcomes became known, by the clock of the rounds."""
     if clock is None:
         raise ValueError("available needs times by the same clock, as dates or as numbers")
-    if isinstance(available, Clock):  # of a table, which was checked
-        return available
     if isinstance(available, np.ndarray) and available.dtype.kind == "M":
         available = available.astype("datetime64[us]")
     listed = as_listed(available, "available", "when each outcome became known")
     check_same_length("available", len(listed), "outcomes", rounds)
     later = Cells("available", listed).clock()
     clock.check_order()
-    check_available(clock, later)
+    check_times(clock, available=later)
     return later
 
 
-def is_cured(recalibrator: object) -> bool:
-    """Whether a recalibrator learned outcomes at their deadlines, and not as they came."""
-    given = (getattr(recalibrator, name, None) for name in ("silence", "hold"))
-    return any(each is not None for each in given)
+def measures_panel(report: RecalibrationReport, page: Page) -> None:
+    """Every measure before and after."""
+    both = report.measures
+    counts = {name: column.summary()["distinct"] for name, column in both.columns.items()}
+    distinct = ", ".join([f"{count:,} {name}" for name, count in reversed(counts.items())])
+    page.section("Before and after", READING)
+    page.table(
+        ["", *both.columns, "what it is"],
+        measure_rows(both),
+        f"The {both.rounds:,} rounds with an outcome. Distinct probabilities: {distinct}.",
+    )
+
+
+def reliability_panel(report: RecalibrationReport, page: Page) -> None:
+    """Predicted against observed, each column by itself."""
+    both = report.measures
+    bins = (
+        "Most probabilities here are alike, so each point stands for a tenth of the rounds, and "
+        "the axes are those of the log-odds; a point at the foot was never observed."
+        if both.is_crowded
+        else "The strip below counts the rounds."
+    )
+    page.reliability(
+        both.reliability,
+        "Below the diagonal, predictions were too high; above it, too low. Bars are 95 % intervals "
+        f"that take rounds as independent. {bins}"
+        + (" Keys that are miscalibrated in opposite directions can cancel out here."
+           if report.keys is not None else ""),
+        looks=BEFORE_AFTER, is_crowded=both.is_crowded,
+    )  # fmt: skip
+
+
+def time_panel(report: RecalibrationReport, page: Page) -> None:
+    """The means and the error, window by window."""
+    both = report.measures
+    window = shown_window(both.rounds, both.window)
+    if window is None:
+        return
+    cards = both.columns
+    if window % both.window:  # so few rounds that smaller windows are shown
+        if not report.predictions:
+            return
+        cards = {name: Scorecard(window) for name in report.predictions}
+        for name, card in cards.items():
+            card.extend(report.predictions[name], report.outcomes)
+    times = report.timeline.moments
+    means = MeanThroughTime.from_cards(cards, window=window, times=times, looks=BEFORE_AFTER)
+    outside = int((np.abs(means.observed - means.predicted["calibrated"]) > means.chance).sum())
+    stretches = len(means.observed)
+    page.section(
+        "Through time",
+        f"Each {window:,} rounds by themselves. A pooled error can hide that a model is too high "
+        "in one season and too low in the next; this cannot. The band is what chance explains: "
+        "were the calibrated probabilities right, the mean outcome would lie inside it in 95 of "
+        "100 stretches.",
+    )
+    page.wide_figure(
+        means,
+        f"Mean prediction and mean outcome. In {outside:,} of {stretches:,} stretches the mean "
+        "outcome lies outside the band; chance alone would put about "
+        f"{0.05 * stretches:.0f} there.",
+        f"Mean prediction and mean outcome through time; {outside} of {stretches} outside the "
+        "band.",
+    )
+    errors = ErrorThroughTime.from_cards(cards, window=window, times=times, looks=BEFORE_AFTER)
+    assert errors.chance is not None
+    worst = []
+    for name, curve in errors.curves.items():
+        at = int(np.nanargmax(curve.error))
+        start = report.timeline.name(max(int(curve.rounds[at]) - window, 0))
+        worst.append(f"at worst {show_share(curve.error[at])} for {name}, from {start}")
+    above = int((errors.curves["calibrated"].error > errors.chance).sum())
+    page.wide_figure(
+        errors,
+        f"The calibration error (ECE): {'; '.join(worst)}. The calibrated probabilities are above "
+        f"the band in {above:,} of {stretches:,} stretches. No error is 0, because chance alone "
+        "leaves something in so few rounds.",
+        f"ECE through time: {'; '.join(worst)}.",
+    )
+
+
+def episodes_panel(report: RecalibrationReport, page: Page) -> None:
+    """The alarms of a monitor, before and after."""
+    if not report.watched:
+        return
+    notes = [ALARMS, report.alarms_note, HOW_TO_READ]
+    page.section("Alarms", " ".join([note for note in notes if note]))
+    rows = []
+    for name, watched in report.watched.items():
+        watched.draw_evidence(page, f"{name.capitalize()}: {watched.sentence}")
+        rows += [[name, *row] for row in watched.rows()[-EPISODES_ON_PAGE:]]
+    if rows:
+        page.table(
+            ["", *HEAD],
+            rows,
+            f"The episodes, of each the last {EPISODES_ON_PAGE}. {BIAS}",
+        )
+
+
+def map_panel(report: RecalibrationReport, page: Page) -> None:
+    """What each score would become now."""
+    if report.recalibrator is None:
+        return
+    both = report.measures
+    groups = [part.group for part in both.groups[:GROUPS_IN_MAP]]
+    is_probability = report.kind == "probability"
+    now = ScoreMap.from_recalibrator(
+        report.recalibrator, report.scores, groups=groups, is_probability=is_probability,
+        scale="logit" if is_probability and both.is_crowded else "linear",
+    )  # fmt: skip
+    low, high = now.middle
+    spoken = []
+    for name, values in now.maps.items():
+        became = np.interp([low, high], now.scores, values)
+        spoken.append(f"{name}, {show_share(became[0])} and {show_share(became[1])}")
+    page.section(
+        "From score to probability, now",
+        "What each score would become after the last round."
+        + (
+            " On the dashed line a score is left as it is; above it the recalibrator raises it, "
+            "because the model is too low there, and below it lowers it."
+            if is_probability
+            else ""
+        )
+        + " The shade holds nine scores in ten: outside it the map rests on few rounds."
+        + (
+            f" The {len(groups)} largest groups are drawn, each with its own map."
+            if len(both.groups) > len(groups)
+            else ""
+        ),
+    )
+    page.figures(
+        {f"The map from score to probability: {'; '.join(spoken)}.": drawn(now, 4.4, 4.6)},
+        f"The scores {show_share(low)} and {show_share(high)}, between which nine in ten lie, "
+        f"would become: {'; '.join(spoken)}.",
+    )
+
+
+def weights_panel(report: RecalibrationReport, page: Page) -> None:
+    """What the probabilities are based on now."""
+    if not isinstance(report.recalibrator, Recalibrator):
+        return
+    weights = report.recalibrator.weights()
+    shown = [each for each in weights[:WEIGHTS_ON_PAGE] if each.weight >= LEAST_WEIGHT]
+    page.section(
+        "What the probabilities are based on, now",
+        "Many recalibrations run side by side, and each weighs as much as the outcomes so far "
+        "speak for it. A fixed correction forgets nothing, a drift does; the last outcomes weigh "
+        "where one outcome says something about the next.",
+    )
+    page.table(
+        ["", "weight"],
+        [[each.words, f"{each.weight:.0%}"] for each in shown],
+        f"After the last outcome: mostly {shown[0].words}."
+        + (" Groups have weights of their own." if report.measures.groups else ""),
+    )
+
+
+def groups_panel(report: RecalibrationReport, page: Page) -> None:
+    """Each group by itself."""
+    both = report.measures
+    if not both.groups:
+        return
+    head, rows = group_rows(both, GROUPS_ON_PAGE)
+    rest = len(both.groups) - len(rows)
+    page.section(
+        "By group",
+        "Each group by itself, the largest first. In a group with few rounds, errors are mostly "
+        "chance." + (f" The {rest:,} smallest groups are not shown." if rest else ""),
+    )
+    caption = "Brier score and ECE (20 bins) by group."
+    if both.raw is not None:
+        fell = [part for part in both.groups if part.raw and part.calibrated.brier < part.raw.brier]
+        caption += f" The Brier score is lower than before in {len(fell)} of {len(both.groups)}."
+    page.table(head, rows, caption)
+
+
+def keys_panel(report: RecalibrationReport, page: Page) -> None:
+    """The keys of a fleet that are miscalibrated, and the episodes of all keys together."""
+    if report.keys is None:
+        return
+    for name, found in report.keys.monitors.items():
+        keys, episodes = found.keys_off(), found.episodes
+        sentence = report.keys.sentence(name)
+        page.section(
+            f"Miscalibrated keys: {name}",
+            [
+                sentence,
+                f"{BIAS} It is the mean of the key's last outcomes, as many as stand beside it.",
+                "Evidence: from 1 on a key is listed. Keys with the most of it come first.",
+            ]
+            if keys
+            else sentence,
+        )
+        if keys:
+            left = len(keys) - KEYS_ON_PAGE
+            page.table(
+                KEY_HEAD,
+                key_rows(keys[:KEYS_ON_PAGE]),
+                f"{len(keys):,} keys."
+                + (f" The other {left:,} are not shown." if left > 0 else ""),
+            )
+        if episodes:
+            page.text(["All keys together, in ranges of probabilities:", *map(str, episodes[-10:])])
+
+
+PANELS: tuple[Panel, ...] = (
+    measures_panel,
+    reliability_panel,
+    time_panel,
+    episodes_panel,
+    map_panel,
+    weights_panel,
+    groups_panel,
+    keys_panel,
+)
+
+
+def shown_window(rounds: int, window: int) -> int | None:
+    """Return the rounds of a stretch in figures of time; None where there are too few rounds.
+
+    Examples
+    --------
+    >>> [shown_window(rounds, 1000) for rounds in (30, 600, 5_000, 2_000_000)]
+    [None, 60, 1000, 14000]
+    """
+    if rounds < FEWEST_WINDOWS * window:
+        window = max(rounds // 10, 25)
+    window *= -(-rounds // (MOST_WINDOWS * window))
+    return window if rounds >= FEWEST_WINDOWS * window else None
+
+
+def measure_rows(both: BeforeAfter) -> list[list[str]]:
+    """Return a row a measure: its name, its values (raw first, where there is one), what it is."""
+    columns = both.columns.values()
+    rows = [
+        [title, *[show_number(getattr(column, name), fine=True) for column in columns], meaning]
+        for title, name, meaning in MEASURE_ROWS
+    ]
+    if both.calibrated.worst is not None:
+        worst = [
+            show_number(column.worst.ece, fine=True)
+            for column in columns
+            if column.worst is not None
+        ]
+        rows.append([f"worst {both.window:,} rounds", *worst, "ECE of the worst window"])
+    return rows
+
+
+def group_rows(both: BeforeAfter, most: int) -> tuple[list[str], list[list[str]]]:
+    """Return the head of a table of groups, and a row for each of the largest ones."""
+    head, rows = ["group", "rounds"], []
+    for title in ("Brier", "ECE"):
+        head += [title] if both.raw is None else [f"{title} raw", f"{title} calibrated"]
+    for part in both.groups[:most]:
+        values = [part.calibrated.brier, part.calibrated.ece]
+        if part.raw is not None:
+            values = [part.raw.brier, values[0], part.raw.ece, values[1]]
+        digits = [show_number(value, fine=True) for value in values]
+        rows.append([str(part.group), show_number(part.rounds), *digits])
+    return head, rows

@@ -27,8 +27,9 @@ class Timeline:
 
     Attributes
     ----------
-    rows : array of int
-        The position of each round among all rows, those without an outcome included.
+    rows : array of int or None
+        The position of each round among all rows, those without an outcome included; None where
+        each row has an outcome, or no row was kept.
     clock : Clock or None
         The reading of a clock at each row.
     call : callable or None
@@ -43,7 +44,7 @@ class Timeline:
     ('2013-04-22 11:00', array(['2013-04-22T10:30:00', '2013-04-22T11:00:00'], ...))
     """
 
-    rows: Indices
+    rows: Indices | None
     clock: Clock | None = None
     call: Callable[[int], object] | None = None
 
@@ -67,7 +68,7 @@ class Timeline:
 
     def name(self, at: int) -> str:
         """Return what to call a round: its time to the minute or second, or its number."""
-        row = int(self.rows[at])
+        row = at if self.rows is None else int(self.rows[at])
         if self.clock is None:
             return f"round {row + 1:,}" if self.call is None else str(self.call(row))
         if not self.has_dates or np.isnan(self.clock.ticks[row]):
@@ -97,7 +98,7 @@ class Timeline:
         """Each round's place on an axis of time; None where only its number says when it was."""
         if self.clock is None:
             return None
-        ticks: Floats = self.clock.ticks[self.rows]
+        ticks: Floats = self.clock.ticks if self.rows is None else self.clock.ticks[self.rows]
         if np.isnan(ticks).any() or (np.diff(ticks) < 0.0).any():
             return None
         return ticks.astype("datetime64[s]") if self.has_dates else ticks

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from calibrant.report.chance import Change
+from calibrant.measures import Change
 from calibrant.report.style import show_share
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Verdict:
     than 1 % and the other did not fall. *No different*: neither. *Cannot tell*: fewer than 200
     rounds, fewer than ten outcomes of a kind, losses that contradict each other, or no before.
     *One-sided*: outcomes of one kind became known later than the other, so what was learned is not
-    what happened, whatever the losses did.
+    what was observed, whatever the losses did.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Verdict:
     >>> from calibrant.report import recalibration
     >>> verdict = recalibration([0.9] * 400, [0.5] * 400, [1, 0] * 200).verdict
     >>> verdict.word, verdict.cause
-    ('better', 'The scores said 0.900 in the mean where 0.500 happened.')
+    ('better', 'The scores were 0.900 on average where 0.500 was observed.')
     >>> print(verdict.size)
     The probabilities became better: the Brier score fell from 0.4100 to 0.2500, by 39.0 % ...
     """
@@ -68,21 +68,23 @@ class Verdict:
 def judge(both: BeforeAfter) -> Verdict:
     """Return the verdict on two columns of probabilities; its cause is found elsewhere."""
     before, after = both.raw, both.calibrated
-    if before is None or both.change is None or both.log_change is None:
+    changes = both.changes
+    if before is None or changes is None:
         return Verdict(
             "cannot tell",
             "The scores are margins, not probabilities, so there is no before to compare with. "
-            f"Calibrated, they are off by {show_share(after.ece)} in the mean.",
+            f"Calibrated, they have an ECE of {show_share(after.ece)}.",
         )
     losses = [
-        Loss("Brier score", before.brier, after.brier, both.change),
-        Loss("log loss", before.log_loss, after.log_loss, both.log_change),
+        Loss("Brier score", before.brier, after.brier, changes[0]),
+        Loss("log loss", before.log_loss, after.log_loss, changes[1]),
     ]
     first, second = losses
-    events = both.rounds * min(both.mean_outcome, 1.0 - both.mean_outcome)
-    kind = 1 if both.mean_outcome < 0.5 else 0
+    mean = both.calibrated.mean_outcome
+    events = both.rounds * min(mean, 1.0 - mean)
+    kind = 1 if mean < 0.5 else 0
     few = ""
-    if math.isnan(both.change.low):
+    if math.isnan(changes[0].low):
         few = f"Too few rounds ({both.rounds:,})"
     elif events < FEW_EVENTS:
         few = f"Too few outcomes of {kind} ({events:,.0f} in {both.rounds:,} rounds)"

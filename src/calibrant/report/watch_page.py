@@ -1,8 +1,7 @@
-"""The page of a monitor: what it found, its evidence through time, and what was off."""
+"""The page of a monitor: what it found, its evidence through time, and its episodes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,21 +15,20 @@ from calibrant.measures import Scorecard
 from calibrant.measures.rounds import as_rounds
 from calibrant.monitor import Episode, Monitor
 from calibrant.report.figures.evidence_through_time import EvidenceThroughTime
-from calibrant.report.figures.reliability import ReliabilityDiagram
-from calibrant.report.page import Page
-from calibrant.report.style import SERIES, Drawable, drawn
+from calibrant.report.page import Page, Report
+from calibrant.report.style import SERIES
 from calibrant.report.timeline import Timeline, Times
 
-WIDE, NARROW = (7.6, 3.3), (3.7, 3.5)
-LOOKS = {"outside of episodes": SERIES[0], "inside of episodes": SERIES[1]}
+LOOKS = {"rounds outside of episodes": SERIES[0], "rounds inside of episodes": SERIES[1]}
 #: Episodes in the table of the page; of more, the last.
 MOST_SHOWN = 200
 HOW_TO_READ = (
-    "Drawn is the evidence against calibration, on a logarithmic axis. While predictions are "
-    "calibrated it grows by at most 1 a round in the mean. At the dashed line the monitor rings; "
-    "then it watches for the end."
+    "The evidence against calibration is drawn on a logarithmic axis. While predictions are "
+    "calibrated it grows by at most 1 a round on average. At the dashed line the monitor raises an "
+    "alarm; then it watches for the end."
 )
-HEAD = ["onset", "alarm", "end", "where", "off by", "95 % interval"]
+HEAD = ["onset", "alarm", "end", "where", "bias", "95 % interval"]
+BIAS = "Bias: observed less predicted, so above 0 predictions were too low."
 
 
 def watching(
@@ -87,7 +85,7 @@ def watch_rounds(
 
 
 @dataclass(frozen=True, eq=False)
-class WatchReport:
+class WatchReport(Report):
     """What a monitor found, as `watching` returns it.
 
     Attributes
@@ -108,7 +106,7 @@ class WatchReport:
     >>> from calibrant.report import watching
     >>> report = watching([0.5] * 200, [1, 0] * 100)
     >>> print(report.sentence)
-    No alarm in 200 rounds: what happened agrees with what was said, ...
+    No alarm in 200 rounds: outcomes agree with predictions, ...
     """
 
     title: str
@@ -137,8 +135,8 @@ class WatchReport:
         rounds, found = len(self.predictions), len(self.episodes)
         if not found:
             return (
-                f"No alarm in {rounds:,} rounds: what happened agrees with what was said, as far "
-                f"as {rounds:,} rounds can tell."
+                f"No alarm in {rounds:,} rounds: outcomes agree with predictions, as far as "
+                f"{rounds:,} rounds can tell."
             )
         share = self.inside.mean()
         now = "It lasts" if self.monitor.state == "miscalibrated" else "None lasts"
@@ -178,9 +176,9 @@ class WatchReport:
         every, tolerance = self.monitor.every, self.monitor.tolerance
         page = Page(
             self.title,
-            [f"{self.sentence} Rounds whose chance was within {tolerance:g} of what was said count "
-             f"as calibrated; were all of them, a false alarm would come at most once in {every:,} "
-             "rounds, however often one looks.",
+            [f"{self.sentence} Rounds whose probability was within {tolerance:g} of the "
+             "prediction count as calibrated; were all of them, a false alarm would come at most "
+             f"once in {every:,} rounds, however often one looks.",
              *(str(each) for each in self.episodes[-3:])],
         )  # fmt: skip
         self._through_time(page)
@@ -201,19 +199,17 @@ class WatchReport:
         figure = EvidenceThroughTime.from_trace(
             self.trace, self.episodes, self.monitor._threshold, times=self.timeline.moments
         )
-        page.figure(
-            drawn(figure, *WIDE),
+        page.wide_figure(
+            figure,
             caption,
             f"Evidence against calibration through time, with {len(self.episodes)} episodes.",
-            narrow=drawn(figure, *NARROW),
         )
 
     def _table(self, page: Page) -> None:
         page.section(
             "Episodes",
-            "Off by: what happened less what was said, so above 0 predictions were too low. The "
-            "onset is the start that explains the alarm best; the interval takes it as known, so "
-            "it is somewhat too narrow.",
+            f"{BIAS} The onset is the start that explains the alarm best; the interval takes it as "
+            "known, so it is somewhat too narrow.",
         )
         shown = self.rows()[-MOST_SHOWN:]
         more = len(self.episodes) - len(shown)
@@ -221,29 +217,14 @@ class WatchReport:
         page.table(HEAD, shown, f"{len(self.episodes):,} episodes.{first}")
 
     def _reliability(self, page: Page) -> None:
-        page.section(
-            "Of what was said, how much happened",
-            "Points on the diagonal are calibrated: of what was called 70 %, 70 % happened. "
-            "Episodes in opposite directions can cancel out here.",
-        )
-        figures: dict[str, Drawable | Any] = {}
+        tables = {}
         for name, some in zip(LOOKS, (~self.inside, self.inside), strict=True):
             if some.any():
                 card = Scorecard()
                 card.extend(self.predictions[some], self.outcomes[some])
-                diagram = ReliabilityDiagram({name: card.reliability(bins=15)}, looks=LOOKS)
-                figures[f"Reliability {name}, {int(some.sum()):,} rounds."] = drawn(
-                    diagram, 4.2, 5.5
-                )
-        page.figures(figures, " ".join(figures))
-
-    def html(self) -> str:
-        """Return the whole page."""
-        return self.page.html()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file, which appears whole or not at all."""
-        self.page.save(path)
+                tables[name] = card.reliability(bins=15)
+        text = "Episodes in opposite directions can cancel out here."
+        page.reliability(tables, text, looks=LOOKS)
 
 
 def place_of(episode: Episode) -> str:

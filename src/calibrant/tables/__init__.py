@@ -2,7 +2,7 @@
 
 A file or a data frame becomes a `Table`, its columns as they were read; what a column holds is
 decided when it is taken. Read in the order in which a row travels: `reading` opens a file, unpacks
-it (`packed`) and calls `delimited` (CSV, split at what `delimiters` finds), `json_rows` or `frames`
+it (`packed`) and calls `delimited` (CSV), `json_rows` or `frames`
 (data frames and Parquet), each of which gives a `table`. `notation` says what one cell stands for,
 `cells` reads a whole column as numbers, outcomes or a clock (`dates` many at once). `scored` takes
 from a table all that a recalibration needs; `inspection` looks at a table nobody has described yet,
@@ -11,16 +11,37 @@ time, `writing` writes, and `atomic` sees to it that a file appears whole or not
 be used is an `InputError` (`errors`): what is wrong, in which file, row and column.
 """
 
-from calibrant.tables.atomic import replacing as replacing
-from calibrant.tables.cells import Cells as Cells
-from calibrant.tables.cells import Clock as Clock
-from calibrant.tables.errors import InputError as InputError
-from calibrant.tables.inspection import Inspection as Inspection
-from calibrant.tables.inspection import inspect_table as inspect_table
-from calibrant.tables.pipes import follow as follow
-from calibrant.tables.reading import read as read
-from calibrant.tables.scored import Scored as Scored
-from calibrant.tables.scored import take_scored as take_scored
-from calibrant.tables.table import Column as Column
-from calibrant.tables.table import Table as Table
-from calibrant.tables.writing import write as write
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calibrant._lazy import names_from
+
+if TYPE_CHECKING:
+    from calibrant.tables.atomic import replacing as replacing
+    from calibrant.tables.cells import Cells as Cells
+    from calibrant.tables.cells import Clock as Clock
+    from calibrant.tables.errors import InputError as InputError
+    from calibrant.tables.inspection import Inspection as Inspection
+    from calibrant.tables.inspection import inspect_table as inspect_table
+    from calibrant.tables.pipes import follow as follow
+    from calibrant.tables.reading import read as read
+    from calibrant.tables.scored import Scored as Scored
+    from calibrant.tables.scored import take_scored as take_scored
+    from calibrant.tables.table import Column as Column
+    from calibrant.tables.table import Table as Table
+    from calibrant.tables.writing import write as write
+
+HOMES = {
+    "atomic": "replacing",
+    "cells": "Cells Clock",
+    "errors": "InputError",
+    "inspection": "Inspection inspect_table",
+    "pipes": "follow",
+    "reading": "read",
+    "scored": "Scored take_scored",
+    "table": "Column Table",
+    "writing": "write",
+}
+__all__ = [name for names in HOMES.values() for name in names.split()]
+__getattr__ = names_from(__name__, HOMES)

@@ -7,10 +7,12 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from calibrant.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -38,6 +40,8 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = False) -> Iterato
     ...     before, (Path(folder) / "a.txt").read_text()
     ([], 'whole')
     """
+    from pathlib import Path  # noqa: PLC0415 - slow to import
+
     # Through a link, the file that it points to is replaced, not the link.
     final = Path(os.path.realpath(path))
     shown = os.fspath(path)
@@ -82,7 +86,7 @@ def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> 
     if os.path.realpath(one) == os.path.realpath(other):
         return True
     try:
-        return Path(one).samefile(other)
+        return os.path.samefile(one, other)  # noqa: PTH121 - pathlib is slow to import
     except OSError:  # one of them is not there yet
         return False
 
@@ -113,6 +117,8 @@ def save_bytes(path: str | os.PathLike[str], blob: bytes) -> None:
 
 def load_bytes(path: str | os.PathLike[str], read: Callable[[bytes], T]) -> T:
     """Return what `read` makes of the bytes in a file; its errors name the file."""
+    from pathlib import Path  # noqa: PLC0415 - slow to import
+
     source = os.fspath(path)
     try:
         return read(Path(path).read_bytes())

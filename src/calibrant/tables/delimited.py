@@ -1,17 +1,26 @@
-"""CSV: a line of names, then a line a row; blank lines count as nothing."""
+"""CSV: a line of names, then a line a row; blank lines count as nothing.
+
+What separates the columns is found from the first line, unless it is given.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import NoReturn
 
-from calibrant.tables.delimiters import DECLARATION, find_delimiter, shown
-from calibrant.tables.errors import InputError, listed
+from calibrant.tables.errors import InputError, listed, shown
 from calibrant.tables.notation import DECIMAL_COMMA, NUMBER
 from calibrant.tables.table import Table, check_names
 
+DELIMITERS = (",", ";", "\t", "|")
+#: A first line with which a spreadsheet says what separates the columns.
+DECLARATION = re.compile(r"sep=([^\w\s]|\t)\s*?(\r\n|\r|\n|\Z)", re.IGNORECASE)
+#: How many rows are looked at where the first line leaves a choice.
+ROWS = 50
 #: Words that are no name of a column: a first line that holds one is a value.
 VALUES = ("true", "false", "yes", "no")
 
@@ -112,3 +121,47 @@ def _is_blank(row: Sequence[str]) -> bool:
 
 def _have_commas(columns: Sequence[Sequence[str]]) -> bool:
     return any(DECIMAL_COMMA.fullmatch(cell.strip()) for cells in columns for cell in cells)
+
+
+def check_delimiter(value: object) -> str:
+    """Return what separates columns, one character; ``tab`` stands for itself."""
+    if value in ("tab", "\\t"):
+        return "\t"
+    if not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in '"\r\n.+-_':
+        raise ValueError(f"delimiter must be one character such as ; or | or tab, got {value!r}")
+    return value
+
+
+def find_delimiter(text: str, source: str, line: int = 1) -> str:
+    """Return what separates the columns, or raise InputError if it may be either of two.
+
+    The first line that is not blank decides, and the rows below where it holds several of
+    `DELIMITERS`: the right one splits them all into the same number of columns.
+    """
+    head = next(filter(str.strip, io.StringIO(text)), "")
+    possible = [each for each in DELIMITERS if each in head]
+    if len(possible) > 1:
+        fields = {each: _fields(text, each) for each in possible}
+        even = [each for each in possible if min(fields[each]) == max(fields[each]) > 1]
+        # A damaged row fits none: it is then named by the reader, split at what fits best.
+        best = max(counts[0] for counts in fields.values())
+        possible = even or [each for each in possible if fields[each][0] == best]
+    if len(possible) > 1:
+        choice = " or by ".join(map(shown, possible))
+        raise InputError(
+            f"the columns may be separated by {choice}: say which (--delimiter)",
+            source=source,
+            row=line,
+        )
+    return possible[0] if possible else ","
+
+
+def _fields(text: str, delimiter: str) -> list[int]:
+    """Return the number of fields of the first rows; 0 for what is not CSV with this delimiter."""
+    counts: list[int] = []
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        counts += (len(row) for row in islice((row for row in rows if row), ROWS + 1))
+    except csv.Error:
+        counts.append(0)
+    return counts or [0]

@@ -79,3 +79,8 @@ def listed(names: Sequence[str]) -> str:
     """Return names as an error message lists them."""
     shown = ", ".join(map(repr, names[:20]))
     return shown if len(names) <= 20 else f"{shown} and {len(names) - 20} more"
+
+
+def shown(delimiter: str) -> str:
+    """Return a delimiter as a sentence names it."""
+    return {"\t": "a tab", " ": "a space"}.get(delimiter, repr(delimiter))

@@ -11,8 +11,7 @@ from calibrant._checks import Floats
 from calibrant.tables import roles as guess
 from calibrant.tables.cells import Clock
 from calibrant.tables.columns import ColumnFacts, facts_of
-from calibrant.tables.delimiters import shown
-from calibrant.tables.errors import listed
+from calibrant.tables.errors import listed, shown
 from calibrant.tables.scored import take_scored
 from calibrant.tables.table import Table
 
@@ -63,7 +62,7 @@ class Inspection:
     clock : str or None
         What the time is: numbers, or times.
     options : mapping of str to str
-        What `calibrant run` has to be told; empty if nothing can be run yet.
+        The options of `calibrant recalibrate` or `forecast`; empty if nothing can be run yet.
     notes : tuple of str
         What was not clear, what was guessed, and what stands in the way.
 

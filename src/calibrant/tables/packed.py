@@ -33,14 +33,6 @@ def packing_of(name: str) -> str | None:
     return None
 
 
-def plain_name(name: str) -> str:
-    """Return the name of what is packed: without .gz and the like."""
-    for end in PACKINGS:
-        if name.lower().endswith(end):
-            return name[: -len(end)]
-    return name
-
-
 def unpacked(data: bytes, source: str, packing: str | None = None) -> bytes:
     """Return the bytes of a file, unpacked if they are packed, or say how they are damaged.
 

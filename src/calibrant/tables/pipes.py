@@ -7,9 +7,15 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from calibrant.tables.delimited import allow_long_cells, header_of, refuse_row
-from calibrant.tables.delimiters import DECLARATION, check_delimiter, find_delimiter, shown
-from calibrant.tables.errors import InputError, listed
+from calibrant.tables.delimited import (
+    DECLARATION,
+    allow_long_cells,
+    check_delimiter,
+    find_delimiter,
+    header_of,
+    refuse_row,
+)
+from calibrant.tables.errors import InputError, listed, shown
 from calibrant.tables.json_rows import parse_object
 from calibrant.tables.notation import outcome_in
 from calibrant.tables.reading import decoded

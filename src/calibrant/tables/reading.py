@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from calibrant._checks import check_choice
-from calibrant.tables.delimited import parse_csv
-from calibrant.tables.delimiters import check_delimiter
+from calibrant.tables.delimited import check_delimiter, parse_csv
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import from_frame, parse_parquet
 from calibrant.tables.json_rows import parse_json
-from calibrant.tables.packed import packing_of, plain_name, unpacked
+from calibrant.tables.packed import PACKINGS, packing_of, unpacked
 from calibrant.tables.table import Table
 
 KINDS = ("csv", "tsv", "json", "jsonl", "parquet")
@@ -116,7 +115,8 @@ def standard_input() -> BinaryIO:
 
 def kind_of(name: str) -> str | None:
     """Return the kind of file that a name promises, or None."""
-    return SUFFIXES.get(Path(plain_name(name).lower()).suffix)
+    path = Path(name.lower())
+    return SUFFIXES.get(Path(path.stem).suffix if path.suffix in PACKINGS else path.suffix)
 
 
 def _sniffed(data: bytes) -> str:

@@ -122,10 +122,7 @@ def take_scored(
     ]
     if clock is not None:
         clock.check_order()
-        if known is not None:
-            check_available(clock, known)
-        if end is not None:
-            check_due(clock, end, ~np.isnan(scores))
+        check_times(clock, available=known, due=end, predicted=~np.isnan(scores))
     groups = None if by is None else take_groups(table.cells(by))
     return Scored(scores, outcomes, outcome, clock, known, end, groups, note)
 
@@ -170,34 +167,33 @@ def take_groups(cells: Cells) -> list[Id]:
     return groups
 
 
-def check_available(time: Clock, available: Clock) -> None:
-    """Refuse an outcome that is known before its prediction is made."""
-    check_same_sort(time, available)
-    early = available.ticks < time.ticks
-    if early.any():
+def check_times(
+    time: Clock,
+    *,
+    available: Clock | None = None,
+    due: Clock | None = None,
+    predicted: Mask | bool = True,
+) -> None:
+    """Refuse clocks that cannot be compared, and times that come before their prediction.
+
+    An outcome cannot be known before its prediction is made; a deadline must be there where a row
+    is `predicted`, and be later than that.
+    """
+    for other in (available, due):
+        if other is not None and other.sort not in (None, time.sort):
+            raise InputError(
+                f"column {other.cells.column!r} holds {other.sort} and column "
+                f"{time.cells.column!r} holds {time.sort}: the two cannot be compared",
+                source=time.cells.source,
+            )
+    if available is not None and (early := available.ticks < time.ticks).any():
         row = int(early.argmax())
         raise available.cells.refusal(
             row,
             f"the outcome is available at {available.shown(row)}, before its prediction at "
             f"{time.shown(row)}",
         )
-
-
-def check_same_sort(time: Clock, other: Clock) -> None:
-    """Refuse two clocks of which one shows numbers and the other dates, or dates of a zone."""
-    if other.sort not in (None, time.sort):
-        raise InputError(
-            f"column {other.cells.column!r} holds {other.sort} and column "
-            f"{time.cells.column!r} holds {time.sort}: the two cannot be compared",
-            source=time.cells.source,
-        )
-
-
-def check_due(time: Clock, due: Clock, predicted: Mask) -> None:
-    """Refuse a deadline that is missing where a row is predicted, or not later than that."""
-    check_same_sort(time, due)
-    wrong = predicted & ~(due.ticks > time.ticks)
-    if wrong.any():
+    if due is not None and (wrong := ~(due.ticks > time.ticks) & predicted).any():
         row = int(wrong.argmax())
         if np.isnan(due.ticks[row]):
             raise due.cells.refusal(row, "the deadline is missing")
@@ -205,3 +201,10 @@ def check_due(time: Clock, due: Clock, predicted: Mask) -> None:
             row,
             f"the deadline {due.shown(row)} is not later than the prediction at {time.shown(row)}",
         )
+
+
+def as_probabilities(scores: Floats, kind: str) -> Floats | None:
+    """Return the probabilities that scores stand for; None for margins, of unknown unit."""
+    if kind == "logit":
+        return np.exp(-np.logaddexp(0.0, -scores))
+    return scores if kind == "probability" else None

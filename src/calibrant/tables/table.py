@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, as_series, check_choice
 from calibrant.tables.cells import Cells
-from calibrant.tables.delimiters import shown
-from calibrant.tables.errors import InputError, listed
+from calibrant.tables.errors import InputError, listed, shown
 
 if TYPE_CHECKING:
     from calibrant.tables.cells import Raw

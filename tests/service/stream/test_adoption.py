@@ -1,4 +1,4 @@
-"""A state of ``calibrant run --state`` goes on as a stream, bit for bit."""
+"""A state of ``calibrant recalibrate --state`` goes on as a stream, bit for bit."""
 
 import sqlite3
 
@@ -131,14 +131,14 @@ def test_a_state_with_deadlines_goes_on_without_what_waited(start, path, tmp_pat
 
 
 def test_from_a_file_to_a_stream_by_the_command(start, path, tmp_path):
-    """CSV, calibrant run --state, calibrant serve --adopt, and on with the next rows."""
+    """CSV, calibrant recalibrate --state, calibrant serve --adopt, and on with the next rows."""
     scores, outcomes, names = rows_of(1)
     lines = [f"{name},{s},{y:.0f}" for name, s, y in zip(names, scores, outcomes, strict=True)]
     (tmp_path / "history.csv").write_text("\n".join(["shop,score,sold", *lines]) + "\n")
     run = CliRunner().invoke
     options = ["--score", "score", "--outcome", "sold", "--key", "shop"]
     state = tmp_path / "shops.state"
-    done = run(app, ["run", str(tmp_path / "history.csv"), *options, "--state", str(state)])
+    done = run(app, ["recalibrate", str(tmp_path / "history.csv"), *options, "--state", str(state)])
     assert done.exit_code == 0, done.output
     learner = Fleet.load(state)
     assert learner.learned == ROWS

@@ -13,7 +13,6 @@ from calibrant._checks import Floats, as_unit_series, check_choice, check_intege
 from calibrant.forecasters import Restarting
 from calibrant.measures import Scorecard
 from calibrant.measures.rounds import Indices, as_rounds
-from calibrant.report.chance import chance_ece_limit
 from calibrant.report.figures.axes import chance_band, time_axis
 from calibrant.report.style import (
     MUTED,
@@ -149,14 +148,12 @@ class ErrorThroughTime:
         window: int | None = None,
         moments: int = 200,
         restarts: Mapping[str, Sequence[int]] | None = None,
-        chance_of: str | None = None,
         times: Moments | None = None,
         looks: Mapping[str, Series] | None = None,
     ) -> ErrorThroughTime:
         """Compute the errors of several forecasters through time, by their names.
 
-        The outcomes are the same for all or, against an adversary, by name too. `chance_of` names
-        the one for which to show what chance leaves of the ECE of a window.
+        The outcomes are the same for all or, against an adversary, by name too.
 
         Examples
         --------
@@ -179,14 +176,35 @@ class ErrorThroughTime:
                 rounds, error = _by_window(p, y, measure, window)
             marks = np.asarray((restarts or {}).get(name, ()), dtype=np.intp)
             curves[name] = TimeCurve(rounds, error, marks)
-        chance = None
-        if chance_of is not None:
-            if measure != "ece" or window is None:
-                raise ValueError("chance_of needs the measure 'ece' and a window")
-            said = as_unit_series(predictions[chance_of], "predictions")
-            parts = np.split(said, curves[chance_of].rounds)
-            chance = np.array([chance_ece_limit(part) for part in parts[: len(rounds)]])
-        return cls(curves, measure, window, chance, times, looks or {})
+        return cls(curves, measure, window, None, times, looks or {})
+
+    @classmethod
+    def from_cards(
+        cls,
+        cards: Mapping[str, Scorecard],
+        *,
+        window: int,
+        times: Moments | None = None,
+        looks: Mapping[str, Series] | None = None,
+    ) -> ErrorThroughTime:
+        """Take the ECE from scorecards with windows, several of which may be taken together.
+
+        What chance leaves is shown for the last of them.
+
+        Examples
+        --------
+        >>> from calibrant.measures import Scorecard
+        >>> from calibrant.report.figures import ErrorThroughTime
+        >>> card = Scorecard(window=2)
+        >>> card.extend([0.5] * 8, [1, 1, 0, 0] * 2)
+        >>> ErrorThroughTime.from_cards({"a": card}, window=4).curves["a"].error
+        array([0., 0.])
+        """
+        curves = {}
+        for name, card in cards.items():
+            each = card.stretches(window)
+            curves[name] = TimeCurve(each.stop, each.ece, np.empty(0, dtype=np.intp))
+        return cls(curves, "ece", window, each.ece_limit, times, looks or {})
 
     @classmethod
     def from_restarting(

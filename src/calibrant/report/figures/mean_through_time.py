@@ -1,4 +1,4 @@
-"""What was said in the mean and what happened, window by window."""
+"""Mean prediction and mean outcome, window by window."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, check_integer
+from calibrant._checks import Floats
+from calibrant.measures import Scorecard
 from calibrant.measures.rounds import Indices, as_rounds
-from calibrant.report.chance import chance_mean
 from calibrant.report.figures.axes import chance_band, percent, time_axis
 from calibrant.report.style import INK, Series, legend_above, look_of, new_axes, styled
 from calibrant.report.timeline import Moments
@@ -31,9 +31,9 @@ class MeanThroughTime:
     ----------
     rounds : array of int
         Rounds so far at the end of each window.
-    said : dict of str to array
+    predicted : dict of str to array
         The mean prediction of each window, by the name of the forecaster.
-    happened : array of float
+    observed : array of float
         The mean outcome of each window.
     chance : array of float
         Half the width of the band.
@@ -49,15 +49,15 @@ class MeanThroughTime:
     >>> from calibrant.report.figures import MeanThroughTime
     >>> figure = MeanThroughTime.from_several(
     ...     {"raw": [0.9] * 4, "calibrated": [0.5] * 4}, [1, 1, 0, 0], window=2)
-    >>> figure.happened, figure.said["raw"]
+    >>> figure.observed, figure.predicted["raw"]
     (array([1., 0.]), array([0.9, 0.9]))
     >>> figure.plot().get_ylabel()
     'mean of each 2 rounds'
     """
 
     rounds: Indices
-    said: dict[str, Floats]
-    happened: Floats
+    predicted: dict[str, Floats]
+    observed: Floats
     chance: Floats
     window: int
     times: Moments | None = None
@@ -79,22 +79,27 @@ class MeanThroughTime:
         """
         if not predictions:
             raise ValueError("predictions must name at least one forecaster, got none")
-        window = check_integer("window", window, 1)
-        columns = {}
+        cards = {}
         for name, values in predictions.items():
-            columns[name], y = as_rounds(values, outcomes, mean=True)
-        starts = np.arange(0, len(y), window)
-        if len(starts) > 1 and 2 * (len(y) - starts[-1]) < window:
-            starts = starts[:-1]
-        stops = np.minimum(starts + window, len(y))
-        spans = [slice(start, stop) for start, stop in zip(starts, stops, strict=True)]
-        last = list(columns.values())[-1]
+            cards[name] = Scorecard(window)
+            cards[name].extend(*as_rounds(values, outcomes, mean=True))
+        return cls.from_cards(cards, window=window, times=times, looks=looks)
+
+    @classmethod
+    def from_cards(
+        cls,
+        cards: Mapping[str, Scorecard],
+        *,
+        window: int,
+        times: Moments | None = None,
+        looks: Mapping[str, Series] | None = None,
+    ) -> MeanThroughTime:
+        """Take the means from scorecards with windows, several of which may be taken together."""
+        stretches = {name: card.stretches(window) for name, card in cards.items()}
+        last = list(stretches.values())[-1]
         return cls(
-            stops,
-            {name: np.array([p[span].mean() for span in spans]) for name, p in columns.items()},
-            np.array([y[span].mean() for span in spans]),
-            np.array([chance_mean(last[span]) for span in spans]),
-            window, times, looks or {},
+            last.stop, {name: each.mean_prediction for name, each in stretches.items()},
+            last.mean_outcome, last.chance_mean, window, times, looks or {},
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -102,25 +107,22 @@ class MeanThroughTime:
         with styled():
             ax = ax or new_axes()
             when = self.rounds if self.times is None else self.times[self.rounds - 1]
-            middle = list(self.said.values())[-1]
+            middle = list(self.predicted.values())[-1]
             chance_band(
                 ax, when, np.maximum(middle - self.chance, 0.0),
                 np.minimum(middle + self.chance, 1.0),
             )  # fmt: skip
-            for position, (name, means) in enumerate(self.said.items()):
+            for position, (name, means) in enumerate(self.predicted.items()):
                 look = look_of(self.looks, name, position)
                 ax.plot(
-                    when,
-                    means,
-                    color=look.color,
-                    linestyle=look.dashes,
-                    linewidth=1.3,
-                    label=name,
+                    when, means, color=look.color, linestyle=look.dashes, linewidth=1.3, label=name
                 )
-            ax.plot(when, self.happened, color=INK, linewidth=1.0, label="happened", zorder=3)
+            ax.plot(when, self.observed, color=INK, linewidth=1.0, label="observed", zorder=3)
             ax.set_ylabel(f"mean of each {self.window:,} rounds")
             ax.set_xlim(0 if self.times is None else self.times[0], when[-1])
-            lowest = min(float(values.min()) for values in (self.happened, *self.said.values()))
+            lowest = min(
+                float(values.min()) for values in (self.observed, *self.predicted.values())
+            )
             if 2.0 * lowest < ax.get_ylim()[1]:
                 ax.set_ylim(bottom=0)
             ax.yaxis.set_major_formatter(percent)

@@ -1,4 +1,4 @@
-"""The reliability diagram: what was said against what happened."""
+"""The reliability diagram: observed against predicted."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 #: A bin with a smaller share of the rounds is drawn faint, and no line leads to it.
 RARE = 1 / 200
-SAID = "said: predicted probability"
+PREDICTED = "predicted probability"
 
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityDiagram:
-    """What was said against what happened, with counts and intervals.
+    """Observed against predicted, with counts and intervals.
 
     A calibrated forecaster's points lie on the diagonal: of what it called 70 %, 70 % happened.
-    Points below it said too much, points above too little. The bars give an interval for what
+    Below it predictions were too high, above it too low. The bars give an interval for what
     would have happened in the long run; a diagonal outside one is more than chance. The strip
     below shows how many rounds each point stands for; a faint point, less than 1 in 200.
 
@@ -63,7 +63,7 @@ class ReliabilityDiagram:
     array([0. , 0.5])
     >>> ax = diagram.plot()
     >>> ax.get_ylabel()
-    'happened: share of rounds'
+    'observed share of rounds'
     """
 
     tables: dict[str, ReliabilityTable]
@@ -140,26 +140,27 @@ class ReliabilityDiagram:
                 often = table.count >= RARE * table.count.sum()
                 rare = ~often & (table.count > 0)
                 for some, alpha in [(often, 1.0), (rare, 0.3)] if rare.any() else [(often, 1.0)]:
-                    said, happened, low, high = (
+                    predicted, observed, low, high = [
                         np.clip(values[some], lowest, highest)
                         for values in (
                             table.mean_prediction, table.mean_outcome,
                             table.interval_low, table.interval_high,
                         )
-                    )  # fmt: skip
+                    ]  # fmt: skip
                     ax.vlines(
-                        said, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2
+                        predicted, low, high, color=look.color, linewidth=1.2, alpha=alpha, zorder=2
                     )
                     ax.plot(
-                        said, happened, color=look.color, marker=look.marker, alpha=alpha, zorder=3,
+                        predicted, observed, color=look.color, marker=look.marker, alpha=alpha,
+                        zorder=3,
                         markerfacecolor=_fill(look), linestyle=look.dashes if some is often else "",
                         label=name if some is often else None, clip_on=False,
                     )  # fmt: skip
-            ax.set_ylabel("happened: share of rounds")
+            ax.set_ylabel("observed share of rounds")
             if self.logit is not None:
                 for axis in ("x", "y"):
                     logit_axis(ax, axis, lowest, highest)
-                ax.set(xlabel=SAID, aspect="equal", anchor="N")
+                ax.set(xlabel=PREDICTED, aspect="equal", anchor="N")
             else:
                 ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", anchor="N")
                 ax.tick_params(labelbottom=False)
@@ -179,14 +180,14 @@ class ReliabilityDiagram:
                 table.lower + position * width, table.count, width * 0.92, align="edge",
                 color=_fill(look), edgecolor=look.color, linewidth=0.8,
             )  # fmt: skip
-        strip.set(xlim=ax.get_xlim(), xlabel=SAID, ylabel="rounds")
+        strip.set(xlim=ax.get_xlim(), xlabel=PREDICTED, ylabel="rounds")
         strip.yaxis.set_major_formatter(short_number)
         strip.yaxis.set_major_locator(MaxNLocator(3, integer=True))
         strip.grid(visible=False, axis="x")
 
 
 def seen_in(tables: Iterable[ReliabilityTable]) -> Floats:
-    """Return what was said, what happened and the upper ends of the intervals, in all bins."""
+    """Return predictions, outcomes and the upper ends of the intervals, in all bins."""
     return np.concatenate(
         [
             values[table.count > 0]

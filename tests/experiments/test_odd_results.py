@@ -7,11 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from calibrant.experiments import plan, sweep
-from calibrant.report import findings
-from calibrant.report.comparison import write_report
+from calibrant.experiments import findings, plan, sweep
+from calibrant.experiments.naming import show_seeds, show_stream, show_streams, spread_out
+from calibrant.experiments.sweep_page import write_report
 from calibrant.report.figures import ErrorGrowth, ErrorThroughTime, Slope, WinnerMap
-from calibrant.report.naming import show_seeds, show_stream, show_streams, spread_out
 
 INF = math.inf
 

@@ -7,19 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant.experiments import Claim, Results, read_claims, read_results
-from calibrant.experiments.results import ERRORS, BySize, rank
-from calibrant.report import findings, gallery
-from calibrant.report.figures import WinnerMap
-from calibrant.report.naming import short_names, show_seeds, show_streams, spread_out
-from calibrant.report.page import Page
-from calibrant.report.panels import (
+from calibrant.experiments import Claim, Results, findings, gallery, read_claims, read_results
+from calibrant.experiments.naming import short_names, show_seeds, show_streams, spread_out
+from calibrant.experiments.panels import (
     claim_name,
     claim_panels,
     growth_figures,
     panels,
     what_is_missing,
 )
+from calibrant.experiments.results import ERRORS, BySize, rank
+from calibrant.report.figures import WinnerMap
+from calibrant.report.page import Page
 from calibrant.report.style import Drawable, as_png, as_svg, drawn, figure_of
 from calibrant.tables import replacing
 
@@ -53,7 +52,7 @@ def write_report(
     --------
     >>> import tempfile
     >>> from calibrant.experiments import plan, sweep
-    >>> from calibrant.report.comparison import write_report
+    >>> from calibrant.experiments.sweep_page import write_report
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sweep(plan(["zoom", "epoch"], ["drift"], [500], seeds=2), folder, workers=1)
     ...     write_report(folder).name

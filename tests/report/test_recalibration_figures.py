@@ -10,8 +10,8 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.dates import num2date
 
-from calibrant.measures import ReliabilityTable, brier, ece, log_loss
-from calibrant.report.chance import chance_ece_limit, chance_mean
+from calibrant.measures import ReliabilityTable, Scorecard, brier, ece, log_loss
+from calibrant.measures.chance import chance_ece, chance_mean
 from calibrant.report.figures import (
     ErrorThroughTime,
     MeanThroughTime,
@@ -19,7 +19,7 @@ from calibrant.report.figures import (
     ScoreMap,
 )
 from calibrant.report.figures.axes import logit_ends
-from calibrant.report.recalibration_panels import shown_window
+from calibrant.report.recalibration_page import shown_window
 from calibrant.report.style import BEFORE_AFTER, SERIES, show_number
 from calibrant.report.timeline import Timeline
 from report.made_streams import STREAMS, made, report_of
@@ -49,7 +49,7 @@ def test_distinct_values_are_no_measure():
     """They stand in the caption, not under "lower is better"."""
     text = report_of("wrong").html()
     assert '<th scope="row">distinct' not in text
-    assert "Different probabilities: " in text
+    assert "Distinct probabilities: " in text
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -96,7 +96,7 @@ def test_rare_events_have_bins_of_equal_mass_and_the_logit_scale():
 def test_bins_of_equal_mass_keep_equal_predictions_together():
     table = ReliabilityDiagram.from_predictions([0.1] * 7 + [0.5] * 3, [0] * 10, bins=2).tables
     assert table["forecast"].count.tolist() == [7, 3]
-    flat = report_of("tiny").measures.calibrated.reliability_by_mass
+    flat = report_of("tiny").measures.calibrated.reliability(10, scheme="mass")
     assert flat.count.sum() == 30
     used = flat.count > 0
     assert all(
@@ -112,27 +112,27 @@ def test_means_through_time_are_those_of_the_windows():
     assert figure.rounds.tolist() == list(range(700, 5000, 700))  # the last 100 are too few
     for at, stop in enumerate(figure.rounds):
         span = slice(stop - 700, stop)
-        assert figure.happened[at] == pytest.approx(report.outcomes[span].mean())
-        assert figure.said["raw"][at] == pytest.approx(report.predictions["raw"][span].mean())
+        assert figure.observed[at] == pytest.approx(report.outcomes[span].mean())
+        assert figure.predicted["raw"][at] == pytest.approx(report.predictions["raw"][span].mean())
         assert figure.chance[at] == pytest.approx(chance_mean(said[span]))
 
 
 def test_dates_stand_on_the_axis_of_time():
     report = report_of("wrong")
     moments = report.timeline.moments
-    figure = ErrorThroughTime.from_several(
-        report.predictions, report.outcomes, measure="ece", window=500, chance_of="calibrated",
-        times=moments,
-    )  # fmt: skip
+    cards = {name: Scorecard(100) for name in report.predictions}
+    for name, card in cards.items():
+        card.extend(report.predictions[name], report.outcomes)
+    figure = ErrorThroughTime.from_cards(cards, window=500, times=moments)
     ax = figure.plot()
     first, last = (num2date(at).replace(tzinfo=None) for at in ax.get_xlim())
     assert first == dt.datetime(2024, 3, 1)
     assert last == dt.datetime(2024, 3, 1) + dt.timedelta(minutes=4999)
     p = report.predictions["calibrated"]
-    expected = [chance_ece_limit(p[at : at + 500]) for at in range(0, 5000, 500)]
+    expected = [chance_ece(p[at : at + 500], at_most=True) for at in range(0, 5000, 500)]
     assert figure.chance == pytest.approx(expected)
-    with pytest.raises(ValueError, match="chance_of needs the measure 'ece' and a window"):
-        ErrorThroughTime.from_several({"a": [0.5]}, [1], chance_of="a")
+    errors = [ece(p[at : at + 500], report.outcomes[at : at + 500]) for at in range(0, 5000, 500)]
+    assert figure.curves["calibrated"].error == pytest.approx(errors)
 
 
 def test_times_have_no_digits_that_say_nothing():

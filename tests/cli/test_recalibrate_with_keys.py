@@ -1,4 +1,4 @@
-"""``calibrant run FILE --score --key``: a fleet, chunk by chunk."""
+"""``calibrant recalibrate FILE --score --key``: a fleet, chunk by chunk."""
 
 import json
 
@@ -8,6 +8,7 @@ import pytest
 
 from calibrant import Fleet
 from calibrant.fleet.frames import recalibrate_frame
+from calibrant.report import Page, recalibration
 from calibrant.tables import chunks, read
 from cli.files import written
 
@@ -37,9 +38,18 @@ def rows():
 def test_a_file_with_keys_gets_the_probabilities_of_a_fleet(rows, tmp_path, ending, calibrant):
     source, out = written(rows, tmp_path / f"a{ending}"), tmp_path / f"out{ending}"
     done = calibrant(
-        "run", source, "--score", "score", "--outcome", "sold", "--key", "shop", "--out", out
+        "recalibrate",
+        source,
+        "--score",
+        "score",
+        "--outcome",
+        "sold",
+        "--key",
+        "shop",
+        "--out",
+        out,
     )
-    assert "3,000 rows, 40 keys in 'shop'" in done.stdout
+    assert "3,000 rounds, 40 keys in 'shop'" in done.stdout
     assert "log loss" in done.stdout
     expected = Fleet().run(rows["shop"], rows["score"], rows["sold"])
     assert read(out).take("prediction", "calibrated").values.tolist() == expected.tolist()
@@ -49,16 +59,16 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
     first, second = rows.iloc[:1000], rows.iloc[1000:]
     state, out = tmp_path / "state", tmp_path / "out.csv"
     options = ("--score", "score", "--outcome", "sold", "--key", "shop", "--state", state)
-    calibrant("run", written(first, tmp_path / "a.csv"), *options)
+    calibrant("recalibrate", written(first, tmp_path / "a.csv"), *options)
     before = state.read_bytes()
     bad = second.copy()
     bad.loc[bad.index[1500], "shop"] = None
-    done = calibrant("run", written(bad, tmp_path / "b.csv"), *options)
+    done = calibrant("recalibrate", written(bad, tmp_path / "b.csv"), *options)
     assert done.exit_code == 2
     assert "line 1502, column 'shop': the key is missing" in done.stderr
     assert state.read_bytes() == before
-    done = calibrant("run", written(second, tmp_path / "c.csv"), *options, "--out", out)
-    assert "goes on with 40 keys after 1,000 predictions" in done.stderr
+    done = calibrant("recalibrate", written(second, tmp_path / "c.csv"), *options, "--out", out)
+    assert "continues with 40 keys after 1,000 predictions" in done.stderr
     expected = Fleet().run(rows["shop"], rows["score"], rows["sold"])[1000:]
     assert read(out).take("prediction", "calibrated").values.tolist() == expected.tolist()
 
@@ -78,7 +88,7 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
 def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, calibrant):
     source = written(rows, tmp_path / "a.csv")
     done = calibrant(
-        "run", source, "--score", "score", "--outcome", "sold", "--key", "shop", *options
+        "recalibrate", source, "--score", "score", "--outcome", "sold", "--key", "shop", *options
     )
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.split())
@@ -106,17 +116,19 @@ LATE = ("--time", "at", "--available", "known")
 
 
 def test_keys_that_are_off_are_listed(with_a_key_off, tmp_path, calibrant):
-    done = calibrant("run", written(with_a_key_off, tmp_path / "a.csv"), *OPTIONS)
+    done = calibrant("recalibrate", written(with_a_key_off, tmp_path / "a.csv"), *OPTIONS)
     said = " ".join(done.stdout.split())
-    assert "raw: 1 of 12 keys is off by more than 0.02" in said
+    assert "raw: 1 of 12 keys is miscalibrated by more than 0.02" in said
     assert "is at most 0.00024." in said  # 0.08 times 3,000 outcomes / 1,000,000
-    assert "calibrated: None of 12 keys is off" in said
+    assert "calibrated: None of 12 keys is miscalibrated" in said
     assert "[3] +0.2" in said
 
 
 def test_keys_that_are_off_in_json_and_when_outcomes_come_late(with_a_key_off, tmp_path, calibrant):
     source = written(with_a_key_off, tmp_path / "a.csv")
-    done = calibrant("run", source, *OPTIONS, *LATE, "--json", "--out", tmp_path / "out.csv")
+    done = calibrant(
+        "recalibrate", source, *OPTIONS, *LATE, "--json", "--out", tmp_path / "out.csv"
+    )
     found = json.loads(done.stdout)
     fleet = Fleet(monitor=True)
     result = recalibrate_frame(
@@ -141,19 +153,63 @@ def test_keys_that_are_off_in_json_and_when_outcomes_come_late(with_a_key_off, t
 def test_the_page_of_a_run_with_keys(with_a_key_off, tmp_path, calibrant):
     page = tmp_path / "page.html"
     source = written(with_a_key_off, tmp_path / "a.csv")
-    done = calibrant("run", source, *OPTIONS, "--report", page)
+    done = calibrant("recalibrate", source, *OPTIONS, "--report", page)
     assert "the report, in a browser" in done.stdout
     text = page.read_text()
-    assert "1 of 12 keys is off by more than 0.02" in text
+    assert "1 of 12 keys is miscalibrated by more than 0.02" in text
     assert '<th scope="row">[3]</th>' in text
     assert text.count("<svg") == 2
     assert "--key shop" in text
     no_outcomes = written(with_a_key_off.assign(sold=np.nan), tmp_path / "b.csv")
     before = page.read_bytes()
-    done = calibrant("run", no_outcomes, *OPTIONS, "--report", page, "--out", tmp_path / "out.csv")
+    done = calibrant(
+        "recalibrate", no_outcomes, *OPTIONS, "--report", page, "--out", tmp_path / "out.csv"
+    )
     assert "no outcome is known" in done.stderr
     assert page.read_bytes() == before
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_run_with_keys_has_the_verdict_of_any_other(with_a_key_off, tmp_path, calibrant):
+    """The probabilities of a fleet, measured in sums, and by `recalibration` row by row."""
+    rows = pd.concat([with_a_key_off] * 2, ignore_index=True)  # enough for a figure of time
+    source, page = written(rows, tmp_path / "a.csv"), tmp_path / "page.html"
+    done = calibrant("recalibrate", source, *OPTIONS, "--json", "--report", page)
+    found = json.loads(done.stdout)
+    said = Fleet().run(rows["shop"], rows["score"], rows["sold"])
+    report = recalibration(rows["score"], said, rows["sold"])
+    assert found["verdict"] == report.verdict.word
+    assert found["findings"] == report.findings
+    for name, card in report.measures.columns.items():
+        for measure in ("brier", "log_loss", "cal1", "cal2", "ece", "smece"):
+            assert found[name][measure] == pytest.approx(getattr(card, measure), rel=1e-3)
+    text = page.read_text()
+    assert 'class="verdict ' in text
+    for heading in ("Before and after", "Observed against predicted", "Through time"):
+        assert f">{heading}</h2>" in text
+
+
+def test_outcomes_of_one_kind_that_come_later_turn_the_verdict(with_a_key_off, tmp_path, calibrant):
+    at = pd.to_datetime(with_a_key_off["at"])
+    later = pd.to_timedelta(np.where(with_a_key_off["sold"] == 1, 5, 200), unit="min")
+    source = written(with_a_key_off.assign(known=(at + later).astype(str)), tmp_path / "a.csv")
+    found = json.loads(calibrant("recalibrate", source, *OPTIONS, *LATE, "--json").stdout)
+    assert found["verdict"] == "one-sided"
+    assert "Outcomes 1 become known earlier than outcomes 0" in found["findings"][0]
+    cured = calibrant("recalibrate", source, *OPTIONS, *LATE, "--hold", "4h", "--json")
+    assert json.loads(cured.stdout)["verdict"] != "one-sided"
+
+
+def test_a_page_that_fails_leaves_no_file(with_a_key_off, tmp_path, calibrant, monkeypatch):
+    def fails(*_, **__):
+        raise ValueError("no figure")
+
+    monkeypatch.setattr(Page, "reliability", fails)
+    source = written(with_a_key_off, tmp_path / "a.csv")
+    outputs = ("--out", tmp_path / "out.csv", "--report", tmp_path / "page.html")
+    done = calibrant("recalibrate", source, *OPTIONS, *outputs, "--state", tmp_path / "state")
+    assert (done.exit_code, "no figure" in done.stderr) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_what_goes_on_is_watched_on_and_margins_have_no_raw(with_a_key_off, tmp_path, calibrant):
@@ -161,14 +217,16 @@ def test_what_goes_on_is_watched_on_and_margins_have_no_raw(with_a_key_off, tmp_
     for number in range(2):
         half = with_a_key_off.iloc[1500 * number : 1500 * (number + 1)]
         source = written(half, tmp_path / f"{number}.csv")
-        done = calibrant("run", source, *OPTIONS, "--state", state, "--json")
-    whole = calibrant("run", written(with_a_key_off, tmp_path / "a.csv"), *OPTIONS, "--json")
+        done = calibrant("recalibrate", source, *OPTIONS, "--state", state, "--json")
+    whole = calibrant(
+        "recalibrate", written(with_a_key_off, tmp_path / "a.csv"), *OPTIONS, "--json"
+    )
     one, other = json.loads(done.stdout), json.loads(whole.stdout)
     assert one["raw"]["keys_off"] == other["raw"]["keys_off"]
-    done = calibrant("run", source, *OPTIONS, "--kind", "margin", "--json")
+    done = calibrant("recalibrate", source, *OPTIONS, "--kind", "margin", "--json")
     assert "raw" not in json.loads(done.stdout)
     Fleet().save(state)
-    done = calibrant("run", source, *OPTIONS, "--state", state)
+    done = calibrant("recalibrate", source, *OPTIONS, "--state", state)
     assert "not watched: the fleet of --state was made without a monitor" in done.stdout
 
 
@@ -185,7 +243,16 @@ def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
         said, _ = wanted.play(part["shop"], part["score"], part["sold"], ids=ids)
         source, out = written(part, tmp_path / f"{number}.csv"), tmp_path / f"out{number}.csv"
         done = calibrant(
-            "run", source, *OPTIONS, "--id", "order", "--state", state, "--out", out, "--json"
+            "recalibrate",
+            source,
+            *OPTIONS,
+            "--id",
+            "order",
+            "--state",
+            state,
+            "--out",
+            out,
+            "--json",
         )
         found = json.loads(done.stdout)
         written_ = pd.read_csv(out)["calibrated"]
@@ -197,13 +264,13 @@ def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
 
 def test_rows_that_only_wait_and_rows_that_say_nothing(with_a_key_off, tmp_path, calibrant):
     rows = with_a_key_off.drop(columns=["at", "known"]).assign(order=range(SIZE), sold=np.nan)
-    done = calibrant("run", written(rows, tmp_path / "a.csv"), *OPTIONS, "--id", "order")
+    done = calibrant("recalibrate", written(rows, tmp_path / "a.csv"), *OPTIONS, "--id", "order")
     assert "predictions that wait for their outcomes: 3,000" in done.stdout
     rows.loc[7, "score"] = np.nan
-    done = calibrant("run", written(rows, tmp_path / "b.csv"), *OPTIONS, "--id", "order")
+    done = calibrant("recalibrate", written(rows, tmp_path / "b.csv"), *OPTIONS, "--id", "order")
     assert "line 9, column 'order': the row has neither a score nor an outcome" in done.stderr
 
 
 def test_keys_need_a_file(calibrant):
-    done = calibrant("run", "-", "--score", "s", "--key", "k")
+    done = calibrant("recalibrate", "-", "--score", "s", "--key", "k")
     assert "--key needs a FILE" in done.stderr

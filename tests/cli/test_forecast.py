@@ -1,4 +1,4 @@
-"""``calibrant run``: files, pipes, and what is said at the end."""
+"""``calibrant forecast``: files, pipes, and what is said at the end."""
 
 import contextlib
 import csv
@@ -21,7 +21,7 @@ from calibrant.tables import read
 
 def test_a_file_gets_one_probability_a_row(calibrant, events, tmp_path):
     result = calibrant(
-        "run", events, "--outcome", "outcome", "--seed", "3", "--out", tmp_path / "o.csv"
+        "forecast", events, "--outcome", "outcome", "--seed", "3", "--out", tmp_path / "o.csv"
     )
     assert result.exit_code == 0, result.stderr
     rows = list(csv.DictReader((tmp_path / "o.csv").read_text().splitlines()))
@@ -34,12 +34,12 @@ def test_a_file_gets_one_probability_a_row(calibrant, events, tmp_path):
 
 def test_each_prediction_is_made_before_its_outcome(calibrant, events, tmp_path):
     """Changing an outcome changes no prediction up to and including its own row."""
-    calibrant("run", events, "--out", tmp_path / "before.csv")
+    calibrant("forecast", events, "--out", tmp_path / "before.csv")
     lines = events.read_text().splitlines()
     day, outcome = lines[150].split(",")
     lines[150] = f"{day},{1 - int(outcome)}"
     events.write_text("\n".join(lines) + "\n")
-    calibrant("run", events, "--out", tmp_path / "after.csv")
+    calibrant("forecast", events, "--out", tmp_path / "after.csv")
     before = read(tmp_path / "before.csv").take("prediction").values
     after = read(tmp_path / "after.csv").take("prediction").values
     assert before[:150].tolist() == after[:150].tolist()
@@ -47,7 +47,7 @@ def test_each_prediction_is_made_before_its_outcome(calibrant, events, tmp_path)
 
 
 def test_the_scorecard_stands_beside_the_baselines(calibrant, events):
-    result = calibrant("run", events)
+    result = calibrant("forecast", events)
     outcomes = read(events).take("outcome").values
     head, cal2_row, brier_row, log_row = (
         next(line.split() for line in result.stdout.splitlines() if line.strip().startswith(start))
@@ -80,7 +80,7 @@ def test_times_of_a_file(calibrant, tmp_path):
     path = tmp_path / "rain.csv"
     path.write_text("day,rain\n" + "".join(f"{day},{wet}\n" for day, wet in rows))
     result = calibrant(
-        "run", path, "--outcome", "rain", "--time", "day", "--out", tmp_path / "o.csv"
+        "forecast", path, "--outcome", "rain", "--time", "day", "--out", tmp_path / "o.csv"
     )
     assert result.exit_code == 0, result.stderr
     days = rain.times[:3000].astype("datetime64[D]")
@@ -90,14 +90,14 @@ def test_times_of_a_file(calibrant, tmp_path):
         (("--time", "nobody"), "nobody"),
         (("--time", "day", "--forecaster", "zoom"), "no use for times"),
     ):
-        result = calibrant("run", path, "--outcome", "rain", *refused)
+        result = calibrant("forecast", path, "--outcome", "rain", *refused)
         assert result.exit_code == 2
         assert why in result.stderr
 
 
 def test_ahead_in_a_file(calibrant, events, tmp_path):
     out = tmp_path / "o.csv"
-    result = calibrant("run", events, "--outcome", "outcome", "--ahead", "4", "--out", out)
+    result = calibrant("forecast", events, "--outcome", "outcome", "--ahead", "4", "--out", out)
     assert result.exit_code == 0, result.stderr
     outcomes = read(events).take("outcome").values
     expected = EventForecaster(ahead=4).run(outcomes)
@@ -123,7 +123,7 @@ def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
     ]
     path.write_text("t,y,known\n" + "".join(lines))
     given = ("--outcome", "y", "--time", "t", "--available", "known", "--ahead", str(ahead))
-    result = calibrant("run", path, *given, "--out", out)
+    result = calibrant("forecast", path, *given, "--out", out)
     assert result.exit_code == 0, result.stderr
     twin, expected, waiting = EventForecaster(ahead=ahead), [], []
     for t in range(400):
@@ -145,19 +145,19 @@ def test_outcomes_that_become_known_late(calibrant, tmp_path, ahead):
 
 def test_a_report_of_a_forecast(calibrant, events, tmp_path):
     page = tmp_path / "page.html"
-    result = calibrant("run", events, "--outcome", "outcome", "--report", page, "--ahead", "2")
+    result = calibrant("forecast", events, "--outcome", "outcome", "--report", page, "--ahead", "2")
     assert result.exit_code == 0, result.stderr
     html = page.read_text()
     assert "What the forecasts drew on" in html
-    assert f"calibrant run {events} --outcome outcome --ahead 2 --report {page}" in html
-    other = calibrant("run", events, "--forecaster", "zoom", "--report", page)
+    assert f"calibrant forecast {events} --outcome outcome --ahead 2 --report {page}" in html
+    other = calibrant("forecast", events, "--forecaster", "zoom", "--report", page)
     assert other.exit_code == 0, other.stderr
     assert "drew on" not in page.read_text()
 
 
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_every_forecaster_can_be_named(calibrant, events, name):
-    result = calibrant("run", events, "--forecaster", name)
+    result = calibrant("forecast", events, "--forecaster", name)
     assert result.exit_code == 0, result.stderr
     heads = [line.split() for line in result.stdout.splitlines() if "running-mean" in line]
     assert heads[0][0] == name
@@ -167,13 +167,13 @@ def test_every_forecaster_can_be_named(calibrant, events, name):
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl", ".parquet"])
 def test_results_in_every_format(calibrant, events, tmp_path, suffix):
     out = tmp_path / f"out{suffix}"
-    assert calibrant("run", events, "--out", out).exit_code == 0
+    assert calibrant("forecast", events, "--out", out).exit_code == 0
     again = read(out).take("prediction").values
     assert again.tolist() == EventForecaster().run(read(events).take("outcome").values).tolist()
 
 
 def test_standard_input_can_fill_a_file(program, tmp_path):
-    process = program("run", "-", "--out", "o.csv")
+    process = program("forecast", "-", "--out", "o.csv")
     _, stderr = process.communicate(b"y\n1\n0\n1\n")
     assert process.returncode == 0, stderr
     assert (tmp_path / "o.csv").read_text().splitlines()[0] == "y,prediction"
@@ -181,7 +181,7 @@ def test_standard_input_can_fill_a_file(program, tmp_path):
 
 def test_a_pipe_is_answered_line_by_line(program):
     """Each answer is read before the next line is written: nothing waits in a buffer."""
-    process = program("run", "-", "--seed", "5")
+    process = program("forecast", "-", "--seed", "5")
     twin = EventForecaster(seed=5)
     for outcome in (1, 0, 0, 1, 1, 1, 0, 1) * 5:
         process.stdin.write(f"{outcome}\n".encode())
@@ -194,7 +194,7 @@ def test_a_pipe_is_answered_line_by_line(program):
 
 
 def test_ahead_answers_with_the_next_forecast(program):
-    process = program("run", "-", "--seed", "5", "--ahead", "1")
+    process = program("forecast", "-", "--seed", "5", "--ahead", "1")
     twin = EventForecaster(seed=5)
     assert float(process.stdout.readline()) == twin.predict()
     for outcome in (1, 0, 0, 1, 1):
@@ -209,7 +209,7 @@ def test_ahead_answers_with_the_next_forecast(program):
 def test_ahead_answers_with_later_forecasts(program):
     """Three lines later: the forecasts are those of a file, and each comes three lines before."""
     outcomes = [1, 0, 0, 1, 1, 0, 1, 0, 0, 0] * 4
-    process = program("run", "-", "--seed", "5", "--ahead", "3")
+    process = program("forecast", "-", "--seed", "5", "--ahead", "3")
     answers = [float(process.stdout.readline()) for _ in range(3)]
     for outcome in outcomes:
         process.stdin.write(f"{outcome}\n".encode())
@@ -222,7 +222,7 @@ def test_ahead_answers_with_later_forecasts(program):
 
 
 def test_a_bad_line_in_a_pipe_ends_it_with_a_message(program):
-    process = program("run", "-")
+    process = program("forecast", "-")
     stdout, stderr = process.communicate(b"1\n0\nnan\n1\n")
     assert process.returncode == 2
     assert len(stdout.splitlines()) == 2
@@ -231,7 +231,7 @@ def test_a_bad_line_in_a_pipe_ends_it_with_a_message(program):
 
 
 def test_a_closed_pipe_ends_quietly(program):
-    process = program("run", "-")
+    process = program("forecast", "-")
     process.stdout.close()
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(b"1\n" * 500_000)
@@ -243,7 +243,7 @@ def test_a_closed_pipe_ends_quietly(program):
 
 
 def test_an_interrupt_leaves_nothing_half_written(program, tmp_path):
-    process = program("run", "-", "--out", "o.csv")
+    process = program("forecast", "-", "--out", "o.csv")
     # More than a pipe holds: once it is written, the program is reading, and waits for the end.
     process.stdin.write(b"y\n" + b"1\n" * 500_000)
     process.stdin.flush()
@@ -264,7 +264,7 @@ def test_an_interrupt_leaves_nothing_half_written(program, tmp_path):
 def test_the_bundled_stream_of_make_run(calibrant, request):
     """The main job of the README: 261,877 flights, calibrated."""
     path = request.config.rootpath / "src" / "calibrant" / "data" / "nycflights.csv.gz"
-    result = calibrant("run", path, "--outcome", "outcome")
+    result = calibrant("forecast", path, "--outcome", "outcome")
     assert result.exit_code == 0, result.stderr
     assert "261,877 rounds" in result.stdout
     row = next(line.split() for line in result.stdout.splitlines() if line.startswith("Cal2"))
@@ -276,9 +276,9 @@ def test_the_bundled_stream_of_make_run(calibrant, request):
 
 def test_the_forecasts_are_watched_too(calibrant, events):
     """What is watched is the mean of what might have been predicted."""
-    result = calibrant("run", events, "--outcome", "outcome")
+    result = calibrant("forecast", events, "--outcome", "outcome")
     assert "event-forecaster: No alarm in 300 rounds" in " ".join(result.stdout.split())
-    found = json.loads(calibrant("run", events, "--outcome", "outcome", "--json").stdout)
+    found = json.loads(calibrant("forecast", events, "--outcome", "outcome", "--json").stdout)
     outcomes = read(events).take("outcome").values
     forecaster, monitor = EventForecaster(), Monitor()
     for y in outcomes.tolist():

@@ -11,14 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from calibrant.cli import app
-from calibrant.experiments import Claim, Result, Results, Task, read_claims, read_results
+from calibrant.experiments import Claim, Result, Results, Task, findings, read_claims, read_results
+from calibrant.experiments.gallery import examples, moving_stream, real_stream, replay
+from calibrant.experiments.panels import claim_panels
 from calibrant.experiments.results import rank
-from calibrant.report import findings
-from calibrant.report.comparison import SweepReport
-from calibrant.report.gallery import examples, moving_stream, real_stream, replay
-from calibrant.report.panels import claim_panels
+from calibrant.experiments.sweep_page import SweepReport
 from calibrant.tables import InputError
-from report.report_cases import CLAIM
+from experiments.claim_row import CLAIM
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant._specs import name_of
 from calibrant.experiments import Result, Results
+from calibrant.experiments.naming import short_names, show_stream
 from calibrant.experiments.results import ERRORS, rank
 from calibrant.experiments.tasks import run_rounds
 from calibrant.forecasters import Forecaster, Restarting
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.figures import ErrorThroughTime, PointSpread, ReliabilityDiagram
 from calibrant.report.figures.error_through_time import MEASURES_THROUGH_TIME, restarts_of
-from calibrant.report.naming import short_names, show_stream
 from calibrant.report.style import SERIES, Drawable, Series
 from calibrant.streams import names as real_streams
 

@@ -1,0 +1,692 @@
+"""``calibrant recalibrate``: a model's scores in a file, before and after.
+
+A file is recalibrated whole or, if it is large or has keys, chunk after chunk, which keeps no row;
+both end with the same measures, verdict and page. Pipes are answered line by line, in
+`calibrant.cli.recalibrate_pipe`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table as Grid
+from rich.text import Text
+
+from calibrant import Fleet, Recalibrator
+from calibrant._checks import check_choice, check_seed
+from calibrant._kernels.scores.recalibrate import KINDS
+from calibrant.cli import console
+from calibrant.cli.arguments import (
+    AsJson,
+    Delimiter,
+    Options,
+    OutcomeColumn,
+    OutFile,
+    Positive,
+    ReportFile,
+    Seed,
+    Source,
+)
+from calibrant.fleet.log import Log as FleetLog
+from calibrant.forecasters.memories import heaviest_in_words
+from calibrant.measures import DelayCheck
+from calibrant.recalibrate.frames import ids_in
+from calibrant.recalibrate.log import Log
+from calibrant.recalibrate.rows import Recalibrated, recalibrate_rows
+from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
+from calibrant.report.before_after import CELLS
+from calibrant.report.recalibration_page import (
+    KEY_HEAD,
+    MEASURE_ROWS,
+    READING,
+    KeysWatched,
+    group_rows,
+    key_rows,
+    measure_rows,
+)
+from calibrant.tables import InputError, Scored, Table, take_scored, write
+from calibrant.tables.chunks import Write, writing
+from calibrant.tables.packed import packing_of
+from calibrant.tables.reading import kind_of, standard_input
+
+#: The help has these options in a box of their own.
+LATE = "Outcomes that come late"
+TITLE = "{}: scores before and after recalibration"
+#: Bytes of a file that is read in chunks; packed ones hold about four times as much.
+LARGE, PACKED = 2**26, 4
+HOW_LARGE = "the file is large, so no row is kept; --report keeps them, and shows more"
+#: Groups and keys that are listed in the terminal, and keys in JSON.
+GROUPS_IN_TERMINAL, KEYS_IN_TERMINAL, KEYS_IN_JSON = 20, 10, 1000
+#: Rows of a large file, the last ones, whose delays are compared.
+DELAYS_KEPT = 2**17
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecalibrateOptions(Options):
+    """The options of ``calibrant recalibrate``, by their names."""
+
+    score: str
+    outcome: str | None = None
+    positive: str | None = None
+    id: str | None = None
+    time: str | None = None
+    available: str | None = None
+    silence: int | None = None
+    after: str | None = None
+    due: str | None = None
+    hold: str | None = None
+    by: str | None = None
+    key: str | None = None
+    kind: str = "probability"
+    column: str = "calibrated"
+    smooth: str | None = None
+    state: Path | None = None
+    strict: bool = False
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns that rows are read from, by the names of `take_scored`."""
+        names = ("score", "outcome", "time", "available", "due", "positive")
+        return {name: getattr(self, name) for name in names}
+
+
+def recalibrate(
+    source: Source,
+    score: Annotated[str, typer.Option(metavar="COL", help="Column of the model's scores.")],
+    outcome: OutcomeColumn = None,
+    positive: Positive = None,
+    id: Annotated[  # noqa: A002
+        str | None,
+        typer.Option(metavar="COL", help="Column that identifies each score; unique."),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of when each score was given, in order."),
+    ] = None,
+    available: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=LATE,
+            metavar="COL",
+            help="Column of when each outcome became known, by the clock of --time: only later "
+            "predictions learn from it. Empty for never.",
+        ),
+    ] = None,
+    silence: Annotated[
+        int | None,
+        typer.Option(
+            rich_help_panel=LATE,
+            metavar="0|1",
+            help="The outcome of a row for which none is known by its deadline.",
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=LATE,
+            metavar="SPAN",
+            help="The deadline with --silence: so many rows later, or so much time (30d, 12h, "
+            "90min) by the clock of --time.",
+        ),
+    ] = None,
+    due: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=LATE,
+            metavar="COL",
+            help="Column of each row's own deadline, instead of --after.",
+        ),
+    ] = None,
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=LATE,
+            metavar="SPAN",
+            help="Learn every outcome at this age: for outcomes of which one kind comes sooner.",
+        ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of groups, each recalibrated separately."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of keys, up to millions, each with an offset of its own; the file, CSV or "
+            "Parquet, need not fit into memory. With --silence or --hold every outcome is learned "
+            "at its deadline, and none before.",
+        ),
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(metavar="KIND", help="What the scores are: probability, logit or margin."),
+    ] = "probability",
+    delimiter: Delimiter = None,
+    seed: Seed = 0,
+    out: OutFile = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Name of the new column: calibrated.", show_default=False
+        ),
+    ] = None,
+    smooth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a second column of this name: probabilities as fine as the scores, to rank "
+            "rows by.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Continue with the recalibrator saved here (with --key, the fleet), if there is "
+            "one, and save it at the end.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="In a pipe: stop at the first line that cannot be used."),
+    ] = False,
+    report: ReportFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recalibrate a model's scores in FILE, and measure them before and after.
+
+    Each probability is made before its own outcome is used. With - the rows come from a pipe: each
+    line is answered at once with its probability. Of a FILE, the episodes of miscalibration are
+    shown too.
+    """
+    given = dict(locals())
+    given["json"] = given.pop("as_json")
+    with console.clean_end():
+        console.check_outputs(source, out, report, column)
+        options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
+        check_seed(seed)
+        check_choice("--kind", kind, KINDS)
+        if source == "-" and not (key or out or report or as_json):
+            from calibrant.cli.recalibrate_pipe import answer_scores  # noqa: PLC0415
+
+            options, recalibrator = begin(options)
+            try:
+                answer_scores(options, recalibrator, standard_input())
+            finally:
+                if state is not None:  # what was learned so far, also before an error
+                    recalibrator.save(state)
+            return
+        check_file_options(options)
+        if key is not None or is_large(options):
+            recalibrate_chunks(options)
+        else:
+            recalibrate_file(options)
+
+
+def check_file_options(options: RecalibrateOptions) -> None:
+    """Refuse options that do not go together, or not with a FILE."""
+    if options.strict:
+        raise ValueError("--strict is for a pipe: a FILE with a bad row is always refused")
+    if options.key is not None:
+        for name, instead in (
+            ("by", "a key is a group of its own: use one of the two"),
+            ("smooth", "Fleet.smooth in Python gives that probability"),
+        ):
+            if getattr(options, name) is not None:
+                raise ValueError(f"--{name} does not go with --key: {instead}")
+        if options.source == "-":
+            raise ValueError("--key needs a FILE: CSV or Parquet")
+    if options.smooth and options.out is None:
+        raise ValueError("--smooth names a column of --out, and none is asked for")
+    if options.available is not None and options.time is None:
+        raise ValueError(
+            "--available needs --time: an outcome is late for predictions made before it"
+        )
+
+
+def is_large(options: RecalibrateOptions) -> bool:
+    """Return whether a file has so many rows that they are better not held all at once."""
+    path = Path(options.source)
+    if options.report or options.id or options.by or options.json or not path.is_file():
+        return False  # these ask for all rows
+    size = path.stat().st_size * (1 if packing_of(options.source) is None else PACKED)
+    return kind_of(options.source) in ("csv", "tsv", "parquet") and size > LARGE
+
+
+# -- the state -------------------------------------------------------------------------------------
+
+
+def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
+    """Return the options, and the recalibrator or fleet: the saved one, if there is one.
+
+    A saved one knows of what kind its scores are, and its deadlines.
+    """
+    policy = {name: getattr(options, name) for name in ("silence", "after", "hold")}
+    made: type[Fleet] | type[Recalibrator] = Recalibrator if options.key is None else Fleet
+    if options.state is None or not options.state.exists():
+        if options.key is not None:
+            return options, Fleet(options.seed, options.kind, monitor=True, **policy)
+        return options, Recalibrator(options.kind, seed=options.seed, **policy)
+    saved = made.load(options.state)
+    for name, given in policy.items():
+        if given is not None and str(given) != str(getattr(saved, name)):
+            raise ValueError(
+                f"{options.state} was made with {name} {getattr(saved, name)}, not {given}"
+            )
+    if options.kind not in ("probability", saved.kind):
+        raise ValueError(
+            f"{options.state} recalibrates scores of kind {saved.kind!r}, not {options.kind!r}"
+        )
+    keys = f" with {len(saved):,} keys" if isinstance(saved, Fleet) else ""
+    console.note(
+        f"{options.state}: continues{keys} after {saved.rounds:,} predictions and "
+        f"{saved.learned:,} outcomes; {saved.pending:,} are pending"
+    )
+    own = {name: getattr(saved, name) for name in ("kind", *policy)}
+    return replace(options, **own), saved
+
+
+# -- a whole file ----------------------------------------------------------------------------------
+
+
+def recalibrate_file(options: RecalibrateOptions) -> None:
+    """Recalibrate a whole file; write and report what was asked for, show the rest."""
+    # The report is opened first: if it cannot be written, nothing else is.
+    with console.opened_report(options.report) as report:
+        options, recalibrator = begin(options)
+        with console.busy(f"reading {options.source}"):
+            table = console.read_source(options.source, options.delimiter)
+            if options.out is not None:
+                check_new_columns(options, table)
+            rows = take_scored(
+                table, id=options.id, by=options.by, kind=options.kind, **options.columns()
+            )
+            ids = ids_in(table, options.id) if options.id and options.state else None
+        console.note(table.note)
+        console.note(rows.note)
+        with console.busy("recalibrating"):
+            found = recalibrate_rows(recalibrator, rows, ids, smooth=options.smooth is not None)
+        with console.busy("measuring"):
+            result = measured(options, table, rows, found, recalibrator)
+            page = b"" if report is None or result is None else result.page.html().encode()
+        if options.out is not None:
+            with console.busy(f"writing {options.out}"):
+                write(options.out, with_columns(options, table, found.predictions, found.smooth))
+        if report is not None:
+            report.write(page)
+    if options.state is not None:
+        recalibrator.save(options.state)
+    unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
+    after = 0
+    if rows.clock is not None and rows.available is not None:
+        # The last row's own outcome always comes after the last prediction.
+        is_after = (rows.available.ticks >= rows.clock.ticks[-1]) & ~np.isnan(rows.outcomes)
+        after = int(np.count_nonzero(is_after[:-1]))
+    answers = recalibrator._book.late
+    if options.json:
+        measures = NOTHING if result is None else in_json(result)
+        typer.echo(json.dumps({**measures, "answers": answers}))
+        return
+    what = "outcomes that never arrived"
+    if options.silence is not None:
+        what = "predictions without an outcome, whose deadline is still to come"
+    read = f"{table.source}: {len(found.outcomes):,} rounds"
+    show_rows(options, read, rows.outcome_column, result, {what: unknown, AFTER: after}, answers)
+    show(options, result)
+
+
+def check_new_columns(options: RecalibrateOptions, table: Table) -> None:
+    """Refuse names of new columns that the rows have already."""
+    console.check_column(table, options.column)
+    if options.smooth in (*table.columns, options.column):
+        raise ValueError(
+            f"there is a column {options.smooth!r} already: name another with --smooth"
+        )
+
+
+def with_columns(
+    options: RecalibrateOptions, table: Table, predictions: Any, smooth: Any | None
+) -> Table:
+    """Return a table with its new columns."""
+    table = table.with_column(options.column, predictions)
+    if options.smooth is not None and smooth is not None:
+        table = table.with_column(options.smooth, smooth)
+    return table
+
+
+def measured(
+    options: RecalibrateOptions,
+    table: Table,
+    rows: Scored,
+    found: Recalibrated,
+    recalibrator: Recalibrator,
+) -> RecalibrationReport | None:
+    """Return how good the probabilities are; None while all rows wait for their deadlines."""
+    unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
+    if unknown == len(found.outcomes):
+        if options.silence is not None and options.report is None:
+            return None
+        problem = "no outcome is known: every value is missing, or counts only later"
+        raise InputError(problem, source=table.source, column=rows.outcome_column)
+    never = unknown if options.silence is None else 0
+    made = None
+    if options.report is not None:
+        made = how_made(options, table.source, len(rows.scores), rows.outcome_column, never)
+    return recalibration(
+        rows.scores, found.predictions, found.outcomes, by=rows.groups, kind=options.kind,
+        times=table.row_called if rows.clock is None else rows.clock,
+        available=None if recalibrator._book.has_deadlines else rows.available,
+        recalibrator=recalibrator, expected=found.expected, never=never, made=made,
+        title=TITLE.format(Path(table.source).name),
+    )  # fmt: skip
+
+
+def how_made(
+    options: RecalibrateOptions, source: str, rows: int, outcome: str | None, never: int
+) -> dict[str, str]:
+    """Return how the run was made, and the command that repeats it."""
+    columns = {
+        "score": options.score, "outcome": outcome, "id": options.id, "time": options.time,
+        "available": options.available, "due": options.due, "by": options.by, "key": options.key,
+    }  # fmt: skip
+    known = "each known to the next row"
+    if options.available is not None:
+        known = f"known from column {options.available!r} on, used by later predictions only"
+    if options.hold is not None:
+        known += f", learned {options.hold} after their predictions"
+    if options.silence is not None:
+        until = "have passed"
+        until = f"{options.after} {until}" if options.after else f"column {options.due!r} says"
+        known += f"; {options.silence} if none is known when {until}"
+    return {
+        "command": options.command("recalibrate"),
+        "file": f"{source}, {rows:,} rows",
+        "columns": ", ".join([f"{part} {name!r}" for part, name in columns.items() if name]),
+        "scores are": options.kind,
+        "outcomes are": f"{known}; {never:,} never arrived",
+        "seed": str(options.seed),
+    }
+
+
+# -- chunk after chunk -----------------------------------------------------------------------------
+
+
+@dataclass
+class Chunked:
+    """What is counted of rows that are not kept."""
+
+    rows: int = 0
+    missing: int = 0  # rows without an outcome
+    after: int = 0  # outcomes that arrived only after the last prediction
+    answers: Counter[str] = field(default_factory=Counter)  # to outcomes by id, or too late
+    delays: list[Scored] = field(default_factory=list)  # of the last rows, where outcomes come late
+
+    def add(self, rows: Scored) -> None:
+        """Count the rows of a chunk."""
+        self.rows += len(rows.scores)
+        self.missing += int(np.count_nonzero(np.isnan(rows.outcomes)))
+        if rows.available is not None:
+            self.delays.append(rows)
+            while sum(len(each.scores) for each in self.delays[1:]) >= DELAYS_KEPT:
+                del self.delays[0]
+
+    def check_delays(self) -> DelayCheck | None:
+        """Return whether delays depend on the outcome, in the last rows."""
+        if not self.delays:
+            return None
+        columns = [
+            (each.outcomes, each.clock.ticks, each.available.ticks, each.scores)
+            for each in self.delays
+            if each.clock is not None and each.available is not None
+        ]
+        outcomes, made, known, scores = map(np.concatenate, zip(*columns, strict=True))
+        clock = self.delays[0].clock
+        is_time = clock is not None and clock.sort not in (None, "numbers")
+        return DelayCheck.from_times(outcomes, made, known, scores=scores, is_time=is_time)
+
+
+def recalibrate_chunks(options: RecalibrateOptions) -> None:
+    """Recalibrate a file that need not fit into memory, with or without keys."""
+    with console.opened_report(options.report) as report:
+        options, learner = begin(options)
+        if isinstance(learner, Fleet):
+            log: Log | FleetLog = FleetLog(
+                learner, key=str(options.key), id=options.id, **options.columns()
+            )
+        else:
+            console.note(f"{options.source}: {HOW_LARGE}")
+            smooth = options.smooth is not None
+            log = Log(learner, smooth=smooth, **options.columns())
+        both = BeforeAfter(has_raw=learner.kind != "margin", cells=CELLS)
+        counted = Chunked()
+        with nullcontext() if options.out is None else writing(options.out) as write_chunk:
+            play_chunks(options, log, both, counted, write_chunk)
+            may_wait = (options.id or options.silence) is not None and options.report is None
+            if both.rounds == 0 and not may_wait:
+                problem = "no outcome is known: every value is missing"
+                raise InputError(problem, source=options.source, column=log.outcome)
+            result = measured_chunks(options, log, both, counted, learner)
+            # Drawn before the rows appear: a page that fails leaves no file.
+            page = b"" if report is None or result is None else result.page.html().encode()
+        if report is not None:
+            report.write(page)
+    if options.state is not None:
+        learner.save(options.state)
+    if options.json:
+        measures = NOTHING if result is None else in_json(result)
+        extra = {
+            "rows": counted.rows, "outcomes": both.rounds, "arrived_late": counted.after,
+            "expired": learner.expired, "waiting": learner.pending, "answers": counted.answers,
+        }  # fmt: skip
+        typer.echo(json.dumps({**measures, **extra, "keys": len(learner)}))
+        return
+    waiting = "predictions that wait for their outcomes" + (" or deadlines" if options.hold else "")
+    is_waiting = options.id is not None or options.hold is not None
+    if options.silence is not None:
+        waiting, is_waiting = "predictions whose deadline is still to come", True
+    counts = {
+        waiting: learner.pending if is_waiting else 0,
+        "rows without an outcome": 0 if options.id or options.silence is not None
+        else counted.missing,
+        AFTER: counted.after,
+        "predictions given up because too many waited": learner.expired,
+    }  # fmt: skip
+    read = f"{options.source}: {counted.rows:,} rounds"
+    if isinstance(learner, Fleet):
+        read += f", {len(learner):,} keys in {options.key!r}"
+    show_rows(options, read, log.outcome, result, counts, counted.answers)
+    show(options, result)
+    if isinstance(learner, Fleet):
+        console.say(f"\nthe fleet takes {learner.nbytes / 1e6:,.1f} MB")
+
+
+def play_chunks(
+    options: RecalibrateOptions,
+    log: Log | FleetLog,
+    both: BeforeAfter,
+    counted: Chunked,
+    write: Write | None,
+) -> None:
+    """Play the rows of a file some at a time; write them where that is asked for."""
+    with console.progress() as progress:
+        task = progress.add_task(f"recalibrating {options.source}", total=1.0)
+        for chunk in console.read_chunks(options.source, options.delimiter):
+            if options.out is not None:
+                check_new_columns(options, chunk.table)
+            try:
+                played = log.play(chunk.table)
+            except InputError as error:
+                raise chunk.placed(error) from None
+            if chunk.rows_before == 0:
+                console.note(chunk.table.note)
+                console.note(played.rows.note)
+            if write is not None:
+                write(with_columns(options, chunk.table, played.predictions, played.smooth))
+            counted.add(played.rows)
+            both.extend(*played.judged)
+            progress.update(task, completed=chunk.share)
+    counted.after, still_open = log.finish()
+    both.extend(*still_open)
+    counted.answers = log.answers
+
+
+def measured_chunks(
+    options: RecalibrateOptions,
+    log: Log | FleetLog,
+    both: BeforeAfter,
+    counted: Chunked,
+    learner: Recalibrator | Fleet,
+) -> RecalibrationReport | None:
+    """Return how good the probabilities are; None while none of them has an outcome that counts."""
+    if both.rounds == 0:
+        return None
+    keys = None
+    if isinstance(learner, Fleet):
+        monitors = {} if learner.monitors is None else {
+            name: getattr(learner.monitors, name) for name in both.columns
+        }  # fmt: skip
+        keys = KeysWatched(monitors, len(learner))
+    waits_for_ids = options.id is not None or options.silence is not None
+    never = 0 if waits_for_ids else counted.missing
+    return RecalibrationReport.from_measures(
+        both, kind=learner.kind, never=never, keys=keys,
+        title=TITLE.format(Path(options.source).name),
+        made=how_made(options, options.source, counted.rows, log.outcome, never),
+        delays=None if learner.silence is not None or learner.hold else counted.check_delays(),
+        recalibrator=learner if isinstance(learner, Recalibrator) else None,
+    )  # fmt: skip
+
+
+# -- what is shown ---------------------------------------------------------------------------------
+
+#: Measures of no rounds, as JSON has them.
+NOTHING = {"rounds": 0, "mean_outcome": None}
+AFTER = "outcomes that arrived only after the last prediction"
+
+
+def in_json(report: RecalibrationReport) -> dict[str, Any]:
+    """Return the measures, what monitors found and what it means, as JSON has it."""
+    both = report.measures
+    columns: dict[str, Any] = {
+        # JSON has no infinity: an infinite error is null.
+        name: {each: finite(getattr(column, each)) for _, each, _ in MEASURE_ROWS}
+        for name, column in both.columns.items()
+    }
+    for name, watched in report.watched.items():
+        columns[name] |= console.summary_of(watched)
+    for name, found in report.keys.monitors.items() if report.keys else ():
+        keys = found.keys_off()
+        columns[name] |= {
+            "state": found.state,
+            "evidence": found.evidence,
+            "episodes": [console.as_object(episode) for episode in found.episodes],
+            "keys_off_count": len(keys),
+            "keys_off": [
+                {**asdict(key), "direction": key.direction, "text": str(key)}
+                for key in keys[:KEYS_IN_JSON]
+            ],
+        }
+    return {
+        "rounds": both.rounds, "mean_outcome": both.calibrated.mean_outcome, **columns,
+        "verdict": report.verdict.word, "findings": report.findings,
+    }  # fmt: skip
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None where it is infinite."""
+    return value if math.isfinite(value) else None
+
+
+def show_rows(
+    options: RecalibrateOptions,
+    read: str,
+    outcome: str | None,
+    report: RecalibrationReport | None,
+    counts: Mapping[str, int],
+    answers: Mapping[str, int],
+) -> None:
+    """Print what was read, and what became of outcomes that are missing, late, or came by id."""
+    mean = "" if report is None else f" (mean {report.measures.calibrated.mean_outcome:.4f})"
+    console.say(f"{read}, scores {options.score!r}, outcomes {outcome!r}{mean}")
+    for what, count in counts.items():
+        if count:
+            console.say(f"{what}: {count:,}")
+    if answers:
+        listed = ", ".join(f"{count:,} {answer}" for answer, count in sorted(answers.items()))
+        # Only a fleet is given outcomes by id in a file.
+        what = "by id" if options.id and options.key else "that arrived after their deadline"
+        console.say(f"outcomes {what}: {listed}")
+
+
+def show(options: RecalibrateOptions, report: RecalibrationReport | None) -> None:
+    """Print the measures, the groups or keys, the findings, and where the results are."""
+    if report is not None:
+        both = report.measures
+        head = ["", *both.columns, console.MEANING]
+        measures = console.table("Before and after (lower is better)", head, measure_rows(both))
+        console.out.print("", measures, sep="\n")
+        tables = {name: column.reliability(10) for name, column in both.columns.items()}
+        console.out.print("\n", console.reliability(tables))
+        if both.groups:
+            head, groups = group_rows(both, GROUPS_IN_TERMINAL)
+            # As `Text`, because brackets in the name of a group are no markup.
+            shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
+            console.out.print("\n", console.table("By group", head, shown))
+            if len(both.groups) > len(groups):
+                console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
+        if report.watched:
+            console.show_episodes(report.watched, report.alarms_note)
+        if report.keys is not None:
+            show_keys(report.keys)
+        console.out.print("\n[bold]What to look at[/]")
+        points = Grid.grid(padding=(0, 1))
+        points.add_column(width=1)
+        points.add_column()
+        for finding in report.findings:
+            points.add_row("-", Text(finding))
+        console.out.print(points)
+        if isinstance(report.recalibrator, Recalibrator):
+            weights = heaviest_in_words(report.recalibrator.weights())
+            console.say(f"\nThe probabilities are now based on {weights}.", fold=True)
+        console.say(f"\n{READING}", fold=True)
+    if options.out is None and options.report is None:
+        console.say("\nTo keep the result: --out FILE.csv; to see it drawn: --report FILE.html")
+    else:
+        console.say("\nWhere to look")
+    if options.report is not None:
+        console.say(f"  {options.report}: the report, in a browser")
+    if options.out is not None:
+        console.say(
+            f"  {options.out}: every row, with its probability in column {options.column!r}"
+        )
+    if options.state is not None:
+        console.say(f"  {options.state}: the state, for the next run")
+
+
+def show_keys(keys: KeysWatched) -> None:
+    """Print which keys are miscalibrated, and the episodes of all together."""
+    console.out.print("\n[bold]Miscalibrated keys[/]")
+    if not keys.monitors:
+        console.say("not watched: the fleet of --state was made without a monitor")
+    for name in keys.monitors:
+        console.say(f"{name}: {keys.sentence(name)}", fold=True)
+    for name, found in keys.monitors.items():
+        listed = found.keys_off()
+        if listed:
+            many = f", the first {KEYS_IN_TERMINAL} of {len(listed):,}"
+            more = many if len(listed) > KEYS_IN_TERMINAL else ""
+            # As `Text`, because brackets in a key are no markup.
+            rows = [[Text(cell) for cell in row] for row in key_rows(listed[:KEYS_IN_TERMINAL])]
+            console.out.print("\n", console.table(f"Keys in {name}{more}", KEY_HEAD, rows))
+    for name, found in keys.monitors.items():
+        for episode in found.episodes[-3:]:
+            console.say(f"all keys together, {name}: {episode}", fold=True)

@@ -1,0 +1,149 @@
+"""What chance alone leaves: of an error, of a mean, and of a difference between two losses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calibrant.measures.binned import Scheme, mass_bins, width_bins
+from calibrant.measures.rounds import Counts, Floats, sum_by
+
+#: The confidence level of every interval and band on a page.
+LEVEL = 0.95
+#: A stretch has at least ten rounds; of how many a difference is cut into, see `mean_change`.
+STRETCHES, MOST_STRETCHES, STRETCH = 20, 50, 1000
+#: Differences that are kept; of more, sums of neighbours are.
+MOST_KEPT = 2**17
+
+
+@dataclass(frozen=True)
+class Change:
+    """A mean difference, and where it lies with 95 % confidence; NaN with too few rounds to say.
+
+    Examples
+    --------
+    >>> from calibrant.report import BeforeAfter
+    >>> both = BeforeAfter.from_predictions([0.9] * 200, [0.5] * 200, [1, 0] * 100)
+    >>> brier, log_loss = both.changes
+    >>> round(brier.mean, 2), round(brier.high, 2)
+    (-0.16, -0.16)
+    """
+
+    mean: float
+    low: float
+    high: float
+
+
+class Differences:
+    """Differences, one after the other, and their mean with an interval.
+
+    The interval allows for neighbours being alike. It comes from the means of consecutive stretches
+    (batch means), of which there are 20 to 50: rounds within one may depend on each other, the
+    stretches hardly do. With fewer than 200 rounds no interval is given. Memory is bounded: of more
+    than 131,072 differences, sums of neighbours are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.measures.chance import Differences
+    >>> differences = Differences()
+    >>> differences.extend(np.tile([-0.1, -0.3], 500))
+    >>> round(differences.change().mean, 3)
+    -0.2
+    """
+
+    def __init__(self) -> None:
+        self._sums, self._counts = np.empty(0), np.empty(0)
+        self._size = 1  # differences in one of the sums
+
+    def extend(self, values: Floats) -> None:
+        """Add differences; of too many sums, take two at a time."""
+        starts = np.arange(0, len(values), self._size)
+        if len(starts):
+            self._sums = np.concatenate([self._sums, np.add.reduceat(values, starts)])
+            self._counts = np.append(self._counts, np.diff(starts, append=len(values)))
+        while len(self._sums) > MOST_KEPT:
+            pairs = np.arange(0, len(self._sums), 2)
+            self._sums = np.add.reduceat(self._sums, pairs)
+            self._counts = np.add.reduceat(self._counts, pairs)
+            self._size *= 2
+
+    def change(self, level: float = LEVEL) -> Change:
+        """Return the mean difference, with its interval."""
+        rounds = int(self._counts.sum())
+        mean = float(self._sums.sum() / rounds)
+        if rounds < 10 * STRETCHES:
+            return Change(mean, math.nan, math.nan)
+        count = min(MOST_STRETCHES, max(STRETCHES, rounds // STRETCH))
+        # Stretches of as many rounds each, or nearly so: sums may hold unequal numbers of them.
+        share, left = divmod(rounds, count)
+        ends = np.arange(1, count) * share + np.minimum(np.arange(1, count), left)
+        cuts = np.searchsorted(np.cumsum(self._counts), ends, side="right")
+        parts = zip(np.split(self._sums, cuts), np.split(self._counts, cuts), strict=True)
+        means = np.array([sums.sum() / counts.sum() for sums, counts in parts])
+        half = student(level, count - 1) * float(means.std(ddof=1)) / math.sqrt(count)
+        return Change(mean, mean - half, mean + half)
+
+
+def normal(level: float) -> float:
+    """Return how many standard deviations hold a normal number with this probability."""
+    # Imported here: statistics takes longer to import than this package.
+    from statistics import NormalDist  # noqa: PLC0415
+
+    return NormalDist().inv_cdf((1.0 + level) / 2.0)
+
+
+def student(level: float, freedom: int) -> float:
+    """Return the same for Student's t, from the first terms of its expansion in 1 / freedom.
+
+    With 19 degrees of freedom or more it is right to three digits at the levels used here.
+    """
+    z = normal(level)
+    first = (z**3 + z) / 4.0
+    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
+    return z + first / freedom + second / freedom**2
+
+
+def chance_ece(
+    predictions: Floats,
+    count: Counts | None = None,
+    bins: int = 20,
+    *,
+    scheme: Scheme = "width",
+    at_most: bool = False,
+) -> float:
+    """Return the mean ECE of outcomes that have exactly the probabilities predicted, independently.
+
+    The residuals of a bin then sum to a number with mean 0 and variance V, the sum of p (1 - p),
+    and close to normal, so that its mean size is sqrt(2 V / pi). With `at_most`, return what the
+    ECE stays below in 95 of 100 cases. With `count`, predictions are distinct and ascend, and each
+    was made so many times.
+    """
+    p, n = np.unique(predictions, return_counts=True) if count is None else (predictions, count)
+    which = mass_bins(n, bins) if scheme == "mass" else width_bins(p, bins)
+    variance = sum_by(which, n * p * (1.0 - p), bins)
+    left = ece_left_at_most(variance) if at_most else ece_left(variance)
+    return float(left) / int(n.sum())
+
+
+def ece_left(variance: Floats) -> Floats:
+    """Return the mean sum of the sizes of residuals whose variances these are, bin by bin."""
+    return np.asarray(np.sqrt(2.0 * variance / math.pi).sum(axis=-1))
+
+
+def ece_left_at_most(variance: Floats) -> Floats:
+    """Return what that sum stays below in 95 of 100 cases.
+
+    The size of each bin's residual has variance V (1 - 2 / pi), and their sum is close to normal.
+    """
+    spread = np.sqrt(variance.sum(axis=-1) * (1.0 - 2.0 / math.pi))
+    return np.asarray(ece_left(variance) + normal(2.0 * LEVEL - 1.0) * spread)
+
+
+def chance_mean(predictions: Floats, count: Counts | int = 1) -> float:
+    """Return how far the mean outcome may lie from the mean prediction, in 95 of 100 cases."""
+    rounds = len(predictions) if isinstance(count, int) else int(count.sum())
+    variance = float((count * predictions * (1.0 - predictions)).sum())
+    return normal(LEVEL) * math.sqrt(variance) / rounds
