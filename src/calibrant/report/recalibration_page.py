@@ -30,6 +30,7 @@ from calibrant.monitor import Monitor
 from calibrant.recalibrate import Recalibrator
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
+from calibrant.report.decisions import Decisions
 from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
@@ -97,6 +98,7 @@ def recalibration(
     window: int = WINDOW,
     recalibrator: HasMap | None = None,
     expected: npt.ArrayLike | None = None,
+    decisions: Decisions | None = None,
 ) -> RecalibrationReport:
     """Report what a recalibration changed: measures, sentences, and a page that shows them.
 
@@ -137,6 +139,8 @@ def recalibration(
     expected : array_like of shape (T,), optional
         The mean of what might have been predicted, in [0, 1]: a monitor watches it in place of
         `calibrated`, which is drawn from a grid.
+    decisions : Decisions, optional
+        What was acted on, for a section of its own.
 
     Examples
     --------
@@ -210,6 +214,7 @@ def recalibration(
         predictions=predictions, outcomes=observed, timeline=timeline, scores=given,
         recalibrator=recalibrator, expected=means[known], groups=groups,
         is_late=waits is not None and float(np.median(waits)) >= 1,
+        decisions=None if decisions is None else decisions.of_rows(known, observed, before),
     )  # fmt: skip
 
 
@@ -252,6 +257,8 @@ class RecalibrationReport(Report):
         The group of each of these rounds.
     is_late : bool
         Whether others were predicted before the usual outcome was known.
+    decisions : Decisions or None
+        What was acted on in these rounds.
 
     Examples
     --------
@@ -278,6 +285,7 @@ class RecalibrationReport(Report):
     expected: Floats = field(default_factory=lambda: np.empty(0))
     groups: list[Id] | None = None
     is_late: bool = False
+    decisions: Decisions | None = None
 
     @classmethod
     def from_measures(
@@ -297,6 +305,8 @@ class RecalibrationReport(Report):
         place = kept["timeline"].name if "timeline" in kept else Timeline(None).name
         _, *others = measures.findings(never=never, place=place)
         findings = [*verdict.sentences, *others]
+        if kept.get("decisions") is not None:
+            findings.append(kept["decisions"].sentence)
         return cls(title, verdict, measures, findings, dict(made), kind, **kept)
 
     @property
@@ -395,6 +405,13 @@ def measures_panel(report: RecalibrationReport, page: Page) -> None:
         measure_rows(both),
         f"The {both.rounds:,} rounds with an outcome. Distinct probabilities: {distinct}.",
     )
+
+
+def decisions_panel(report: RecalibrationReport, page: Page) -> None:
+    """What was acted on."""
+    if report.decisions is not None:
+        window = shown_window(report.measures.rounds, report.measures.window)
+        report.decisions.draw(page, window, report.timeline.moments)
 
 
 def reliability_panel(report: RecalibrationReport, page: Page) -> None:
@@ -592,6 +609,7 @@ def keys_panel(report: RecalibrationReport, page: Page) -> None:
 
 PANELS: tuple[Panel, ...] = (
     measures_panel,
+    decisions_panel,
     reliability_panel,
     time_panel,
     episodes_panel,
