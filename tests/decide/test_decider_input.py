@@ -91,6 +91,15 @@ def test_bad_input_changes_nothing(call, message):
     assert decider.to_bytes() == before
 
 
+@pytest.mark.parametrize("arguments", [{"precision": 0.5}, {"recall": 0.8, "explore": 0.1}])
+def test_a_floor_without_outcomes_is_refused(arguments):
+    decider = Decider(**arguments)
+    before = decider.to_bytes()
+    with pytest.raises(ValueError, match="kept by outcomes, and without ids= none can come"):
+        decider.decide_many([0.2, 0.9])
+    assert decider.to_bytes() == before
+
+
 def test_costs_of_each_row():
     decider = Decider(cost_of_acting=1, cost_of_missing=2)
     rows = np.array([[[0, 2], [1, 1]], [[0, 10], [1, 1]], [[0, 3], [1, 0]]])
@@ -200,10 +209,13 @@ def worst_excess(random, rows, alpha):
 
 
 def test_the_bound_holds_at_all_looks_at_once():
-    """Wrong in at most alpha = 0.2 of 100 streams, 20; 36 is four standard deviations more."""
+    """Wrong in at most alpha = 0.05 of 100 streams, 5; 13 is four standard deviations more.
+
+    Without the penalty it is wrong in 51 of them, and with alpha = 1 in 73.
+    """
     random = np.random.default_rng(6)
-    wrong = sum(worst_excess(random, 1000, 0.2) > 0 for _ in range(100))
-    assert wrong <= 36
+    wrong = sum(worst_excess(random, 1000, 0.05) > 0 for _ in range(100))
+    assert wrong <= 13
 
 
 def test_the_bound_is_near_what_was_observed():

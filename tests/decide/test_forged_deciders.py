@@ -37,7 +37,10 @@ def play(decider):
         return
     random = np.random.default_rng(0)
     acts, chances = decider.decide_many(
-        random.random(400), at=start + np.arange(400), propensities=True
+        random.random(400),
+        ids=[f"new {t}" for t in range(400)],
+        at=start + np.arange(400),
+        propensities=True,
     )
     assert ((chances >= 0) & (chances <= 1)).all()
     assert acts[chances == 1].all()

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Decider
+from calibrant._kernels.decide.threshold_rules import PrecisionRule, RecallRule
 from naive import decide as naive
 
 
@@ -208,8 +209,13 @@ def test_one_by_one_is_all_at_once(arguments):
     p, _ = stream(1, 1500)
     one, many = Decider(**arguments), Decider(**arguments)
     singly = [one.decide(each, at=i) for i, each in enumerate(p)]
+    needs_ids = isinstance(many._rule, PrecisionRule | RecallRule)
     parts = [
-        many.decide_many(p[start:end], at=np.arange(start, end))
+        many.decide_many(
+            p[start:end],
+            ids=range(start, end) if needs_ids else None,
+            at=np.arange(start, end),
+        )
         for start, end in pairwise([0, 1, 7, 700, 1500])
     ]
     named = Decider(**arguments).decide_many(p, ids=range(1500), at=np.arange(1500))
@@ -241,8 +247,10 @@ def test_memory_does_not_grow_with_the_rounds():
     p, _ = stream(3, 1000)
     sizes = []
     for arguments in EVERY[:7]:
-        decider = Decider(**arguments)
+        decider = Decider(**arguments, capacity=1000)
         for start in range(20):
-            decider.decide_many(p, at=start * 1000 + np.arange(1000))
+            at = 10_000 + start * 1000 + np.arange(1000)  # ids of five digits
+            decider.decide_many(p, ids=at, at=at)
+            decider.update_many(np.zeros(1000), ids=at)
             sizes.append(len(decider.to_bytes()))
         assert max(sizes[-10:]) <= sizes[-20] + 2000

@@ -329,7 +329,8 @@ class Decider(Savable, Learner):
     ) -> Booleans | tuple[Booleans, Floats]:
         """Return of each row whether to act on it: what `decide` gives, one after the other.
 
-        Those with ids wait for their outcomes; without ids nothing waits. With `propensities` also
+        Those with ids wait for their outcomes; without ids nothing waits, which is refused where a
+        floor of precision or recall is to be kept by outcomes. With `propensities` also
         the chance that each had of being acted on: a row with less than 1 that was acted on was
         explored, and this belongs into the log.
 
@@ -340,12 +341,17 @@ class Decider(Savable, Learner):
         >>> acts, chances = decider.decide_many([0.9, 0.1, 0.2, 0.3], propensities=True)
         >>> chances.tolist()
         [1.0, 0.25, 0.25, 0.25]
-        >>> decider.explored == (acts & (chances < 1)).sum()
+        >>> decider.explored == int((acts & (chances < 1)).sum())
         True
         """
         p = as_unit_series(probabilities, "probabilities")
         times = None if at is None else times_or_one(at, len(p))
         beside = self._beside(times, costs, len(p))
+        if ids is None and (self.precision is not None or self.recall is not None):
+            raise ValueError(
+                "a floor of precision or recall is kept by outcomes, and without ids= none can "
+                "come; run(probabilities, outcomes) decides rows whose outcomes are there"
+            )
         if ids is None and not self._book.has_deadlines and due is None:
             acts, chances = np.empty(len(p), dtype=np.uint8), np.empty(len(p))
             with self._book.lock:
