@@ -181,16 +181,19 @@ def test_what_was_explored_is_in_the_log():
     assert (settled.prediction[order] > 0.5).tolist() == acts.tolist()
 
 
-def test_regions_without_outcomes_are_named():
+def test_ranges_without_outcomes_are_named():
     decider = Decider(cost_of_acting=1, cost_of_missing=2)
-    decider.decide_many([0.05] * 9_000 + [0.95] * 9_000)
-    decider.warn_if_unlabelled()
-    decider.decide_many([0.05] * 2_000)
-    with pytest.warns(UnlabelledWarning, match="probability of 0 to 0.1:"):
-        decider.warn_if_unlabelled()
-    decider.decide(0.02, id="a")
-    decider.update(0, id="a")
+    decider.decide_many([0.05] * 12_000 + [0.95] * 9_000)  # no outcomes at all: nothing is missed
+    assert decider.unlabelled() == [(0.0, 0.1)]
+    decider.decide(0.95, id="a")
+    decider.update(1, id="a")
+    decider.decide_many([0.05] * 8_000)  # 29,001 in all
+    with pytest.warns(UnlabelledWarning, match="probability of 0 to 0.1: what"):
+        decider.decide_many([0.55] * 999)
+    decider.decide(0.02, id="b")
+    decider.update(0, id="b")
     assert decider.unlabelled() == []
+    decider.decide_many([0.05] * 9_990 + [0.95] * 20)  # 40,011 in all, and none for long
 
 
 # -- the bound of the precision --------------------------------------------------------------------

@@ -49,10 +49,11 @@ SMALLEST = 1e-6
 
 
 class UnlabelledWarning(UserWarning):
-    """Of some range of probabilities no outcome has come for long.
+    """Of the last 10,000 rows in some range of probabilities no outcome has come.
 
-    What happens there is not known any more: neither a decider nor a recalibrator can notice if it
-    changes. ``explore=`` acts on a few such rows.
+    A decider that is given outcomes looks for such ranges every 10,000 rows. What happens there is
+    not known any more: neither a decider nor a recalibrator can notice if it changes. ``explore=``
+    acts on a few such rows.
 
     Examples
     --------
@@ -293,6 +294,7 @@ class Decider(Savable, Learner):
         if beside is not None:
             self._rule.check_one(row, None)  # before anything else may change
         acts: bool = self._predict(row, id, None, at, due)
+        self._look_for_unlabelled(1)
         return acts
 
     @overload
@@ -332,7 +334,7 @@ class Decider(Savable, Learner):
         Those with ids wait for their outcomes; without ids nothing waits, which is refused where a
         floor of precision or recall is to be kept by outcomes. With `propensities` also
         the chance that each had of being acted on: a row with less than 1 that was acted on was
-        explored, and this belongs into the log.
+        explored, and this belongs in the log.
 
         Examples
         --------
@@ -364,12 +366,10 @@ class Decider(Savable, Learner):
             found = acts.astype(np.bool_)
         else:
             rows = p if beside is None else np.column_stack([p, beside])
-            with self._book.lock:
-                rounds = self._open(rows, ids, None, at, due)
-            found, chances = (
-                self._rule.answers(rounds).astype(np.bool_),
-                self._rule.propensities(rounds),
-            )
+            rounds = self._open(rows, ids, None, at, due)
+            found = self._rule.answers(rounds).astype(np.bool_)
+            chances = self._rule.propensities(rounds)
+        self._look_for_unlabelled(len(p))
         return (found, chances) if propensities else found
 
     def run(
@@ -459,22 +459,19 @@ class Decider(Savable, Learner):
             if count >= least
         ]
 
-    def warn_if_unlabelled(self, *, rows: int = LONG_UNLABELLED) -> None:
-        """Warn with an `UnlabelledWarning` if some range of probabilities had no outcome for long.
-
-        Examples
-        --------
-        >>> from calibrant import Decider
-        >>> Decider(precision=0.7).warn_if_unlabelled()  # nothing has come yet
-        """
-        ranges = self.unlabelled(rows=rows)
+    def _look_for_unlabelled(self, made: int) -> None:
+        """Warn, now and then, of ranges without outcomes, if this decider is given any."""
+        rule = self._rule
+        if rule.rounds // LONG_UNLABELLED == (rule.rounds - made) // LONG_UNLABELLED:
+            return
+        ranges = self.unlabelled() if rule.learned else []
         if ranges:
             named = ", ".join(f"{low:g} to {high:g}" for low, high in ranges)
             warnings.warn(
-                f"no outcome in the last {rows:,} rows with a probability of {named}: what happens "
-                "there is not known any more; explore=0.02 or so acts on a few of them",
+                f"no outcome of the last {LONG_UNLABELLED:,} rows with a probability of {named}: "
+                "what happens there is not known any more; explore=0.02 or so acts on a few",
                 UnlabelledWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
 
     # -- saving ---------------------------------------------------------------------------------
