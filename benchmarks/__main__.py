@@ -2,8 +2,9 @@
 
 Without a name, all parts but those that take an hour. ``figures`` draws the README's figures,
 ``screenshots`` takes pictures of the service's pages, ``tune`` measures the constants of the tuned
-certificates again, ``search`` looks for stronger opponents, ``many_rows`` plays 10^8 rows through a
-fleet; with ``--help`` each of the last three shows its options.
+certificates again, ``search`` looks for stronger opponents, ``evolve`` breeds one, ``many_rows``
+plays 10^8 rows through a fleet, ``numbers`` plays folders of streams of numbers; with ``--help``
+each of the last five shows its options.
 """
 
 import re
@@ -18,6 +19,7 @@ from rich.console import Console  # noqa: E402
 from benchmarks import (  # noqa: E402
     attack,
     attack_safe,
+    batches,
     certificates,
     choices,
     compare,
@@ -27,18 +29,22 @@ from benchmarks import (  # noqa: E402
     endurance,
     error,
     events,
+    evolve,
     figures,
     fleet,
     forged,
     groups,
     hostile_requests,
+    hostile_streams,
     ids,
     keys_off,
     kills,
     machine,
     many_rows,
     monitor,
+    monitor_late,
     multiclass,
+    numbers,
     pages,
     paper,
     rare,
@@ -60,6 +66,7 @@ PARTS = {
     "events": events,
     "attack": attack,
     "attack_safe": attack_safe,
+    "hostile-streams": hostile_streams,
     "choices": choices,
     "paper": paper,
     "recalibrate": recalibrate,
@@ -72,6 +79,7 @@ PARTS = {
     "sweep": sweep,
     "scored": scored,
     "delay": delay,
+    "batches": batches,
     "silence": silence,
     "rare": rare,
     "forged": forged,
@@ -82,14 +90,17 @@ PARTS = {
     "why_not": why_not,
     "certificates": certificates,
     "monitor": monitor,
+    "monitor_late": monitor_late,
     "kills": kills,
     "endurance": endurance,
     "pages": pages,
 }
 PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
-COMMANDS = {"tune": tune, "search": search, "many_rows": many_rows}
-LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "pages"}
+COMMANDS = {
+    "evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers,
+}  # fmt: skip
+LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 
 
 def quote(page, name, texts, titles):

@@ -16,14 +16,11 @@ from benchmarks.tables import table
 from calibrant._kernels.scores.safe import SafeKernel
 from calibrant.measures import cal2
 from calibrant.recalibrate import Recalibrator
-from naive.safe import NaiveSafeBefore, TwinStage
 
 TITLE = "The safe stage under attack"
 IN_README = ()
 HORIZONS = {10**4: 5, 10**5: 3, 10**6: 1}  # with the number of seeds
-# The longest games, and the rule before, which is plain Python, only for these.
-LONG = ("beside the mark", "march, then greedy")
-BEFORE = 10**5
+LONG = ("beside the mark", "march, then greedy")  # the longest games only for these
 SHORT = {10**4: 3, 10**5: 1}  # for the whole Recalibrator
 MEANS_CHOSEN = "The safe stage: Cal2 and points where an opponent chooses means and outcomes"
 SCORES_CHOSEN = "The whole Recalibrator: the same where it chooses scores and outcomes"
@@ -208,18 +205,16 @@ def policies_table(progress):
     for name, policy in POLICIES.items():
         row = [name]
         for horizon, seeds in HORIZONS.items():
-            if horizon > BEFORE and name not in LONG:
+            if horizon > 10**5 and name not in LONG:
                 row += ["-", "-"]
                 continue
             progress(f"attack_safe: {name}, {horizon:,} rounds")
             stages = [SafeKernel() for _ in range(seeds)]
             errors = [against_policy(s, policy, horizon, seed) for seed, s in enumerate(stages)]
             row += [show(np.mean(errors)), points_visited(stages)]
-        if name in LONG:
-            row.append(show(against_policy(TwinStage(NaiveSafeBefore()), policy, BEFORE, 0)))
-        rows.append([*row, "-"][: len(HORIZONS) * 2 + 2])
+        rows.append(row)
     head = [word for horizon in HORIZONS for word in (f"{horizon:,}", "points")]
-    yield table(MEANS_CHOSEN, ["policy", *head, f"the rule before, {BEFORE:,}"], rows)
+    yield table(MEANS_CHOSEN, ["policy", *head], rows)
 
 
 def whole_table(progress):

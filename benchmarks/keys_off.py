@@ -42,7 +42,7 @@ def false_names(tolerance, bias):
         said, own = random.beta(2, 4, RUNS), random.integers(0, KEYS, RUNS)
         happened = random.random(RUNS) < np.minimum(said + bias, 1)
         kernel.run(np.arange(RUNS) * KEYS + own, said, said, happened.astype(float))
-        kernel.unseen(kernel.rounds)
+        kernel.empty()
         named |= (evidence_of(kernel, RUNS * KEYS) >= 5 * ROUNDS).reshape(RUNS, KEYS).any(axis=1)
     return named.mean()
 
@@ -55,7 +55,7 @@ def delay(tolerance, bias):
         said = random.beta(2, 4, DELAY_RUNS)
         happened = random.random(DELAY_RUNS) < np.minimum(said + bias, 1)
         kernel.run(np.arange(DELAY_RUNS), said, said, happened.astype(float))
-        kernel.unseen(kernel.rounds)
+        kernel.empty()
         is_named = WEIGHT * evidence_of(kernel, DELAY_RUNS) >= EVERY
         named_after[is_named & (named_after == LONGEST)] = outcomes
         if 2 * np.count_nonzero(named_after < LONGEST) > DELAY_RUNS:

@@ -13,6 +13,7 @@ from calibrant.monitor.episodes import Episode as Episode
 from calibrant.monitor.monitor import Monitor as Monitor
 from calibrant.recalibrate.calling import calibrated as calibrated
 from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
+from calibrant.recalibrate.numbers import NumberRecalibrator as NumberRecalibrator
 from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
 
 __version__ = "0.1.0"

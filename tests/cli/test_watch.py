@@ -33,8 +33,58 @@ def test_a_file_with_an_episode_that_is_over(calibrant, rows):
     assert done.exit_code == 0
     assert "1 episode in 6,000 rounds" in done.stdout
     episode = monitor.episodes[0]
-    for number in (episode.onset, episode.alarm, episode.end):
+    for number in (episode.onset, episode.alarm, episode.recovered):
         assert f"{number:,}" in done.stdout
+
+
+@pytest.fixture
+def late_rows(tmp_path):
+    """A file in which 100 rows wait and share a shock; all probabilities are exactly right."""
+    random = np.random.default_rng(3)
+    p = np.full(10_000, 0.3)
+    y = np.repeat(random.random(100) < 0.3, 100).astype(int)
+    lines = [f"{p[t]},{y[t]},{t},{t // 100 * 100 + 100},{t + 200}" for t in range(10_000)]
+    path = tmp_path / "late.csv"
+    path.write_text("\n".join(["said,y,made,known,due", *lines, ""]))
+    return path
+
+
+def test_a_shock_that_waiting_rows_share_does_not_ring(calibrant, late_rows):
+    columns = ("--prediction", "said", "--outcome", "y", "--time", "made")
+    at_once = calibrant("watch", late_rows, *columns)
+    assert at_once.exit_code == 3
+    late = calibrant("watch", late_rows, *columns, "--available", "known")
+    assert late.exit_code == 0
+    assert "No alarm in 10,000 rounds" in late.stdout
+    assert "Chance of any false alarm in this run: at most 1 %." in late.stdout
+
+
+def test_silence_is_an_outcome_at_the_deadline(calibrant, late_rows):
+    """Of events known by their deadline nothing changes; of all else, silence is no event."""
+    columns = ("--prediction", "said", "--outcome", "y", "--time", "made")
+    rows = late_rows.read_text().splitlines()
+    only = [row if row.split(",")[1] == "1" else "0.3,,{2},,{4}".format(*row.split(","))
+            for row in rows[1:]]  # fmt: skip
+    late_rows.write_text("\n".join([rows[0], *only, ""]))
+    late = (*columns, "--available", "known", "--due", "due", "--silence", "0", "--json")
+    found = json.loads(calibrant("watch", late_rows, *late).stdout)
+    assert found["state"] == "calibrated"
+    assert found["rounds"] > 9_700  # all but those that are due later
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--available", "known"], "need --time"),
+        (["--time", "made", "--due", "due"], "--due and --silence belong together"),
+        (["--time", "made", "--due", "due", "--silence", "2"], "--silence must be 0 or 1, got 2"),
+        (["--time", "known", "--available", "made"], "before its prediction"),
+    ],
+)
+def test_bad_lateness_is_refused(calibrant, late_rows, more, message):
+    done = calibrant("watch", late_rows, "--prediction", "said", "--outcome", "y", *more)
+    assert done.exit_code != 0
+    assert message in done.output
 
 
 def test_an_open_episode_ends_with_code_3(calibrant, rows):

@@ -42,11 +42,13 @@ def test_keys_are_their_twin(settings):
         check_cells(kernel, twins, keys[: first + 700].tolist())
     assert twins[0].bets[4][0] == kernel.most_kept
     assert kernel.rounds == twin.t == 3000
-    raw, expected, seen = kernel.unseen(1000)
-    assert (raw == sides[0][1000:]).all()
-    assert (expected == sides[1][1000:]).all()
-    assert (seen == outcomes[1000:]).all()
-    assert kernel.unseen(3000).shape == (3, 0)
+    numbers, (raw, expected, seen) = kernel.unseen()
+    assert (numbers == np.arange(3000)).all()
+    assert (raw == sides[0]).all()
+    assert (expected == sides[1]).all()
+    assert (seen == outcomes).all()
+    kernel.empty()
+    assert len(kernel.unseen()[0]) == kernel.unseen_count == 0
 
 
 def test_keys_that_are_forgotten_leave_no_evidence():
@@ -76,7 +78,7 @@ def share_with_a_false_name(runs, tolerance, bias, off=0):
         own, said = random.integers(0, KEYS, runs), random.uniform(0.2, 0.8, runs)
         happened = random.random(runs) < said + bias + 0.15 * (own < off)
         kernel.run(np.arange(runs) * KEYS + own, said, said, happened.astype(float))
-        kernel.unseen(kernel.rounds)
+        kernel.empty()
         calibrated += (own >= off).sum()
         bets = np.zeros((runs * KEYS, 4))
         found = kernel.cells_of_keys()["M"][:, 0]

@@ -43,17 +43,19 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(shards
     due = np.arange(800) + random.integers(0, 60, 800)
     due[::7] = 10_000  # these never come
     twins = {key: [NaiveKeys(**SETTINGS), NaiveKeys(**SETTINGS)] for key in range(9)}
-    seen = {number: [] for number in range(shards)}
+    seen, numbers = {shard: [] for shard in range(shards)}, {}
     means = np.empty(800)
     for row in range(800):
         means[row] = fleet.expected([keys[row]], [scores[row]])[0]
         fleet.predict_many([keys[row]], [scores[row]], ids=[row])
+        shard = int(shards_of(checked_keys(keys[row : row + 1]).hashes(), shards)[0])
+        numbers[row] = shard, sum(1 for at, _ in numbers.values() if at == shard)
+        seen[shard].append((row, np.nan))
         for done in np.flatnonzero(due == row).tolist():
             assert fleet.update_many([outcomes[done]], ids=[done]).tolist() == ["applied"]
             for twin, said in zip(twins[keys[done]], (scores, means), strict=True):
                 twin.update("all", said[done], outcomes[done])
-            number = int(shards_of(checked_keys(keys[done : done + 1]).hashes(), shards)[0])
-            seen[number].append(done)
+            seen[numbers[done][0]].append((done, outcomes[done]))
     for side, monitor in enumerate((fleet.monitors.raw, fleet.monitors.calibrated)):
         listed = monitor.keys_off(least=1e-6)
         shown = {each.key: each for each in listed}
@@ -66,12 +68,14 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(shards
                 assert (shown[key].bias, shown[key].outcomes) == (pytest.approx(total / n), n)
         assert [each.evidence for each in listed] == sorted(e.evidence for e in listed)[::-1]
     gains = 0.0
-    for number, rows in seen.items():
-        wanted = SideBySide(SETTINGS, 0)
-        for row in rows:
-            wanted.update(scores[row], means[row], outcomes[row], None)
+    for shard, steps in seen.items():
+        wanted = SideBySide(SETTINGS, 0, patience=fleet.capacity)
+        rows, came = (np.array(each) for each in zip(*steps, strict=True))
+        keys_of_steps = np.array([numbers[row][1] for row in rows])
+        wanted.play_steps(keys_of_steps, scores[rows], means[rows], came, None)
         for side in ("raw", "calibrated"):
-            own = getattr(fleet.monitors, side).of_shards()[number]
+            own = getattr(fleet.monitors, side).of_shards()[shard]
+            assert own.pending > 20
             assert own.to_bytes() == getattr(wanted, side).to_bytes()
         gains += wanted.gain_evidence
     assert fleet.monitors.gain_evidence == pytest.approx(gains)
@@ -225,7 +229,7 @@ def test_monitors_that_are_stopped_lose_no_outcome(monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SideBySide, "run", stopped)
+    monkeypatch.setattr(Monitor, "play_steps", stopped)
     with pytest.raises(KeyboardInterrupt):
         fleet.monitors.raw.episodes  # noqa: B018 - looking is what is stopped
     monkeypatch.undo()
@@ -239,7 +243,6 @@ def test_monitors_that_are_stopped_lose_no_outcome(monkeypatch):
     [
         ({"block": 3}, "every, tolerance, alpha, got 'block'"),
         (Monitor(block=3), "every, tolerance, alpha, got 'block'"),
-        (Monitor(order="prediction"), "order='arrival'"),
         ({"every": 3}, "every"),
         (7, "monitor must be True"),
     ],

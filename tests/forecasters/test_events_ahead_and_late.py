@@ -169,7 +169,7 @@ class TestIds:
         forecaster.run([1.0] * 20)
         before = dict(zip(*slots(forecaster), strict=True))
         forecaster.predict(id="late")
-        contexts = set(forecaster._save()[1]["waiting_rounds"][10:44].tolist()) - {0.0}
+        contexts = set(forecaster._save()[1]["waiting_rounds"][11:45].tolist()) - {0.0}
         forecaster.run([0.0] * 5)
         between = dict(zip(*slots(forecaster), strict=True))
         forecaster.update(0, id="late")
@@ -244,8 +244,8 @@ class TestIds:
         forecaster.run([1, 0, 1, 1])
         rounds, state = forecaster._save()
         EventForecaster(ahead=3)._load(rounds, dict(state))
-        places = {"number": 0, "place": 1, "y": 2, "m": 3, "z": 5, "e": 6, "repaired": 7}
-        places |= {"key": 11, "said": 63}
+        places = {"number": 0, "place": 1, "y": 2, "m": 3, "z": 5, "e": 6, "bet": 7, "repaired": 8}
+        places |= {"key": 12, "said": 64}
         ((name, value),) = change.items()
         if name in places:
             state["waiting_rounds"][len(state["waiting_rounds"]) // 2 + places[name]] = value

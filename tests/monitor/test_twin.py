@@ -20,7 +20,8 @@ def world(shape, seed, n=2_500):
     """Return predictions, outcomes with a stretch of bias in the middle, and groups."""
     random = np.random.default_rng(seed)
     p = SHAPES[shape](random, n)
-    off = np.where((np.arange(n) > 600) & (np.arange(n) < 1_300), random.choice([-0.3, 0.3]), 0.0)
+    off = (np.arange(n) > 0.24 * n) & (np.arange(n) < 0.52 * n)
+    off = np.where(off, random.choice([-0.3, 0.3]), 0.0)
     y = (random.random(n) < np.clip(p + off, 0, 1)).astype(float)
     if seed % 3 == 0:
         y = np.clip(y + random.normal(0, 0.1, n), 0, 1)  # outcomes in between
@@ -32,8 +33,8 @@ def world(shape, seed, n=2_500):
 def test_every_round_is_the_twins(shape, seed):
     arguments = [
         {"every": 1000, "tolerance": 0.0}, {"every": 10**5, "tolerance": 0.05}, {"alpha": 0.05},
-        {"every": 1000, "tolerance": 0.0, "block": 7},
-    ][seed % 4]  # fmt: skip
+        {"every": 1000, "tolerance": 0.0, "block": 7}, {"every": 1000, "ahead": 9},
+    ][seed % 5]  # fmt: skip
     p, y, by = world(shape, seed)
     fast, slow = Monitor(**arguments), SlowMonitor(**arguments)
     for t in range(len(p)):
@@ -41,11 +42,55 @@ def test_every_round_is_the_twins(shape, seed):
         episode = fast.update(p[t], y[t], group)
         event = slow.update(p[t], y[t], group)
         assert (episode is not None) == (event is not None), t
-        assert fast._get_state()["R"] == slow.R, t
+        if t % 5 == 0:
+            assert fast._get_state()["R"] == slow.R, t
+    assert fast._get_state()["R"] == slow.R
+    check_episodes(fast, slow)
+
+
+def check_episodes(fast, slow):
     assert [e.alarm for e in fast.episodes] == [e["alarm"] for e in slow.found]
     for ours, theirs in zip(fast.episodes, slow.found, strict=True):
         for name, value in theirs.items():
             assert getattr(ours, name) == value, name
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_that_wait_are_the_twins(shape, seed):
+    """Outcomes come after delays of all kinds, some never; now and then one comes at once."""
+    arguments = [
+        {"every": 1000, "tolerance": 0.0}, {"every": 10**4, "patience": 12}, {"alpha": 0.05},
+        {"every": 200, "tolerance": 0.05},
+    ][seed % 4]  # fmt: skip
+    p, y, by = world(shape, seed, 1_000)
+    random = np.random.default_rng([seed, 7])
+    wait = [2, 40, 1, 150][(seed + len(shape)) % 4]
+    delays = random.integers(0, wait + 1, len(p)) * (random.random(len(p)) < 0.9)
+    fast, slow = Monitor(**arguments), SlowMonitor(**arguments)
+    coming = {}
+    for t in range(len(p)):
+        group = by[t] if seed % 2 else None
+        if random.random() < 0.05:
+            fast.update(p[t], y[t], group)
+            slow.update(p[t], y[t], group)
+        else:
+            fast.expect(t, p[t], group)
+            slow.ask(slow.key + 1, p[t], group)
+            coming.setdefault(t + int(delays[t]), []).append((t, slow.key))
+        for name, key in coming.pop(t, []):
+            if name in fast._ids:
+                never = random.random() < 0.1
+                fast.settle(name, None if never else y[name])
+                slow.drop(key) if never else slow.settle(key, y[name])
+        if t % 7 == 0:
+            assert fast._get_state()["R"] == slow.R, t
+        if t == 600:
+            fast = Monitor.from_bytes(fast.to_bytes())
+    state = fast._get_state()
+    assert (state["R"], state["escrow"]) == (slow.R, slow.escrow)
+    assert len(state["waiting"]) == len(slow.waiting)
+    check_episodes(fast, slow)
 
 
 @pytest.mark.parametrize("block", [None, 5])

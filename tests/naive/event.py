@@ -213,6 +213,7 @@ class Round:
     repaired: float
     wanted: float = math.nan
     drawn: object = None
+    bet: bool = False
 
 
 class NaiveEventForecaster:
@@ -264,6 +265,7 @@ class NaiveEventForecaster:
         """Return the next round with its prediction, `drawn.z`; each round is asked for once."""
         said = self.say(time)
         said.wanted = self.trust * said.repaired + (1 - self.trust) * said.slow_mean
+        said.bet = self.grid.is_bet(said.wanted)
         said.drawn = self.draws.choose(*self.grid.place(said.wanted))
         return said
 
@@ -293,8 +295,9 @@ class NaiveEventForecaster:
                 self.learn(*self.held.pop(number))
 
     def learn(self, opened, y):
-        self.grid.learn(opened.wanted, opened.drawn, y)
-        self.lag += 0.01 * (self.opened - opened.number - 1 - self.lag)
+        late = self.opened - opened.number - 1
+        self.grid.learn(opened.wanted, opened.drawn, y, opened.bet, late)
+        self.lag += 0.01 * (late - self.lag)
         self.judge(opened, y)
         self.repair.learn(opened.repairs, y, self.likelihood)
         self.weigh(opened.said, y)

@@ -299,6 +299,7 @@ class Round:
     views: list
     mean: float
     point: object
+    bet: bool
     said: np.ndarray | None  # by the experts of the whole, if it learns from the round
 
 
@@ -335,9 +336,9 @@ class NaiveFleet:
         views, m = self.look(s, keys)
         number = self.whole.predictions
         points, weights = self.safe.place(m)
-        drawn = self.draw(key, own.predictions, points, weights)
+        drawn, bet = self.draw(key, own.predictions, points, weights), self.safe.is_bet(m)
         said = self.whole.asked(s)[0] if self.whole.learns(number) else None
-        self.waiting[id_] = Round(number, self.learned, s, keys, views, m, drawn, said)
+        self.waiting[id_] = Round(number, self.learned, s, keys, views, m, drawn, bet, said)
         own.predictions += 1
         self.whole.passed()
         return m, drawn.z
@@ -352,7 +353,7 @@ class NaiveFleet:
     def update(self, outcome, id_):
         r = self.waiting.pop(id_)
         late = self.whole.predictions - r.number - 1
-        self.safe.learn(r.mean, r.point, outcome)
+        self.safe.learn(r.mean, r.point, outcome, r.bet, late)
         now = r.views if r.learned == self.learned else self.look(r.s, r.keys)[0]
         if r.said is not None:
             self.teach_whole(r, outcome, late)

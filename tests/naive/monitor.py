@@ -1,6 +1,8 @@
 """The monitor, slowly: written from its definition, one dictionary of bets a cell.
 
-Bets are kept in single precision, as in the definition; all else is in double.
+While each outcome comes before the next prediction, bets are kept in single precision, as in the
+definition; all else is in double. From the moment at which a second round waits, bets are pots of
+cash in double, and every round that waits keeps its stakes.
 """
 
 import math
@@ -47,93 +49,315 @@ class Cell:
         return sum(float(M) for M in self.M[4 * direction : 4 * direction + 4]) / 8
 
 
+class Pot:
+    def __init__(self, size):
+        self.cash, self.loss = [0.0] * size, [0.0] * size
+        self.D, self.open, self.asked = 1.0, 0, 0
+
+    def share(self, k, leverage):
+        """Which share of the cash is staked where D wait that may all go the same way."""
+        if self.D <= 1.0:
+            return 1.0
+        if self.loss[k] <= 0.0:
+            return 0.0
+        return min(1.0, max(leverage, self.loss[k]) / (self.D * self.loss[k]))
+
+
+def rounded_down(stake, scale):
+    """A stake as one byte has it: scale 2^(k/4), k from -221 to 32."""
+    if stake <= 0.0:
+        return 0.0
+    power = min(math.floor(4 * math.log2(stake / scale)) + 1, 32)
+    while power >= -221 and scale * 2.0 ** (power / 4) > stake:
+        power -= 1
+    return scale * 2.0 ** (power / 4) if power >= -221 else 0.0
+
+
 class Monitor:
-    def __init__(self, every=1e6, tolerance=0.02, alpha=None, block=1):
-        self.tolerance, self.alpha, self.block = tolerance, alpha, block
+    def __init__(self, every=1e6, tolerance=0.02, alpha=None, block=1, ahead=1, patience=10_000):
+        self.tolerance, self.alpha, self.block, self.ahead = tolerance, alpha, block, ahead
+        self.patience = max(patience, block, ahead)
         self.threshold = every if alpha is None else 1.0 / alpha
-        self.t, self.sketch, self.sketched = 0, [0] * SKETCH, 0
+        self.scale = 2.0 ** (math.floor(math.log2(self.threshold)) + 1)
+        self.t, self.restarted, self.sketch, self.sketched = 0, 0, [0] * SKETCH, 0
         self.edges = list(EVEN)
         self.open, self.found = None, []
         self.in_block, self.groups = 0, {}  # groups in the order in which they were first seen
+        self.is_late, self.lone, self.waiting, self.held = False, None, {}, []
+        self.key, self.pots = -1, {}
         self.clear()
 
     def clear(self):
         self.cells, self.R, self.slopes = {}, 0.0, [single(0)] * 4
         self.ranges = {}
-        self.held = {}  # in blocks: the bets of each cell, and of the slopes
+        self.escrow = 0.0
 
     def cells_of(self, p, by):
         leaf = max(k for k in range(16) if self.edges[k] <= p)
         names = [(level, leaf >> (4 - level)) for level in range(5)]
         return leaf, names + ([("group", by)] if by is not None else [])
 
-    def granted(self):
+    def granted(self, t):
         if self.alpha is None:
             return 1.0
-        t = self.t + 11.0
+        t = t + 11.0
         return math.log(10.0) / (t * math.log(t) * math.log(t))
 
+    # -- a round whose outcome comes next ---------------------------------------------------------
+
     def update(self, p, y, by=None, fresh=False):
-        """Play a round; return "alarm", "end" or None; y is None where no outcome will come."""
-        early = self.conclude() if fresh and self.in_block else None
-        leaf, names = self.cells_of(p, by)
+        """Play a round; return the last event, "alarm", "end" or None."""
         self.groups.setdefault(by)
+        if not self.is_late and self.lone is None and self.block == self.ahead == 1:
+            return self.step(p, y, by, self.t)
+        events = []
+        if fresh and self.in_block:
+            events += self.end_block()
+        self.key += 1
+        events.append(self.ask(self.key, p, by))
+        events += self.take(self.key, y) + self.released()
+        return next((each for each in reversed(events) if each), None)
+
+    def step(self, p, y, by, t):
+        leaf, names = self.cells_of(p, by)
+        self.t = t + 1
         if self.open:
-            self.recover(p, y, names)
+            self.recover(p, y, names, t)
         else:
-            self.bet(p, y, names)
-        self.count(leaf, p, y)
-        self.t += 1
-        self.in_block += 1
-        return self.conclude() if self.in_block == self.block else early
+            self.bet(p, y, names, t)
+        self.count_outcome(leaf, p, y)
+        if self.count_prediction(p, t) and not self.open:
+            self.follow_predictions()
+        return self.conclude()
 
     def conclude(self):
-        self.in_block = 0
-        if self.block > 1:
-            self.release()
-        if self.open and (self.open["L"] >= 1e6 or self.open["unseen"] >= self.open["gone"]):
-            self.found[-1]["end"] = self.t - 1
-            self.open = None
-            self.clear()
-            if self.sketched >= 512:
-                self.cut()
-            return "end"
-        if not self.open and self.threshold <= self.R:
+        if self.open:
+            D = self.open["D"]
+            close = 1e6 if D <= 1 or not self.is_late else D * max(100.0, 1e6 / (D * D))
+            if self.open["L"] >= close or self.open["unseen"] >= self.open["gone"]:
+                self.found[-1]["end"] = self.t - 1
+                self.found[-1]["recovered"] = min(self.open["recovered"], self.t)
+                self.restart()
+                return "end"
+        elif self.threshold <= self.R:
             self.name()
             return "alarm"
         return None
 
-    def bet(self, p, y, names):
+    def restart(self):
+        self.open, self.restarted = None, self.t
+        self.clear()
+        if self.sketched >= 512:
+            self.cut()
+        for entry in self.waiting.values():
+            entry["void"] = entry["before"] = True
+        if self.is_late:
+            self.recount()
+            self.is_late = bool(self.waiting)
+
+    def factors(self, p, y):
+        """What an outcome makes of the bets of a cell, and of those on the slope.
+
+        Without one, each takes the outcome that is worst for it.
+        """
         upper, lower = min(p + self.tolerance, 1.0), max(p - self.tolerance, 0.0)
         up = single(upper), single(1.0 - upper), single(y or 0.0), single(1.0 - (y or 0.0))
         down = up[2:] if y is not None else (ONE, single(0))
         down = single(lower), single(1.0 - lower), *down
         e = [fair(b, *(up if b > 1 else down)) for b in ODDS]
-        add = self.granted()
-        for name in names:
-            cell = self.cells.setdefault(name, Cell())
-            self.date(cell, e, None if y is None else y - p)
-            if self.block > 1:
-                self.held.setdefault(name, []).append(e)
-            else:
-                M = [each * (M + single(add)) for each, M in zip(e, cell.M, strict=True)]
-                self.change(name, cell, M)
         odds = clip(p) / (1.0 - clip(p))
         root = math.sqrt(odds)
         fourth = math.sqrt(root)
         powers = [root, root * fourth, odds * fourth, odds * root * fourth]
         over_u, over_l = (single((1.0 - clip(r)) / clip(r)) for r in (upper, lower))
-        e = []
+        slopes = []
         for power in powers:
             if single(power) * over_u > 1:
-                e.append(fair(single(power) * over_u, *up))
+                slopes.append(fair(single(power) * over_u, *up))
             else:
-                e.append(fair(min(single(power) * over_l, ONE), *down))
+                slopes.append(fair(min(single(power) * over_l, ONE), *down))
+        return e, slopes
+
+    def bet(self, p, y, names, t):
+        e, slopes = self.factors(p, y)
+        add = self.granted(t)
+        for name in names:
+            cell = self.cells.setdefault(name, Cell())
+            self.date(cell, e, y - p, t - self.restarted)
+            M = [each * (M + single(add)) for each, M in zip(e, cell.M, strict=True)]
+            self.change(name, cell, M)
+        bets = zip(slopes, self.slopes, strict=True)
+        self.change_slopes([each * (M + single(add)) for each, M in bets])
+
+    # -- rounds that wait -------------------------------------------------------------------------
+
+    def pot(self, name):
+        return self.pots.setdefault(name, Pot(4 if name == "slopes" else 8))
+
+    def visited(self, p, by):
+        _, names = self.cells_of(p, by)
+        return [*names[:5], "slopes", *names[5:]]
+
+    def weight(self, name):
+        return SLOPE_WEIGHT / 4 if name == "slopes" else WEIGHTS[name[0]] / 8
+
+    def ask(self, key, p, by=None):
+        """Let a round wait."""
+        self.groups.setdefault(by)
+        self.key = key
+        if not self.is_late and self.lone is None and self.block == self.ahead == 1:
+            self.lone = {"key": key, "p": p, "by": by, "t": self.t}
+            self.t += 1
+            return None
+        if not self.is_late:
+            self.become_late()
+        if len(self.waiting) >= self.patience:
+            self.drop(next(iter(self.waiting)))
+        self.stake(key, p, by, self.t, whole=False)
+        self.t += 1
+        return self.conclude()
+
+    def become_late(self):
+        self.is_late, self.escrow, self.pots = True, 0.0, {}
+        for name, cell in self.cells.items():
+            self.pot(name).cash = [float(M) for M in cell.M]
+            cell.M = [single(0)] * 8
+        self.pot("slopes").cash = [float(M) for M in self.slopes]
+        self.slopes = [single(0)] * 4
+        if self.open:
+            self.open.update(D=1.0, loss=0.0, waiting=0, asked=0)
+        if self.lone:
+            lone, self.lone = self.lone, None
+            self.stake(lone["key"], lone["p"], lone["by"], lone["t"], whole=True)
+            if lone.get("void"):
+                self.waiting[lone["key"]]["void"] = self.waiting[lone["key"]]["before"] = True
+
+    def stake(self, key, p, by, t, whole):
+        if self.count_prediction(p, t) and not self.open:
+            self.follow_predictions()
+        names = self.visited(p, by)
+        entry = {"p": p, "by": by, "t": t - self.restarted, "stakes": {}, "void": False}
+        entry["before"] = False  # was it predicted before the restart?
+        self.waiting[key] = entry
+        for name in names:
+            pot = self.pot(name)
+            pot.open += 1
+            pot.D = max(pot.D - 0.125, float(pot.open), 1.0)
+            pot.asked += 1
+        if self.open:
+            return self.stake_on_recovery(entry, names, whole)
+        e, slopes = self.factors(p, None)
+        paused, add = self.R + self.escrow >= self.threshold, self.granted(t)
+        for name in names:
+            pot, cash, escrow, stakes = self.pot(name), 0.0, 0.0, []
+            for k, least in enumerate(slopes if name == "slopes" else e):
+                loss = 1.0 - float(least)
+                pot.loss[k] += (loss - pot.loss[k]) / min(pot.asked, 64)
+                pot.cash[k] += add
+                if whole:
+                    s = pot.cash[k]
+                else:
+                    phi = pot.share(k, (0.5, 1.0, 2.0, 4.0)[k % 4])
+                    phi = 0.0 if paused and pot.D > 1.0 else phi
+                    s = rounded_down(phi * pot.cash[k], self.scale)
+                pot.cash[k] -= s * loss
+                cash += add - s * loss
+                escrow += s * loss
+                stakes.append(s)
+            entry["stakes"][name] = stakes
+            self.R += self.weight(name) * cash
+            self.escrow += self.weight(name) * escrow
+        return None
+
+    def settle(self, key, y):
+        """Take the outcome of a round that waits."""
+        if self.lone and self.lone["key"] == key:
+            lone, self.lone = self.lone, None
+            if lone.get("void"):
+                return None
+            return self.step(lone["p"], y, lone["by"], lone["t"])
+        if key not in self.waiting:
+            return None
+        self.pay(key, y)
+        return self.conclude()
+
+    def drop(self, key):
+        if self.lone and self.lone["key"] == key:
+            self.become_late()
+        if key in self.waiting:
+            self.pay(key, None)
+
+    def pay(self, key, y):
+        entry = self.waiting.pop(key)
+        p, names = entry["p"], self.visited(entry["p"], entry["by"])
+        for name in names:
+            self.pot(name).open -= 1
+        if y is not None and not entry["before"]:
+            self.count_outcome(self.cells_of(p, None)[0], p, y)
+        if entry["void"]:
+            return
+        if self.open:
+            self.pay_recovery(entry, names, y)
+            return
+        least, came = self.factors(p, None), self.factors(p, y)
+        for name in names:
+            pot, cash, escrow = self.pot(name), 0.0, 0.0
+            which = 1 if name == "slopes" else 0
+            for k, s in enumerate(entry["stakes"][name]):
+                gain = s * (float(came[which][k]) - float(least[which][k]))
+                pot.cash[k] += gain
+                cash += gain
+                escrow -= s * (1.0 - float(least[which][k]))
+            self.R += self.weight(name) * cash
+            self.escrow += self.weight(name) * escrow
+            if y is not None and name != "slopes":
+                e = {
+                    4 * d + tilt: single(
+                        1.0
+                        + pot.share(4 * d + tilt, (0.25, 0.64)[tilt - 1])
+                        * (float(came[0][4 * d + tilt]) - 1.0)
+                    )
+                    for d in (0, 1) for tilt in (1, 2)
+                }  # fmt: skip
+                self.date(self.cells.setdefault(name, Cell()), e, y - p, entry["t"])
+
+    def recount(self):
+        for pot in self.pots.values():
+            pot.cash = [0.0] * len(pot.cash)
+        self.count_open()
+
+    def count_open(self):
+        for pot in self.pots.values():
+            pot.open = 0
+        for entry in self.waiting.values():
+            for name in self.visited(entry["p"], entry["by"]):
+                self.pot(name).open += 1
+        for pot in self.pots.values():
+            pot.D = max(1.0, float(pot.open))
+
+    # -- outcomes that are held -------------------------------------------------------------------
+
+    def take(self, key, y):
+        """Take an outcome that comes; return the events."""
+        if self.block == self.ahead == 1:
+            return [self.settle(key, y)]
+        self.held.append((key, self.t, y))
         if self.block > 1:
-            self.held.setdefault("slopes", []).append(e)
-        else:
-            bets = zip(e, self.slopes, strict=True)
-            self.change_slopes([each * (M + single(add)) for each, M in bets])
+            self.in_block += 1
+            if self.in_block == self.block:
+                return self.end_block()
+        return []
+
+    def end_block(self):
+        held, self.held, self.in_block = self.held, [], 0
+        return [self.settle(key, y) for key, _, y in held]
+
+    def released(self):
+        events = []
+        while self.ahead > 1 and self.held and self.held[0][1] + self.ahead - 1 <= self.t:
+            key, _, y = self.held.pop(0)
+            events.append(self.settle(key, y))
+        return events
 
     def change(self, name, cell, M):
         before = float(cell.total)
@@ -145,115 +369,160 @@ class Monitor:
             self.R += SLOPE_WEIGHT / 4 * (float(M) - float(self.slopes[k]))
         self.slopes = after
 
-    def release(self):
-        add = self.granted()
-        if self.open:
-            gain = 0.0
-            for f in self.open["held"]:
-                gain += f - 1.0
-            n, L = len(self.open["held"]), self.open["L"]
-            self.open["L"] = L + (L * gain / self.block + gain + n)
-            self.open["held"] = []
-            return
-        groups = [("group", by) for by in self.groups if ("group", by) in self.held]
-        for name in sorted(n for n in self.held if n[0] in range(5)) + groups:
-            self.change(name, self.cells[name], self.average(self.cells[name].M, name, add))
-        if "slopes" in self.held:
-            self.change_slopes(self.average(self.slopes, "slopes", add))
-        self.held = {}
-
-    def average(self, M, name, add):
-        after = []
-        for k, one in enumerate(M):
-            gain = 0.0
-            for e in self.held[name]:
-                gain += float(e[k]) - 1.0
-            n = len(self.held[name])
-            after.append(single(float(one) * (1.0 + gain / self.block) + add * (gain + n)))
-        return after
-
-    def date(self, cell, e, x):
+    def date(self, cell, e, x, t):
         for direction in (0, 1):
             for tilt in (1, 2):
                 ratio, start = cell.cusum.get((direction, tilt), (single(0), 0))
                 if ratio <= 1:
-                    ratio, start = ONE, self.t
+                    ratio, start = ONE, t
                     if tilt == 1:
                         cell.since[direction] = (single(0), 0)
                 cell.cusum[direction, tilt] = min(ratio * e[4 * direction + tilt], ENOUGH), start
             total, visits = cell.since[direction]
-            if x is not None:
-                cell.since[direction] = total + single(x), visits + 1
+            cell.since[direction] = total + single(x), visits + 1
+
+    def against(self, name, d):
+        if not self.is_late:
+            return self.cells[name].against(d) if name in self.cells else 0.0
+        return sum(self.pot(name).cash[4 * d : 4 * d + 4]) / 8
 
     def name(self):
+        known = [(level, i) for level in range(5) for i in range(2**level)]
+        known += [("group", by) for by in self.groups if by is not None]
         best = max(
-            ((WEIGHTS[name[0]] / 8 * cell.against(d), name, d)
-             for name, cell in self.cells.items() for d in (0, 1)),
+            ((WEIGHTS[name[0]] / 8 * self.against(name, d), name, d)
+             for name in known for d in (0, 1)),
             key=lambda item: item[0],
         )  # fmt: skip
         _, name, d = best
         while name[0] in range(4):
             halves = [(name[0] + 1, 2 * name[1] + k) for k in (0, 1)]
-            strength = [self.cells[h].against(d) if h in self.cells else 0.0 for h in halves]
+            strength = [self.against(half, d) for half in halves]
             k = 1 if strength[1] > strength[0] else 0
-            if math.e * strength[k] < self.cells[name].against(d):
+            if math.e * strength[k] < self.against(name, d):
                 break
             name = halves[k]
-        total, visits = self.cells[name].since[d]
-        _, start = max((self.cells[name].cusum[d, tilt] for tilt in (1, 2)), key=lambda c: c[0])
-        low, high = 0.0, 1.0
+        cell = self.cells.setdefault(name, Cell())
+        total, visits = cell.since.get(d, (single(0), 0))
+        dated = [cell.cusum.get((d, tilt), (single(0), 0)) for tilt in (1, 2)]
+        _, start = max(dated, key=lambda c: c[0])
+        low, high, leaves = 0.0, 1.0, range(16)
         if name[0] != "group":
             width = 16 >> name[0]
-            low, high = self.edges[name[1] * width], self.edges[(name[1] + 1) * width]
+            leaves = range(name[1] * width, (name[1] + 1) * width)
+            low, high = self.edges[leaves[0]], self.edges[leaves[-1] + 1]
         bias = float(total) / visits if visits else 0.0
+        n = V = spread = 0.0
+        for leaf in leaves:
+            own = self.ranges.get(leaf, (0.0,) * 5)
+            n, V, spread = n + own[0], V + own[3], spread + own[4]
+        shift = max(abs(bias) / 3.0, self.tolerance) / max(max(V, spread) / max(n, 1.0), 1e-9)
+        shift = min(shift, 2.0)
         # The rounds in which its visits came, and 100 times as many for each.
-        length = self.t - self.cells[name].cusum[d, 1][1]
-        self.open = {"name": name, "direction": d, "L": 0.0, "held": [], "unseen": 0,
+        length = self.t - self.restarted - dated[0][1]
+        self.open = {"name": name, "direction": d, "L": 0.0, "unseen": 0,
                      "gone": max(100 * length // max(visits, 1), 1000),
-                     "margin": max(abs(bias) / 3.0, self.tolerance)}  # fmt: skip
+                     "B": math.exp(-shift if d else shift), "W": 0.0, "recovered": self.t,
+                     "D": self.pot(name).D if self.is_late else 1.0, "loss": 0.0, "waiting": 0,
+                     "asked": 0}  # fmt: skip
+        for entry in self.waiting.values():
+            entry["void"] = True
+        self.escrow = 0.0
         self.found.append(
-            {"alarm": self.t - 1, "onset": start, "end": None, "low": low, "high": high,
-             "group": name[1] if name[0] == "group" else None, "bias": bias}
+            {"alarm": self.t - 1, "onset": self.restarted + start, "end": None, "low": low,
+             "high": high, "group": name[1] if name[0] == "group" else None, "bias": bias,
+             "recovered": None}
         )  # fmt: skip
 
-    def recover(self, p, y, names):
+    # -- recovery ---------------------------------------------------------------------------------
+
+    def ratios(self, p):
+        """The likelihood of an outcome if p is true, over that of B times its odds."""
+        at_0 = 1.0 - p + p * self.open["B"]
+        return at_0, at_0 / self.open["B"]
+
+    def recovery_share(self):
+        D, loss = self.open["D"], self.open["loss"]
+        return 1.0 if D <= 1.0 or loss <= 0.0 else min(1.0, max(2.0, loss) / (D * loss))
+
+    def date_recovery(self, f, t):
+        if self.open["W"] <= 1.0:
+            self.open["recovered"] = t
+        self.open["W"] = max(self.open["W"], 1.0) * f
+
+    def recover(self, p, y, names, t):
         self.open["unseen"] += 1
         if self.open["name"] not in names:
             return
         self.open["unseen"] = 0
-        q = clip(
-            p + self.open["margin"] if self.open["direction"] == 0 else p - self.open["margin"]
-        )
-        if y is None:
-            y = 1.0 - self.open["direction"]
-        ratio = y * p / q + (1.0 - y) * (1.0 - p) / (1.0 - q)
-        if self.block > 1:
-            self.open["held"].append(ratio)
-        else:
-            self.open["L"] = ratio * (self.open["L"] + 1.0)
-        return
+        f0, f1 = self.ratios(p)
+        f = (1.0 - y) * f0 + y * f1
+        self.open["L"] = f * (self.open["L"] + 1.0)
+        self.date_recovery(f, t)
 
-    def count(self, leaf, p, y):
-        n, said, happened, V = self.ranges.get(leaf, (0.0, 0.0, 0.0, 0.0))
+    def stake_on_recovery(self, entry, names, whole):
+        self.open["unseen"] += 1
+        if self.open["name"] not in names:
+            return
+        self.open["unseen"] = 0
+        loss = 1.0 - min(self.ratios(entry["p"]))
+        self.open["waiting"] += 1
+        self.open["asked"] += 1
+        self.open["D"] = max(self.open["D"] - 0.125, float(self.open["waiting"]), 1.0)
+        self.open["loss"] += (loss - self.open["loss"]) / min(self.open["asked"], 64)
+        self.open["L"] += 1.0
+        s = self.open["L"]
+        if not whole:
+            s = rounded_down(self.recovery_share() * self.open["L"], 2.0**20)
+        entry["recovery"] = s
+        self.open["L"] -= s * loss
+
+    def pay_recovery(self, entry, names, y):
+        if self.open["name"] not in names:
+            return
+        self.open["waiting"] -= 1
+        if y is not None:
+            f0, f1 = self.ratios(entry["p"])
+            f = (1.0 - y) * f0 + y * f1
+            self.open["L"] += entry["recovery"] * (f - min(f0, f1))
+            self.date_recovery(1.0 + self.recovery_share() * (f - 1.0), self.restarted + entry["t"])
+
+    # -- ranges -----------------------------------------------------------------------------------
+
+    def count_outcome(self, leaf, p, y):
+        n, said, happened, V, spread = self.ranges.get(leaf, (0.0,) * 5)
         guess = (happened - said) / n if n else 0.0
         guess = min(max(guess, -p), 1.0 - p)
-        if y is not None:
-            V += (y - p - guess) * (y - p - guess)
-            self.ranges[leaf] = (n + 1.0, said + p, happened + y, V)
-        if self.sketched >= 512 and self.t % 16:
-            return
+        V += (y - p - guess) * (y - p - guess)
+        self.ranges[leaf] = (n + 1.0, said + p, happened + y, V, spread + p * (1.0 - p))
+
+    def count_prediction(self, p, t):
+        if self.sketched >= 512 and t % 16:
+            return False
         logit = math.log(clip(p) / (1.0 - clip(p)))
         place = int((logit / WIDEST + 1.0) * (SKETCH / 2))
         self.sketch[min(max(place, 0), SKETCH - 1)] += 1
         self.sketched += 1
-        if self.sketched == 512 and not self.open:
-            before = list(self.edges)
-            self.cut()
-            if self.edges != before:
-                for name in sorted(n for n in self.cells if n[0] in (1, 2, 3, 4)):
-                    self.R -= WEIGHTS[name[0]] / 8 * float(self.cells.pop(name).total)
-                    self.held.pop(name, None)
-                self.ranges = {}
+        return self.sketched == 512
+
+    def follow_predictions(self):
+        """Cut the ranges anew: what is known of the old ones, and what was staked, is given up."""
+        before = list(self.edges)
+        self.cut()
+        if self.edges == before:
+            return
+        for name in sorted(n for n in self.cells if n[0] in (1, 2, 3, 4)):
+            self.R -= WEIGHTS[name[0]] / 8 * float(self.cells.pop(name).total)
+        self.ranges = {}
+        if self.is_late:
+            for name in sorted(n for n in self.pots if n[0] in (1, 2, 3, 4)):
+                for k, cash in enumerate(self.pots[name].cash):
+                    self.R -= WEIGHTS[name[0]] / 8 * cash
+                    self.pots[name].cash[k] = 0.0
+            for entry in self.waiting.values():
+                entry["void"] = True
+            self.count_open()
+            self.escrow = 0.0
 
     def cut(self):
         """Ranges of equal mass where one even range has most of the predictions."""

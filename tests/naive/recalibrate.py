@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naive.batches import SMALLEST, Dispersion, learn_batch
 from naive.draws import Draws, scramble
 from naive.recent import PRIORS, NaiveRecent
 from naive.safe import NaiveSafe
@@ -125,6 +126,7 @@ class Said:
     past: tuple  # the last outcomes known
     recalled: np.ndarray  # what the mixture says, and each expert that looks at the past
     mean: float  # and all together
+    bet: bool = False  # does the purse of the grid pay for the prediction?
     moved: bool = False  # was no neutral point beside the mean predicted?
 
     def forget_recalled(self):
@@ -136,7 +138,8 @@ class NaiveRecalibrator:
     """Predictions by id; `waiting` is all that is remembered of a round."""
 
     def __init__(self, kind="probability", seed=0):
-        self.kind = kind
+        self.kind, self.seed = kind, seed
+        self.recent_priors, self.dispersion = PRIORS, Dispersion()
         self.draws = Draws(seed)
         self.experts, self.priors = make_experts()
         self.weights = self.priors
@@ -206,6 +209,7 @@ class NaiveRecalibrator:
     def predict(self, score, id_, batch=None):
         said = self.say_all(score, batch)
         points, weights = self.safe.place(said.mean)
+        said.bet = self.safe.is_bet(said.mean)
         if self.safe.is_moved(said.mean, points):
             said.moved = True
             said.forget_recalled()
@@ -219,7 +223,7 @@ class NaiveRecalibrator:
 
     def update(self, outcome, id_):
         said, point = self.waiting.pop(id_)
-        self.safe.learn(said.mean, point, outcome)
+        self.safe.learn(said.mean, point, outcome, said.bet, self.lateness(said))
         self.learn(said, outcome)
 
     def update_many(self, outcomes, ids):
@@ -230,11 +234,26 @@ class NaiveRecalibrator:
         rows = [
             (*self.waiting.pop(id_), outcome) for id_, outcome in zip(ids, outcomes, strict=True)
         ]
-        rows.sort(key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
+        batches = {said.batch for said, *_ in rows}
+        large = [
+            batch for batch in batches if sum(said.batch == batch for said, *_ in rows) >= SMALLEST
+        ]
+        self.learn_rows([row for row in rows if row[0].batch not in large])
+        for batch in sorted(large):
+            learn_batch(self, [row for row in rows if row[0].batch == batch])
+
+    def learn_rows(self, rows):
+        """Learn outcomes that came together, of rounds that did not wait together."""
+        if not rows:
+            return
+        rows = sorted(rows, key=lambda row: (row[0].batch, scramble(row[0].number + 1)))
         for said, point, outcome in rows:
-            self.safe.learn(said.mean, point, outcome)
+            self.safe.learn(said.mean, point, outcome, said.bet, self.lateness(said))
             self.step(said, outcome)
         self.weigh([(said, outcome) for said, _, outcome in rows])
+
+    def lateness(self, said):
+        return self.predictions - said.number - 1
 
     def learn(self, said, outcome):
         """Teach the mixture alone."""
@@ -243,7 +262,7 @@ class NaiveRecalibrator:
 
     def weigh(self, rows):
         """Weigh the experts by outcomes that came together."""
-        late = sum(self.predictions - said.number - 1 for said, _ in rows) / len(rows)
+        late = sum(self.lateness(said) for said, _ in rows) / len(rows)
         for _ in rows:
             self.lag += 0.01 * (late - self.lag)
         means, outcomes = zip(

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 
-def steep(x):
-    return x**2 * math.log1p(x) if x > 0 else 0.0
+def f(x):
+    return x**2 if x > 0 else 0.0
 
 
 @dataclass
@@ -30,86 +30,140 @@ class Point:
 
     @property
     def noise(self):
-        """The variance of the bias after the next visit, and 1."""
-        return (self.visits + 1) * self.variance + 1
+        """The variance of the bias after the next visit, and 1/4."""
+        return (self.visits + 1) * self.variance + 1 / 4
 
     @property
     def excess(self):
-        """By how much the bias is more than chance explains."""
-        return abs(self.bias) - math.sqrt((2 + self.lenient * math.log(self.noise)) * self.noise)
+        """By how much the bias is more than is free."""
+        return abs(self.bias) - math.sqrt(self.noise)
 
     @property
     def slope(self):
         """By how much the cost after the next visit differs between its two outcomes."""
-        return (steep(self.excess) - steep(self.excess - 1)) / self.noise
+        return (f(self.excess) - f(self.excess - 1)) / self.noise
+
+    @property
+    def cost(self):
+        noise = self.visits * self.variance + 1 / 4
+        return f(abs(self.bias + 1 / 2 - self.z) - 1 / 2 - math.sqrt(noise)) / noise
+
+    def rise(self, outcome):
+        """What a visit with this outcome adds to the cost."""
+        after = Point(self.theta, self.visits + 1, self.bias + self.z - outcome)
+        return after.cost - self.cost
 
     @property
     def leaning(self):
+        """To which side it is biased: where visits are not free."""
         if self.z in (0.0, 1.0):
             return -1 if self.z == 0.0 else 1
         return 0 if self.excess <= 0 else int(math.copysign(1, self.bias))
 
+    @property
+    def lenient_noise(self):
+        return (self.visits + 1) * self.variance + 1
+
+    @property
+    def lenient_leaning(self):
+        """To which side it is biased where the purse pays."""
+        if self.z in (0.0, 1.0):
+            return -1 if self.z == 0.0 else 1
+        k = 2 + self.lenient * math.log(self.lenient_noise)
+        if abs(self.bias) - math.sqrt(k * self.lenient_noise) <= 0:
+            return 0
+        return int(math.copysign(1, self.bias))
+
     def charge(self, mean):
         distance = self.z - mean
-        return distance**2 + self.variance * self.bias / self.noise * distance / 2
+        return distance**2 + self.variance * self.bias / self.lenient_noise * distance / 2
 
 
 class NaiveSafe:
     """Where to play for a mean, and what becomes of the grid after the outcome."""
 
     point = Point
+    start = 1 / 2  # in the purse, for each point
 
     def __init__(self, lenient=1.5):
         self.lenient = lenient
         self.points = [self.point(math.pi * i / 32, lenient=lenient) for i in range(33)]
+        self.purse = self.start * 31
 
     def gap(self, mean):
         return max(i for i, point in enumerate(self.points) if point.z <= mean)
 
-    def places(self, mean):
-        """Return every admissible place as (distance, right of m, points, weights)."""
+    def places(self, mean, side):
+        """Return every admissible place as (distance, right of m, points)."""
         found = []
-        for point in self.points:
-            if point.leaning == 0:
-                found.append((abs(point.z - mean), point.z > mean, [point], [1.0]))
-        for left, right in zip(self.points, self.points[1:], strict=False):
-            if left.leaning < 0 < right.leaning:
+        sides = [getattr(point, side) for point in self.points]
+        for point, leaning in zip(self.points, sides, strict=True):
+            if leaning == 0:
+                found.append((abs(point.z - mean), point.z > mean, [point]))
+        for i, (left, right) in enumerate(zip(self.points, self.points[1:], strict=False)):
+            if sides[i] < 0 < sides[i + 1]:
                 distance = max(left.z - mean, mean - right.z, 0.0)
-                if left.z == 0.0 or right.z == 1.0:
-                    points, weights = [right if left.z == 0.0 else left], [1.0]
-                else:
-                    both = left.slope + right.slope
-                    points, weights = [left, right], [right.slope / both, left.slope / both]
-                found.append((distance, left.z > mean, points, weights))
+                found.append((distance, left.z > mean, [left, right]))
         return found
+
+    def nearest(self, mean, side):
+        """Return the point to play for a mean, or two neighbours that lean apart."""
+        at = self.gap(mean)
+        ends = self.points[at], self.points[at + 1]
+        if all(getattr(end, side) == 0 for end in ends):
+            return [min(ends, key=lambda end: end.charge(mean))]
+        *_, points = min(self.places(mean, side), key=lambda place: place[:2])
+        return points
+
+    def is_bet(self, mean):
+        """Return whether the round would be one that the purse pays for."""
+        wanted = self.nearest(mean, "lenient_leaning")
+        if len(wanted) > 1 or wanted[0].excess <= 0:
+            return False
+        return wanted[0].rise(0.0 if wanted[0].bias > 0 else 1.0) <= self.purse
 
     def place(self, mean):
         """Return the points to play for a mean, and their weights."""
-        at = self.gap(mean)
-        ends = self.points[at], self.points[at + 1]
-        if all(end.leaning == 0 for end in ends):
-            return [min(ends, key=lambda end: end.charge(mean))], [1.0]
-        *_, points, weights = min(self.places(mean), key=lambda place: place[:2])
-        return points, weights
+        points = self.nearest(mean, "lenient_leaning")
+        if not self.is_bet(mean) and (len(points) > 1 or points[0].excess > 0):
+            points = self.nearest(mean, "leaning")
+        if len(points) == 1:
+            return points, [1.0]
+        left, right = points
+        if left.z == 0.0 or right.z == 1.0:
+            return [right if left.z == 0.0 else left], [1.0]
+        both = left.slope + right.slope
+        return points, [right.slope / both, left.slope / both]
 
     def is_moved(self, mean, points):
-        """Return whether what is played for a mean is no neutral end of its gap."""
+        """Return whether what is played for a mean is no end of its gap, or is mixed."""
         at = self.gap(mean)
-        return (
-            len(points) > 1 or points[0].leaning != 0 or points[0] not in self.points[at : at + 2]
-        )
+        is_mixed = points[0].excess > 0 and not self.is_bet(mean)
+        return is_mixed or points[0] not in self.points[at : at + 2]
 
-    def learn(self, mean, point, outcome):
-        leaning, played = point.leaning, self.points.index(point)
+    def learn(self, mean, point, outcome, bet, late=0):
+        """Learn an outcome of a round that was a bet or not, so many predictions later."""
+        prompt = 1 / min(1 + late / 2, 64)
+        leaning = point.lenient_leaning if late else point.leaning if not bet else 0
+        self.purse += 0.15 * point.variance / point.noise
+        if bet:
+            self.pay(prompt * point.rise(outcome))
         point.visits += 1
         point.bias += point.z - outcome
-        elsewhere = True
+        at, played = self.gap(mean), self.points.index(point)
         if leaning:
-            at = played if leaning < 0 else played - 1
-            elsewhere = at != self.gap(mean)
-            self.count(at, max(1.0, self.patience()))
-        if elsewhere:
-            self.count(self.gap(mean), 1.0)
+            gap = played if leaning < 0 else played - 1
+            bold = max(1.0, self.patience())
+            self.count(gap, prompt * self.patience() / 32 + (1 - prompt) * bold)
+            if gap != at:
+                self.count(self.gap(mean), prompt * self.patience() / 32 + (1 - prompt))
+        elif played in (at, at + 1) or self.purse >= 1:
+            self.count(at, 1.0)
+        else:
+            self.count(at, min(1.0, prompt * self.patience() / 32 + (1 - prompt)))
+
+    def pay(self, amount):
+        self.purse = max(0.0, self.purse - amount)
 
     def patience(self):
         return ((len(self.points) - 1) / 64) ** 2
@@ -122,45 +176,30 @@ class NaiveSafe:
             left.rounds_in_gap = 0.0
             middle = (left.theta + right.theta) / 2
             self.points.insert(at + 1, self.point(middle, lenient=self.lenient))
-
-
-class PointBefore(Point):
-    """A point of the rule before: the excess of a squared bias, and slopes of its square."""
-
-    @property
-    def excess(self):
-        noise = self.visits * self.variance + 1
-        return self.bias**2 / noise - 2 - 1.5 * math.log(noise)
-
-    @property
-    def slope(self):
-        return self.excess * abs(self.bias) / self.noise
-
-
-class NaiveSafeBefore(NaiveSafe):
-    """The rule before: outcomes count only for the gap that holds the mean."""
-
-    point = PointBefore
-
-    def learn(self, mean, point, outcome):
-        point.visits += 1
-        point.bias += point.z - outcome
-        self.count(self.gap(mean), 1.0)
+            self.purse += 1 / 2
 
 
 class TwinStage:
     """A twin with the methods of the kernel."""
 
     def __init__(self, twin):
-        self.twin, self.drawn = twin, {}
+        self.twin, self.drawn, self.bet = twin, {}, False
 
     def place(self, mean):
         points, weights = self.twin.place(mean)
+        self.bet = self.twin.is_bet(mean)
         self.drawn = {point.z: point for point in points}
         return points[0].z, points[-1].z, weights[0]
 
     def learn(self, mean, point, outcome):
-        self.twin.learn(mean, self.drawn[point], outcome)
+        self.twin.learn(mean, self.drawn[point], outcome, self.bet)
+
+    @property
+    def purse(self):
+        return self.twin.purse
+
+    def is_bet(self, mean):
+        return self.twin.is_bet(mean)
 
     def columns(self):
         names = {"theta": "theta", "z": "z", "v": "variance", "n": "visits", "S": "bias"}

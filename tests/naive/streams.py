@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
+
+import numpy as np
 
 
 def deviation(means: Sequence[float]) -> float:
@@ -45,6 +48,72 @@ class Greedy:
 
     def observe(self, p: float, y: float) -> None:
         self.seen.setdefault(p, []).append(y)
+
+
+class Drag(Greedy):
+    """Pulls the mean to a sine, and is greedy for Cal2 within `width` of it."""
+
+    def __init__(self, horizon: int, sweeps: float, width: float, reach: float) -> None:
+        super().__init__("l2")
+        self.horizon, self.sweeps, self.width, self.reach = horizon, sweeps, width, reach
+        self.t = 0
+
+    def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
+        aim = 0.5 + self.reach * math.sin(2 * math.pi * self.sweeps * self.t / self.horizon)
+        mean = sum(w * p for w, p in zip(weights, points, strict=True))
+        if abs(mean - aim) > self.width:
+            return 1.0 if mean < aim else 0.0
+        return super().choose(points, weights)
+
+    def observe(self, p: float, y: float) -> None:
+        super().observe(p, y)
+        self.t += 1
+
+
+class Learned:
+    """A recurrent network of eight neurons; genes are read in the order of their use."""
+
+    def __init__(self, horizon: int, genes: Sequence[float]) -> None:
+        matrix, rest = np.array(genes[: 8 * 21]).reshape(8, 21), np.array(genes[8 * 21 :])
+        self.sees, self.recalls, self.bias = matrix[:, :12], matrix[:, 12:20], matrix[:, 20]
+        self.outcome, self.score = rest[:21], rest[21:]
+        self.horizon, self.t, self.last = horizon, 0, 0.0
+        self.state = self.next = np.zeros(8)
+        self.seen: dict[float, list[float]] = {}
+
+    def term(self, p: float, outcomes: list[float]) -> float:
+        return sum(y - p for y in outcomes) ** 2 / len(outcomes)
+
+    def senses(self, points: Sequence[float], weights: Sequence[float]) -> list[float]:
+        ends = [points[0], points[-1]]
+        seen = [self.seen.get(p, []) for p in ends]
+        preference = sum(
+            w
+            * (self.term(p, [*self.seen.get(p, []), 1]) - self.term(p, [*self.seen.get(p, []), 0]))
+            for p, w in zip(points, weights, strict=True)
+        )
+        angle = 2 * math.pi * self.t / self.horizon
+        aim = 0.5 + 0.49 * math.tanh(self.score[:8] @ self.state + self.score[8])
+        return [
+            2 * sum(w * p for w, p in zip(weights, points, strict=True)) - 1,
+            weights[0] if len(points) > 1 else 1.0,
+            10 * (points[-1] - points[0]),
+            *(sum(p - y for y in each) / math.sqrt(len(each) + 1)
+              for p, each in zip(ends, seen, strict=True)),
+            *(math.log(len(each) + 1) / 10 for each in seen),
+            math.tanh(10 * preference),
+            math.sin(angle), math.cos(angle), self.last, aim,
+        ]  # fmt: skip
+
+    def choose(self, points: Sequence[float], weights: Sequence[float]) -> float:
+        x = np.array(self.senses(points, weights))
+        self.next = np.tanh(self.sees @ x + self.recalls @ self.state + self.bias)
+        total = self.outcome[:12] @ x + self.outcome[12:20] @ self.next + self.outcome[20]
+        return 1.0 if total > 0 else 0.0
+
+    def observe(self, p: float, y: float) -> None:
+        self.seen.setdefault(p, []).append(y)
+        self.state, self.last, self.t = self.next, y, self.t + 1
 
 
 class Contrarian:

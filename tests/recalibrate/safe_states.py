@@ -10,16 +10,12 @@ from naive.safe import NaiveSafe, Point
 
 ROUNDING = 1e-9
 OUTCOMES = (0.0, 0.25, 0.5, 1.0)
-LENIENT = 1.5  # unless a test says otherwise
-
-
-def k(x):
-    return 2 + LENIENT * np.log(x)
+FRESH = 0.25  # N of a point without visits
 
 
 def r(x):
-    """The bias that chance explains."""
-    return np.sqrt(k(x) * x)
+    """The bias that is free."""
+    return np.sqrt(x)
 
 
 def over(x):
@@ -27,26 +23,21 @@ def over(x):
 
 
 def f(x):
-    return over(x) ** 2 * np.log1p(over(x))
+    return over(x) ** 2
 
 
 def cost(z, v, n, S):
-    N = n * v + 1
+    N = n * v + FRESH
     return f(np.abs(S + 0.5 - z) - 0.5 - r(N)) / N
 
 
 def excess(v, n, S):
-    return np.abs(S) - r((n + 1) * v + 1)
+    return np.abs(S) - r((n + 1) * v + FRESH)
 
 
 def slope(v, n, S):
     e = excess(v, n, S)
-    return (f(e) - f(e - 1)) / ((n + 1) * v + 1)
-
-
-def steepness(v, n, S):
-    """Return lambda: how fast the slope of the cost can grow."""
-    return 1.5 + np.log1p(over(excess(v, n, S)))
+    return (f(e) - f(e - 1)) / ((n + 1) * v + FRESH)
 
 
 def change(z, v, n, S, y):
@@ -54,9 +45,9 @@ def change(z, v, n, S, y):
     return cost(z, v, n + 1, S + z - y) - cost(z, v, n, S)
 
 
-def rho(v, n, S):
-    N = n * v + 1
-    return steepness(v, n, S) * v / (N + v) + (1 / N - 1 / (N + v)) / 4
+def rho(v, n):
+    N = n * v + FRESH
+    return v / (N + v) + (1 / N - 1 / (N + v)) / 4
 
 
 class Seen(NamedTuple):
@@ -88,13 +79,26 @@ def look(stage):
 
 
 class Round(NamedTuple):
-    """A round: the grid before it, lo, hi and share, what was drawn, and the grid after it."""
+    """A round: the grid before it, lo, hi and share, what was drawn, and the grid after it.
+
+    And the purse before it, whether it was a bet, and the purse after it.
+    """
 
     before: Seen
     placed: tuple[float, float, float]
     point: float
     outcome: float
     after: Seen
+    purse: float
+    bet: bool
+    purse_after: float
+
+    @property
+    def income(self):
+        """What the outcome adds to the purse, and the cuts."""
+        _, v, n, *_ = self.before.point(self.point)
+        cuts = self.after.gaps - self.before.gaps
+        return 0.15 * v / ((n + 1) * v + FRESH) + cuts / 2
 
     @property
     def gap(self):
@@ -103,7 +107,7 @@ class Round(NamedTuple):
         _, v, n, S, at = self.before.point(lo)
         if lo < hi:
             return at
-        if excess(v, n, S) <= 0:
+        if self.bet or excess(v, n, S) <= 0:
             return None
         return at if S < 0 else at - 1
 
@@ -113,16 +117,18 @@ class Watched:
 
     def __init__(self, stage, check):
         self.stage, self.check = stage, check
-        self.before = look(stage)
+        self.before, self.purse = look(stage), stage.purse
 
     def place(self, mean):
-        self.placed = self.stage.place(mean)
+        self.placed, self.bet = self.stage.place(mean), self.stage.is_bet(mean)
         return self.placed
 
     def learn(self, mean, point, outcome):
         self.stage.learn(mean, point, outcome)
         after = look(self.stage)
-        self.check(Round(self.before, self.placed, point, outcome, after))
+        purse, self.purse = self.purse, self.stage.purse
+        played = (self.before, self.placed, point, outcome, after, purse, self.bet, self.purse)
+        self.check(Round(*played))
         self.before = after
 
     def columns(self):
@@ -147,7 +153,9 @@ def random_points(count, seed):
     v = z * (1 - z)
     n = np.floor(np.exp(random.uniform(0, 14, count))) - 1
     # Most biases are close to what chance explains, where the rule has its edges.
-    near = r((n + 1) * v + 1) + random.normal(0, 1, count) * np.exp(random.uniform(-3, 3, count))
+    near = r((n + 1) * v + FRESH) + random.normal(0, 1, count) * np.exp(
+        random.uniform(-3, 3, count)
+    )
     S = near * random.choice([-1, 1], count)
     return z, v, n, np.clip(S, -n * (1 - z), n * z)
 
@@ -155,8 +163,9 @@ def random_points(count, seed):
 class OwnSlopes(NaiveSafe):
     """Broken: each end is drawn with its own slope."""
 
-    def places(self, mean):
-        return [(*rest, points, weights[::-1]) for *rest, points, weights in super().places(mean)]
+    def place(self, mean):
+        points, weights = super().place(mean)
+        return points, weights[::-1]
 
 
 class HalfExcess(Point):
@@ -174,10 +183,13 @@ class RootSlopes(NaiveSafe):
 class Uncounted(NaiveSafe):
     """Broken: mixed rounds do not count for the gap that they are played in."""
 
-    def learn(self, mean, point, outcome):
-        point.visits += 1
-        point.bias += point.z - outcome
-        self.count(self.gap(mean), 1.0)
+    def learn(self, mean, point, outcome, bet, late=0):
+        self.is_mixed = point.leaning != 0 and not bet
+        super().learn(mean, point, outcome, bet, late)
+
+    def count(self, at, rounds):
+        if not self.is_mixed:
+            super().count(at, rounds)
 
 
 class Hasty(NaiveSafe):
@@ -188,7 +200,7 @@ class Hasty(NaiveSafe):
 
 
 class Bold(Point):
-    """Broken: called neutral long after chance is no explanation."""
+    """Broken: called neutral long after visits have a cost."""
 
     @property
     def leaning(self):
@@ -197,3 +209,18 @@ class Bold(Point):
 
 class BoldStage(NaiveSafe):
     point = Bold
+
+
+class Generous(NaiveSafe):
+    """Broken: bets cost half of what they add."""
+
+    def pay(self, amount):
+        super().pay(amount / 2)
+
+
+class Reckless(NaiveSafe):
+    """Broken: bets that the purse cannot pay are made all the same: the rule without a purse."""
+
+    def is_bet(self, mean):
+        wanted = self.nearest(mean, "lenient_leaning")
+        return len(wanted) == 1 and wanted[0].excess > 0

@@ -1,6 +1,12 @@
 """Every public recalibrator, once for each way of building it: all pass the same tests."""
 
-from calibrant import EventForecaster, Fleet, MulticlassRecalibrator, Recalibrator
+from calibrant import (
+    EventForecaster,
+    Fleet,
+    MulticlassRecalibrator,
+    NumberRecalibrator,
+    Recalibrator,
+)
 from calibrant.forecasters.rivals import RunningMean
 from calibrant.recalibrate.rivals import (
     HOPS,
@@ -12,7 +18,15 @@ from calibrant.recalibrate.rivals import (
     Raw,
     WindowedRefit,
 )
-from calibrant.testing import class_probabilities, events, grouped, keyed, numbers, probabilities
+from calibrant.testing import (
+    class_probabilities,
+    events,
+    forecasts,
+    grouped,
+    keyed,
+    numbers,
+    probabilities,
+)
 
 RECALIBRATORS = [
     (Recalibrator, probabilities(), {}),
@@ -26,6 +40,8 @@ RECALIBRATORS = [
         for classes in (2, 4)
         for mode in ("per-class", "top-label")
     ],
+    (NumberRecalibrator, forecasts(), {"periods": (7, 24)}),
+    (NumberRecalibrator, forecasts(["a", None]), {"levels": [0.1, 0.25, 0.5, 0.9], "periods": ()}),
     (Fleet, keyed(), {}),
     (Fleet, keyed([7, -1]), {"monitor": True}),
     (EventForecaster, events(), {}),

@@ -17,12 +17,15 @@ from calibrant.streams import (
     Adversary,
     Chaser,
     Contrarian,
+    Drag,
     Game,
     Greedy,
+    Learned,
     March,
     iid,
     play,
 )
+from calibrant.streams.adversaries import genes
 from naive import streams as naive
 from naive.march import NaiveMarch
 from naive.zoom import NaiveZoom
@@ -36,6 +39,15 @@ PAIRS: dict[str, tuple[Callable[[int], Adversary], Callable[[int], Any]]] = {
     "quick chaser": (
         lambda seed: Chaser(0.07, start=0.1, seed=seed),
         lambda seed: naive.Chaser(0.07, 0.1, seed),
+    ),
+    "drag": (
+        lambda _: Drag(300, sweeps=2, width=0.1),
+        lambda _: naive.Drag(300, 2.0, 0.1, 0.4),
+    ),
+    "learned": (lambda _: Learned(300), lambda _: naive.Learned(300, genes()["events"])),
+    "learned, of scores": (
+        lambda _: Learned(300, against="scores"),
+        lambda _: naive.Learned(300, genes()["scores"]),
     ),
 }
 FORECASTERS = {
@@ -300,7 +312,7 @@ def test_two_threads_cannot_share_a_game():
 
 
 def test_the_table_names_every_adversary():
-    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser, March}
+    assert set(ADVERSARIES.values()) == {Greedy, Contrarian, Chaser, March, Drag, Learned}
     assert repr(Greedy("l2")) == "Greedy(norm='l2')"
     assert repr(Chaser()) == "Chaser(step=0.001, start=0.5, seed=0)"
     assert repr(Contrarian()) == "Contrarian()"

@@ -22,6 +22,33 @@ cdef class GreedyKernel(AdversaryKernel):
     cdef bint _squared            # raise Cal2 instead of Cal1?
     cdef Tally _tally
 
+    cdef double preference(self, Kernel k) noexcept nogil
+
+
+cdef class DragKernel(GreedyKernel):
+    cdef double _horizon          # rounds of its sweeps
+    cdef double _sweeps
+    cdef double _width            # how far from its target it lets the forecast be
+    cdef double _reach            # of the sweep, on either side of 1/2
+
+    cdef double aim_of(self) noexcept nogil
+
+
+cdef enum:
+    SENSES = 12                   # what a learned opponent sees of a round
+    NEURONS = 8
+    GENES = NEURONS * (SENSES + NEURONS + 1) + 2 * NEURONS + SENSES + 2
+
+
+cdef class LearnedKernel(GreedyKernel):
+    cdef double _horizon
+    cdef double[GENES] _genes
+    cdef double[NEURONS] _state, _next_state
+    cdef double _last             # outcome
+
+    cdef double aim_of(self) noexcept nogil
+    cdef void sense(self, Kernel k, double *x) noexcept nogil
+
 
 cdef class ContrarianKernel(AdversaryKernel):
     pass

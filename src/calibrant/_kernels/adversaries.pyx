@@ -1,7 +1,8 @@
 """Adversaries: they see where a forecaster puts its mass, but not what it draws."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport M_PI, sqrt
+from libc.math cimport M_PI, cos, fabs, log, sin, sqrt, tanh
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from calibrant._kernels.tally cimport (
     tally_free,
     tally_start,
 )
+
+#: How many numbers a learned opponent is made of.
+MOST_GENES = GENES
 
 # Rounds played between two looks at whether the user wants to stop.
 cdef Py_ssize_t CHUNK = 1 << 15
@@ -39,6 +43,23 @@ cdef inline double expected(Kernel k) noexcept nogil:
     for i in range(k.size):
         mean += k.weights[i] * k.points[i]
     return mean
+
+
+cdef class Shown(Kernel):
+    """A distribution that somebody shows: of a recalibrator, for one score."""
+
+    cdef int show(self, points, weights) except -1:
+        cdef const double[::1] z = np.ascontiguousarray(points, dtype=np.float64)
+        cdef const double[::1] w = np.ascontiguousarray(weights, dtype=np.float64)
+        cdef Py_ssize_t i
+        if z.shape[0] != w.shape[0] or z.shape[0] == 0:
+            raise ValueError(f"points and weights must be as many, got {z.shape[0]} and {w.shape[0]}")
+        if self.reserve(z.shape[0]) < 0:
+            raise MemoryError
+        self.size = z.shape[0]
+        for i in range(self.size):
+            self.points[i], self.weights[i] = z[i], w[i]
+        return 0
 
 
 cdef Kernel as_forecaster(object forecaster):
@@ -89,6 +110,13 @@ cdef class AdversaryKernel:
             raise MemoryError
         return self.decide(k)
 
+    def answer(self, points, weights):
+        """Return this round's outcome against a distribution, as `choose` does."""
+        cdef Shown shown = Shown(0)
+        self.enter()
+        shown.show(points, weights)
+        return self.decide(shown)
+
     def observe(self, prediction, outcome):
         """Remember what was predicted and what happened, and go to the next round."""
         self.enter()
@@ -119,6 +147,10 @@ cdef class GreedyKernel(AdversaryKernel):
         tally_free(&self._tally)
 
     cdef double decide(self, Kernel k) noexcept nogil:
+        return 1.0 if self.preference(k) >= -TIE else 0.0
+
+    cdef double preference(self, Kernel k) noexcept nogil:
+        """Return by how much more an outcome of 1 is expected to raise the error than 0."""
         # The error is a sum of terms over distinct predictions. A round changes the term of the
         # one that was drawn, and the terms as they stand are the same for both outcomes: only
         # the new terms, weighted by P_t, are to be compared.
@@ -136,13 +168,106 @@ cdef class GreedyKernel(AdversaryKernel):
             else:
                 with_one += k.weights[i] * cal1_term(k.points[i], n, s + 1.0)
                 with_zero += k.weights[i] * cal1_term(k.points[i], n, s)
-        return 1.0 if with_one >= with_zero - TIE else 0.0
+        return with_one - with_zero
 
     cdef int remember(self, double p, double y) noexcept nogil:
         cdef Py_ssize_t at = tally_enter(&self._tally, p)
         if at < 0:
             return -1
         tally_add(&self._tally, at, 1.0, y)
+        return 0
+
+
+cdef class DragKernel(GreedyKernel):
+    """Drag the forecast along a slow sine, and be greedy for Cal2 where it follows."""
+
+    def __init__(self, double horizon, double sweeps, double width, double reach):
+        super().__init__(True)
+        self._horizon, self._sweeps, self._width, self._reach = horizon, sweeps, width, reach
+
+    cdef double aim_of(self) noexcept nogil:
+        return 0.5 + self._reach * sin(2.0 * M_PI * self._sweeps * self._rounds / self._horizon)
+
+    def aim(self):
+        """Return where the forecast is to be in this round."""
+        return self.aim_of()
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        cdef double off = expected(k) - self.aim_of()
+        if fabs(off) > self._width:
+            return 1.0 if off < 0.0 else 0.0
+        return GreedyKernel.decide(self, k)
+
+
+cdef class LearnedKernel(GreedyKernel):
+    """A small recurrent network that was evolved to raise Cal2."""
+
+    def __init__(self, double horizon, genes):
+        super().__init__(True)
+        cdef Py_ssize_t i
+        self._horizon = horizon
+        for i in range(GENES):
+            self._genes[i] = genes[i]
+
+    cdef double aim_of(self) noexcept nogil:
+        # The last genes: what the state says of the score to ask for.
+        cdef const double *gene = &self._genes[GENES - NEURONS - 1]
+        cdef double total = gene[NEURONS]
+        cdef Py_ssize_t i
+        for i in range(NEURONS):
+            total += gene[i] * self._state[i]
+        return 0.5 + 0.49 * tanh(total)
+
+    def aim(self):
+        """Return the score that it asks for in this round, where it may."""
+        return self.aim_of()
+
+    cdef void sense(self, Kernel k, double *x) noexcept nogil:
+        """Look at a round: where the mass is, what the points have seen, and the time."""
+        cdef Py_ssize_t ends[2], i, at
+        cdef double n, s, z, t = self._rounds / self._horizon
+        ends[0], ends[1] = 0, k.size - 1
+        x[0] = 2.0 * expected(k) - 1.0
+        x[1] = k.weights[0] if k.size > 1 else 1.0
+        x[2] = 10.0 * (k.points[k.size - 1] - k.points[0])
+        for i in range(2):
+            z, n, s = k.points[ends[i]], 0.0, 0.0
+            at = tally_find(&self._tally, z)
+            if at >= 0:
+                n, s = self._tally.n[at], self._tally.s[at]
+            x[3 + i] = (n * z - s) / sqrt(n + 1.0)
+            x[5 + i] = 0.1 * log(n + 1.0)
+        x[7] = tanh(10.0 * self.preference(k))
+        x[8], x[9] = sin(2.0 * M_PI * t), cos(2.0 * M_PI * t)
+        x[10] = self._last
+        x[11] = self.aim_of()
+
+    cdef double decide(self, Kernel k) noexcept nogil:
+        cdef double[SENSES] x
+        cdef const double *gene = self._genes
+        cdef double total
+        cdef Py_ssize_t i, j
+        self.sense(k, x)
+        for i in range(NEURONS):
+            total = gene[SENSES + NEURONS]
+            for j in range(SENSES):
+                total += gene[j] * x[j]
+            for j in range(NEURONS):
+                total += gene[SENSES + j] * self._state[j]
+            self._next_state[i] = tanh(total)
+            gene += SENSES + NEURONS + 1
+        total = gene[SENSES + NEURONS]
+        for j in range(SENSES):
+            total += gene[j] * x[j]
+        for j in range(NEURONS):
+            total += gene[SENSES + j] * self._next_state[j]
+        return 1.0 if total > 0.0 else 0.0
+
+    cdef int remember(self, double p, double y) noexcept nogil:
+        if GreedyKernel.remember(self, p, y) < 0:
+            return -1
+        memcpy(self._state, self._next_state, sizeof(self._state))
+        self._last = y
         return 0
 
 

@@ -7,6 +7,7 @@ cdef struct Grid:
     Py_ssize_t count      # points, sentinels included
     Py_ssize_t room
     double lenient        # the owner's: how fast what it makes of a bias grows with the visits
+    double purse          # the owner's: what it may still spend
     double *theta         # place of a point as an angle, 2 arcsin sqrt(z)
     double *z             # the probability predicted there
     double *v             # z (1 - z), the variance of an outcome

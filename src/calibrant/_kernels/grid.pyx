@@ -51,7 +51,7 @@ cdef int grid_copy(Grid *s, const Grid *source) noexcept nogil:
     columns_of(<Grid *>source, of)
     for i in range(COLUMNS):
         memcpy(to[i][0], of[i][0], source.count * sizeof(double))
-    s.count, s.lenient = source.count, source.lenient
+    s.count, s.lenient, s.purse = source.count, source.lenient, source.purse
     return 0
 
 

@@ -369,15 +369,28 @@ def forecast_rows(options: ForecastOptions, rows: Rows) -> Result:
     return Result(
         forecaster, {name: predictions[name] for name in shown},
         {name: cards[name] for name in shown}, memories, best, len(simple),
-        watch(np.concatenate(means), rows, own),
+        watch(np.concatenate(means), rows, own, used),
     )  # fmt: skip
 
 
-def watch(expected: Floats, rows: Rows, name: str) -> WatchReport:
-    """Return what a monitor finds in expected predictions, where outcomes are known."""
-    known = np.flatnonzero(~np.isnan(rows.outcomes))
-    timeline = Timeline.from_times(rows.clock, known, len(rows.outcomes))
-    return watch_rounds(expected[known], rows.outcomes[known], None, timeline, Monitor(), name)
+def watch(expected: Floats, rows: Rows, name: str, used: Arrivals | None) -> WatchReport:
+    """Return what a monitor finds in expected predictions, where outcomes are known.
+
+    `used` says which outcomes each prediction could use; None for all of the rows before it.
+    """
+    has_one = np.flatnonzero(~np.isnan(rows.outcomes))
+    timeline = Timeline.from_times(rows.clock, has_one, len(rows.outcomes))
+    made = known = None
+    if used is not None:
+        made, known = np.arange(len(expected), dtype=np.float64), np.full(len(expected), np.nan)
+        # The first row that uses an outcome is predicted after it became known.
+        known[used.order] = (
+            np.searchsorted(used.known, np.arange(len(used.order)), side="right") - 0.5
+        )
+        made, known = made[has_one], known[has_one]
+    return watch_rounds(
+        expected[has_one], rows.outcomes[has_one], None, timeline, Monitor(), name, known, made
+    )
 
 
 def played(forecaster: Forecaster, rows: Rows) -> Iterator[tuple[Floats, Floats]]:

@@ -121,7 +121,22 @@ class RecalibrateOptions(Options):
 
 def recalibrate(
     source: Source,
-    score: Annotated[str, typer.Option(metavar="COL", help="Column of the model's scores.")],
+    score: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of the model's scores.")
+    ] = None,
+    forecast: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Column of forecasts of a number, in place of --score: quantiles are written.",
+        ),
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Levels of the quantiles with --forecast: 0.05,0.25,0.5,0.75,0.95."
+        ),
+    ] = None,
     outcome: OutcomeColumn = None,
     positive: Positive = None,
     id: Annotated[  # noqa: A002
@@ -237,8 +252,16 @@ def recalibrate(
     """
     given = dict(locals())
     given["json"] = given.pop("as_json")
+    if score is None and forecast is None:
+        raise typer.BadParameter("Missing option '--score' (or '--forecast' for numbers).")
     with console.clean_end():
         console.check_outputs(source, out, report, column)
+        if forecast is not None or levels is not None:
+            from calibrant.cli.recalibrate_numbers import recalibrate_given  # noqa: PLC0415
+
+            recalibrate_given(given)
+            return
+        del given["forecast"], given["levels"]
         options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
         check_seed(seed)
         check_choice("--kind", kind, KINDS)
@@ -427,9 +450,8 @@ def measured(
         rows.scores, found.predictions, found.outcomes, by=rows.groups, kind=options.kind,
         times=table.row_called if rows.clock is None else rows.clock,
         available=None if recalibrator._book.has_deadlines else rows.available,
-        recalibrator=recalibrator, expected=found.expected, never=never, made=made,
-        decisions=decisions,
-        title=TITLE.format(Path(table.source).name),
+        recalibrator=recalibrator, expected=found.expected, known=found.known, never=never,
+        made=made, decisions=decisions, title=TITLE.format(Path(table.source).name),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
@@ -24,11 +24,12 @@ from calibrant.cli.arguments import (
 )
 from calibrant.report.watch_page import WatchReport, watching
 from calibrant.tables import InputError
+from calibrant.tables.cells import Clock
 from calibrant.tables.notation import finite_number, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.reading import standard_input
-from calibrant.tables.scored import check_parts, take_groups
-from calibrant.tables.table import find_column
+from calibrant.tables.scored import check_parts, check_times, take_groups
+from calibrant.tables.table import Table, find_column
 
 #: The exit code when an episode is open.
 MISCALIBRATED = 3
@@ -48,6 +49,17 @@ def watch(
     time: Annotated[
         str | None, typer.Option(metavar="COL", help="Column of when each row was; in order.")
     ] = None,
+    available: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of when each outcome became known."),
+    ] = None,
+    due: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of the deadlines of outcomes.")
+    ] = None,
+    silence: Annotated[
+        int | None,
+        typer.Option(metavar="0|1", help="The outcome if none is known by its deadline."),
+    ] = None,
     tolerance: Annotated[
         float, typer.Option(metavar="X", help="A miscalibration that does not matter.")
     ] = 0.02,
@@ -64,16 +76,23 @@ def watch(
 
     Prints the episodes: since when, where and by how much. With - the rows come from a pipe, and
     each alarm is printed at once. The exit code is 3 if an episode lasts at the end, 0 if not.
+
+    Each prediction is judged by what was known when it was made: say with --time and --available
+    when outcomes became known, where that was after the next prediction.
     """
+    late = Late(available, due, silence)
     with console.clean_end():
         monitor = Monitor(every, tolerance=tolerance)
         console.check_outputs(source, None, report)
         if source == "-" and report is None:
+            late.refuse_pipe()
             columns = {"prediction": prediction, "outcome": outcome, "group": by, "time": time}
             pipe = WatchPipe(monitor, columns, positive, as_json=as_json)
             pipe.follow(standard_input(), delimiter)
         else:
-            found = watch_file(source, prediction, outcome, positive, by, time, monitor, delimiter)
+            found = watch_file(
+                source, prediction, outcome, positive, by, time, monitor, delimiter, late
+            )
             if report is not None:
                 with console.busy(f"writing {report}"):
                     found.save(report)
@@ -88,6 +107,33 @@ def watch(
 # -- files -----------------------------------------------------------------------------------------
 
 
+class Late(NamedTuple):
+    """Columns of when outcomes became known and were due, and what silence means."""
+
+    available: str | None
+    due: str | None
+    silence: int | None
+
+    def refuse_pipe(self) -> None:
+        """Refuse a pipe: its lines have their outcomes."""
+        if self != (None, None, None):
+            raise ValueError("--available, --due and --silence need a file, not a pipe")
+
+    def clocks(self, rows: Table, time: str | None) -> tuple[Clock | None, Clock | None]:
+        """Return when outcomes became known and when they were due, as far as columns say so."""
+        if time is None and (self.available, self.due) != (None, None):
+            raise ValueError("--available and --due need --time: when predictions were made")
+        if (self.due is None) != (self.silence is None):
+            raise ValueError("--due and --silence belong together: give both")
+        if self.silence not in (None, 0, 1):
+            raise ValueError(f"--silence must be 0 or 1, got {self.silence}")
+        known, due = (
+            None if name is None else rows.cells(rows.find(part, name)[0]).clock()
+            for part, name in (("available", self.available), ("due", self.due))
+        )
+        return known, due
+
+
 def watch_file(
     source: str,
     prediction: str | None,
@@ -97,8 +143,9 @@ def watch_file(
     time: str | None,
     monitor: Monitor,
     delimiter: str | None,
+    late: Late,
 ) -> WatchReport:
-    """Watch the rows of a file that have an outcome."""
+    """Watch the rows of a file that have an outcome, or a deadline at which silence is one."""
     with console.busy(f"reading {source}"):
         rows = console.read_source(source, delimiter)
         told = rows.take("prediction", prediction)
@@ -106,9 +153,15 @@ def watch_file(
         check_parts(told.name, came.name, by)
         groups = None if by is None else take_groups(rows.cells(rows.find("group", by)[0]))
         clock = None if time is None else rows.cells(rows.find("time", time)[0]).clock()
+        available, due = late.clocks(rows, time)
     for note in (rows.note, told.note, came.note):
         console.note(note)
-    known = np.flatnonzero(~np.isnan(came.values))
+    has_one = ~np.isnan(came.values)
+    if available is not None:
+        has_one &= ~np.isnan(available.ticks)
+    if due is not None and clock is not None:
+        has_one |= due.ticks <= clock.ticks[-1]  # later deadlines are still to come
+    known = np.flatnonzero(has_one)
     if len(known) == 0:
         raise InputError(
             "no outcome is known: every value is missing", source=rows.source, column=came.name
@@ -117,12 +170,16 @@ def watch_file(
         console.note(f"rows without an outcome, not watched: {len(rows) - len(known):,}")
     if clock is not None:
         clock.check_order()
+        check_times(clock, available=available, due=due, predicted=has_one)
     with console.busy("watching"):
         return watching(
             told.values[known],
             came.values[known],
             by=None if groups is None else [groups[row] for row in known],
-            times=None if clock is None else [clock.shown(int(row)) for row in known],
+            times=None if clock is None else clock.take(known),
+            available=None if available is None else available.take(known),
+            due=None if due is None else due.take(known),
+            silence=late.silence,
             every=monitor.every,
             tolerance=monitor.tolerance,
             title=f"{rows.source}: is {told.name} still calibrated?",

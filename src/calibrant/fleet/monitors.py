@@ -103,8 +103,14 @@ class FleetMonitor:
 
     @property
     def rounds(self) -> int:
-        """Outcomes watched so far."""
+        """Predictions watched so far."""
         return sum(monitor.rounds for monitor in self.of_shards().values())
+
+    @property
+    def outcomes(self) -> int:
+        """Outcomes that keys were judged by so far."""
+        with self._lock:
+            return sum(watch.keys.rounds for _, watch in self._shards.values())
 
     @property
     def tolerance(self) -> float:
@@ -114,11 +120,10 @@ class FleetMonitor:
     @property
     def chance_of_a_false_name(self) -> float:
         """A bound on the chance that a calibrated key was ever named so far."""
-        monitors = self.of_shards().values()
-        bounds = (
-            each.rounds / each.every if each.alpha is None else each.alpha for each in monitors
-        )
-        return min(WEIGHT * sum(bounds), 1.0)
+        one = next(iter(self.of_shards().values()))
+        if one.alpha is not None:
+            return min(WEIGHT * one.alpha * len(self._shards), 1.0)
+        return min(WEIGHT * self.outcomes / one.every, 1.0)
 
     def of_shards(self) -> dict[int, Monitor]:
         """Return the monitor of the ranges of predictions of each shard, which knows no keys."""
@@ -132,7 +137,7 @@ class FleetMonitor:
 
     @property
     def episodes(self) -> list[Episode]:
-        """The episodes in ranges of predictions, shard by shard; rounds are outcomes of a shard."""
+        """The episodes in ranges of predictions, shard by shard, whose predictions are rounds."""
         return [each for monitor in self.of_shards().values() for each in monitor.episodes]
 
     @property

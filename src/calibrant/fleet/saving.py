@@ -64,7 +64,9 @@ def load_shard(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool 
         load_levels(shard, arrays, copy)
         load_waiting(shard, arrays)
         if shard.watch is not None:
-            shard.watch.load(arrays, len(shard.index), shard.kernel.learned, copy)
+            shard.watch.load(
+                arrays, len(shard.index), shard.kernel.rounds, shard.kernel.learned, copy
+            )
     except (
         KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError, RecursionError
     ) as error:  # fmt: skip
@@ -172,6 +174,8 @@ def check_rounds(opened: npt.NDArray[np.void], shard: Shard) -> None:
             raise ValueError(f"saved {name} of a prediction must be below {above}")
     inside = [opened[name] for name in ("s", "m", "z")]
     root, parent, key = (opened["views"][:, level] for level in range(3))
+    if not np.isin(opened["bet"], (0.0, 1.0)).all():
+        raise ValueError("saved bet of a prediction must be 0 or 1")
     watched = [opened[name] for name in ("raw", "expected")]
     if not all(((values >= 0) & (values <= 1)).all() for values in watched):
         raise ValueError("what is saved of a prediction for monitors must be in [0, 1]")

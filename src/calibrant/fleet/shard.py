@@ -68,7 +68,7 @@ class Shard:
     def __init__(
         self, kind: str, seed: int, policy: Policy, watch: Mapping[str, Any] | None = None
     ) -> None:
-        self.watch = None if watch is None else ShardWatch(watch)
+        self.watch = None if watch is None else ShardWatch(watch, policy.capacity)
         self.kernel = ShardKernel(kind, seed, None if self.watch is None else self.watch.keys)
         self.rule, self.parent_index = FleetRule(self.kernel, KeyIndex()), KeyIndex()
         self.book = Book(self.rule, policy)

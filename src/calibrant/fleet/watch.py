@@ -37,8 +37,8 @@ class ShardWatch:
 
     __slots__ = ("keys", "sides")
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.sides = SideBySide(settings, max_groups=0)
+    def __init__(self, settings: Mapping[str, Any], patience: int) -> None:
+        self.sides = SideBySide(settings, max_groups=0, patience=patience)
         one = self.sides.raw
         self.keys = KeyEvidence(one._threshold, one.tolerance, one.alpha or 0.0)
 
@@ -48,14 +48,15 @@ class ShardWatch:
         return self.sides.raw._threshold
 
     def catch_up(self, behind: int = 0) -> None:
-        """Show the monitors of ranges the outcomes that came since, if more than so many did.
+        """Show the monitors of ranges what happened since, if more than so many steps did.
 
         An interruption loses none of them, and shows none twice.
         """
         if self.keys.unseen_count > behind:
-            raw, expected, outcomes = self.keys.unseen(self.sides.raw.rounds)
-            self.sides.run(raw, expected, outcomes, None)
-            self.keys.unseen(self.sides.raw.rounds)
+            numbers, (raw, expected, outcomes) = self.keys.unseen()
+            with self.sides.undone_if_stopped():
+                self.sides.play_steps(numbers, raw, expected, outcomes, None)
+                self.keys.empty()
 
     def evidence(self, side: int) -> npt.NDArray[np.float64]:
         """Return the weighted evidence of each key, by slot; `threshold` of it names a key."""
@@ -75,6 +76,7 @@ class ShardWatch:
         return {
             f"{PREFIX}keys": cells.view(np.uint8).reshape(-1, 2 * KEY_CELL.itemsize),
             f"{PREFIX}gain": np.array([self.sides.gain_evidence]),
+            f"{PREFIX}heard": np.array([self.keys.rounds], dtype=np.float64),
             **{
                 f"{PREFIX}{side}": np.frombuffer(getattr(self.sides, side).to_bytes(), np.uint8)
                 for side in SIDES
@@ -82,18 +84,21 @@ class ShardWatch:
         }
 
     def load(
-        self, arrays: Mapping[str, npt.NDArray[Any]], keys: int, learned: int, copy: bool
-    ) -> None:
-        """Take over what `arrays` returned of a shard with so many keys and outcomes learned."""
+        self, arrays: Mapping[str, npt.NDArray[Any]], keys: int, rounds: int, learned: int,
+        copy: bool,
+    ) -> None:  # fmt: skip
+        """Take over what `arrays` returned of a shard with so many keys, rounds and outcomes."""
         own = {k.removeprefix(PREFIX): v for k, v in arrays.items() if k.startswith(PREFIX)}
-        check_names(own, {"keys", "gain", *SIDES})
+        check_names(own, {"keys", "gain", "heard", *SIDES})
         for side in SIDES:
             saved = Monitor.from_bytes(np.asarray(own[side], dtype=np.uint8).tobytes())
             if saved._given != getattr(self.sides, side)._given:
                 raise ValueError(f"the saved monitor of {side} has other arguments than the fleet")
             setattr(self.sides, side, saved)
-        if not self.sides.raw.rounds == self.sides.calibrated.rounds <= learned:
-            raise ValueError("the saved monitors must have seen outcomes that were learned")
+        both = (self.sides.raw, self.sides.calibrated)
+        if both[0].rounds != both[1].rounds or any(each._last_key >= rounds for each in both):
+            raise ValueError("the saved monitors must have seen rounds that were predicted")
+        heard = int(floats(own, "heard", size=1, low=0.0, high=learned)[0])
         gain = floats(own, "gain", size=1, low=-MOST_GAIN, high=MOST_GAIN)
         self.sides.gain_evidence = float(gain[0])
         rows = own["keys"]
@@ -103,8 +108,8 @@ class ShardWatch:
         if len(cells) > keys:
             raise ValueError(f"saved evidence must be of at most {keys} keys")
         if copy:
-            check_cells(cells, self.keys.most_kept, self.sides.raw.rounds)
-        self.keys.load(cells, self.sides.raw.rounds, copy)
+            check_cells(cells, self.keys.most_kept, heard)
+        self.keys.load(cells, heard, copy)
 
 
 def evidence_of(cells: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:

@@ -58,8 +58,8 @@ class EventForecaster(Forecaster, EventKernel):
         new one is refused.
     monitor : bool, dict or Monitor, default False
         Whether to watch the expected predictions: `watched_by`. A dict has arguments of `Monitor`
-        (every, tolerance, alpha, block); of a Monitor, only its arguments are taken. It sees an
-        outcome when it is given, with what was expected of its round when that was predicted.
+        (every, tolerance, alpha, block); of a Monitor, only its arguments are taken. It judges each
+        round by what was known when it was predicted, `ahead` rounds before its outcome.
 
     Examples
     --------
@@ -113,7 +113,9 @@ class EventForecaster(Forecaster, EventKernel):
         )
         settings = settings_of(monitor)
         self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
-        watcher = None if settings is None else monitor_from(settings, 0)
+        watcher = None
+        if settings is not None:
+            watcher = monitor_from(settings, 0, ahead=ahead, patience=capacity)
         self._late = Learner(
             EventRule(self), Policy.of(capacity=capacity, when_full=when_full), watcher
         )
@@ -267,6 +269,8 @@ class EventForecaster(Forecaster, EventKernel):
         if self._monitor is None:
             check_names(parts, set())
             return
-        seen = integer(parts, WATCH + "seen", low=0, high=self.learned + len(held))
+        seen = integer(parts, WATCH + "seen", low=0, high=rounds)
         del parts[WATCH + "seen"]
         self._monitor._load(seen, {k.removeprefix(WATCH): v for k, v in parts.items()})
+        if self._monitor._last_key >= rounds:
+            raise ValueError("the saved monitor must have seen rounds that were predicted")

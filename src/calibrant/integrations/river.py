@@ -1,4 +1,7 @@
-"""A river classifier whose probabilities stay calibrated. Needs the extra ``river``."""
+"""A river classifier whose probabilities stay calibrated. Needs the extra ``river``.
+
+`CalibratedRegressor`, in `river_regressor`, does so for the intervals of a regressor.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ except ImportError as error:
         "calibrant.integrations.river needs river: pip install 'calibrant[river]'"
     ) from error
 
-__all__ = ["CalibratedClassifier"]
+from calibrant.integrations.river_regressor import CalibratedRegressor
+
+__all__ = ["CalibratedClassifier", "CalibratedRegressor"]
 
 
 class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):

@@ -147,3 +147,23 @@ def chance_mean(predictions: Floats, count: Counts | int = 1) -> float:
     rounds = len(predictions) if isinstance(count, int) else int(count.sum())
     variance = float((count * predictions * (1.0 - predictions)).sum())
     return normal(LEVEL) * math.sqrt(variance) / rounds
+
+
+def dispersion_of(predictions: Floats, outcomes: Floats, waits: Floats) -> float:
+    """Return how many times as much residuals vary as if outcomes were independent; at least 1.
+
+    `waits` says how many others were predicted before the outcome of each was known. Rounds that
+    wait together may share a shock, while residuals of rounds that do not are uncorrelated if the
+    predictions are true. So residuals are summed over blocks of as many rounds as usually wait, and
+    the variance of these sums, with the covariance of neighbours, is set against that of
+    independent outcomes. It is an estimate, good for many blocks; with fewer than 20 it is 1.
+    """
+    block = int(np.median(some)) if len(some := waits[np.isfinite(waits)]) else 0
+    count = len(outcomes) // block if block else 0
+    if count < STRETCHES:
+        return 1.0
+    residuals = (outcomes - predictions)[: count * block]
+    sums = residuals.reshape(count, block).sum(axis=1)
+    observed = float((sums**2).sum() + 2.0 * (sums[1:] * sums[:-1]).sum())
+    predicted = predictions[: count * block]
+    return max(1.0, observed / max(float((predicted * (1.0 - predicted)).sum()), 1e-12))

@@ -7,11 +7,13 @@ over. How often it rings falsely is bounded, however often one looks: see docs/m
 they came from. `SideBySide` is what ``Recalibrator(monitor=True)`` watches with.
 
 Read `monitor` (the rounds), `episodes` (what is found), `bands` (what is known of each range), then
-`late` (outcomes that wait), `clock` (times), `groups` and `saving`.
+`arrivals` (outcomes that come late), `clock` (times) and `saving`.
 """
 
 from calibrant.monitor.bands import Band as Band
 from calibrant.monitor.episodes import Episode as Episode
 from calibrant.monitor.gain import gain_evidence as gain_evidence
 from calibrant.monitor.monitor import Monitor as Monitor
+from calibrant.monitor.numbers import NumberEpisode as NumberEpisode
+from calibrant.monitor.numbers import NumberMonitor as NumberMonitor
 from calibrant.monitor.side_by_side import SideBySide as SideBySide

@@ -56,8 +56,8 @@ class Curve(NamedTuple):
 
 
 def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
-    """Return the band of each range with rounds; `ranges` has a row each: n, said, happened, V."""
-    n, said, happened, V = ranges.T
+    """Return the band of each range with rounds, from the rows of `MonitorKernel._ranges`."""
+    n, said, happened, V, _ = ranges.T
     half = largest_sum(V, (1.0 - level) / 2.0) / np.maximum(n, 1.0)
     bias = (happened - said) / np.maximum(n, 1.0)
     return [
@@ -72,7 +72,7 @@ def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
 def curve_of(edges: Floats, ranges: Floats) -> Curve:
     """Return the curve of the ranges with rounds."""
     some = ranges[:, 0] > 0
-    n, said, happened, _ = ranges[some].T
+    n, said, happened, *_ = ranges[some].T
     return Curve(edges[:-1][some], edges[1:][some], n, said / n, happened / n)
 
 

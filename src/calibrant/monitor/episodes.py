@@ -22,11 +22,11 @@ class Episode:
     Attributes
     ----------
     alarm : int
-        The round whose outcome raised the alarm.
+        The last round that had been predicted when the alarm rang.
     onset : int
         The round in which it began, as far as the alarm's range or group shows.
     end : int or None
-        The round whose outcome showed that it is over; None while it lasts.
+        The last round that had been predicted when it was known to be over; None while it lasts.
     low, high : float
         The range of the predictions that were off: low <= p < high, and 1 belongs to the last.
     group : int or str or None
@@ -36,8 +36,12 @@ class Episode:
     bias_low, bias_high : float
         A 95 % interval of it that takes the onset as known, so it is somewhat too narrow.
     alarm_at, onset_at, end_at : str or int or float or None
-        The times of these rounds, if the monitor was given times; that of the onset is the nearest
-        that is remembered.
+        When that was, if the monitor was given times; the time of the onset is the nearest that is
+        remembered.
+    recovered : int or None
+        The round since which predictions were calibrated again, as estimated at the end.
+    recovered_at : str or int or float or None
+        Its time.
 
     Examples
     --------
@@ -59,6 +63,8 @@ alarm in round 5,210.
     alarm_at: Time | None = None
     onset_at: Time | None = None
     end_at: Time | None = None
+    recovered: int | None = None
+    recovered_at: Time | None = None
 
     @property
     def direction(self) -> str:
@@ -97,7 +103,7 @@ def interval_of(
 ) -> tuple[float, float]:
     """Return a 95 % interval of a mean of that many visits to a range, from its spread so far."""
     inside = (edges[:-1] >= low) & (edges[1:] <= high)
-    n, _, _, V = ranges[inside].sum(axis=0)
+    n, _, _, V, _ = ranges[inside].sum(axis=0)
     half = TWO_SIDED * float(np.sqrt(V / max(n, 1.0) / max(visits, 1)))
     return max(bias - half, -1.0), min(bias + half, 1.0)
 

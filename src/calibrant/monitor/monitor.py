@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -15,39 +15,47 @@ from calibrant._checks import (
     as_listed,
     as_series,
     as_unit_series,
-    check_choice,
     check_id,
     check_integer,
     check_real,
     check_same_length,
 )
 from calibrant._groups import WHOLE, numbered
-from calibrant._kernels.rounds.settled import Settled
+from calibrant._kernels.rounds.settled import Steps
 from calibrant._kernels.watch.monitor import MonitorKernel
+from calibrant.monitor.arrivals import IMMEDIATE, Arrivals
 from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
 from calibrant.monitor.clock import Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode, interval_of
-from calibrant.monitor.late import Expected, Waiting
 from calibrant.monitor.saving import loaded_past, saved_episode, saved_evidence
 from calibrant.saving import Savable
 
 ALARM = 1
-UNKNOWN = -2
 #: Episodes that are remembered.
 MOST_EPISODES = 10_000
-ORDERS = ("arrival", "prediction")
 NO_GROUPS = np.empty(0, dtype=np.int64)
 NO_BLOCKS = np.empty(0, dtype=np.uint8)
+NO_EVIDENCE = np.empty(0)
+
+
+class Mark(NamedTuple):
+    """Where a monitor stood before some outcomes."""
+
+    kernel: Any
+    groups: dict[Id, int]
+    episodes: list[Episode]
 
 
 class Monitor(Savable, MonitorKernel):
     """Watch predictions and outcomes, and ring when they are no longer calibrated.
 
-    The null is that in every round the chance of the event, given all that was known, is within
-    `tolerance` of the prediction. Evidence against it is gathered in ranges of predictions of five
-    sizes, and in groups. While the null holds, the chance of an alarm within n rounds is at most
-    n / `every`, however often one looks, and whatever the number of ranges and groups;
-    docs/monitor.md has the proof, and says what the alarm cannot see.
+    The null is that in every round the chance of the event, given what was known when it was
+    predicted, is within `tolerance` of the prediction. Rounds that wait for their outcomes together
+    may depend on one another in any way, and outcomes may come when they like, or never. Evidence
+    against the null is gathered in ranges of predictions of five sizes, and in groups. While it
+    holds, the chance of an alarm within n predictions is at most n / `every`, however often one
+    looks, and whatever the number of ranges and groups; docs/monitor.md has the proof, and says
+    what the alarm cannot see.
 
     Parameters
     ----------
@@ -58,13 +66,14 @@ class Monitor(Savable, MonitorKernel):
     alpha : float, optional
         Instead of `every`: the chance of ever a false alarm, in (0, 0.5].
     block : int, optional
-        Outcomes of one block, at most so many, may hang together in any way. Rounds with the same
-        `at` are a block; without times, each `block` rounds are one. It costs power.
-    order : {"arrival", "prediction"}, default "arrival"
-        When late outcomes are played: as they come, or in the order of their predictions.
+        Where nothing says when outcomes become known: those of one block, at most so many, do so
+        together, at its end. Rounds with the same `at` are a block; without times, each `block`
+        rounds are one. It costs power.
+    ahead : int, default 1
+        How many rounds ahead predictions are made: as many wait for their outcomes.
     patience : int, default 10_000
-        How many predictions may wait for late outcomes. The oldest one too many expires: in the
-        order of prediction it counts as the outcome that speaks least for an alarm.
+        How many predictions may wait for their outcomes, at 64 bytes each. The oldest one too many
+        is given up: its stakes are lost, which is safe and costs power.
     max_groups : int, default 10_000
         How many groups `by` may name. A group takes 80 bytes.
 
@@ -88,15 +97,23 @@ class Monitor(Savable, MonitorKernel):
     >>> monitor.reset()
     >>> monitor.update(0.3, 1) is None
     True
+
+    Outcomes that come late, by id:
+
+    >>> _ = monitor.expect("monday", 0.3), monitor.expect("tuesday", 0.6)
+    >>> monitor.settle("tuesday", 1)
+    []
+    >>> monitor.pending
+    1
     """
 
-    __slots__ = ("_clock", "_episodes", "_given", "_groups", "_waiting")
+    __slots__ = ("_clock", "_episodes", "_given", "_groups", "_ids")
 
     every: int
     tolerance: float
     alpha: float | None
     block: int | None
-    order: str
+    ahead: int
     patience: int
     max_groups: int
 
@@ -107,7 +124,7 @@ class Monitor(Savable, MonitorKernel):
         tolerance: float = 0.02,
         alpha: float | None = None,
         block: int | None = None,
-        order: str = "arrival",
+        ahead: int = 1,
         patience: int = 10_000,
         max_groups: int = 10_000,
     ) -> None:
@@ -116,13 +133,21 @@ class Monitor(Savable, MonitorKernel):
         if alpha is not None:
             threshold = 1.0 / check_real("alpha", alpha, 1e-15, 0.5)
         rounds = 1 if block is None else check_integer("block", block, 2, 10**9)
-        in_order = check_choice("order", order, ORDERS) == "prediction"
+        check_integer("ahead", ahead, 1, 10**9)
+        if rounds > 1 and ahead > 1:
+            raise ValueError(
+                f"block={block} and ahead={ahead} cannot be combined: give one of them"
+            )
+        check_integer("patience", patience, 1, 10**9)
         check_integer("max_groups", max_groups, 0, 10**9)
-        super().__init__(threshold, float(alpha or 0.0), float(tolerance), rounds)
+        super().__init__(
+            threshold, float(alpha or 0.0), float(tolerance), rounds, ahead,
+            max(patience, rounds, ahead),
+        )  # fmt: skip
         self._groups: dict[Id, int] = {}
         self._episodes: list[Episode] = []
         self._clock = Clock()
-        self._waiting = Waiting(in_order, check_integer("patience", patience, 1, 10**9))
+        self._ids: dict[Id, int] = {}  # the keys of predictions that wait by id
 
     @property
     def state(self) -> str:
@@ -140,38 +165,48 @@ class Monitor(Savable, MonitorKernel):
     def update(
         self,
         prediction: SupportsFloat,
-        outcome: SupportsFloat | None,
+        outcome: SupportsFloat,
         by: Id | None = None,
         at: Any = None,
     ) -> Episode | None:
         """Take a prediction and its outcome; return an episode that begins or ends with it.
 
-        `at` is the round's time: a number, a date or text. In the order of prediction, an outcome
-        of None will never come.
+        `at` is the round's time: a number, a date or text.
         """
-        if by is None and at is None and outcome is not None and not self._waiting.named:
+        if by is None and at is None:
             event = self._watch(prediction, outcome, WHOLE)
-            return self._note(event, self.rounds - 1, None) if event else None
-        self._waiting.check_overtaken()
-        return self._update(prediction, outcome, by, None if at is None else as_time(at))
-
-    def _update(self, prediction: Any, outcome: Any, by: Any, at: Time | None) -> Episode | None:
-        if outcome is None and not self._waiting.in_order:
-            raise ValueError('outcome must be a number in [0, 1]; None is for order="prediction"')
-        self._check(prediction, 0.0 if outcome is None else outcome)
-        group = (
-            WHOLE if by is None else self._groups.get(by, UNKNOWN) if type(by) is str else UNKNOWN
-        )
-        if group == UNKNOWN:
-            group = self._numbers([by])[0]
-        found = None
-        if self._given["block"] and self._in_block and at not in (None, self._clock.last):
-            event = self._end_block()
-            found = self._note(event, self.rounds - 1, self._clock.last) if event else None
-        if at is not None:
-            self._clock.note(self.rounds, at)
+            if event >= 0:
+                return self._note(event, None) if event else None
+        self._check(prediction, outcome)
+        time = None if at is None else as_time(at)
+        group = self._number(by)
+        found: list[Episode] = []
+        if self._in_block and time not in (None, self._clock.last):
+            self._end_block()
+            self._release_into(found, self._clock.last)
+        if time is not None:
+            self._clock.note(self.rounds, time)
         event = self._watch(prediction, outcome, group)
-        return self._note(event, self.rounds - 1, at) if event else found
+        if event < 0:
+            self._release_into(found, time)
+            key = self._last_key + 1
+            self._note_into(found, self._ask(key, float(prediction), group), time)
+            event = self._take(key, float(outcome))
+        self._note_into(found, event, time)
+        self._release_into(found, time)
+        return found[-1] if found else None
+
+    def _note_into(self, found: list[Episode], event: int, at: Time | None) -> None:
+        """Add what a step brought; an episode that both began and ended there counts once."""
+        if event:
+            if event != ALARM and found:
+                found.pop()
+            found.append(self._note(event, at))
+
+    def _release_into(self, found: list[Episode], at: Time | None) -> None:
+        """Let the outcomes that are held and due now count."""
+        while (event := self._release()) >= 0:
+            self._note_into(found, event, at)
 
     def run(
         self,
@@ -179,14 +214,35 @@ class Monitor(Savable, MonitorKernel):
         outcomes: npt.ArrayLike,
         by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         times: Sequence[Any] | npt.NDArray[Any] | None = None,
+        available: Sequence[Any] | npt.NDArray[Any] | None = None,
     ) -> list[Episode]:
         """Take many rounds; return the episodes that begin or end in them.
 
         Bit for bit what `update` gives, in compiled loops. All or nothing: interrupted with
-        Ctrl-C, it is as if `run` had not been called. In the order of prediction, outcomes that
-        are NaN will never come.
+        Ctrl-C, it is as if `run` had not been called.
+
+        Parameters
+        ----------
+        predictions, outcomes : array_like of shape (T,)
+            Numbers in [0, 1].
+        by : array_like of shape (T,), optional
+            The group of each round.
+        times : array_like of shape (T,), optional
+            When each prediction was made: numbers, dates or text.
+        available : array_like of shape (T,), optional
+            When each outcome became known, by the same clock; without it, before the next
+            prediction was made. None or NaN: never, and its outcome may be NaN.
+
+        Examples
+        --------
+        >>> from calibrant import Monitor
+        >>> monitor = Monitor(every=1000)
+        >>> monitor.run([0.2, 0.3, 0.2], [1, 0, 1], times=[1, 2, 3], available=[4, 2, 3])
+        []
+        >>> monitor.rounds, monitor.pending
+        (3, 0)
         """
-        return self._play(predictions, outcomes, by, times, None)
+        return self._play(predictions, outcomes, by, times, available, None)
 
     def trace(
         self,
@@ -194,6 +250,7 @@ class Monitor(Savable, MonitorKernel):
         outcomes: npt.ArrayLike,
         by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         times: Sequence[Any] | npt.NDArray[Any] | None = None,
+        available: Sequence[Any] | npt.NDArray[Any] | None = None,
     ) -> Floats:
         """Do what `run` does; return the evidence after each round, as a share of an alarm's.
 
@@ -207,7 +264,7 @@ class Monitor(Savable, MonitorKernel):
         True
         """
         evidence = np.empty(len(as_series(predictions, "predictions")))
-        self._play(predictions, outcomes, by, times, evidence)
+        self._play(predictions, outcomes, by, times, available, evidence)
         return evidence / self._threshold
 
     def _play(
@@ -216,10 +273,17 @@ class Monitor(Savable, MonitorKernel):
         outcomes: npt.ArrayLike,
         by: Any,
         times: Any,
+        available: Any,
         evidence: Floats | None,
     ) -> list[Episode]:
-        self._waiting.check_overtaken()
-        p, y = as_unit_series(predictions, "predictions"), self._waiting.as_outcomes(outcomes)
+        p = as_unit_series(predictions, "predictions")
+        coming = IMMEDIATE
+        if available is not None:
+            if self._given["block"]:
+                raise ValueError("available and block cannot be combined: give one of them")
+            coming = Arrivals.of(times, available, len(p))
+            outcomes = coming.known_of(outcomes)
+        y = as_unit_series(outcomes, "outcomes")
         check_same_length("predictions", len(p), "outcomes", len(y))
         clock = [] if times is None else as_times(times, len(p))
         names = None
@@ -229,7 +293,8 @@ class Monitor(Savable, MonitorKernel):
         self._begin()
         before = self._save()
         try:
-            return self._run_all(p, y, names, clock, np.empty(0) if evidence is None else evidence)
+            evidence = np.empty(0) if evidence is None else evidence
+            return self._run_all(p, y, names, clock, coming, evidence)
         except BaseException:
             self._load(*before)
             raise
@@ -237,8 +302,9 @@ class Monitor(Savable, MonitorKernel):
             self._finish()
 
     def _run_all(
-        self, p: Floats, y: Floats, names: Any, times: list[Time], evidence: Floats
-    ) -> list[Episode]:
+        self, p: Floats, y: Floats, names: Any, times: list[Time], coming: Arrivals,
+        evidence: Floats,
+    ) -> list[Episode]:  # fmt: skip
         groups = NO_GROUPS if names is None else np.array(self._numbers(names), dtype=np.int64)
         fresh = NO_BLOCKS
         if self._given["block"] and times:
@@ -246,35 +312,75 @@ class Monitor(Savable, MonitorKernel):
             changed = [a != b for a, b in zip(before, times, strict=True)]
             fresh = np.array(changed, dtype=np.uint8)
         found: list[Episode] = []
-        at, noted, first = 0, 0, self.rounds
-        while at < len(p):
+        asked, came, noted, first = 0, 0, 0, self.rounds
+        total = len(coming.order) if len(coming.after) else len(p)
+        while asked < len(p) or came < total or self._has_due:
             last = self._clock.last
-            at, event = self._run(p, y, groups, fresh, evidence, at)
-            self._clock.note_all(first + noted, times[noted:at])
-            noted = at
-            if event:
-                if event != ALARM and found:
-                    found.pop()  # it began in these rounds too
-                time = None if not times else times[at - 1] if at else last
-                found.append(self._note(event, first + at - 1, time))
+            asked, came, event = self._run(
+                p, y, groups, fresh, coming.after, coming.order, evidence, asked, came
+            )
+            self._clock.note_all(first + noted, times[noted:asked])
+            noted = asked
+            self._note_into(found, event, times[asked - 1] if times and asked else last)
+        for row in coming.never:
+            self._drop(self._last_key - len(p) + 1 + row)
         return found
 
-    # -- rounds that are settled -------------------------------------------------------------------
+    # -- rounds of something that is watched -------------------------------------------------------
 
-    def see(self, settled: Settled) -> None:
-        """Take rounds that are settled, with what was expected of them."""
-        if len(settled) == 1:
-            self.update(float(settled.expected[0]), float(settled.outcome[0]), settled.by[0])
-        else:
-            self.run(settled.expected, settled.outcome, settled.by)
+    def watch(self, steps: Steps) -> None:
+        """Take predictions that wait from now on, and outcomes, with what was expected of them."""
+        self.play_steps(steps.numbers, steps.expected, steps.outcome, steps.by)
+
+    def play_steps(
+        self,
+        keys: npt.NDArray[np.int64],
+        p: Floats,
+        y: Floats,
+        by: Sequence[Id | None] | None,
+        times: Sequence[float] = (),
+        evidence: Floats = NO_EVIDENCE,
+    ) -> None:
+        """Take steps in order: a prediction where the outcome is NaN, else the outcome of its key.
+
+        An outcome whose prediction does not wait was given up, and changes nothing. An infinite
+        one gives a prediction up. `times` says when each step was, if anything does; `evidence`
+        takes the evidence after each, as `trace` returns it.
+        """
+        groups = NO_GROUPS
+        if by is not None and self._given["max_groups"] and any(each is not None for each in by):
+            groups = np.array(self._numbers(by), dtype=np.int64)
+        at, found = 0, list[Episode]()
+        if len(times):
+            self._clock.note_all(
+                self.rounds, [times[row] for row in np.flatnonzero(np.isnan(y)).tolist()]
+            )
+        while at < len(keys) or self._has_due:
+            at, event = self._play_some(keys, p, y, groups, evidence, at)
+            self._note_into(found, event, times[at - 1] if len(times) and at else None)
+        if len(evidence):
+            evidence /= self._threshold
+
+    def drop(self, numbers: Sequence[int]) -> None:
+        """Give up predictions that wait: their stakes are lost."""
+        for key in numbers:
+            self._drop(key)
+
+    def mark(self, outcomes: int) -> Mark:
+        """Return what is known now, for `go_back`, as long as only so many outcomes come."""
+        return Mark(self._mark(outcomes), self._groups, list(self._episodes))
 
     def copy(self) -> tuple[int, dict[str, Any]]:
-        """Return what is known now, for `go_back`."""
+        """Return all that is known now, for `go_back`."""
         return self._save()
 
-    def go_back(self, before: tuple[int, dict[str, Any]]) -> None:
-        """Return to what `copy` gave."""
-        self._load(*before)
+    def go_back(self, before: Mark | tuple[int, dict[str, Any]]) -> None:
+        """Return to what `mark` or `copy` gave."""
+        if isinstance(before, Mark):
+            self._go_back(before.kernel)
+            self._groups, self._episodes = before.groups, before.episodes
+        else:
+            self._load(*before)
 
     # -- late outcomes -----------------------------------------------------------------------------
 
@@ -287,44 +393,52 @@ class Monitor(Savable, MonitorKernel):
     ) -> list[Episode]:
         """Let a prediction wait for its outcome, which `settle` brings.
 
-        Returns the episodes that begin or end because the oldest that waited expired.
+        Bets are placed now, by what is known now. Returns the episodes that begin or end.
 
         Examples
         --------
         >>> from calibrant import Monitor
-        >>> monitor = Monitor(order="prediction")
+        >>> monitor = Monitor()
         >>> _ = monitor.expect("a", 0.3), monitor.expect("b", 0.6)
-        >>> monitor.settle("b", 1)  # held until "a" is settled
-        []
-        >>> monitor.rounds
-        0
-        >>> monitor.settle("a", 0)
-        []
-        >>> monitor.rounds
-        2
+        >>> _ = monitor.settle("b", 1), monitor.settle("a", None)  # the outcome of a never came
+        >>> monitor.rounds, monitor.pending
+        (2, 0)
         """
         self._check(prediction, 0.0)
+        name = check_id(id)
+        if name in self._ids:
+            raise ValueError(f"id {name!r} was predicted already and waits for its outcome")
         time = None if at is None else as_time(at)
-        group = None if by is None else check_id(by, "by")
-        if group is not None:
-            self._numbers([group])
-        ready = self._waiting.open(id, Expected(float(prediction), group, time))
-        return self._play_ready(ready)
+        group = self._number(by)
+        found: list[Episode] = []
+        self._release_into(found, time)
+        if time is not None:
+            self._clock.note(self.rounds, time)
+        self._ids[name] = self._last_key + 1
+        if len(self._ids) > self._given["patience"]:
+            self._drop(self._ids.pop(next(iter(self._ids))))
+        self._note_into(found, self._ask(self._last_key + 1, float(prediction), group), time)
+        return found
 
-    def settle(self, id: Id, outcome: SupportsFloat | None) -> list[Episode]:  # noqa: A002
+    def settle(self, id: Id, outcome: SupportsFloat | None, at: Any = None) -> list[Episode]:  # noqa: A002
         """Bring the outcome of a prediction that waits; None if it will never come.
 
-        Returns the episodes that begin or end.
+        `at` says when it came. Returns the episodes that begin or end.
         """
         if outcome is not None:
             self._check(0.0, outcome)
-        return self._play_ready(
-            self._waiting.settle(id, None if outcome is None else float(outcome))
-        )
-
-    def _play_ready(self, ready: list[Expected]) -> list[Episode]:
-        events = (self._update(each.prediction, each.outcome, each.by, each.at) for each in ready)
-        return [episode for episode in events if episode is not None]
+        time = self._clock.last if at is None else as_time(at)
+        name = check_id(id)
+        if name not in self._ids:
+            raise ValueError(f"no prediction with id {name!r} waits for its outcome")
+        key = self._ids.pop(name)
+        found: list[Episode] = []
+        if outcome is None:
+            self._drop(key)
+        else:
+            self._note_into(found, self._take(key, float(outcome)), time)
+            self._release_into(found, time)
+        return found
 
     # -- what it saw -------------------------------------------------------------------------------
 
@@ -359,10 +473,15 @@ class Monitor(Savable, MonitorKernel):
     def reset(self) -> None:
         """Forget all evidence. An open episode ends here; the rounds go on counting."""
         if self.state == "miscalibrated":
-            self._end_episode(self.rounds, self._clock.last)
+            self._end_episode(self.rounds, self._clock.last, self._recovered)
         super().reset()
 
     # -- groups, episodes, saving ------------------------------------------------------------------
+
+    def _number(self, by: Id | None) -> int:
+        """Return the number of a group, which may be new."""
+        known = self._groups.get(by) if type(by) is str else None
+        return WHOLE if by is None else self._numbers([by])[0] if known is None else known
 
     def _numbers(self, names: Sequence[object]) -> list[int]:
         """Return the number of each group, new ones included, or raise and change nothing."""
@@ -372,21 +491,24 @@ class Monitor(Savable, MonitorKernel):
             self._groups = {**self._groups, **new}
         return numbers
 
-    def _note(self, event: int, alarm: int, at: Time | None) -> Episode:
+    def _note(self, event: int, at: Time | None) -> Episode:
         """Keep what an event says of the episodes, and return the episode."""
         if event != ALARM:
-            return self._end_episode(alarm, at)
+            return self._end_episode(self.rounds - 1, at, self._recovered)
         onset, low, high, group, bias, visits = self._episode()
         name = None if group == WHOLE else list(self._groups)[group]
         band = interval_of(bias, visits, low, high, *self._ranges())
         episode = Episode(
-            alarm, onset, None, low, high, name, bias, *band, at, self._clock.at(onset)
+            self.rounds - 1, onset, None, low, high, name, bias, *band, at, self._clock.at(onset)
         )
         self._episodes = [*self._episodes[1 - MOST_EPISODES :], episode]
         return episode
 
-    def _end_episode(self, end: int, at: Time | None) -> Episode:
-        self._episodes[-1] = replace(self._episodes[-1], end=end, end_at=at)
+    def _end_episode(self, end: int, at: Time | None, recovered: int) -> Episode:
+        self._episodes[-1] = replace(
+            self._episodes[-1], end=end, end_at=at, recovered=min(recovered, end + 1),
+            recovered_at=self._clock.at(recovered),
+        )  # fmt: skip
         return self._episodes[-1]
 
     def _save(self) -> tuple[int, dict[str, Any]]:
@@ -395,7 +517,7 @@ class Monitor(Savable, MonitorKernel):
             "groups": list(self._groups),
             "episodes": [saved_episode(each) for each in self._episodes],
             "clock": self._clock.save(),
-            "waiting": [[name, *each] for name, each in self._waiting.named.items()],
+            "ids": [[name, key] for name, key in self._ids.items()],
         }
         return self.rounds, state
 
@@ -403,4 +525,4 @@ class Monitor(Savable, MonitorKernel):
         past = loaded_past(state, rounds, self._given, self._threshold)
         self._set_state(past.evidence, rounds)
         self._groups = {name: at for at, name in enumerate(past.groups)}
-        self._episodes, self._clock, self._waiting.named = past.episodes, past.clock, past.waiting
+        self._episodes, self._clock, self._ids = past.episodes, past.clock, past.ids

@@ -14,30 +14,43 @@ from calibrant._kernels.watch.monitor import (
     CELL,
     FEWEST_UNSEEN,
     FIRST_GROUP,
-    FIRST_HELD_GROUP,
-    HELD_SIZE,
+    FIRST_POT_OF_GROUP,
     MOST_RECOVERY,
     MOST_UNSEEN,
+    MOST_WHOLE,
+    OF_GROUP,
+    POT,
     RANGE_COUNT,
+    RANGE_SIZE,
     SKETCH_SIZE,
     SLOPE_COUNT,
+    WAITING,
     MonitorKernel,
 )
 from calibrant._records import structured_to_unstructured, unstructured_to_structured
 from calibrant.monitor.clock import Clock, as_time
 from calibrant.monitor.episodes import Episode
-from calibrant.monitor.late import Expected
 
 NUMBERS = (
-    "R", "restarted", "named", "direction", "margin", "L", "unseen", "most_unseen", "in_block",
-    "held_L", "held_n",
+    "R", "restarted", "key", "counted", "fresh", "escrow", "in_block", "releasing", "lone", "named",
+    "direction", "margin", "L", "L_loss", "L_D", "L_asked", "W", "recovered", "unseen",
+    "most_unseen", "whole_key",
 )  # fmt: skip
-ARRAYS = ("cells", "edges", "ranges", "slopes", "sketch", "held")
+ARRAYS = (
+    "cells", "edges", "ranges", "slopes", "sketch", "pots", "waiting", "of_group", "whole",
+    "held_keys", "held_rounds", "held_outcomes",
+)  # fmt: skip
 #: How far R may be off the sum of its parts, as a share of the threshold: it rounds at its peak.
 SLACK = 1e-6
-#: A bet never wins more in a round.
-MOST_GAIN = 1e5
+#: No evidence is larger.
+MOST = 1e30
+#: The logit is shifted by at most 2 for recovery, and a key is a number of rounds.
+MOST_MARGIN, MOST_KEY = 10.0, 2**62
+#: The code of a stake that was all there was.
+WHOLE = 255
 CELL_SIZE = structured_to_unstructured(np.zeros(1, CELL)).shape[1]
+POT_SIZE = structured_to_unstructured(np.zeros(1, POT)).shape[1]
+Integers = npt.NDArray[np.int64]
 
 
 class Past(NamedTuple):
@@ -46,7 +59,7 @@ class Past(NamedTuple):
     groups: list[Id]
     episodes: list[Episode]
     clock: Clock
-    waiting: dict[Id, Expected]
+    ids: dict[Id, int]
     evidence: dict[str, Any]
 
 
@@ -60,54 +73,151 @@ def loaded_past(
         raise ValueError("saved groups must differ, and be at most max_groups")
     episodes = [loaded_episode(row, groups, rounds) for row in parts.pop("episodes")]
     clock = Clock.load(parts.pop("clock"), rounds)
-    waiting = dict(loaded_expected(row) for row in parts.pop("waiting"))
-    if len(waiting) > given["patience"]:
-        raise ValueError("saved predictions that wait must be at most patience")
-    evidence = checked_evidence(parts, rounds, len(groups), given["block"] or 1, threshold)
+    ids = {check_id(name, "saved id"): key for name, key in parts.pop("ids")}
+    evidence = checked_evidence(parts, rounds, len(groups), given, threshold)
+    if any(type(key) is not int for key in ids.values()) or len(set(ids.values())) < len(ids):
+        raise ValueError("saved ids must have keys that differ")
     if (evidence["named"] >= 0) != bool(episodes and episodes[-1].end is None):
         raise ValueError("the saved episodes do not fit the saved evidence")
-    return Past(groups, episodes, clock, waiting, evidence)
+    return Past(groups, episodes, clock, ids, evidence)
 
 
 def saved_evidence(state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a kernel with its cells as numbers."""
+    """Return the state of a kernel with its cells, pots and rounds that wait as plain numbers."""
     cells = structured_to_unstructured(state["cells"], dtype=np.float64)
-    return {**state, "cells": cells.reshape(-1)}
+    pots = structured_to_unstructured(state["pots"], dtype=np.float64)
+    of_group = np.zeros((len(state["of_group"]), 2), dtype=np.int64)
+    of_group[:, 0] = state["of_group"]["group"]
+    of_group[:, 1:] = np.ascontiguousarray(state["of_group"]["stakes"]).view(np.int64)
+    return {
+        **state, "cells": cells.reshape(-1), "pots": pots.reshape(-1),
+        "waiting": state["waiting"].view(np.int64), "of_group": of_group.reshape(-1),
+    }  # fmt: skip
 
 
 def checked_evidence(
-    state: Mapping[str, Any], rounds: int, groups: int, block: int, threshold: float
+    state: Mapping[str, Any], rounds: int, groups: int, given: Mapping[str, Any], threshold: float
 ) -> dict[str, Any]:
     """Return the state of a kernel that `saved_evidence` made, or raise ValueError."""
     check_names(state, {*NUMBERS, *ARRAYS})
     size = FIRST_GROUP + groups
     restarted = integer(state, "restarted", low=0, high=rounds)
     named = integer(state, "named", low=-1, high=size - 1)
-    direction = integer(state, "direction", low=0, high=1)
+    is_open = named >= 0
     cells = _cells(floats(state, "cells", size=size * CELL_SIZE), rounds - restarted)
-    slopes = floats(state, "slopes", size=SLOPE_COUNT, low=0.0, high=1e30)
-    R = number(state, "R", low=-SLACK * threshold, high=1e30)
-    if abs(R - MonitorKernel._weighed(cells["M"].sum(axis=1, dtype=float), slopes)) > (
-        SLACK * max(threshold, R)
-    ):
+    slopes = floats(state, "slopes", size=SLOPE_COUNT, low=0.0, high=MOST)
+    pots = _pots(state, FIRST_POT_OF_GROUP + groups)
+    R = number(state, "R", low=-SLACK * threshold, high=MOST)
+    if abs(R - _weighed(cells, slopes, pots)) > SLACK * max(threshold, R):
         raise ValueError("saved R must be what the saved bets add up to")
-    if (threshold <= R) != (named >= 0):
+    if (threshold <= R) != is_open:
         raise ValueError("saved R must have reached the threshold in an episode, and only there")
-    in_block = integer(state, "in_block", low=0, high=min(block - 1, rounds))
+    key = integer(state, "key", low=-1, high=MOST_KEY)
     return {
-        "R": R, "restarted": restarted, "named": named, "direction": direction,
-        "margin": number(state, "margin", low=0.0, high=1.0),
-        "L": number(state, "L", low=0.0, high=0.0 if named < 0 else MOST_RECOVERY - 1e-9),
-        "unseen": integer(state, "unseen", low=0, high=0 if named < 0 else rounds),
+        "R": R, "restarted": restarted, "named": named, "key": key,
+        "direction": integer(state, "direction", low=0, high=1),
+        "counted": integer(state, "counted", low=0, high=key + 1),
+        "fresh": integer(state, "fresh", low=0, high=key + 1),
+        "escrow": number(state, "escrow", low=-SLACK * threshold, high=MOST),
+        "margin": number(state, "margin", low=1 / MOST_MARGIN if is_open else 0, high=MOST_MARGIN),
+        "L": number(state, "L", low=0.0, high=MOST_RECOVERY - 1e-9 if is_open else 0.0),
+        "L_loss": number(state, "L_loss", low=0.0, high=1.0),
+        "L_D": number(state, "L_D", low=0.0, high=MOST_KEY),
+        "L_asked": integer(state, "L_asked", low=0, high=rounds),
+        "W": number(state, "W", low=0.0, high=np.finfo(float).max),
+        "recovered": integer(state, "recovered", low=0, high=rounds),
+        "unseen": integer(state, "unseen", low=0, high=rounds if is_open else 0),
         "most_unseen": integer(
-            state, "most_unseen", low=0 if named < 0 else FEWEST_UNSEEN,
-            high=0 if named < 0 else max(MOST_UNSEEN * rounds, FEWEST_UNSEEN),
+            state, "most_unseen", low=FEWEST_UNSEEN if is_open else 0,
+            high=max(MOST_UNSEEN * rounds, FEWEST_UNSEEN) if is_open else 0,
         ),
-        "in_block": in_block,
-        **_held(state, FIRST_HELD_GROUP + groups if block > 1 else 0, in_block),
+        **_waiting(state, rounds, groups, key, given),
         "cells": cells, "edges": _edges(state), "ranges": _ranges(state, rounds),
-        "slopes": slopes, "sketch": _sketch(state, rounds),
+        "slopes": slopes, "sketch": _sketch(state, rounds), "pots": pots,
     }  # fmt: skip
+
+
+def _weighed(cells: npt.NDArray[np.void], slopes: Floats, pots: npt.NDArray[np.void]) -> float:
+    """Return the R that bets and pots add up to."""
+    totals = cells["M"].sum(axis=1, dtype=float)
+    if len(pots):
+        cash = np.delete(pots["cash"].sum(axis=1), FIRST_GROUP)
+        totals, slopes = totals + cash, slopes + pots["cash"][FIRST_GROUP, :SLOPE_COUNT]
+    return MonitorKernel._weighed(totals, slopes)
+
+
+def _pots(state: Mapping[str, Any], count: int) -> npt.NDArray[np.void]:
+    """Return the pots, of which there are none while nothing is late."""
+    values = floats(state, "pots", low=-1e-6, high=MOST)
+    if len(values) not in (0, count * POT_SIZE):
+        raise ValueError(f"saved pots must be none or {count}")
+    rows = values.reshape(-1, POT_SIZE)
+    pots = np.zeros(len(rows), dtype=POT)
+    pots["cash"], pots["loss"] = rows[:, :8], rows[:, 8:16]
+    pots["D"], pots["open"], pots["asked"] = rows[:, 16], rows[:, 17], rows[:, 18]
+    if (rows[:, 17:] > MOST_KEY).any() or (rows[:, 17:] < 0).any() or (pots["D"] < 1).any():
+        raise ValueError("saved pots must count the rounds that waited")
+    if (pots["loss"] > 1).any():
+        raise ValueError("saved losses must be at most all")
+    return pots
+
+
+def _waiting(
+    state: Mapping[str, Any], rounds: int, groups: int, key: int, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the rounds that wait, and the outcomes that are held."""
+    waiting = _integers(state, "waiting").view(WAITING)
+    of_group = np.zeros(len(waiting), dtype=OF_GROUP)
+    kept = _integers(state, "of_group", 2 * len(waiting)).reshape(-1, 2)
+    if (kept[:, 0] < -1).any() or (kept[:, 0] >= groups).any():
+        raise ValueError("saved rounds that wait must be of groups that are there")
+    of_group["group"] = kept[:, 0]
+    of_group["stakes"] = np.ascontiguousarray(kept[:, 1:]).view(np.uint8).reshape(-1, 8)
+    keys, whole_key = waiting["key"], integer(state, "whole_key", low=-1, high=max(key, 0))
+    if len(keys) and (not 0 <= keys[0] <= keys[-1] <= key or (np.diff(keys) <= 0).any()):
+        raise ValueError("saved rounds that wait must have keys that rise")
+    p = waiting["p"]
+    if not ((p >= 0.0) & (p <= 1.0)).all() or (waiting["t"] > rounds).any():
+        raise ValueError("saved rounds that wait must have been predicted")
+    if len(waiting) and not len(state["pots"]):
+        raise ValueError("saved rounds that wait must have stakes")
+    stakes = [waiting["stakes"], of_group["stakes"]]
+    if any((each[keys != whole_key] == WHOLE).any() for each in stakes):
+        raise ValueError("only one saved round may have staked all there was")
+    lone = state["lone"]
+    if lone and not (
+        len(lone) == 3
+        and [type(each) for each in lone] == [int, float, int]
+        and lone[0] == key
+        and 0 <= lone[1] <= 1
+        and -1 <= lone[2] < groups
+        and not len(state["pots"])
+    ):
+        raise ValueError("the saved round that waits alone must have been predicted")
+    held = _integers(state, "held_keys")
+    since = _integers(state, "held_rounds", len(held))
+    if (held > key).any() or (since > rounds).any() or (since < 0).any():
+        raise ValueError("saved outcomes that are held must be of rounds that were predicted")
+    block = given["block"] or 1
+    return {
+        "waiting": waiting, "of_group": of_group, "lone": lone, "whole_key": whole_key,
+        "whole": floats(
+            state, "whole", size=MOST_WHOLE if whole_key >= 0 else 0, low=0.0, high=MOST
+        ),
+        "held_keys": held, "held_rounds": since,
+        "held_outcomes": floats(state, "held_outcomes", size=len(held), low=0.0, high=1.0),
+        "in_block": integer(state, "in_block", low=0, high=min(block - 1, len(held))),
+        "releasing": integer(state, "releasing", low=0, high=len(held)),
+    }  # fmt: skip
+
+
+def _integers(state: Mapping[str, Any], name: str, size: int | None = None) -> Integers:
+    values = state[name]
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != 1:
+        raise ValueError(f"saved {name} must be an array of integers")
+    if (len(values) != size) if size is not None else (name == "waiting" and len(values) % 8):
+        raise ValueError(f"saved {name} must have as many values as there are rounds")
+    return np.ascontiguousarray(values)
 
 
 def _cells(values: Floats, rounds: int) -> npt.NDArray[np.void]:
@@ -127,23 +237,6 @@ def _cells(values: Floats, rounds: int) -> npt.NDArray[np.void]:
     return cells
 
 
-def _held(state: Mapping[str, Any], cells: int, in_block: int) -> dict[str, Any]:
-    """Return the bets of a block that is not complete."""
-    parts: dict[str, Any] = {
-        "held": floats(state, "held", size=cells * HELD_SIZE),
-        "held_L": number(state, "held_L", low=-in_block, high=in_block / 1e-9),
-        "held_n": number(state, "held_n", low=0, high=in_block),
-    }
-    gain, n = np.split(parts["held"].reshape(-1, HELD_SIZE), [HELD_SIZE - 1], axis=1)
-    if (n < 0).any() or (n > in_block).any() or (n != np.floor(n)).any():
-        raise ValueError("saved held rounds must be those of the block")
-    if (gain < -n * 1.001).any() or (gain > MOST_GAIN * n).any():
-        raise ValueError("saved held bets must be within reach of the block")
-    if parts["held_L"] < -parts["held_n"] * 1.001:
-        raise ValueError("saved held_L must be at least -1 a round")
-    return parts
-
-
 def _edges(state: Mapping[str, Any]) -> Floats:
     edges = floats(state, "edges", size=RANGE_COUNT + 1, low=0.0, high=1.0)
     if edges[0] != 0.0 or edges[-1] != 1.0 or (np.diff(edges) < 0.0).any():
@@ -152,11 +245,11 @@ def _edges(state: Mapping[str, Any]) -> Floats:
 
 
 def _ranges(state: Mapping[str, Any], rounds: int) -> Floats:
-    ranges = floats(state, "ranges", size=4 * RANGE_COUNT, low=0.0)
-    n = ranges[::4]
+    ranges = floats(state, "ranges", size=RANGE_SIZE * RANGE_COUNT, low=0.0)
+    n = ranges[::RANGE_SIZE]
     if (n != np.floor(n)).any() or n.sum() > rounds:
         raise ValueError("saved ranges must count at most the saved rounds")
-    if (ranges.reshape(-1, 4)[:, 1:] > n[:, None] * (1 + 1e-6)).any():
+    if (ranges.reshape(-1, RANGE_SIZE)[:, 1:] > n[:, None] * (1 + 1e-6)).any():
         raise ValueError("saved ranges must hold at most 1 a round")
     return ranges
 
@@ -170,7 +263,7 @@ def _sketch(state: Mapping[str, Any], rounds: int) -> npt.NDArray[np.int64]:
     return sketch
 
 
-# -- episodes and what waits -----------------------------------------------------------------------
+# -- episodes -------------------------------------------------------------------------------------
 
 
 def saved_episode(episode: Episode) -> list[Any]:
@@ -181,11 +274,13 @@ def saved_episode(episode: Episode) -> list[Any]:
 def loaded_episode(row: Any, groups: Sequence[Id], rounds: int) -> Episode:
     """Return what `saved_episode` made, or raise ValueError."""
     episode = Episode(*row)
-    alarm, onset, end = episode.alarm, episode.onset, episode.end
-    if any(type(each) is not int for each in (alarm, onset, 0 if end is None else end)):
+    alarm, onset, end, recovered = episode.alarm, episode.onset, episode.end, episode.recovered
+    if any(type(each) is not int for each in (alarm, onset, end or 0, recovered or 0)):
         raise ValueError("a saved episode must have rounds that are integers")
     if not 0 <= onset <= alarm <= (rounds if end is None else end) <= rounds or alarm == rounds:
         raise ValueError("a saved episode lies outside of the saved rounds")
+    if (recovered is None) != (end is None) or not 0 <= (recovered or 0) <= (end or 0) + 1:
+        raise ValueError("a saved episode must have recovered before it ended")
     if episode.group is not None and episode.group not in groups:
         raise ValueError("a saved episode is of an unknown group")
     shares = (episode.low, episode.high, episode.bias_low, episode.bias, episode.bias_high)
@@ -194,25 +289,7 @@ def loaded_episode(row: Any, groups: Sequence[Id], rounds: int) -> Episode:
     low, high, *biases = shares
     if not (0 <= low <= high <= 1 and -1 <= biases[0] <= biases[1] <= biases[2] <= 1):
         raise ValueError("a saved episode has an impossible range or bias")
-    for at in (episode.alarm_at, episode.onset_at, episode.end_at):
+    for at in (episode.alarm_at, episode.onset_at, episode.end_at, episode.recovered_at):
         if at is not None:
             as_time(at, "saved time")
     return episode
-
-
-def loaded_expected(row: Any) -> tuple[Id, Expected]:
-    """Return a saved prediction that waits, or raise ValueError."""
-    name, *fields = row
-    expected = Expected(*fields)
-    numbers = [expected.prediction] + [expected.outcome] * (expected.outcome is not None)
-    if any(type(each) is not float or not 0 <= each <= 1 for each in numbers):
-        raise ValueError("a saved prediction that waits must be in [0, 1], and so its outcome")
-    if type(expected.settled) is not bool or (
-        expected.outcome is not None and not expected.settled
-    ):
-        raise ValueError("a saved prediction that waits must be settled by its outcome")
-    if expected.by is not None:
-        check_id(expected.by, "saved group")
-    if expected.at is not None:
-        as_time(expected.at, "saved time")
-    return check_id(name, "saved id"), expected

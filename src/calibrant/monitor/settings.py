@@ -24,11 +24,6 @@ def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str
     if monitor is True:
         return {}
     if isinstance(monitor, Monitor):
-        if monitor.order != "arrival":
-            raise ValueError(
-                f"monitor must have order='arrival', got {monitor.order!r}: it sees outcomes in "
-                "the order in which they are learned"
-            )
         for name in set(ALLOWED) - set(allowed):
             if monitor._given[name] is not None:
                 raise ValueError(f"monitor may have {', '.join(allowed)}, got {name!r}")
@@ -45,6 +40,6 @@ def settings_of(monitor: object, allowed: tuple[str, ...] = ALLOWED) -> dict[str
     return {name: checked._given[name] for name in monitor}
 
 
-def monitor_from(settings: Mapping[str, Any], max_groups: int) -> Monitor:
+def monitor_from(settings: Mapping[str, Any], max_groups: int, **more: Any) -> Monitor:
     """Return a monitor with the arguments of `settings_of`."""
-    return Monitor(**settings, max_groups=max_groups)
+    return Monitor(**settings, max_groups=max_groups, **more)

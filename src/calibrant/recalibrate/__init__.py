@@ -5,12 +5,15 @@ the compiled kernels `recalibrate`, `sharp` and `safe`, and a book of the rounds
 (`calibrant.rounds`). `groups` gives each named group a recalibrator of its own, and the kernel
 `pending` says what silence means until a deadline. Then `multiclass` and `class_rule` do the
 same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.
+`numbers` turns forecasts of numbers into a `distribution`.
 `saving` turns all of it into arrays and back. `rows` and `frames` recalibrate whole tables,
 `calling` any function that scores, and `rivals` holds what others do.
 `calibrant.testing.check_recalibrator` is the contract that all of them keep.
 """
 
 from calibrant.recalibrate.calling import calibrated as calibrated
+from calibrant.recalibrate.distribution import Distribution as Distribution
 from calibrant.recalibrate.frames import recalibrate_frame as recalibrate_frame
 from calibrant.recalibrate.multiclass import MulticlassRecalibrator as MulticlassRecalibrator
+from calibrant.recalibrate.numbers import NumberRecalibrator as NumberRecalibrator
 from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator

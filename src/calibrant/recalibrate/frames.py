@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -15,6 +16,7 @@ from calibrant.recalibrate.recalibrator import Recalibrator
 from calibrant.recalibrate.rows import recalibrate_rows
 
 if TYPE_CHECKING:
+    from calibrant.recalibrate.numbers import NumberRecalibrator
     from calibrant.tables import Table
 
 Frame = TypeVar("Frame")
@@ -23,7 +25,8 @@ Frame = TypeVar("Frame")
 def recalibrate_frame(
     frame: Frame,
     *,
-    score: str,
+    score: str | None = None,
+    forecast: str | None = None,
     outcome: str,
     id: str | None = None,  # noqa: A002
     time: str | None = None,
@@ -38,9 +41,13 @@ def recalibrate_frame(
     hold: float | timedelta | str | None = None,
     column: str = "calibrated",
     smooth: str | None = None,
-    recalibrator: Recalibrator | None = None,
+    levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
+    recalibrator: Recalibrator | NumberRecalibrator | None = None,
 ) -> Frame:
     """Return a data frame with one more column: its scores, recalibrated row by row.
+
+    With `forecast` in place of `score`, outcomes are numbers, and the new columns are quantiles, a
+    column a level: q05, q25, q50, q75 and q95.
 
     Each row's probability is made from outcomes that were known by then: without `available`,
     those of all rows above; with it, those available at a time strictly before the row's own.
@@ -63,6 +70,10 @@ def recalibrate_frame(
         Each row's deadline, by the same clock, with `silence` or `hold`. Asks for `time`.
     by : str, optional
         A column of groups, text or integers, each recalibrated by itself once it has evidence.
+    forecast : str, optional
+        The column of a model's forecasts of a number, in place of `score`; missing where there is
+        none. Only `outcome`, `id`, `time`, `available`, `by`, `hold`, `levels` and
+        `recalibrator`, a `NumberRecalibrator`, go with it.
     positive : str, int, float or bool, optional
         The outcome that counts as 1, where every other value is 0: ``"fraud"``, say.
     kind, seed, silence, after, hold
@@ -72,7 +83,9 @@ def recalibrate_frame(
     smooth : str, optional
         What to call a second new column: the mixture's word, as fine as the scores, to rank
         rows by (`Recalibrator.smooth`).
-    recalibrator : Recalibrator, optional
+    levels : sequence of float, default (0.05, 0.25, 0.5, 0.75, 0.95)
+        With `forecast`, the levels of the new columns.
+    recalibrator : Recalibrator or NumberRecalibrator, optional
         One to go on with, instead of a fresh one of this `kind` and `seed`. It learns from the
         rows and is ready for more; those whose outcome is missing wait for it there by their `id`.
 
@@ -97,10 +110,24 @@ def recalibrate_frame(
     >>> frame = polars.DataFrame({"score": [0.9, 0.8, 0.7], "state": ["fine", "fraud", "fine"]})
     >>> recalibrate_frame(frame, score="score", outcome="state", positive="fraud").columns
     ['score', 'state', 'calibrated']
+    >>> frame = polars.DataFrame({"forecast": [3.0, 4.0], "demand": [2.5, 5.0]})
+    >>> done = recalibrate_frame(frame, forecast="forecast", outcome="demand", levels=[0.05, 0.95])
+    >>> done.columns
+    ['forecast', 'demand', 'q05', 'q95']
     """
+    if forecast is not None:
+        for name, given, default in (
+            ("score", score, None), ("due", due, None), ("positive", positive, None),
+            ("kind", kind, "probability"), ("silence", silence, None), ("after", after, None),
+            ("smooth", smooth, None),
+        ):  # fmt: skip
+            if given != default:
+                raise ValueError(f"{name} does not go with forecast, whose outcomes are numbers")
+        return number_frame(
+            frame, forecast=forecast, outcome=outcome, id=id, time=time, available=available, by=by,
+            hold=hold, levels=levels, recalibrator=recalibrator,
+        )  # fmt: skip
     # Needed for data frames only.
-    import narwhals as nw  # noqa: PLC0415
-
     from calibrant.measures import DelayCheck  # noqa: PLC0415
     from calibrant.tables import take_scored  # noqa: PLC0415
     from calibrant.tables.frames import from_frame  # noqa: PLC0415
@@ -139,8 +166,54 @@ def recalibrate_frame(
         )  # fmt: skip
         if delays is not None and delays.depends:
             warnings.warn(delays.sentence(), stacklevel=2)
-    native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
     new = {column: said.predictions} | ({} if smooth is None else {smooth: said.smooth})
+    return with_columns(frame, new)
+
+
+def number_frame(
+    frame: Frame,
+    *,
+    forecast: str,
+    outcome: str,
+    id: str | None,  # noqa: A002
+    hold: float | timedelta | str | None,
+    levels: Sequence[float],
+    recalibrator: Recalibrator | NumberRecalibrator | None,
+    **parts: str | None,
+) -> Frame:
+    """Do what `recalibrate_frame` does with forecasts of numbers."""
+    from calibrant.recalibrate.number_rows import (  # noqa: PLC0415 - needed for numbers only
+        quantile_columns,
+        recalibrate_numbers,
+        take_forecasts,
+    )
+    from calibrant.recalibrate.numbers import NumberRecalibrator  # noqa: PLC0415
+    from calibrant.tables.frames import from_frame  # noqa: PLC0415
+
+    is_fresh = recalibrator is None
+    if recalibrator is None:
+        recalibrator = NumberRecalibrator(hold=hold)
+    elif hold is not None:
+        raise ValueError("a recalibrator that is given has its own hold")
+    elif not isinstance(recalibrator, NumberRecalibrator):
+        raise ValueError(f"recalibrator must be a NumberRecalibrator, got {describe(recalibrator)}")
+    table = from_frame(frame, "data frame", empty=True)
+    empty = np.empty((0, len(recalibrator.levels)))
+    for name in quantile_columns(recalibrator, empty, levels):
+        check_new_columns(list(table.columns), name, None)
+    named = {part: None if name is None else str(name) for part, name in parts.items()}
+    rows = take_forecasts(table, forecast=str(forecast), outcome=str(outcome), **named)
+    ids = None if id is None or is_fresh else ids_in(table, str(id))
+    with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
+        quantiles = recalibrate_numbers(recalibrator, rows, ids)
+    return with_columns(frame, quantile_columns(recalibrator, quantiles, levels))
+
+
+def with_columns(frame: Frame, new: dict[str, Any]) -> Frame:
+    """Return a frame with more columns of numbers."""
+    import narwhals as nw  # noqa: PLC0415 - needed for data frames only
+
+    native: nw.DataFrame[Any] = nw.from_native(cast("Any", frame), eager_only=True)
     series = [
         nw.new_series(name, values, nw.Float64(), backend=native.implementation)
         for name, values in new.items()

@@ -131,6 +131,8 @@ class Groups:
 
     def finish(self, whole: RecalibrateKernel, pending: StagedRound, outcome: float) -> None:
         """Learn the outcome of a prediction of `begin`."""
+        for each in pending.rounds:
+            each.join(pending)
         first, *later = pending.rounds
         word = word_of(pending)
         if len(later) == 1:
@@ -186,6 +188,9 @@ class Groups:
         grouped = [
             (row, each) for row, each in enumerate(predictions) if isinstance(each, StagedRound)
         ]
+        for _, one in grouped:
+            for part in one.rounds:
+                part.join(one)
         rows = np.array([row for row, _ in grouped], dtype=np.intp)
         pending = [each for _, each in grouped]
         numbers = np.array([each.group for each in pending], dtype=np.int64)

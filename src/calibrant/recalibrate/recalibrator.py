@@ -35,7 +35,7 @@ from calibrant.monitor.settings import settings_of
 from calibrant.monitor.side_by_side import SideBySide
 from calibrant.recalibrate.groups import Groups
 from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
-from calibrant.recalibrate.weights import WORDS, group_weights
+from calibrant.recalibrate.weights import group_weights, words
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
 from calibrant.rounds.policy import Policy, silence_of
 from calibrant.rounds.saving import Integers, load_book, save_book, take_book, waiting_rounds
@@ -168,7 +168,7 @@ class Recalibrator(Savable, Learner):
         super().__init__(
             ScoreRule(whole, groups, None if silent is None else PendingKernel(int(silent))),
             policy,
-            None if settings is None else SideBySide(settings, max_groups),
+            None if settings is None else SideBySide(settings, max_groups, patience=capacity),
         )
 
     @property
@@ -409,8 +409,9 @@ class Recalibrator(Savable, Learner):
         """Return what predictions rest on now, each in words with its weight, the heaviest first.
 
         A drift is a correction that forgets, the faster the shorter its memory; a fixed one
-        forgets nothing. With `by`, those of a group, which rests on what is learned of all and on
-        its own. The weights sum to 1.
+        forgets nothing. Where outcomes come in batches, memories are counted in these, as in "the
+        last 2 batches, 6,000 outcomes". With `by`, those of a group, which rests on what is learned
+        of all and on its own. The weights sum to 1.
 
         Examples
         --------
@@ -429,9 +430,10 @@ class Recalibrator(Savable, Learner):
             waiting = 1.0 if rule.silence is None else float(rule.silence.weights[0])
             experts = rule.whole._weights(placed=by is None)
             weights: Floats = np.append(experts * waiting, 1.0 - waiting)
+            batch = rule.whole._batch_size()
             if by is not None:
                 weights = group_weights(weights, rule.groups, rule.groups.find(by)[1])
-        return heaviest_first(WORDS[: len(weights)], weights.tolist())
+        return heaviest_first(words(round(batch))[: len(weights)], weights.tolist())
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -473,8 +475,11 @@ class Recalibrator(Savable, Learner):
             return
         check_names(watch, set(monitors.save()))
         monitors.load(watch)
-        if not monitors.raw.rounds == monitors.calibrated.rounds <= self.learned:
-            raise ValueError("the saved monitors must have seen outcomes that were learned")
+        both = (monitors.raw, monitors.calibrated)
+        if monitors.raw.rounds != monitors.calibrated.rounds or any(
+            each.rounds > self.rounds or each._last_key >= self.rounds for each in both
+        ):
+            raise ValueError("the saved monitors must have seen rounds that were predicted")
 
     def _check_rounds(self, groups: Integers, numbers: Integers, places: Floats) -> None:
         """Refuse saved predictions that cannot have been made here."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,27 +25,45 @@ DRIFTS = ((1000, "a slow drift"), (100, "a drift within hundreds of outcomes"))
 FASTEST = "a drift within tens of outcomes"
 
 
-def drifts(fades: Iterable[float], fixed: str) -> list[str]:
-    """Return the words of experts that forget at these rates: 0 is `fixed`."""
+def drifts(fades: Iterable[float], fixed: str, batch: int = 0) -> list[str]:
+    """Return the words of experts that forget at these rates: 0 is `fixed`.
+
+    Where outcomes come in batches, of this size, their memories are counted in these.
+    """
     words = []
     for fade in fades:
+        if fade and batch:
+            words.append(last_batches(fade, batch))
+            continue
         slow = [each for least, each in DRIFTS if fade and 1.0 / fade >= least * (1.0 - 1e-9)]
         words.append(fixed if fade == 0.0 else slow[0] if slow else FASTEST)
     return words
 
 
-#: What each weight is of: the experts of the whole, silence, and what a group's own outcomes add.
-WORDS = (
-    "the score as it is",
-    *drifts(PLATT_FADES, "a fixed slope and shift"),
-    *drifts(OFFSET_FADES, "a fixed shift"),
-    *drifts(BETA_FADES, "a fixed bend"),
-    *(drifts(BIN_FADES, "a fixed curve") * len(GRID_SIZES)),
-    *(last_outcomes(order) for order in ORDERS),
-    "what silence says so far",
-    *drifts([forget for _, forget in OFFSET_EXPERTS], "a fixed shift"),
-    *(["a fixed slope and shift"] * len(SLOPE_EXPERTS)),
-)
+def last_batches(fade: float, batch: int) -> str:
+    """Return what an expert remembers that forgets at this rate, in batches of this size."""
+    count = max(1, round(1.0 / (1.0 - (1.0 - fade) ** batch)))
+    last = "the last batch" if count == 1 else f"the last {count:,} batches"
+    return f"{last}, {count * batch:,} outcomes"
+
+
+@lru_cache(maxsize=64)
+def words(batch: int = 0) -> tuple[str, ...]:
+    """Return what each weight is of, where outcomes come in batches of this size, 0 for none.
+
+    The experts of the whole, silence, and what a group's own outcomes add.
+    """
+    return (
+        "the score as it is",
+        *drifts(PLATT_FADES, "a fixed slope and shift", batch),
+        *drifts(OFFSET_FADES, "a fixed shift", batch),
+        *drifts(BETA_FADES, "a fixed bend", batch),
+        *(drifts(BIN_FADES, "a fixed curve", batch) * len(GRID_SIZES)),
+        *(last_outcomes(order) for order in ORDERS),
+        "what silence says so far",
+        *drifts([forget for _, forget in OFFSET_EXPERTS], "a fixed shift"),
+        *(["a fixed slope and shift"] * len(SLOPE_EXPERTS)),
+    )
 
 
 def group_weights(whole: Floats, groups: Groups, number: int) -> Floats:

@@ -15,6 +15,7 @@ from calibrant.report.before_after import BeforeAfter as BeforeAfter
 from calibrant.report.before_after import GroupMeasured as GroupMeasured
 from calibrant.report.forecast_page import ForecastReport as ForecastReport
 from calibrant.report.forecast_page import forecasting as forecasting
+from calibrant.report.number_page import NumberReport as NumberReport
 from calibrant.report.page import Page as Page
 from calibrant.report.recalibration_page import RecalibrationReport as RecalibrationReport
 from calibrant.report.recalibration_page import recalibration as recalibration

@@ -26,6 +26,7 @@ from calibrant._checks import (
 )
 from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.measures import DelayCheck, Scorecard
+from calibrant.measures.chance import dispersion_of
 from calibrant.monitor import Monitor
 from calibrant.recalibrate import Recalibrator
 from calibrant.report.before_after import WINDOW, BeforeAfter
@@ -35,11 +36,18 @@ from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
 from calibrant.report.style import BEFORE_AFTER, drawn, show_number, show_share
-from calibrant.report.timeline import Timeline, Times
+from calibrant.report.timeline import Timeline, Times, as_clock
 from calibrant.report.verdict import Verdict, judge
-from calibrant.report.watch_page import BIAS, HEAD, HOW_TO_READ, WatchReport, watch_rounds
-from calibrant.tables import Cells, Clock
-from calibrant.tables.scored import as_probabilities, check_times
+from calibrant.report.watch_page import (
+    BIAS,
+    HEAD,
+    HOW_TO_READ,
+    JUDGED_BY,
+    WatchReport,
+    watch_rounds,
+)
+from calibrant.tables import Clock
+from calibrant.tables.scored import as_probabilities
 
 if TYPE_CHECKING:
     from calibrant.fleet import FleetMonitor, KeyOff
@@ -61,13 +69,9 @@ READING = (
     "compare those by ECE and smECE."
 )
 ALARMS = (
-    "A monitor that may be looked at every round: while the probability of the event is within "
-    "0.02 of the prediction, it raises a false alarm at most once in 1,000,000 rounds. Rounds are "
-    "in the order of their predictions; where predictions are drawn, their mean is watched."
-)
-LATE_ALARMS = (
-    "Outcomes came late. An alarm says that probabilities were miscalibrated, also where the "
-    "outcomes that would have corrected them were not known in time."
+    "A monitor that may be looked at every round: while the probability of the event, given what "
+    "was known when it was predicted, is within 0.02 of the prediction, it raises a false alarm at "
+    "most once in 1,000,000 rounds. Where predictions are drawn, their mean is watched."
 )
 EPISODES_ON_PAGE = 20
 GROUPS_ON_PAGE = 40
@@ -98,6 +102,7 @@ def recalibration(
     window: int = WINDOW,
     recalibrator: HasMap | None = None,
     expected: npt.ArrayLike | None = None,
+    known: npt.ArrayLike | None = None,
     decisions: Decisions | None = None,
 ) -> RecalibrationReport:
     """Report what a recalibration changed: measures, sentences, and a page that shows them.
@@ -139,6 +144,10 @@ def recalibration(
     expected : array_like of shape (T,), optional
         The mean of what might have been predicted, in [0, 1]: a monitor watches it in place of
         `calibrated`, which is drawn from a grid.
+    known : array_like of shape (T,), optional
+        When each outcome counted, in seconds or numbers by the clock of `times`, or in rounds
+        without one: by these a monitor judges what was known when a prediction was made. Those of
+        `available`, if not given.
     decisions : Decisions, optional
         What was acted on, for a section of its own.
 
@@ -162,15 +171,16 @@ def recalibration(
     timeline = Timeline.from_times(times, np.arange(len(observed)), len(observed))
     later: Clock | None = None
     if available is not None:
-        if isinstance(available, Clock):  # of a table, which was checked
-            later = available
-        else:
-            later = as_clock(available, timeline.clock, len(observed))
+        later = as_clock(available, timeline.clock, len(observed))
         observed[np.isnan(later.ticks)] = np.nan
+    since = None if later is None else later.ticks
+    if known is not None:
+        since = as_series(known, "known").astype(np.float64)
+        check_same_length("known", len(since), "outcomes", len(observed))
     is_known = ~np.isnan(observed)
-    known = np.flatnonzero(is_known)
-    timeline = replace(timeline, rows=known)
-    if len(known) == 0:
+    rows = np.flatnonzero(is_known)
+    timeline = replace(timeline, rows=rows)
+    if len(rows) == 0:
         raise ValueError(f"outcomes must hold one that is known, got none in {len(observed)}")
     observed[~is_known] = 0.0  # so that a bad one is named by its own position
     observed = as_unit_series(observed, "outcomes")
@@ -190,10 +200,10 @@ def recalibration(
     if by is not None:
         groups = as_listed(by, "by", "the group of each round")
         check_same_length("by", len(groups), "outcomes", len(observed))
-        groups = [check_id(groups[row], f"by at position {row}") for row in known]
+        groups = [check_id(groups[row], f"by at position {row}") for row in rows]
     waits = None
     if later is not None and timeline.clock is not None:
-        waits = waits_of(timeline.clock.ticks, later.ticks)[known]
+        waits = waits_of(timeline.clock.ticks, later.ticks)[rows]
         has_deadlines = (
             getattr(recalibrator, "silence", None) is not None
             or getattr(recalibrator, "hold", None) is not None
@@ -203,18 +213,18 @@ def recalibration(
                 np.where(is_known, observed, np.nan), timeline.clock.ticks, later.ticks,
                 scores=given, is_time=timeline.has_dates,
             )  # fmt: skip
-    before, after, observed = as_probabilities(given[known], kind), after[known], observed[known]
+    before, after, observed = as_probabilities(given[rows], kind), after[rows], observed[rows]
     measures = BeforeAfter.from_predictions(before, after, observed, groups=groups, window=window)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
     return RecalibrationReport.from_measures(
         measures, title=title, kind=kind, made={"scores are": kind} if made is None else made,
-        never=len(given) - len(known) if never is None else never, waits=waits, delays=delays,
+        never=len(given) - len(rows) if never is None else never, waits=waits, delays=delays,
         predictions=predictions, outcomes=observed, timeline=timeline, scores=given,
-        recalibrator=recalibrator, expected=means[known], groups=groups,
-        is_late=waits is not None and float(np.median(waits)) >= 1,
-        decisions=None if decisions is None else decisions.of_rows(known, observed, before),
+        recalibrator=recalibrator, expected=means[rows], groups=groups,
+        known=None if since is None else since[rows],
+        decisions=None if decisions is None else decisions.of_rows(rows, observed, before),
     )  # fmt: skip
 
 
@@ -255,8 +265,9 @@ class RecalibrationReport(Report):
         In these rounds, the mean of what might have been predicted.
     groups : list or None
         The group of each of these rounds.
-    is_late : bool
-        Whether others were predicted before the usual outcome was known.
+    known : array of float or None
+        When these outcomes counted, by the clock of the timeline; None if before the next
+        prediction.
     decisions : Decisions or None
         What was acted on in these rounds.
 
@@ -284,7 +295,7 @@ class RecalibrationReport(Report):
     scores: Floats = field(default_factory=lambda: np.empty(0))
     expected: Floats = field(default_factory=lambda: np.empty(0))
     groups: list[Id] | None = None
-    is_late: bool = False
+    known: Floats | None = None
     decisions: Decisions | None = None
 
     @classmethod
@@ -311,25 +322,33 @@ class RecalibrationReport(Report):
 
     @property
     def alarms_note(self) -> str | None:
-        """What alarms do not say, where outcomes came late and there were some; else None."""
-        episodes = [each for found in self.watched.values() for each in found.episodes]
-        return LATE_ALARMS if self.is_late and episodes else None
+        """What predictions are judged by, where outcomes came late; else None."""
+        return JUDGED_BY if any(each.is_late for each in self.watched.values()) else None
 
     @cached_property
     def watched(self) -> dict[str, WatchReport]:
         """What a monitor finds in the raw scores, where they are probabilities, and after.
 
-        Rounds are watched in the order of `predictions`, each with the tolerance and the guarantee
-        that `Monitor` has by default.
+        Each prediction is judged by what was known when it was made, with the tolerance and the
+        guarantee that `Monitor` has by default.
         """
         of = {**self.predictions, "calibrated": self.expected} if self.predictions else {}
         most = len(set(self.groups or ()))
         return {
             name: watch_rounds(
-                p, self.outcomes, self.groups, self.timeline, Monitor(max_groups=most), name
+                p, self.outcomes, self.groups, self.timeline, Monitor(max_groups=most), name,
+                self.known,
             )
             for name, p in of.items()
-        }
+        }  # fmt: skip
+
+    @cached_property
+    def dispersion(self) -> float:
+        """How many times as much residuals vary as if outcomes were independent."""
+        if self.known is None or not self.predictions:
+            return 1.0
+        waits = waits_of(self.timeline.ticks, self.known)
+        return dispersion_of(self.predictions["calibrated"], self.outcomes, waits)
 
     @cached_property
     def page(self) -> Page:
@@ -378,20 +397,6 @@ def key_rows(keys: Sequence[KeyOff]) -> list[list[str]]:
         [str(each.key), f"{each.bias:+.3f}", f"{each.outcomes:,}", f"{each.evidence:.2f}"]
         for each in keys
     ]
-
-
-def as_clock(available: npt.ArrayLike, clock: Clock | None, rounds: int) -> Clock:
-    """Return when outcomes became known, by the clock of the rounds."""
-    if clock is None:
-        raise ValueError("available needs times by the same clock, as dates or as numbers")
-    if isinstance(available, np.ndarray) and available.dtype.kind == "M":
-        available = available.astype("datetime64[us]")
-    listed = as_listed(available, "available", "when each outcome became known")
-    check_same_length("available", len(listed), "outcomes", rounds)
-    later = Cells("available", listed).clock()
-    clock.check_order()
-    check_times(clock, available=later)
-    return later
 
 
 def measures_panel(report: RecalibrationReport, page: Page) -> None:
@@ -447,7 +452,10 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         for name, card in cards.items():
             card.extend(report.predictions[name], report.outcomes)
     times = report.timeline.moments
-    means = MeanThroughTime.from_cards(cards, window=window, times=times, looks=BEFORE_AFTER)
+    shown: dict[str, Any] = {
+        "times": times, "looks": BEFORE_AFTER, "dispersion": report.dispersion,
+    }  # fmt: skip
+    means = MeanThroughTime.from_cards(cards, window=window, **shown)
     outside = int((np.abs(means.observed - means.predicted["calibrated"]) > means.chance).sum())
     stretches = len(means.observed)
     page.section(
@@ -455,7 +463,14 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         f"Each {window:,} rounds by themselves. A pooled error can hide that a model is too high "
         "in one season and too low in the next; this cannot. The band is what chance explains: "
         "were the calibrated probabilities right, the mean outcome would lie inside it in 95 of "
-        "100 stretches.",
+        "100 stretches."
+        + (
+            " Predictions that waited for their outcomes together may share a shock: their "
+            f"residuals vary {report.dispersion:.2g} times as much as those of independent "
+            "outcomes, and the band allows for it."
+            if report.dispersion > 1.0
+            else ""
+        ),
     )
     page.wide_figure(
         means,
@@ -465,7 +480,7 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
         f"Mean prediction and mean outcome through time; {outside} of {stretches} outside the "
         "band.",
     )
-    errors = ErrorThroughTime.from_cards(cards, window=window, times=times, looks=BEFORE_AFTER)
+    errors = ErrorThroughTime.from_cards(cards, window=window, **shown)
     assert errors.chance is not None
     worst = []
     for name, curve in errors.curves.items():

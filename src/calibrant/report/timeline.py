@@ -15,6 +15,7 @@ from calibrant._checks import Floats, as_listed, check_same_length
 from calibrant.measures.rounds import Indices
 from calibrant.tables import Cells, InputError
 from calibrant.tables.cells import Clock
+from calibrant.tables.scored import check_times
 
 #: Dates and times, or numbers: what an axis can show.
 Moments: TypeAlias = npt.NDArray[Any]
@@ -76,6 +77,14 @@ class Timeline:
         moment = datetime.fromtimestamp(float(self.clock.ticks[row]), UTC)
         return moment.strftime(self._form)
 
+    @property
+    def ticks(self) -> Floats:
+        """When each round was, as numbers of the clock; its position without one."""
+        assert self.rows is not None
+        if self.clock is None:
+            return self.rows.astype(np.float64)
+        return np.asarray(self.clock.ticks[self.rows])
+
     @cached_property
     def _form(self) -> str:
         """How dates are written: as finely as the whole clock needs it, hence looked at once."""
@@ -102,3 +111,21 @@ class Timeline:
         if np.isnan(ticks).any() or (np.diff(ticks) < 0.0).any():
             return None
         return ticks.astype("datetime64[s]") if self.has_dates else ticks
+
+
+def as_clock(
+    available: npt.ArrayLike | Clock, clock: Clock | None, rounds: int, name: str = "available"
+) -> Clock:
+    """Return when outcomes became known, or were due, by the clock of the rounds."""
+    if clock is None:
+        raise ValueError(f"{name} needs times by the same clock, as dates or as numbers")
+    if isinstance(available, Clock):  # of a table, which was checked
+        return available
+    if isinstance(available, np.ndarray) and available.dtype.kind == "M":
+        available = available.astype("datetime64[us]")
+    listed = as_listed(available, name, "the time of each outcome")
+    check_same_length(name, len(listed), "outcomes", rounds)
+    later = Cells(name, listed).clock()
+    clock.check_order()
+    check_times(clock, available=later)
+    return later

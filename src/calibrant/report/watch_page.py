@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id
+from calibrant._checks import Floats, Id, as_series
 from calibrant.measures import Scorecard
 from calibrant.measures.rounds import as_rounds
 from calibrant.monitor import Episode, Monitor
 from calibrant.report.figures.evidence_through_time import EvidenceThroughTime
 from calibrant.report.page import Page, Report
 from calibrant.report.style import SERIES
-from calibrant.report.timeline import Timeline, Times
+from calibrant.report.timeline import Timeline, Times, as_clock
+from calibrant.tables import Clock
 
 LOOKS = {"rounds outside of episodes": SERIES[0], "rounds inside of episodes": SERIES[1]}
 #: Episodes in the table of the page; of more, the last.
@@ -27,8 +28,12 @@ HOW_TO_READ = (
     "calibrated it grows by at most 1 a round on average. At the dashed line the monitor raises an "
     "alarm; then it watches for the end."
 )
-HEAD = ["onset", "alarm", "end", "where", "bias", "95 % interval"]
+HEAD = ["onset", "alarm", "recovered", "where", "bias", "95 % interval"]
 BIAS = "Bias: observed less predicted, so above 0 predictions were too low."
+JUDGED_BY = (
+    "Each prediction is judged by what was known when it was made: a shock that predictions share "
+    "while they wait for their outcomes is no evidence against them."
+)
 
 
 def watching(
@@ -37,6 +42,9 @@ def watching(
     *,
     by: Sequence[Id] | npt.NDArray[Any] | None = None,
     times: Times = None,
+    available: npt.ArrayLike | Clock | None = None,
+    due: npt.ArrayLike | Clock | None = None,
+    silence: int | None = None,
     every: int = 1_000_000,
     tolerance: float = 0.02,
     title: str = "Is it still calibrated?",
@@ -46,11 +54,16 @@ def watching(
     Parameters
     ----------
     predictions, outcomes : array_like of shape (T,)
-        Numbers in [0, 1], at least one round.
+        Numbers in [0, 1], at least one round. With `silence`, NaN is an outcome nobody heard of.
     by : array_like of shape (T,), optional
         The group of each round, text or integers.
     times : array_like of shape (T,), optional
-        When the rounds were: dates, numbers or text.
+        When the predictions were made: dates, numbers or text.
+    available : array_like of shape (T,), optional
+        When each outcome became known, by the clock of `times`; without it, before the next
+        prediction was made.
+    due, silence : array_like of shape (T,) and {0, 1}, optional
+        The deadline of each outcome, and what it is if none was known by then.
     every, tolerance
         Arguments of `Monitor`.
     title : str
@@ -67,9 +80,31 @@ def watching(
     >>> report.html().startswith("<!doctype html>")
     True
     """
+    rounds = len(as_series(outcomes, "outcomes"))
+    timeline = Timeline.from_times(times, np.arange(rounds), rounds)
+    known = None
+    if available is not None:
+        known = as_clock(available, timeline.clock, rounds).ticks
+    if (due is None) != (silence is None):
+        raise ValueError("due and silence belong together: what is the outcome at the deadline?")
+    if due is not None:
+        if silence not in (0, 1):
+            raise ValueError(f"silence must be 0 or 1, got {silence!r}")
+        dues = as_clock(due, timeline.clock, rounds, "due").ticks
+        outcomes, known = with_silence(outcomes, timeline.ticks, known, dues, float(silence or 0))
     p, y = as_rounds(predictions, outcomes, mean=True)
-    timeline = Timeline.from_times(times, np.arange(len(p)), len(p))
-    return watch_rounds(p, y, by, timeline, Monitor(every, tolerance=tolerance), title)
+    monitor = Monitor(every, tolerance=tolerance)
+    return watch_rounds(p, y, by, timeline, monitor, title, known)
+
+
+def with_silence(
+    outcomes: npt.ArrayLike, made: Floats, known: Floats | None, due: Floats, silence: float
+) -> tuple[Floats, Floats]:
+    """Return outcomes and when they are known, where silence at the deadline is one."""
+    y = as_series(outcomes, "outcomes").astype(np.float64)
+    arrived = np.where(np.isnan(y), np.nan, made if known is None else known)
+    is_heard = arrived <= due
+    return np.where(is_heard, y, silence), np.where(is_heard, arrived, due)
 
 
 def watch_rounds(
@@ -79,9 +114,19 @@ def watch_rounds(
     timeline: Timeline,
     monitor: Monitor,
     title: str,
+    known: Floats | None = None,
+    made: Floats | None = None,
 ) -> WatchReport:
-    """Let a monitor watch rounds, and return what it found."""
-    return WatchReport(title, monitor, monitor.trace(p, y, by), p, y, timeline)
+    """Let a monitor watch rounds, and return what it found.
+
+    `known` says when outcomes became known, by the clock of the timeline or of `made`; without it,
+    each before the next prediction was made.
+    """
+    if known is not None and made is None:
+        made = timeline.ticks
+    trace = monitor.trace(p, y, by, made, known)
+    is_late = made is not None and bool((np.r_[made[1:], np.inf] <= known).any())
+    return WatchReport(title, monitor, trace, p, y, timeline, is_late)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +145,8 @@ class WatchReport(Report):
         What was watched.
     timeline : Timeline
         When the rounds were.
+    is_late : bool
+        Whether some outcome became known only after the next prediction.
 
     Examples
     --------
@@ -115,6 +162,7 @@ class WatchReport(Report):
     predictions: Floats
     outcomes: Floats
     timeline: Timeline
+    is_late: bool = False
 
     @cached_property
     def episodes(self) -> list[Episode]:
@@ -125,32 +173,52 @@ class WatchReport(Report):
             replace(
                 each, onset_at=self.when(each.onset), alarm_at=self.when(each.alarm),
                 end_at=None if each.end is None else self.when(each.end),
+                recovered_at=None if each.recovered is None else self.when(each.recovered),
             )
             for each in self.monitor.episodes
         ]  # fmt: skip
 
     @property
     def sentence(self) -> str:
-        """What was found, in one sentence."""
+        """What was found, in one sentence, and how likely a false alarm was."""
         rounds, found = len(self.predictions), len(self.episodes)
         if not found:
             return (
                 f"No alarm in {rounds:,} rounds: outcomes agree with predictions, as far as "
-                f"{rounds:,} rounds can tell."
+                f"{rounds:,} rounds can tell. {self.chance}"
             )
+        last = self.episodes[-1]
+        off = f"{last.where} {{}} {last.direction} by {abs(last.bias):.2g}"
+        off += f" (alarm {self.when(last.alarm)})"
+        if last.recovered is None:
+            told = f"since {self.when(last.onset)}, {off.format('have been')}"
+        else:
+            told = f"from {self.when(last.onset)} to about {self.when(last.recovered)}, "
+            told += off.format("were")
+        if found == 1:
+            return f"1 episode in {rounds:,} rounds: {told}. {self.chance}"
         share = self.inside.mean()
-        now = "It lasts" if self.monitor.state == "miscalibrated" else "None lasts"
-        several = "1 episode" if found == 1 else f"{found:,} episodes"
-        if found > 1 and self.monitor.state == "miscalibrated":
-            now = "The last one lasts"
-        return f"{several} in {rounds:,} rounds, {share:.0%} of the time. {now}."
+        return (
+            f"{found:,} episodes in {rounds:,} rounds, {share:.0%} of the time. The last: {told}. "
+            f"{self.chance}"
+        )
+
+    @property
+    def chance(self) -> str:
+        """The bound on the chance of any false alarm in these rounds, in words."""
+        monitor = self.monitor
+        bound = len(self.predictions) / monitor.every if monitor.alpha is None else monitor.alpha
+        if bound >= 1:
+            several = f"at most {bound:.2g} false alarms are to be expected in so many rounds"
+            return f"Were all predictions calibrated, {several}."
+        return f"Chance of any false alarm in this run: at most {100 * bound:.2g} %."
 
     @property
     def inside(self) -> npt.NDArray[np.bool_]:
-        """Which rounds lie inside of an episode, from its onset to its end."""
+        """Which rounds lie inside of an episode, from its onset to its recovery."""
         inside = np.zeros(len(self.predictions), dtype=np.bool_)
         for each in self.episodes:
-            inside[each.onset : len(inside) if each.end is None else each.end + 1] = True
+            inside[each.onset : len(inside) if each.recovered is None else each.recovered] = True
         return inside
 
     def rows(self) -> list[list[str]]:
@@ -158,7 +226,7 @@ class WatchReport(Report):
         return [
             [
                 self.when(each.onset), self.when(each.alarm),
-                "lasts" if each.end is None else self.when(each.end), place_of(each),
+                "lasts" if each.recovered is None else self.when(each.recovered), place_of(each),
                 f"{each.bias:+.3f}", f"{each.bias_low:+.3f} to {each.bias_high:+.3f}",
             ]
             for each in self.episodes
@@ -178,7 +246,8 @@ class WatchReport(Report):
             self.title,
             [f"{self.sentence} Rounds whose probability was within {tolerance:g} of the "
              "prediction count as calibrated; were all of them, a false alarm would come at most "
-             f"once in {every:,} rounds, however often one looks.",
+             f"once in {every:,} rounds, however often one looks."
+             f"{' ' + JUDGED_BY if self.is_late else ''}",
              *(str(each) for each in self.episodes[-3:])],
         )  # fmt: skip
         self._through_time(page)
@@ -209,7 +278,7 @@ class WatchReport(Report):
         page.section(
             "Episodes",
             f"{BIAS} The onset is the start that explains the alarm best; the interval takes it as "
-            "known, so it is somewhat too narrow.",
+            "known, so it is somewhat too narrow. The recovery is dated in the same way.",
         )
         shown = self.rows()[-MOST_SHOWN:]
         more = len(self.episodes) - len(shown)

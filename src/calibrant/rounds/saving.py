@@ -74,11 +74,12 @@ def load_book(
     rounds: list[Any],
     begun: int,
     classes: int | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
 ) -> None:
     """Give a fresh book what `save_book` returned, or raise ValueError.
 
     `rounds` are the rule's, in the order of `waiting_rounds`, and `begun` were begun in all.
-    Outcomes are in [0, 1], or numbers of so many classes.
+    Outcomes are within bounds, or numbers of so many classes.
     """
     ids, finished, gone = (
         ids_of(state, name) for name in ("waiting_ids", "finished_ids", "expired_ids")
@@ -100,7 +101,9 @@ def load_book(
     check_deadlines(book, whole[2], real, timed, size - unnamed)
     outcomes = floats(state, "finished_outcomes", size=len(finished))
     for name in ("waiting_outcomes", "finished_outcomes", "coming_outcomes"):
-        check_outcomes(name, state[name], classes, is_whole=not math.isnan(book.silence))
+        within = bounds if classes is None else (0.0, classes - 1.0)
+        is_whole = classes is not None or not math.isnan(book.silence)
+        check_outcomes(name, state[name], within, is_whole=is_whole)
     expired = check_integer("saved expired", state["expired"], len(gone), begun)
     is_set = state["clock"] is not None
     clock = number(state, "clock", low=-LARGEST, high=LARGEST) if is_set else -math.inf
@@ -148,12 +151,13 @@ def columns_of(
     return np.stack([numbers, batches, held]), real
 
 
-def check_outcomes(name: str, outcomes: Floats, classes: int | None, *, is_whole: bool) -> None:
+def check_outcomes(
+    name: str, outcomes: Floats, bounds: tuple[float, float], *, is_whole: bool
+) -> None:
     """Refuse saved outcomes that no rule has; NaN stands for none."""
-    highest = 1.0 if classes is None else classes - 1.0
-    if ((outcomes < 0.0) | (outcomes > highest)).any():
-        raise ValueError(f"saved {name} must be in [0, {highest:.0f}]")
-    if (is_whole or classes is not None) and (outcomes % 1.0 > 0.0).any():
+    if ((outcomes < bounds[0]) | (outcomes > bounds[1])).any():
+        raise ValueError(f"saved {name} must be in [{bounds[0]:g}, {bounds[1]:g}]")
+    if is_whole and (outcomes % 1.0 > 0.0).any():
         raise ValueError(f"saved {name} must be whole numbers")
 
 

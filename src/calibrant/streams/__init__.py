@@ -13,13 +13,16 @@ from calibrant.streams.adversaries import (
     Adversary,
     Chaser,
     Contrarian,
+    Drag,
     Game,
     Greedy,
+    Learned,
     March,
     play,
 )
 from calibrant.streams.bundled import RealStream, load, names
 from calibrant.streams.families import FAMILIES
+from calibrant.streams.numbers import NumberStream, load_numbers
 from calibrant.streams.remembering import cycle, hidden_markov, markov, regimes, runs
 from calibrant.streams.stream import Stream
 from calibrant.streams.synthetic import (
@@ -38,9 +41,12 @@ __all__ = [
     "Adversary",
     "Chaser",
     "Contrarian",
+    "Drag",
     "Game",
     "Greedy",
+    "Learned",
     "March",
+    "NumberStream",
     "RealStream",
     "Stream",
     "alternating",
@@ -50,6 +56,7 @@ __all__ = [
     "hidden_markov",
     "iid",
     "load",
+    "load_numbers",
     "markov",
     "names",
     "piecewise",

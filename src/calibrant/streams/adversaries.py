@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 from calibrant._checks import Floats, check_choice, check_integer, check_real, check_seed
 from calibrant._kernels import adversaries as kernels
@@ -176,6 +177,102 @@ class March(kernels.MarchKernel, Adversary):
         )
 
 
+class Drag(kernels.DragKernel, Adversary):
+    """Drag the forecast along one slow sine, and be greedy where it follows.
+
+    It knows the distribution and its own tally only. While the expected prediction is more than
+    `width` from the sine, outcomes pull it there; closer to it they are those of ``Greedy("l2")``.
+    So every point of a grid is loaded in its turn. Against a recalibrator, `aim` is the score to
+    ask for.
+
+    Parameters
+    ----------
+    horizon : int, at least 1
+        The number of rounds that the sweeps take.
+    sweeps : float in [0, 1e9]
+        How many of them.
+    width : float in [0, 1]
+        How far from the sine the forecast may be.
+    reach : float in [0, 0.5]
+        How far from 1/2 the sine goes.
+
+    Examples
+    --------
+    >>> from calibrant import EventForecaster
+    >>> from calibrant.measures import cal2
+    >>> from calibrant.streams import Drag, play
+    >>> game = play(EventForecaster(seed=7), Drag(10_000), 10_000)
+    >>> cal2(game.predictions, game.outcomes) < 100
+    True
+    """
+
+    def __init__(
+        self,
+        horizon: int = 100_000,
+        *,
+        sweeps: float = 1.0,
+        width: float = 0.05,
+        reach: float = 0.4,
+    ) -> None:
+        self.horizon = check_integer("horizon", horizon, 1)
+        self.sweeps = check_real("sweeps", sweeps, 0.0, 1e9)
+        self.width = check_real("width", width, 0.0, 1.0)
+        self.reach = check_real("reach", reach, 0.0, 0.5)
+        super().__init__(self.horizon, self.sweeps, self.width, self.reach)
+
+    def __repr__(self) -> str:
+        return (
+            f"Drag(horizon={self.horizon}, sweeps={self.sweeps!r}, "
+            f"width={self.width!r}, reach={self.reach!r})"
+        )
+
+
+class Learned(kernels.LearnedKernel, Adversary):
+    """A small recurrent network that was evolved against the safe stage.
+
+    It sees the distribution, its own tally of the points, what `Greedy` would do, and the time.
+    `python -m benchmarks evolve` made it, by changing its numbers at random and keeping what raised
+    Cal2; ``learned.json`` holds the numbers.
+
+    Parameters
+    ----------
+    horizon : int, at least 1
+        The number of rounds that it aims at.
+    against : {"events", "scores"}
+        What it was evolved against: an `EventForecaster`, or a `Recalibrator`, of which it also
+        chooses the scores (`aim`).
+
+    Examples
+    --------
+    >>> from calibrant import EventForecaster
+    >>> from calibrant.measures import cal2
+    >>> from calibrant.streams import Learned, play
+    >>> game = play(EventForecaster(seed=7), Learned(10_000), 10_000)
+    >>> cal2(game.predictions, game.outcomes) < 100
+    True
+    """
+
+    def __init__(self, horizon: int = 100_000, *, against: str = "events") -> None:
+        self.horizon = check_integer("horizon", horizon, 1)
+        self.against = check_choice("against", against, ("events", "scores"))
+        super().__init__(self.horizon, genes()[against])
+
+    def __repr__(self) -> str:
+        return f"Learned(horizon={self.horizon}, against={self.against!r})"
+
+
+@cache
+def genes() -> dict[str, list[float]]:
+    """Return the numbers that learned opponents are made of, by what they were evolved against."""
+    # Both take long to import, and few want a learned opponent.
+    import json  # noqa: PLC0415
+    from importlib.resources import files  # noqa: PLC0415
+
+    text = files("calibrant.streams").joinpath("learned.json").read_text("utf-8")
+    found: dict[str, list[float]] = json.loads(text)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Game:
     """The predictions and the outcomes of a game, one of each a round.
@@ -222,5 +319,6 @@ def play(forecaster: Kernel, adversary: Adversary, rounds: int) -> Game:
 
 #: Every adversary by its name.
 ADVERSARIES: dict[str, type[Adversary]] = {
-    adversary.__name__.lower(): adversary for adversary in (Greedy, Contrarian, Chaser, March)
+    adversary.__name__.lower(): adversary
+    for adversary in (Greedy, Contrarian, Chaser, March, Drag, Learned)
 }

@@ -10,7 +10,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -320,6 +320,11 @@ class Clock:
     cells: Cells
     ticks: Floats
     sort: Sort | None
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Clock:
+        """Return the readings of some rows."""
+        raw = [self.cells.raw[row] for row in rows.tolist()]
+        return Clock(replace(self.cells, raw=raw), self.ticks[rows], self.sort)
 
     def shown(self, row: int) -> str:
         """Return a reading as a message shows it."""

@@ -13,6 +13,7 @@ from calibrant.testing.forecasters import check_forecaster as check_forecaster
 from calibrant.testing.inputs import Inputs as Inputs
 from calibrant.testing.inputs import class_probabilities as class_probabilities
 from calibrant.testing.inputs import events as events
+from calibrant.testing.inputs import forecasts as forecasts
 from calibrant.testing.inputs import grouped as grouped
 from calibrant.testing.inputs import keyed as keyed
 from calibrant.testing.inputs import numbers as numbers

@@ -25,6 +25,8 @@ class Calls:
     has_unnamed = True
     #: Does `run` take rows whose outcome is missing?
     takes_missing = True
+    #: Are predictions probabilities? Otherwise they are quantiles.
+    says_probabilities = True
 
     def name(self, t: int) -> dict[str, Any]:
         """Return the id of a single step, where it needs one."""
@@ -89,3 +91,9 @@ class EventCalls(Calls):
     def predict_many(self, player: Any, rows: Any, *, ids: Any = (), **more: Any) -> Any:
         """Predict rounds one after the other."""
         return np.array([self.predict(player, id=name, **more) for name in ids[: len(rows)]])
+
+
+class NumberCalls(Calls):
+    """As a `NumberRecalibrator` is: predictions are distributions."""
+
+    says_probabilities = False

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Id
-from calibrant.testing.calls import Calls, EventCalls, KeyedCalls
+from calibrant.testing.calls import Calls, EventCalls, KeyedCalls, NumberCalls
 
 Array = npt.NDArray[Any]
 
@@ -230,3 +230,39 @@ def class_probabilities(classes: int) -> Inputs:
         [*others, "1"], [[1.0], *others], 0.5, "01", None, object(),
     )  # fmt: skip
     return Inputs(rows, bad_rows, (classes, *NOT_CLASSES))
+
+
+def forecasts(names: Sequence[Id | None] = ()) -> Inputs:
+    """Return inputs for a recalibrator of numbers: forecasts, some of them missing, and outcomes.
+
+    With names, rounds are in groups (`by`).
+
+    Examples
+    --------
+    >>> from calibrant import NumberRecalibrator
+    >>> from calibrant.testing import check_recalibrator, forecasts
+    >>> check_recalibrator(NumberRecalibrator, forecasts(), periods=())
+    """
+
+    def numbers_of(kind: str, rounds: int, random: np.random.Generator) -> tuple[Array, Array]:
+        m = np.zeros(rounds) if kind == "constant" else random.normal(size=rounds)
+        noise = random.normal(size=rounds)
+        outcomes = {
+            "honest": (random.random(rounds) < 0.4).astype(np.float64),  # counts of at most one
+            "inverted": noise - m,
+            "switching": m + noise * np.where(np.arange(rounds) < rounds // 2, 1.0, 30.0),
+            "constant": np.where(np.arange(rounds) < rounds // 2, 1.0, 2.0),
+            "ends": 1e9 * np.round(noise),
+        }[kind]
+        if kind == "ends":
+            m[::3] = np.nan
+        return m, outcomes
+
+    missing = float("nan")
+    bad = tuple(
+        each
+        for each in (*NOT_FINITE, *NOT_NUMBERS)
+        if each is not None and each is not NOT_FINITE[0]
+    )
+    further = {"by": lambda t: names[(t + t // 5) % len(names)]} if names else {}
+    return Inputs(numbers_of, bad, (missing, None, *bad), further=further, calls=NumberCalls())

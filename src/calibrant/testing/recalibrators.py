@@ -35,7 +35,7 @@ def check_recalibrator(
         `seed` or a `capacity`, these are checked too.
     inputs : Inputs, optional
         What to give it: `probabilities()` unless it takes something else, as `numbers()`,
-        `grouped()`, `class_probabilities(3)`, `keyed()` or `events()`.
+        `grouped()`, `class_probabilities(3)`, `forecasts()`, `keyed()` or `events()`.
     **arguments
         For the constructor.
 

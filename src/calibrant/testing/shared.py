@@ -23,7 +23,14 @@ PLACES = 4000  # at most this many bytes of a saved state are altered, one at a 
 
 
 def check_bounds(subject: Subject) -> None:
-    """A prediction is a float in [0, 1], or a row of them that sums to one."""
+    """A prediction is in [0, 1], or a row of such that sums to one; quantiles do not cross."""
+    if not subject.calls.says_probabilities:
+        for kind, rounds in subject.streams(400, 3):
+            said = rounds.play(subject.make())
+            require(said.ndim == 2, f"predict() gives no quantiles on {kind}")
+            require(not np.isnan(said).any(), f"predict() gives NaN on {kind}")
+            require((np.diff(said) >= 0).all(), f"predict() gives quantiles that cross on {kind}")
+        return
     for kind, rounds in subject.streams(400, 3):
         player, predictions = subject.make(), []
         for t in range(len(rounds)):

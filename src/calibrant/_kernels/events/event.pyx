@@ -30,13 +30,13 @@ from calibrant._kernels.events.event_mixture cimport (
 from calibrant._kernels.events.event_rounds cimport EventBegun, EventRound, as_event_round
 from calibrant._kernels.events.event_rounds import load_event_rounds, save_event_rounds
 from calibrant._kernels.events.event_stages cimport EventStages
-from calibrant._kernels.grid cimport grid_bytes, grid_load, grid_save
-from calibrant._kernels.grid import GRID_PARTS
+from calibrant._kernels.grid cimport grid_bytes
 from calibrant._kernels.events.hidden cimport Hidden
 from calibrant._kernels.kernel cimport Kernel, array_of
 from calibrant._kernels.events.repair cimport repair_load, repair_save
 from calibrant._kernels.events.repair import REPAIR_PARTS
-from calibrant._kernels.scores.safe cimport safe_counted, safe_weigh
+from calibrant._kernels.scores.safe cimport safe_load, safe_save
+from calibrant._kernels.scores.safe import SAFE_PARTS, check_has_purse
 from calibrant._kernels.saved import check_names, check_sum, floats, integer, number
 from calibrant._kernels.events.slots cimport Slot, slots_load, slots_save
 from calibrant._kernels.events.slots import LEAST, SLOT_PARTS
@@ -222,14 +222,15 @@ cdef class EventKernel(EventStages):
             **repair_save(&s.repair),
             **slots_save(&s.slots),
             **past_save(&s.past),
-            **grid_save(&self.safe),
+            **safe_save(&self.safe),
         }
 
     def _set_state(self, state, rounds):
         cdef EventState *s = &self.sharp
         cdef Py_ssize_t count = s.experts, i
         names = {"held", "asked", "learned", "trust", "lag", "w", "blend", "recent", "hidden"}
-        check_names(state, {*names, *REPAIR_PARTS, *SLOT_PARTS, *PAST_PARTS, *GRID_PARTS})
+        check_has_purse(state)
+        check_names(state, {*names, *REPAIR_PARTS, *SLOT_PARTS, *PAST_PARTS, *SAFE_PARTS})
         w = floats(state, "w", size=count, low=0.0, high=1.0)
         # A step of the blend is at most its rate times a logit.
         most = 0.01 * FARTHEST * (rounds + 10.0)
@@ -261,7 +262,7 @@ cdef class EventKernel(EventStages):
                 raise ValueError(f"saved held must be of the last {self.ahead - 1} rounds")
             if learned + len(held) > rounds:
                 raise ValueError(f"saved learned and held must be at most {rounds} rounds")
-            grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
+            safe_load(&self.safe, state, learned)
         except BaseException:
             event_free(&loaded)
             raise
@@ -277,8 +278,6 @@ cdef class EventKernel(EventStages):
         self.forget_held()
         for kept in held:
             self.held[kept.begun.number % self.ahead] = kept.begun
-        for i in range(self.safe.count):
-            safe_weigh(&self.safe, i)
 
     def _load_rounds(self, state, name, rounds, opened):
         """Return saved rounds of the state to be loaded, or raise ValueError."""

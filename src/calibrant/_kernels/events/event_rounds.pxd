@@ -16,6 +16,7 @@ cdef struct EventBegun:
     Repaired repaired             # and what became of it
     double u                      # what was asked for
     double z                      # the prediction
+    bint bet                      # does the purse of the grid pay for it?
     double e                      # the mean of what might have been predicted
     Py_ssize_t contexts           # that it had
     uint32_t[MOST_CONTEXTS] key   # of each
@@ -27,7 +28,7 @@ cdef class EventRound(Round):
 
 
 cdef void event_keep(
-    EventBegun *begun, const EventView *view, int64_t number, double z, double e
+    EventBegun *begun, const EventView *view, int64_t number, double z, double e, bint bet
 ) noexcept nogil
 cdef void event_recall(const EventBegun *begun, EventView *view) noexcept nogil
 cdef EventRound as_event_round(const EventBegun *begun)

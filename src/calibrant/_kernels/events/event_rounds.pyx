@@ -19,8 +19,8 @@ from calibrant._kernels.saved import floats
 from calibrant._kernels.events.slots import LEAST
 
 cdef enum:
-    REPAIRED = 7              # numbers of a saved round before its repaired word
-    FIRST_KEY = 8 + MAPS      # and before its keys
+    REPAIRED = 8              # numbers of a saved round before its repaired word
+    FIRST_KEY = 9 + MAPS      # and before its keys
 
 
 @cython.final
@@ -35,11 +35,12 @@ cdef class EventRound(Round):
 
 
 cdef void event_keep(
-    EventBegun *begun, const EventView *view, int64_t number, double z, double e
+    EventBegun *begun, const EventView *view, int64_t number, double z, double e, bint bet
 ) noexcept nogil:
     """Keep what learning a round takes."""
     begun.number, begun.place, begun.contexts = number, view.asked.place, view.asked.count
     begun.y, begun.m, begun.u, begun.z, begun.e = 0.0, view.m, view.u, z, e
+    begun.bet = bet
     begun.repaired = view.repaired
     memcpy(begun.key, view.asked.key, view.asked.count * sizeof(uint32_t))
     memcpy(begun.p, view.p, view.count * sizeof(double))
@@ -85,6 +86,7 @@ def save_event_rounds(list rounds not None, Py_ssize_t contexts):
     for i, r in enumerate(rounds):
         to[i, 0], to[i, 1], to[i, 2] = r.begun.number, r.begun.place, r.begun.y
         to[i, 3], to[i, 4], to[i, 5], to[i, 6] = r.begun.m, r.begun.u, r.begun.z, r.begun.e
+        to[i, 7] = r.begun.bet
         to[i, REPAIRED] = r.begun.repaired.word
         for k in range(MAPS):
             to[i, REPAIRED + 1 + k] = r.begun.repaired.says[k]
@@ -117,6 +119,8 @@ def load_event_rounds(state, name, Py_ssize_t contexts, rounds, opened, points):
         raise ValueError(f"saved {name} must have outcomes and predictions in [0, 1]")
     if not (np.isin(rows[:, 5], points[1:-1]).all() and (rows[:, 3:5] > 0.0).all()):
         raise ValueError(f"saved {name} must have predicted saved points, from means above 0")
+    if not np.isin(rows[:, 7], (0.0, 1.0)).all():
+        raise ValueError(f"saved {name} must be bets or not")
     repaired = rows[:, REPAIRED:FIRST_KEY]
     if not ((repaired > 0.0) & (repaired < 1.0)).all():
         raise ValueError(f"saved {name} must have repaired words inside (0, 1)")
@@ -140,6 +144,7 @@ cdef EventRound made_round(const double[::1] row, Py_ssize_t count, Py_ssize_t c
     r.begun.number, r.begun.place, r.begun.y = <int64_t>row[0], <int64_t>row[1], row[2]
     r.number = r.batch = r.begun.number
     r.begun.m, r.begun.u, r.begun.z, r.begun.e = row[3], row[4], row[5], row[6]
+    r.begun.bet = row[7] > 0.0
     r.begun.repaired.word = row[REPAIRED]
     for k in range(MAPS):
         r.begun.repaired.says[k] = row[REPAIRED + 1 + k]

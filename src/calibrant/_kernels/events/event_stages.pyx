@@ -63,23 +63,30 @@ cdef class EventStages(Kernel):
         place = safe_place(&self.safe, self.view.u)
         self.points[0], self.points[1] = place.lo, place.hi
         self.weights[0], self.weights[1] = place.share, 1.0 - place.share
+        self.bet = place.bet
         self.size = 1 if place.lo == place.hi else 2
         return 0
 
     cdef int learn(self, double y) noexcept nogil:
         cdef EventBegun *held
         if self.ahead == 1:
-            if self.learn_round(&self.view, self.points[self.chosen], y, 0.0) < 0:
+            if self.learn_round(&self.view, self.points[self.chosen], y, self.bet, 0.0) < 0:
                 return -1
         else:
             held = &self.held[self._rounds % self.ahead]
-            event_keep(held, &self.view, self._rounds, self.points[self.chosen], self.mean())
+            self.keep(held)
             held.y = y
             if self.release() < 0:
                 held.number = -1
                 return -1
         self.leave()
         return 0
+
+    cdef void keep(self, EventBegun *begun) noexcept nogil:
+        """Keep this round."""
+        event_keep(
+            begun, &self.view, self._rounds, self.points[self.chosen], self.mean(), self.bet
+        )
 
     cdef int open(self, EventBegun *begun) noexcept nogil:
         """Go on to the next round before this one's outcome is known; -1 without memory.
@@ -88,7 +95,7 @@ cdef class EventStages(Kernel):
         """
         if self.ready() < 0:
             return -1
-        event_keep(begun, &self.view, self._rounds, self.points[self.chosen], self.mean())
+        self.keep(begun)
         if self.ahead > 1 and self.release() < 0:
             return -1
         self.leave()
@@ -110,7 +117,7 @@ cdef class EventStages(Kernel):
         return 0
 
     cdef int learn_round(
-        self, const EventView *view, double z, double y, double late
+        self, const EventView *view, double z, double y, bint bet, double late
     ) noexcept nogil:
         """Learn the outcome of a round that predicted z; -1 if there was no memory.
 
@@ -118,7 +125,7 @@ cdef class EventStages(Kernel):
         """
         if event_reserve(&self.sharp, view) < 0:
             return -1
-        if safe_learn(&self.safe, view.u, z, y) < 0:
+        if safe_learn(&self.safe, view.u, z, y, bet, late) < 0:
             return -1
         event_learn(&self.sharp, view, z, y, late)
         return 0
@@ -129,7 +136,7 @@ cdef class EventStages(Kernel):
         """Learn a round that was kept, of so many opened; -1 if there was no memory."""
         cdef EventView view
         event_recall(begun, &view)
-        return self.learn_round(&view, begun.z, y, <double>(opened - begun.number - 1))
+        return self.learn_round(&view, begun.z, y, begun.bet, <double>(opened - begun.number - 1))
 
     cdef int release(self) noexcept nogil:
         """Learn what the next round may use and this one may not; -1 if there was no memory."""

@@ -1,7 +1,7 @@
 """One shard of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
 cimport cython
-from libc.math cimport fabs, isnan, log
+from libc.math cimport INFINITY, NAN, fabs, isnan, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -157,7 +157,7 @@ cdef class ShardKernel(PartState):
             memcpy(r.said, self.view.p, sizeof(r.said))
         r.gap = self.gap_of(r.m)
         place = safe_place_in(&self.safe, r.m, r.gap)
-        r.z, r.expected = place.hi, place_mean(place)
+        r.z, r.expected, r.bet = place.hi, place_mean(place), place.bet
         if place.lo != place.hi:
             key = found.keys[KEY]
             if uniform(scramble(self._key ^ key.hash), key.made) < place.share:
@@ -177,7 +177,7 @@ cdef class ShardKernel(PartState):
         cdef const Opened *now = r
         cdef Opened again
         cdef int level
-        if safe_learn_near(&self.safe, r.m, r.z, y, r.gap) < 0:
+        if safe_learn_near(&self.safe, r.m, r.z, y, r.bet > 0.0, late, r.gap) < 0:
             return -1
         if r.age != self._learned:
             again.s = r.s
@@ -200,7 +200,7 @@ cdef class ShardKernel(PartState):
             self.promote(self.parents, r.parent)
         self._learned += 1
         if self.watched is not None:
-            self.watched.hear(r.slot, r.raw, r.expected, y)
+            self.watched.hear(r.number, r.slot, r.raw, r.expected, y)
         return 0
 
     cdef int settle(self, const Opened *r, double y) noexcept nogil:
@@ -235,7 +235,7 @@ cdef class ShardKernel(PartState):
         if safe_reserve(&self.safe, outcomes) < 0:
             raise MemoryError
         if self.watched is not None:
-            self.watched.reserve(outcomes, self.keys.count)
+            self.watched.reserve(2 * outcomes, self.keys.count)  # each is predicted, too
 
     cdef void look_ahead(
         self, const double[::1] scores, Py_ssize_t first, Ahead *ahead
@@ -283,6 +283,8 @@ cdef class ShardKernel(PartState):
                 self.begin(&r, &found, scores[i], times[i], &ahead[i % (2 * BLOCK)])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
+                    if self.watched is not None:
+                        self.watched.note(r.number, r.raw, r.expected, NAN)
                     self.finish(&r, &found, outcomes[i])
 
     def expected(self, const int64_t[::1] slots, const int64_t[:] parents,
@@ -335,6 +337,7 @@ cdef class FleetRule(Rule):
 
     def __init__(self, ShardKernel kernel not None, index):
         self.kernel, self.index = kernel, index
+        self.is_watched = kernel.watched is not None
 
     @property
     def rounds(self):
@@ -360,6 +363,21 @@ cdef class FleetRule(Rule):
         """Predict rows as things stand now."""
         cdef Py_ssize_t i
         return [self.begin_row(rows, by, i) for i in range(len(rows))]
+
+    cpdef object opened(self, list rounds):
+        """Let monitors know of rounds that wait from now on."""
+        cdef KeyEvidence watched = self.kernel.watched
+        cdef FleetRound r
+        watched.reserve(len(rounds), self.kernel.keys.count)
+        for r in rounds:
+            watched.note(r.opened.number, r.opened.raw, r.opened.expected, NAN)
+
+    cpdef object drop(self, Round r):
+        """Let monitors know of a round that was given up."""
+        cdef KeyEvidence watched = self.kernel.watched
+        if watched is not None:
+            watched.reserve(1, self.kernel.keys.count)
+            watched.note((<FleetRound>r).opened.number, NAN, NAN, INFINITY)
 
     cpdef object reserve(self, Py_ssize_t outcomes):
         """Get the memory that so many outcomes may want."""

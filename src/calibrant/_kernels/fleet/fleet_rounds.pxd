@@ -23,6 +23,7 @@ cdef struct Opened:
     int64_t gap                     # of the grid that the mean was in then: where to look first
     double s                        # the score as a probability
     double m                        # the mixture's mean for it
+    double bet                      # 1 if the purse of the grid pays for it, else 0
     double z                        # the prediction
     double raw                      # what a monitor compares: the score as it came, as a probability,
     double expected                 # and the mean of what might have been drawn

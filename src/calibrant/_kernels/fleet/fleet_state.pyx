@@ -9,10 +9,10 @@ from calibrant._kernels.fleet.fleet_level cimport Level
 from calibrant._kernels.fleet.fleet_rule cimport WORD_AT
 from calibrant._kernels.fleet.fleet_whole cimport SHARP, Whole, whole_start
 from calibrant._kernels.fleet.fleet_whole import checked_mixture
-from calibrant._kernels.grid cimport grid_bytes, grid_copy, grid_free, grid_load, grid_save
-from calibrant._kernels.grid import GRID_PARTS
+from calibrant._kernels.grid cimport grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport array_of
-from calibrant._kernels.scores.safe cimport safe_counted, safe_start, safe_weigh
+from calibrant._kernels.scores.safe cimport safe_load, safe_save, safe_start
+from calibrant._kernels.scores.safe import SAFE_PARTS, check_has_purse
 from calibrant._kernels.saved import floats
 from calibrant._kernels.scores.scoring cimport MARGIN
 from calibrant._kernels.scores.sharp cimport SharpState
@@ -86,7 +86,7 @@ cdef class PartState:
             "numbers": np.array([self.whole.heard_least, self.size]),
             "sharp": array_of(<double *>&self.whole.sharp, SHARP),
             "heard": array_of(<double *>&self.whole.heard, SHARP),
-            **{f"grid_{name}": column for name, column in grid_save(&self.safe).items()},
+            **{f"grid_{name}": column for name, column in safe_save(&self.safe).items()},
         }
 
     def load(self, arrays):
@@ -99,11 +99,9 @@ cdef class PartState:
             raise ValueError("saved numbers hold the size of margins, which there are none")
         cdef const double[::1] sharp = checked_mixture(arrays, "sharp", within_whole)
         cdef const double[::1] heard = checked_mixture(arrays, "heard", within_whole)
-        columns = {name: arrays[f"grid_{name}"] for name in GRID_PARTS}
-        grid_load(&self.safe, columns, learned, safe_counted(learned, len(columns["z"])))
-        cdef Py_ssize_t i
-        for i in range(self.safe.count):
-            safe_weigh(&self.safe, i)
+        check_has_purse(arrays, "grid_purse")
+        columns = {name: arrays[f"grid_{name}"] for name in SAFE_PARTS}
+        safe_load(&self.safe, columns, learned)
         self.whole.rounds, self.whole.learned, self._learned = rounds, within_whole, learned
         self.whole.heard_least, self.size = least, size
         memcpy(&self.whole.sharp, &sharp[0], sizeof(SharpState))

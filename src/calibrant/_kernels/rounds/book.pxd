@@ -20,7 +20,7 @@ cdef enum:
 cdef class Book:
     cdef readonly Rule rule
     cdef readonly object policy
-    cdef public object watcher            # sees what is settled, if not None
+    cdef public object watcher            # sees what is predicted and what is settled, if not None
     cdef readonly object lock
     cdef object acquire, release          # the lock's methods, looked up once
 
@@ -49,7 +49,7 @@ cdef class Book:
     cdef readonly object late             # how many of these repeat silence or contradict it
     cdef readonly list settled            # keys and rounds that are settled; None if nobody asks
     cdef bint want_smooth
-    cdef list unseen                      # of a table: what the watcher has not seen yet
+    cdef list unseen                      # of a table: rounds and outcomes the watcher has not seen
     cdef double *record                   # of a table: takes the outcomes that are settled,
     cdef int64_t first, recorded          # of so many rounds, beginning with this number
 
@@ -60,6 +60,8 @@ cdef class Book:
     cdef int hold(self, object key, Round r, double due) except -1
     cdef int after_opening(self) except -1
     cdef int finish(self, object key, double outcome) except -1
+    cdef int show_opened(self, list rounds) except -1
+    cdef object steps_of(self, list rounds, outcomes)
     cdef bint is_seen(self) noexcept
     cdef int tell(self, object key, Round r, double outcome) except -1
     cdef int add_finished(self, object name, double outcome) except -1
@@ -82,6 +84,7 @@ cdef class Book:
         self, object name, object found, double outcome, double at, double said
     ) except -1
     cdef Round open_one(self, object row, object name, object by, double made, double due)
+    cpdef int forget_unnamed(self) except -1
     cpdef int observe_one(self, object name, double outcome, double at, int most) except -1
     cpdef str update(self, object name, double outcome, double at)
     cdef object refusal(self, object name, double y, int answer)

@@ -21,7 +21,7 @@ from calibrant._kernels.forking import forkable_lock
 from calibrant._kernels.rounds.agenda cimport Agenda, Event
 from calibrant._kernels.rounds.round cimport Round, Story, learning_order
 from calibrant._kernels.rounds.rule cimport Rule
-from calibrant._kernels.rounds.settled import RoundError, Settled
+from calibrant._kernels.rounds.settled import RoundError, Settled, Steps
 
 #: In the order of the numbers that a book answers with.
 ANSWERS = np.array(
@@ -284,10 +284,14 @@ cdef class Book:
         cdef int64_t first
         if (self.has_deadlines or self.arrivals.count) and not isnan(made):
             self.pass_to(made, True)
+        if name is None and self.unnamed is not None:
+            self.rule.check_one(row, by)
+            self.forget_unnamed()
         first = self.rule.begun()
         r = self.rule.begin(row, by)
         r.number = r.batch = first
         if not isnan(made):
+            r.is_shared = True
             r.told().at = made
             if made > self.now:
                 self.now = made
@@ -297,6 +301,7 @@ cdef class Book:
             self.unnamed = r
             return r
         self.keep(name, r)
+        self.show_opened([r])
         if self.has_deadlines:
             self.hold(name, r, due)
             self.after_opening()
@@ -340,7 +345,7 @@ cdef class Book:
             at = made
         for i in range(size):
             r = rounds[i]
-            r.number, r.batch = first + i, first
+            r.number, r.batch, r.is_shared = first + i, first, size > 1 or made is not None
             if made is not None:
                 r.told().at = at[i]
             if names is not None and not is_claimed:
@@ -348,11 +353,14 @@ cdef class Book:
         if self.want_smooth:
             self.rule.fill_smooth(rounds)
         if names is None:
+            for r in rounds:
+                self.rule.drop(r)
             return rounds
         self.named += size
         if self.gone:
             for name in names:
                 self.gone.pop(name, None)
+        self.show_opened(rounds)
         while self.named > self.capacity:
             self.give_up(self.oldest_name())
         if self.has_deadlines:
@@ -367,6 +375,14 @@ cdef class Book:
         if made is not None and size and at[size - 1] > self.now:
             self.now = at[size - 1]
         return rounds
+
+    cdef int show_opened(self, list rounds) except -1:
+        """Let the watcher see predictions that wait from now on."""
+        if self.rule.is_watched:
+            self.rule.opened(rounds)
+        if self.watcher is not None:
+            self.watcher.watch(Steps(self.rule, rounds, np.full(len(rounds), NAN)))
+        return 0
 
     # -- observing ------------------------------------------------------------------------------
 
@@ -585,7 +601,9 @@ cdef class Book:
         cdef const Py_ssize_t[::1] of = order
         cdef list named = keys
         ordered = outcomes
-        before = None if self.watcher is None or self.unseen is not None else self.watcher.copy()
+        before = None
+        if self.watcher is not None and self.unseen is None:
+            before = self.watcher.mark(len(rounds))
         if order is not None:
             ordered = outcomes[order]
             if before is not None or self.is_seen():
@@ -594,7 +612,7 @@ cdef class Book:
         self.rule.reserve(len(rounds))
         try:
             if before is not None:
-                self.watcher.see(Settled(self.rule, named, rounds, ordered))
+                self.watcher.watch(self.steps_of(rounds, ordered))
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])
             else:
@@ -611,6 +629,12 @@ cdef class Book:
             self.finish(keys[i], y[i])
         return 0
 
+    cdef object steps_of(self, list rounds, outcomes):
+        """Return the steps that settle rounds; one without an id is predicted only now."""
+        if len(rounds) == 1 and rounds[0] is self.unnamed:
+            return Steps(self.rule, rounds * 2, np.array([NAN, outcomes[0]]))
+        return Steps(self.rule, rounds, outcomes)
+
     cdef bint is_seen(self) noexcept:
         """Whether somebody wants to see what is settled."""
         return self.settled is not None or self.unseen is not None or self.record != NULL
@@ -622,7 +646,7 @@ cdef class Book:
         if self.settled is not None:
             self.settled.append((key, r))
         if self.unseen is not None:
-            self.unseen.append((key, r))
+            self.unseen.append((r, outcome))
         if self.record != NULL and 0 <= r.number - self.first < self.recorded:
             self.record[r.number - self.first] = outcome
         return 0
@@ -791,11 +815,11 @@ cdef class Book:
         return settled
 
     cdef int show_unseen(self) except -1:
-        """Let the watcher see what was settled since it last saw something."""
+        """Let the watcher see what happened since it last saw something."""
         if self.unseen:
-            keys, rounds = zip(*self.unseen)
+            rounds, outcomes = zip(*self.unseen)
             self.unseen = []
-            self.watcher.see(Settled(self.rule, list(keys), list(rounds), None))
+            self.watcher.watch(Steps(self.rule, list(rounds), np.array(outcomes)))
         return 0
 
     cdef int play_rows(
@@ -841,9 +865,14 @@ cdef class Book:
             if known is not None and isnan(known[i]):
                 y = NAN  # it never becomes known
             if isnan(y) and name is None and isnan(self.silence):
+                self.rule.drop(r)  # nothing can be learned of it
                 if self.has_deadlines:
                     self.after_opening()
-                continue  # nothing can be learned of it
+                continue
+            if self.unseen is not None:
+                self.unseen.append((r, NAN))
+            if self.rule.is_watched:
+                self.rule.opened([r])
             if not self.has_deadlines and known is None and not isnan(y):
                 answers[i] = APPLIED
                 self.rule.learn_one(r, y)
@@ -852,6 +881,7 @@ cdef class Book:
                     self.gone.pop(name, None)
                     self.add_finished(name, y)
                 continue
+            r.is_shared = made is not None
             if name is None:
                 self.known[r] = r
                 self.nameless += 1
@@ -874,6 +904,13 @@ cdef class Book:
 
     # -- expiry ---------------------------------------------------------------------------------
 
+    cpdef int forget_unnamed(self) except -1:
+        """Give up the round without an id, if one waits."""
+        if self.unnamed is not None:
+            self.rule.drop(self.unnamed)
+            self.unnamed = None
+        return 0
+
     cdef object oldest_name(self):
         """Return the id that has waited longest.
 
@@ -893,6 +930,9 @@ cdef class Book:
 
     cdef int give_up(self, object name) except -1:
         cdef Round r = self.known.pop(name)
+        if self.watcher is not None:
+            self.show_unseen()
+            self.watcher.drop([r.number])
         self.named -= 1
         self.gone[name] = None
         self.expired += 1
@@ -920,6 +960,8 @@ cdef class Book:
         waited = self.waiting()
         for key, each in waited:
             self.rule.drop(each)
+        if self.watcher is not None:
+            self.watcher.drop([(<Round>each).number for _, each in waited])
         self.clear()
         self.expired += len(waited)
         return len(waited)

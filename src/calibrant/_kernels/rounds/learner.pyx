@@ -63,7 +63,7 @@ cdef class Learner:
         if id is None and by is None and at is None and due is None and self.is_plain:
             if book.settled is None:
                 made = self._rule.step(row)  # one kernel call, which needs no lock
-                book.unnamed = None
+                book.forget_unnamed()
                 return made
         return self._rule.answer(self.open_one(row, id, by, at, due))
 
@@ -177,7 +177,7 @@ cdef class Learner:
             told = np.empty((3 if smooth else 2, size))
             expired = book.expired
             if size:
-                book.unnamed = None
+                book.forget_unnamed()
                 self._rule.forget_step()
                 if book.has_deadlines:
                     book.is_timed = at is not None

@@ -18,10 +18,13 @@ cdef struct Story:
 cdef class Round:
     cdef readonly int64_t number      # rounds begun before it
     cdef readonly int64_t batch       # the number of the first round of the same call
+    cdef readonly bint is_shared      # may others have been predicted in the same call, or at its time?
     cdef Story *story                 # NULL while there is nothing to say: most rounds are brief
 
     cdef Story *told(self) except NULL
     cdef bint is_held(self) noexcept
+    cdef object company(self)
+    cdef bint is_with(self, Round other) noexcept
     cdef double as_raw(self)
     cdef double as_prediction(self)
     cdef double as_expected(self)

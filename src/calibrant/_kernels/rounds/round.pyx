@@ -41,6 +41,24 @@ cdef class Round:
         """Whether its outcome waits for the deadline."""
         return self.story != NULL and self.story.is_held
 
+    cdef object company(self):
+        """Return what rounds share that wait together: their time, or the call that made them."""
+        if self.story == NULL or isnan(self.story.at):
+            return (self.batch,)
+        return self.story.at
+
+    cdef bint is_with(self, Round other) noexcept:
+        """Whether two rounds surely wait together."""
+        if self.story == NULL or other.story == NULL:
+            return self.story == other.story and self.batch == other.batch
+        return self.story.at == other.story.at
+
+    def join(self, Round whole not None):
+        """Wait together with others as the round does that this is a part of."""
+        self.batch, self.is_shared = whole.batch, whole.is_shared
+        if whole.story != NULL and not isnan(whole.story.at):
+            self.told().at = whole.story.at
+
     @property
     def at(self):
         """When it was predicted; NaN if nothing says so, as below."""
@@ -180,6 +198,21 @@ def round_columns(list rounds not None):
     return found
 
 
+def numbers_of(list rounds not None):
+    """Return what `Steps` shows of rounds: their numbers, raw scores and expected predictions."""
+    numbers, raw, expected = (
+        np.empty(len(rounds), dtype=np.int64), np.empty(len(rounds)), np.empty(len(rounds)),
+    )
+    cdef int64_t[::1] number = numbers
+    cdef double[::1] scores = raw, means = expected
+    cdef Py_ssize_t i
+    cdef Round r
+    for i in range(len(rounds)):
+        r = rounds[i]
+        number[i], scores[i], means[i] = r.number, r.as_raw(), r.as_expected()
+    return numbers, raw, expected
+
+
 def rounds_as_arrays(list rounds not None):
     """Return what a book keeps of rounds: numbers and batches as integers, all else as numbers."""
     integers, numbers = np.empty((3, len(rounds)), dtype=np.int64), np.empty((5, len(rounds)))
@@ -207,6 +240,10 @@ def rounds_from_arrays(
     for i in range(len(rounds)):
         r = rounds[i]
         r.number, r.batch = integers[0, i], integers[1, i]
+        # The first of a call whose other rounds are done with has nobody to wait for.
+        r.is_shared = r.batch != r.number or not isnan(numbers[0, i]) or (
+            i + 1 < len(rounds) and integers[1, i + 1] == r.batch
+        )
         for k in range(5):
             if not isnan(numbers[k, i]):
                 story = r.told()

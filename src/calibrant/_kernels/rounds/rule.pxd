@@ -7,6 +7,7 @@ from calibrant._kernels.rounds.round cimport Round
 
 cdef class Rule:
     cdef readonly bint is_stepwise    # does it keep a round without an id itself, for speed?
+    cdef readonly bint is_watched     # does it want to know which rounds wait?
 
     cpdef object check(self, rows, by)
     cpdef object check_one(self, row, by)
@@ -18,6 +19,7 @@ cdef class Rule:
     cpdef object learn(self, list rounds, outcomes)
     cpdef object learn_one(self, Round r, double outcome)
     cpdef object reserve(self, Py_ssize_t outcomes)
+    cpdef object opened(self, list rounds)
     cpdef object drop(self, Round r)
     cpdef object wait(self, Round r, double now)
     cpdef object observed(self, Round r, double now)

@@ -72,6 +72,9 @@ cdef class Rule:
     cpdef object reserve(self, Py_ssize_t outcomes):
         """Get the memory that so many outcomes may want, so that learning them cannot fail."""
 
+    cpdef object opened(self, list rounds):
+        """Hear of rounds that wait from now on, if `is_watched`."""
+
     cpdef object drop(self, Round r):
         """Forget a round that expired: nothing was learned of it."""
 

@@ -1,4 +1,4 @@
-"""What was settled: rounds whose outcomes count, as columns."""
+"""What happened to rounds, as columns: predicted, and settled once their outcomes count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, Id
-from calibrant._kernels.rounds.round import round_columns
+from calibrant._kernels.rounds.round import numbers_of, round_columns
 
 if TYPE_CHECKING:
     from calibrant._kernels.rounds.round import Round
@@ -31,8 +31,8 @@ class RoundError(ValueError):
 class Settled:
     """Rounds that are settled, in the order in which they are learned; each column an array.
 
-    Monitors, scorecards, histories and reports see these and nothing else: what is measured is
-    what was learned.
+    Scorecards, histories and reports see these and nothing else: what is measured is what was
+    learned.
 
     Attributes
     ----------
@@ -84,3 +84,31 @@ class Settled:
     def is_silence(self) -> npt.NDArray[np.bool_]:
         """Whether the outcome is that nothing was heard by the deadline."""
         return np.asarray(self._is_silence > 0.0)
+
+
+class Steps:
+    """What whoever watches is shown: predictions that wait from now on, and outcomes, in order.
+
+    Attributes
+    ----------
+    numbers : array of int
+        The number of the round.
+    outcome : array
+        The outcome that was learned; NaN where the round was predicted.
+    raw, expected : array
+        The score as a probability, and the mean of what might have been predicted.
+    """
+
+    __slots__ = ("_rounds", "_rule", "expected", "numbers", "outcome", "raw")
+
+    def __init__(self, rule: Rule, rounds: list[Round], outcomes: Floats) -> None:
+        self._rule, self._rounds, self.outcome = rule, rounds, outcomes
+        self.numbers, self.raw, self.expected = numbers_of(rounds)
+
+    def __len__(self) -> int:
+        return len(self._rounds)
+
+    @property
+    def by(self) -> list[Id | None]:
+        """The group or key of each; None for a round without one."""
+        return [self._rule.group_of(each) for each in self._rounds]

@@ -36,9 +36,15 @@ cdef class LookingKernel(ScoringKernel):
 
     def _weights(self, bint placed=True):
         """Return the weights of the experts, of `sharp.pyx` first, then of `recent.pyx`."""
+        self.enter()
         sharp, recent = array_of(self.sharp.w, EXPERTS), array_of(self.recent.w, 1 + RECENTS)
         weights = [sharp * recent[0], recent[1:]] if placed else [sharp, np.zeros(RECENTS)]
         return np.concatenate(weights)
+
+    def _batch_size(self):
+        """Return how many outcomes the last batches had in the mean, 0 if there were none."""
+        self.enter()
+        return self.batches.outcomes / self.batches.batches if self.batches.batches > 0.0 else 0.0
 
     cdef Place would_be(self, object score) except *:
         self.enter()

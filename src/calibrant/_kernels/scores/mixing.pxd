@@ -22,8 +22,9 @@ cdef void evidence_add(
     Evidence *evidence, const double *said, double y, double moved
 ) noexcept nogil
 cdef void evidence_weigh(
-    Evidence *evidence, double *w, const double *priors, double lag
+    Evidence *evidence, double *w, const double *priors, double power
 ) noexcept nogil
+cdef void evidence_settle(Evidence *evidence) noexcept nogil
 
 
 cdef inline double within(double p, double least) noexcept nogil:

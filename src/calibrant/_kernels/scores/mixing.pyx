@@ -54,10 +54,10 @@ cdef void evidence_add(
     evidence.count += 1
     evidence.keep *= 1.0 - moved
     if evidence.count % PRODUCTS == 0:
-        settle(evidence)
+        evidence_settle(evidence)
 
 
-cdef void settle(Evidence *evidence) noexcept nogil:
+cdef void evidence_settle(Evidence *evidence) noexcept nogil:
     """Turn the products into logarithms before they are too small for a double."""
     cdef Py_ssize_t i
     for i in range(evidence.experts):
@@ -66,12 +66,12 @@ cdef void settle(Evidence *evidence) noexcept nogil:
 
 
 cdef void evidence_weigh(
-    Evidence *evidence, double *w, const double *priors, double lag
+    Evidence *evidence, double *w, const double *priors, double power
 ) noexcept nogil:
-    """Weigh the experts by the outcomes that came together."""
+    """Weigh the experts by the outcomes that came together, whose likelihoods count to a power."""
     cdef Py_ssize_t i
-    cdef double power = 1.0 / slowness(lag, LAG), keep = evidence.keep, total = 0.0, most
-    settle(evidence)
+    cdef double keep = evidence.keep, total = 0.0, most
+    evidence_settle(evidence)
     most = evidence.log[0]
     for i in range(evidence.experts):
         most = max(most, evidence.log[i])

@@ -1,31 +1,42 @@
 """A recalibrator's rounds as Python plays them: one by one, in batches, and in a compiled loop."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport isnan
-from libc.stdint cimport int64_t
+from libc.math cimport isnan, log, log1p
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
 from calibrant._checks import check_integer, check_same_length
-from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free, grid_load, grid_save
-from calibrant._kernels.grid import GRID_PARTS
+from calibrant._kernels.draws cimport scramble, uniform
+from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.scores.batches cimport (
+    SMALLEST_BATCH, BatchState, Rows, batch_fit, batch_means, batch_weigh, batches_count, changed,
+    dispersion, rows_free, rows_start,
+)
+from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
 from calibrant._kernels.scores.looking cimport LookingKernel
-from calibrant._kernels.scores.mixing cimport Evidence, evidence_start
+from calibrant._kernels.scores.mixing cimport LAG, Evidence, evidence_settle, evidence_start, slowness
 from calibrant._kernels.scores.recent import RECENT_PARTS, check_recent
 from calibrant._kernels.scores.recent cimport (
     RECENTS, RecentState, recent_count, recent_step, recent_weigh,
 )
 from calibrant._kernels.scores.score_rounds cimport Begun, ScoreRound, as_round
 from calibrant._kernels.scores.score_rounds import ROUND, check_rounds
-from calibrant._kernels.scores.safe cimport safe_counted, safe_learn, safe_reserve, safe_weigh
+from calibrant._kernels.scores.safe cimport (
+    Place, safe_learn, safe_load, safe_place, safe_reserve, safe_save,
+)
+from calibrant._kernels.scores.safe import SAFE_PARTS, check_has_purse
 from calibrant._kernels.saved import check_names, floats, number
 from calibrant._kernels.scores.scoring cimport MARGIN
 from calibrant._kernels.scores.scoring import KINDS as KINDS
 from calibrant._kernels.scores.sharp import SHARP_PARTS, check_sharp
-from calibrant._kernels.scores.sharp cimport EXPERTS, SharpState, sharp_count, sharp_step, sharp_weigh
+from calibrant._kernels.scores.sharp cimport (
+    EXPERTS, SharpState, sharp_count, sharp_least, sharp_step, sharp_weigh,
+)
 
 
 NONE_WAITS = (
@@ -64,12 +75,39 @@ cdef dict doubles_of(void *state, dict parts):
     return named
 
 
+cdef tuple companies(list rounds):
+    """Return of each round with which batch it waited, and how many did with each."""
+    numbers, known = np.empty(len(rounds), dtype=np.intp), {}
+    cdef Py_ssize_t[::1] number = numbers
+    cdef Py_ssize_t i
+    cdef Round r, last = None
+    for i in range(len(rounds)):
+        r = rounds[i]
+        if last is not None and r.is_with(last):
+            number[i] = number[i - 1]
+        else:
+            number[i] = known.setdefault(r.company(), len(known))
+        last = r
+    return numbers, np.bincount(numbers)
+
+
+cdef object drawn(list rounds):
+    """Return numbers by which the rounds of a batch are sorted."""
+    keys = np.empty(len(rounds), dtype=np.uint64)
+    cdef uint64_t[::1] key = keys
+    cdef Py_ssize_t i
+    for i in range(len(rounds)):
+        key[i] = scramble(<uint64_t>(<Round>rounds[i]).number + 1)
+    return keys
+
+
 cdef class Copy:
     """The state of a kernel at some time, to go back to."""
 
     cdef SharpState sharp
     cdef RecentState recent
     cdef Grid safe
+    cdef BatchState batches
     cdef double size
     cdef int64_t rounds, learned, opened_as
     cdef bint open
@@ -90,7 +128,7 @@ cdef class RecalibrateKernel(LookingKernel):
     @property
     def learned(self):
         """Outcomes learned so far."""
-        return self._learned
+        return self._learned + self.deferred
 
     @property
     def seed(self):
@@ -110,12 +148,23 @@ cdef class RecalibrateKernel(LookingKernel):
 
     def _finish(self, ScoreRound opened not None, outcome, bint placed=True):
         """Learn the outcome of a round of `_begin`."""
+        self.finish_one(opened, as_outcome(outcome), placed)
+
+    cdef int finish_one(self, ScoreRound opened, double y, bint placed) except -1:
+        if opened.is_shared:
+            return self.defer(
+                [opened], np.array([y]), None if placed else np.zeros(1, dtype=np.uint8)
+            )
         self.enter()
-        cdef double y = as_outcome(outcome), late = self.lateness(opened.number)
+        return self.learn_single(opened, y, placed)
+
+    cdef int learn_single(self, ScoreRound opened, double y, bint placed) except -1:
+        cdef double late = self.lateness(opened.number)
         if not placed:
             self.finish_mean(&opened.begun, y, late)
         elif self.finish(&opened.begun, y, late) < 0:
             raise MemoryError
+        return 0
 
     def _begin_many(self, scores, placed=None):
         """Predict many scores as things stand now, for a caller that keeps the rounds.
@@ -147,8 +196,17 @@ cdef class RecalibrateKernel(LookingKernel):
 
         One alone is what `_finish` learns.
         """
+        cdef ScoreRound r
+        for r in rounds:
+            if r.is_shared:
+                self.defer(rounds, outcomes, placed)
+                return
         self.enter()
         self._reserve(len(rounds))
+        self.learn_call(rounds, outcomes, placed)
+
+    cdef int learn_call(self, list rounds, const double[::1] outcomes, placed) except -1:
+        """Learn outcomes that came together, of rounds that did not wait together."""
         cdef const unsigned char[::1] on_grid = placed  # None for all of them
         cdef bint is_placed
         cdef Py_ssize_t i, size = len(rounds)
@@ -156,9 +214,9 @@ cdef class RecalibrateKernel(LookingKernel):
         cdef Evidence evidence, recalled
         cdef ScoreRound r
         if size == 1:
-            self._finish(rounds[0], outcomes[0], on_grid is None or on_grid[0])
+            self.learn_single(rounds[0], outcomes[0], on_grid is None or on_grid[0])
         if size <= 1:
-            return
+            return 0
         evidence_start(&evidence, EXPERTS)
         evidence_start(&recalled, 1 + RECENTS)
         for i in range(size):
@@ -167,15 +225,120 @@ cdef class RecalibrateKernel(LookingKernel):
             sharp_count(&evidence, r.begun.said, r.begun.recalled[0], outcomes[i])
             recent_count(&recalled, r.begun.recalled, r.begun.moved, outcomes[i])
             is_placed = on_grid is None or on_grid[i]
-            if is_placed and safe_learn(&self.safe, r.begun.m, r.begun.z, outcomes[i]) < 0:
+            if is_placed and safe_learn(
+                &self.safe, r.begun.m, r.begun.z, outcomes[i], r.begun.bet > 0.0,
+                self.lateness(r.number),
+            ) < 0:
                 raise MemoryError
             self.waiting_mean(r.begun.s, r.begun.past)
             sharp_step(&self.sharp, &self.view, outcomes[i])
             recent_step(&self.recent, &self.recall, outcomes[i])
             self._learned += 1
         sharp_weigh(&self.sharp, &evidence, late / <double>size)
-        recent_weigh(&self.recent, &recalled, self.sharp.lag)
+        recent_weigh(&self.recent, &recalled, 1.0 / slowness(self.sharp.lag, LAG))
         self.view_age = -1
+        return 0
+
+    # -- batches --------------------------------------------------------------------------------
+
+    cdef int defer(self, list rounds, outcomes, placed) except -1:
+        """Keep outcomes of rounds that waited together until something is asked.
+
+        Until then more of them may come: how calls are cut makes no difference.
+        """
+        self._reserve(self.deferred + len(rounds))
+        self.calls.append((rounds, outcomes, placed))
+        self.deferred += len(rounds)
+        return 0
+
+    cdef int catch_up(self) except -1:
+        """Learn what was deferred: large batches as such, and all else as it came."""
+        cdef list calls = self.calls, rounds = [], rest
+        cdef Py_ssize_t i, start = 0
+        self.calls, self.deferred = [], 0
+        for call in calls:
+            rounds += call[0]
+        outcomes = np.concatenate([call[1] for call in calls])
+        placed = np.concatenate([self.mask_of(call[2], len(call[0])) for call in calls])
+        batch, sizes = companies(rounds)
+        is_large = sizes[batch] >= SMALLEST_BATCH
+        for call in calls:
+            stop = start + len(call[0])
+            small = start + np.flatnonzero(~is_large[start:stop])
+            start = stop
+            if len(small):
+                rest = [rounds[i] for i in small]
+                self.learn_call(rest, outcomes[small], placed[small])
+        for i in np.flatnonzero(sizes >= SMALLEST_BATCH):
+            rows = np.flatnonzero(batch == i)
+            rest = [rounds[k] for k in rows]
+            order = np.argsort(drawn(rest))
+            rows = rows[order]
+            self.learn_batch([rest[k] for k in order], outcomes[rows], placed[rows])
+        return 0
+
+    cdef int learn_batch(
+        self, list rounds, const double[::1] outcomes, const unsigned char[::1] on_grid
+    ) except -1:
+        """Learn the outcomes of a batch, as `batches.pyx` says."""
+        cdef double[EXPERTS] residual, variance, losses
+        cdef double missed = 0.0, noise = 0.0, dispersed, before, surprise, p, q, y
+        cdef Py_ssize_t n = len(rounds), i, k
+        cdef Evidence evidence, recalled
+        cdef const double *means
+        cdef uint64_t key = scramble(self._key)
+        cdef bint is_first = self._learned == 0, is_usual = self._learned >= n
+        cdef ScoreRound r
+        cdef Place place
+        cdef Rows rows
+        if rows_start(&rows, n) < 0:
+            raise MemoryError
+        rows.least = sharp_least(self._learned)
+        for k in range(EXPERTS):
+            residual[k] = variance[k] = 0.0
+        evidence_start(&evidence, EXPERTS)
+        evidence_start(&recalled, 1 + RECENTS)
+        for i in range(n):
+            r, y = rounds[i], outcomes[i]
+            p = r.begun.recalled[0]
+            missed += y - p
+            noise += p * (1.0 - p)
+            for k in range(EXPERTS):
+                q = r.begun.said[k]
+                residual[k] += y - q
+                variance[k] += q * (1.0 - q)
+            sharp_count(&evidence, r.begun.said, p, y)
+            recent_count(&recalled, r.begun.recalled, r.begun.moved, y)
+            p = r.begun.s
+            rows.s[i], rows.u[i], rows.v[i], rows.y[i] = p, log(p), -log1p(-p), y
+            rows.least = min(rows.least, min(p, 1.0 - p))
+        before = 1.0 if is_first else dispersion(&self.batches, <double>n)
+        surprise = missed * missed / noise / before
+        if is_usual:  # one that is larger than all before it says nothing of what is usual
+            batches_count(&self.batches, residual, variance, <double>n)
+        evidence_settle(&evidence)
+        for k in range(EXPERTS):
+            losses[k] = -evidence.log[k]
+        dispersed = dispersion(&self.batches, <double>n)
+        batch_fit(&self.sharp, &rows)
+        self._learned += n
+        batch_weigh(
+            &self.sharp, &rows, losses, dispersed, before,
+            1.0 if is_first else changed(surprise), evidence.keep,
+        )
+        recent_weigh(&self.recent, &recalled, 1.0 / dispersed)
+        means = batch_means(&self.sharp, &rows)
+        for i in range(n):
+            r, y = rounds[i], outcomes[i]
+            if on_grid[i]:
+                place = safe_place(&self.safe, means[i])
+                q = place.lo if uniform(key, <uint64_t>r.number) < place.share else place.hi
+                if safe_learn(&self.safe, means[i], q, y, place.bet, 0.0) < 0:
+                    rows_free(&rows)
+                    raise MemoryError
+        rows_free(&rows)
+        self.view_age = -1
+        return 0
 
     cdef object mask_of(self, placed, Py_ssize_t size):
         return np.ones(size, dtype=np.uint8) if placed is None else placed
@@ -260,10 +423,12 @@ cdef class RecalibrateKernel(LookingKernel):
 
     def _copy(self):
         """Return the state, for `_go_back`."""
+        self.enter()
         cdef Copy copy = Copy.__new__(Copy)
         if grid_copy(&copy.safe, &self.safe) < 0:
             raise MemoryError
         copy.sharp, copy.recent, copy.size = self.sharp, self.recent, self.size
+        copy.batches = self.batches
         copy.current, copy.opened_as = self.current, self.opened_as
         copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
         return copy
@@ -272,6 +437,7 @@ cdef class RecalibrateKernel(LookingKernel):
         """Return to the state that `_copy` gave, which must not be used again."""
         self.safe, before.safe = before.safe, self.safe
         self.sharp, self.recent, self.size = before.sharp, before.recent, before.size
+        self.batches, self.calls, self.deferred = before.batches, [], 0
         self.current, self.opened_as = before.current, before.opened_as
         self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
         self.view_age = -1
@@ -287,14 +453,15 @@ cdef class RecalibrateKernel(LookingKernel):
         opened = self.opened_as if self._open else 0
         state = {"learned": self._learned, "size": self.size, "number": opened}
         state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
-        state |= grid_save(&self.safe)
+        state |= doubles_of(&self.batches, BATCH_PARTS) | safe_save(&self.safe)
         state["open"] = array_of(<double *>&self.current, ROUND if self._open else 0)
         return state
 
     def _set_state(self, state):
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
         names = {"rounds", "learned", "size", "number", "open"}
-        check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *GRID_PARTS})
+        check_has_purse(state)
+        check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *BATCH_PARTS, *SAFE_PARTS})
         cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
         cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
@@ -302,10 +469,11 @@ cdef class RecalibrateKernel(LookingKernel):
         cdef double size = number(state, "size", low=0.0, high=most)
         parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
         memory = {name: floats(state, name, size=count) for name, count in RECENT_PARTS.items()}
+        seen = {name: floats(state, name, size=count) for name, count in BATCH_PARTS.items()}
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
         cdef const double[::1] sharp = np.concatenate(list(parts.values()))
         cdef const double[::1] recent = np.concatenate(list(memory.values()))
-        cdef Py_ssize_t i
+        cdef const double[::1] batches = np.concatenate(list(seen.values()))
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
@@ -315,11 +483,12 @@ cdef class RecalibrateKernel(LookingKernel):
             raise ValueError("saved open must be empty if every prediction has its outcome")
         check_sharp(parts, learned)
         check_recent(memory, learned)
-        grid_load(&self.safe, state, learned, safe_counted(learned, len(state["z"])))
-        for i in range(self.safe.count):
-            safe_weigh(&self.safe, i)
+        check_batches(seen, learned)
+        safe_load(&self.safe, state, learned)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.recent, &recent[0], sizeof(RecentState))
+        memcpy(&self.batches, &batches[0], sizeof(BatchState))
+        self.calls, self.deferred = [], 0
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1
         if self._open:

@@ -40,5 +40,5 @@ cdef void recent_learn(
 cdef void recent_count(
     Evidence *evidence, const double *said, double moved, double y
 ) noexcept nogil
-cdef void recent_weigh(RecentState *state, Evidence *evidence, double lag) noexcept nogil
+cdef void recent_weigh(RecentState *state, Evidence *evidence, double power) noexcept nogil
 cdef void recent_step(RecentState *state, const Recall *recall, double y) noexcept nogil

@@ -140,9 +140,9 @@ cdef void recent_count(
     evidence_add(evidence, said, y, returned(SHARE, said[0]))
 
 
-cdef void recent_weigh(RecentState *state, Evidence *evidence, double lag) noexcept nogil:
+cdef void recent_weigh(RecentState *state, Evidence *evidence, double power) noexcept nogil:
     """Weigh the experts by outcomes that came together."""
-    evidence_weigh(evidence, state.w, PRIORS, lag)
+    evidence_weigh(evidence, state.w, PRIORS, power)
 
 
 cdef void recent_step(RecentState *state, const Recall *recall, double y) noexcept nogil:

@@ -15,13 +15,14 @@ cdef struct Begun:
     double m              # the mixture's mean for it
     double z              # the prediction
     double moved          # 1 if no neutral point beside the mean was predicted, else 0
+    double bet            # 1 if the purse of the grid pays for it, else 0
     double past           # the last outcomes known then, as `recent.pyx` keeps them
     double[EXPERTS] said  # what each expert said
     double[1 + RECENTS] recalled  # what the mixture said, and each expert that looks at the past
 
 
 cdef enum:
-    ROUND_SIZE = 8 + EXPERTS + RECENTS
+    ROUND_SIZE = 9 + EXPERTS + RECENTS
 
 
 cdef class ScoreRound(Round):

@@ -80,8 +80,8 @@ def check_rounds(places, z):
     values = values[:, 2:]
     if not np.isin(values[:, 2], z).all():
         raise ValueError("a saved prediction without its outcome is none of the saved points")
-    if not (np.isin(values[:, 3], (0, 1)) & np.isin(values[:, 4], np.arange(PASTS))).all():
-        raise ValueError("a saved prediction must be moved or not, after a past of six outcomes")
-    said = np.delete(values, [2, 3, 4], axis=1)
+    if not (np.isin(values[:, 3:5], (0, 1)).all(axis=1) & np.isin(values[:, 5], np.arange(PASTS))).all():
+        raise ValueError("a saved prediction must be moved or not, a bet or not, after a past of six outcomes")
+    said = np.delete(values, [2, 3, 4, 5], axis=1)
     if not ((said >= LEAST) & (said <= 1.0 - LEAST)).all():
         raise ValueError(f"a saved prediction must come from numbers in [{LEAST}, {1.0 - LEAST}]")

@@ -40,7 +40,7 @@ cdef class ScoreRule(Rule):
     @property
     def learned(self):
         """Outcomes learned so far."""
-        return self.whole._learned
+        return self.whole._learned + self.whole.deferred
 
     cdef int64_t begun(self) except -1:
         return self.whole._rounds
@@ -84,6 +84,7 @@ cdef class ScoreRule(Rule):
     cdef int fill(self, list rounds, object rows) except -1:
         cdef const double[::1] x = rows
         cdef Py_ssize_t i
+        self.whole.enter()
         for i in range(x.shape[0]):
             (<ScoreRound>rounds[i]).begun = self.whole.begin(x[i])
         return 0
@@ -103,14 +104,16 @@ cdef class ScoreRule(Rule):
 
     cpdef object learn_one(self, Round r, double outcome):
         """Learn one outcome."""
-        cdef Begun *begun
         if isinstance(r, StagedRound):
             self.groups.finish(self.whole, r, outcome)
-            return
-        begun = &(<ScoreRound>r).begun
-        self.whole.enter()
-        if self.whole.finish(begun, outcome, self.whole.lateness(r.number)) < 0:
-            raise MemoryError
+        elif r.is_shared:
+            self.whole._finish(r, outcome)
+        else:
+            self.whole.enter()
+            if self.whole.finish(
+                &(<ScoreRound>r).begun, outcome, self.whole.lateness(r.number)
+            ) < 0:
+                raise MemoryError
 
     # -- one round without an id ------------------------------------------------------------------
 

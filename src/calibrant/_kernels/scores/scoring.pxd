@@ -2,6 +2,7 @@ from libc.math cimport exp
 from libc.stdint cimport int64_t, uint64_t
 
 from calibrant._kernels.grid cimport Grid
+from calibrant._kernels.scores.batches cimport BatchState
 from calibrant._kernels.scores.pending cimport PendingKernel
 from calibrant._kernels.scores.recent cimport Recall, RecentState
 from calibrant._kernels.scores.score_rounds cimport Begun
@@ -33,6 +34,9 @@ cdef class ScoringKernel:
     cdef SharpState sharp
     cdef RecentState recent
     cdef Grid safe
+    cdef BatchState batches
+    cdef list calls               # outcomes of rounds that waited together, by call: not learned yet
+    cdef int64_t deferred         # how many these are
     cdef int _kind
     cdef double given             # the last score as a probability, which no floor has moved
     cdef bint _inner              # are the scores another kernel's words, with a floor already?
@@ -66,6 +70,7 @@ cdef class ScoringKernel:
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil
     cdef int enter(self) except -1
+    cdef int catch_up(self) except -1
     cdef double as_score(self, object score) except? -1.0
     cdef bint fits(self, double score) noexcept nogil
     cdef object as_scores(self, object scores)

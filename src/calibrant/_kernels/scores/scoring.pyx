@@ -5,6 +5,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from calibrant._checks import describe
+from calibrant._kernels.scores.batches cimport batches_start
 from calibrant._kernels.scores.delays cimport RANGES
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
@@ -43,6 +44,8 @@ cdef class ScoringKernel:
     def __cinit__(self, *args, **kwargs):
         sharp_start(&self.sharp)
         recent_start(&self.recent)
+        batches_start(&self.batches)
+        self.calls, self.deferred = [], 0
         self.view_age = -1
         if safe_start(&self.safe) < 0:
             raise MemoryError
@@ -116,7 +119,7 @@ cdef class ScoringKernel:
         r.raw = self.given = self.raw_of(score)
         r.s = self.above_floor(r.raw)
         r.m = self.look(r.s)
-        r.moved, r.past = 0.0, self.recent.past
+        r.moved, r.bet, r.past = 0.0, 0.0, self.recent.past
         memcpy(r.said, self.view.p, sizeof(r.said))
         memcpy(r.recalled, self.recall.p, sizeof(r.recalled))
         if self._kind == MARGIN:
@@ -135,7 +138,7 @@ cdef class ScoringKernel:
         """Make the next prediction."""
         cdef Begun r = self.opened(score)
         cdef Place place = safe_place(&self.safe, r.m)
-        r.e, r.z = place_mean(place), place.hi
+        r.e, r.z, r.bet = place_mean(place), place.hi, place.bet
         if uniform(self._key, <uint64_t>(self._rounds - 1)) < place.share:
             r.z = place.lo
         if place.moved:
@@ -157,18 +160,24 @@ cdef class ScoringKernel:
 
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil:
         """Learn the outcome of a prediction; -1 when there was no memory and nothing changed."""
-        if safe_learn(&self.safe, r.m, r.z, y) < 0:
+        if safe_learn(&self.safe, r.m, r.z, y, r.bet > 0.0, late) < 0:
             return -1
         self.finish_mean(r, y, late)
         return 0
 
     cdef int enter(self) except -1:
-        """Refuse a second thread while `run` works without the GIL."""
+        """Refuse a second thread while `run` works without the GIL, and learn what was deferred."""
         if self._running:
             raise RuntimeError(
                 f"this {type(self).__name__} is at work in another thread; "
                 "give each thread a recalibrator of its own"
             )
+        if self.deferred:
+            self.catch_up()
+        return 0
+
+    cdef int catch_up(self) except -1:
+        """Learn what was deferred; who defers something says how."""
         return 0
 
     # -- silence ------------------------------------------------------------------------------

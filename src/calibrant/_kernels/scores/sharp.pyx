@@ -44,7 +44,7 @@ from libc.string cimport memset
 import numpy as np
 
 from calibrant._kernels.scores.mixing cimport (
-    Evidence, curvature, evidence_add, evidence_weigh, returned, weigh, within,
+    LAG, Evidence, curvature, evidence_add, evidence_weigh, returned, slowness, weigh, within,
 )
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.tally cimport bin_of
@@ -92,12 +92,13 @@ BINS[:] = GRID_SIZES
 
 # Prior weight of each shape in sixteenths, split evenly over its experts. The simple shapes get
 # most: most scores are nearly right, or wrong in a simple way.
-cdef double[EXPERTS] PRIORS
-PRIORS[:] = [
+SHARP_PRIORS = [
     weight / 16 / count
     for weight, count in [(6, 1), (5, PLATTS), (3, OFFSETS), (1, BETAS), (1, GRIDS * MEMORIES)]
     for _ in range(count)
 ]
+cdef double[EXPERTS] PRIORS
+PRIORS[:] = SHARP_PRIORS
 
 
 cdef Py_ssize_t[KEPT] KEEPERS        # the experts that forget nothing
@@ -320,7 +321,7 @@ cdef void sharp_count(Evidence *evidence, const double *said, double m, double y
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil:
     """Weigh the experts by outcomes that came together, `late` on average."""
     state.lag = late + (state.lag - late) * pow(1.0 - LAG_FORGET, <double>evidence.count)
-    evidence_weigh(evidence, state.w, PRIORS, state.lag)
+    evidence_weigh(evidence, state.w, PRIORS, 1.0 / slowness(state.lag, LAG))
 
 
 cdef void sharp_step(SharpState *state, const View *view, double y) noexcept nogil:

@@ -26,4 +26,5 @@ def smooth_of_many(ScoringKernel kernel not None, scores):
 
 def smooth_of_last(ScoringKernel kernel not None):
     """Return the last score as a probability and its smooth word, until an outcome is learned."""
+    kernel.enter()
     return kernel.given, kernel.smooth(kernel.given)

@@ -9,9 +9,12 @@ cdef enum:
     STEPS = 4                    # tilts a direction
     TILTS = 8
     SLOPES = 4
-    HELD_SLOPES = CELLS          # places of the slopes and of the first group among what is held
-    HELD_GROUPS = CELLS + 1
+    SLOPES_AT = CELLS            # places of the slopes and of the first group among all pots
+    GROUPS_AT = CELLS + 1
     DATINGS = 4
+    # The first of the tilts that date an onset: two upwards, two downwards. Smaller ones start too
+    # early, larger ones miss a small bias.
+    DATING = 1
     SKETCH = 40                  # bins of past predictions, even in the logit
 
 cdef struct Cell:
@@ -28,10 +31,7 @@ cdef struct Range:               # what a range saw since the evidence started a
     double said                  # sum of p
     double happened              # sum of y
     double V                     # sum of (y - p - the mean of that before)^2
-
-cdef struct Held:                # bets of a block that is not complete: sums of e - 1, and rounds
-    double gain[TILTS]
-    double n
+    double spread                # sum of p (1 - p)
 
 cdef struct Evidence:
     double R
@@ -42,8 +42,6 @@ cdef struct Evidence:
     Range ranges[RANGES]
     int32_t sketch[SKETCH]       # where the predictions lay
     int64_t sketched             # how many of them it counts
-    # Where outcomes may hang together: one a range, one for the slopes, one a group. Else NULL.
-    Held *held
 
 cdef struct Bets:                # what a round does to each bet
     float e[TILTS]
@@ -61,17 +59,12 @@ cdef double granted(double alpha, int64_t rounds) noexcept nogil
 cdef float bet(float b, float r, float rest, float y, float no) noexcept nogil
 cdef Bets bets_of(double tolerance, double p, double y) noexcept nogil
 cdef void play(
-    Evidence *v, Cell *group, Held *held_group, const Bets *bets, Py_ssize_t r, double x,
-    double add, uint32_t t,
+    Evidence *v, Cell *group, const Bets *bets, Py_ssize_t r, double x, double add, uint32_t t,
 ) noexcept nogil
-cdef void hold(Held *held, const float *e, Py_ssize_t count) noexcept nogil
-cdef void release_cell(
-    Evidence *v, Cell *cell, Held *held, double weight, double block, double add
-) noexcept nogil
-cdef void release_slopes(Evidence *v, double block, double add) noexcept nogil
-cdef void count_round(
-    Evidence *v, Py_ssize_t r, double p, double y, int64_t t, bint may_settle
-) noexcept nogil
+cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept nogil
+cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept nogil
+cdef bint count_prediction(Evidence *v, double p, int64_t t) noexcept nogil
+cdef bint settle_ranges(Evidence *v) noexcept nogil
 cdef float sum_of(const float *M) noexcept nogil
 cdef double shift_of(Py_ssize_t tilt) noexcept nogil
 cdef double as_prediction(object prediction) except? -1.0

@@ -48,10 +48,6 @@ SHIFTS[:] = [0.1, 0.25, 0.64, 1.6]
 cdef float[TILTS] B              # what they multiply the odds by: first upwards, then downwards
 for _k in range(STEPS):
     B[_k], B[STEPS + _k] = <float>exp(SHIFTS[_k]), <float>exp(-SHIFTS[_k])
-# The first of the tilts that date an onset: two upwards, two downwards. Smaller ones start too
-# early, larger ones miss a small bias.
-cdef enum:
-    DATING = 1
 # Weights of the levels, and of the groups; with that of the slopes they add up to 1.
 LEVEL_WEIGHTS = [0.42, 0.095, 0.095, 0.095, 0.095, 0.08]
 cdef double SLOPE_WEIGHT = 0.12
@@ -206,18 +202,15 @@ cdef double visit(Cell *cell, const float *e, float add) noexcept nogil:
 
 
 cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept nogil:
-    """Go on with the CUSUMs of a cell in round t since the restart, in which y - p = x.
-
-    Where no outcome will come, x is NaN and only the CUSUMs fall.
-    """
+    """Go on with the CUSUMs of a cell in round t since the restart, in which y - p = x."""
     cdef float[DATINGS] W
-    cdef uint32_t came = not isnan(x), runs
-    cdef float by = <float>x if came else 0.0
+    cdef uint32_t runs
+    cdef float by = <float>x
     cdef Py_ssize_t k
     for k in range(2):
         runs = cell.W[2 * k] > ONE   # as a factor, not as a branch: it is hard to foresee
         cell.S[k] = cell.S[k] * runs + by
-        cell.n[k] = cell.n[k] * runs + came
+        cell.n[k] = cell.n[k] * runs + 1
     for k in range(DATINGS):
         cell.start[k] = t if cell.W[k] <= ONE else cell.start[k]
     for k in range(DATINGS):
@@ -227,35 +220,24 @@ cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept 
 
 
 cdef void play(
-    Evidence *v, Cell *group, Held *held_group, const Bets *bets, Py_ssize_t r, double x,
-    double add, uint32_t t,
+    Evidence *v, Cell *group, const Bets *bets, Py_ssize_t r, double x, double add, uint32_t t,
 ) noexcept nogil:
-    """Play the t-th round since the restart in the cells of range r, in its group and the slopes.
-
-    Where outcomes may hang together, the bets are held until their block is complete.
-    """
+    """Play the t-th round since the restart in the cells of range r, in its group and the slopes."""
     cdef Cell *path[LEVELS + 1]      # the cells that the round falls into
-    cdef Held *held[LEVELS + 1]
     cdef float[DATINGS] dating
-    cdef Py_ssize_t i, k, count = LEVELS + (group != NULL)
+    cdef Py_ssize_t k, count = LEVELS + (group != NULL)
     cdef double R = v.R              # in a register: five sums in memory would wait for each other
     dating[0], dating[1] = bets.e[DATING], bets.e[DATING + 1]
     dating[2], dating[3] = bets.e[STEPS + DATING], bets.e[STEPS + DATING + 1]
     for k in range(LEVELS):
-        i = (1 << k) - 1 + (r >> (LEVELS - 1 - k))
-        path[k], held[k] = &v.cells[i], &v.held[i]
-    path[LEVELS], held[LEVELS] = group, held_group
+        path[k] = &v.cells[(1 << k) - 1 + (r >> (LEVELS - 1 - k))]
+    path[LEVELS] = group
     for k in range(count):
         date_onset(path[k], dating, x, t)
-    if v.held == NULL:
-        for k in range(count):
-            R += TILT_WEIGHTS[k] * visit(path[k], bets.e, <float>add)
-        v.R = R
-        bet_on_slopes(v, bets, <float>add)
-    else:
-        for k in range(count):
-            hold(held[k], bets.e, TILTS)
-        hold(&v.held[HELD_SLOPES], bets.slopes, SLOPES)
+    for k in range(count):
+        R += TILT_WEIGHTS[k] * visit(path[k], bets.e, <float>add)
+    v.R = R
+    bet_on_slopes(v, bets, <float>add)
 
 
 cdef void bet_on_slopes(Evidence *v, const Bets *bets, float add) noexcept nogil:
@@ -267,86 +249,50 @@ cdef void bet_on_slopes(Evidence *v, const Bets *bets, float add) noexcept nogil
         v.slopes[k] = M
 
 
-# -- blocks of outcomes that may hang together --------------------------------------------------
-
-cdef void hold(Held *held, const float *e, Py_ssize_t count) noexcept nogil:
-    """Keep bets until their block is complete."""
-    cdef Py_ssize_t k
-    for k in range(count):
-        held.gain[k] += <double>e[k] - 1.0
-    held.n += 1.0
-
-
-cdef void release(
-    float *M, const Held *held, Py_ssize_t count, double block, double add
-) noexcept nogil:
-    """Play a block: its bets are averaged, not multiplied, over the most rounds it may have."""
-    cdef Py_ssize_t k
-    for k in range(count):
-        M[k] = <float>(M[k] * (1.0 + held.gain[k] / block) + add * (held.gain[k] + held.n))
-
-
-cdef void release_cell(
-    Evidence *v, Cell *cell, Held *held, double weight, double block, double add
-) noexcept nogil:
-    cdef double before = sum_of(cell.M)
-    if held.n == 0.0:
-        return
-    release(cell.M, held, TILTS, block, add)
-    v.R += weight * (<double>sum_of(cell.M) - before)
-    memset(held, 0, sizeof(Held))
-
-
-cdef void release_slopes(Evidence *v, double block, double add) noexcept nogil:
-    cdef float[SLOPES] before = v.slopes
-    cdef Py_ssize_t k
-    release(v.slopes, &v.held[HELD_SLOPES], SLOPES, block, add)
-    for k in range(SLOPES):
-        v.R += SLOPE_WEIGHT / SLOPES * (<double>v.slopes[k] - <double>before[k])
-    memset(&v.held[HELD_SLOPES], 0, sizeof(Held))
-
-
 # -- ranges -------------------------------------------------------------------------------------
 
-cdef void count_round(
-    Evidence *v, Py_ssize_t r, double p, double y, int64_t t, bint may_settle
-) noexcept nogil:
-    """Keep what bands and curves are made of, and where the predictions lie."""
+cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept nogil:
+    """Keep what bands and curves are made of."""
     cdef Range *own = &v.ranges[r]
     cdef double guess = (own.happened - own.said) / own.n if own.n > 0.0 else 0.0
     cdef double x = y - p
-    cdef Py_ssize_t at
     guess = min(max(guess, -p), 1.0 - p)
-    if not isnan(y):
-        own.n += 1.0
-        own.said += p
-        own.happened += y
-        own.V += (x - guess) * (x - guess)
+    own.n += 1.0
+    own.said += p
+    own.happened += y
+    own.V += (x - guess) * (x - guess)
+    own.spread += p * (1.0 - p)
+
+
+cdef bint count_prediction(Evidence *v, double p, int64_t t) noexcept nogil:
+    """Keep where the predictions lie; return whether the ranges may follow them now."""
+    cdef Py_ssize_t at
     if v.sketched >= SETTLE and t % 16:
-        return                   # a sixteenth of the predictions is enough
+        return False             # a sixteenth of the predictions is enough
     at = <Py_ssize_t>((log(inside(p) / (1.0 - inside(p))) / WIDEST + 1.0) * (SKETCH / 2))
     v.sketch[min(max(at, 0), SKETCH - 1)] += 1
     v.sketched += 1
-    if v.sketched == SETTLE and may_settle:
-        settle(v)
-    elif v.sketched >= SKETCHED:
+    if v.sketched >= SKETCHED:
         v.sketched = 0
         for at in range(SKETCH):
             v.sketch[at] //= 2
             v.sketched += v.sketch[at]
+    return v.sketched == SETTLE
 
 
-cdef void settle(Evidence *v) noexcept nogil:
-    """Let the ranges follow the first predictions; the evidence of the old ranges is given up."""
+cdef bint settle_ranges(Evidence *v) noexcept nogil:
+    """Let the ranges follow the first predictions; return whether they changed.
+
+    The evidence of the old ranges is given up.
+    """
     cdef Py_ssize_t i
     if not cut_ranges(v):
-        return
+        return False
     for i in range(1, CELLS):
         v.R -= tilt_weight(i) * sum_of(v.cells[i].M)
     memset(&v.cells[1], 0, (CELLS - 1) * sizeof(Cell))
-    if v.held != NULL:
-        memset(&v.held[1], 0, (CELLS - 1) * sizeof(Held))
     memset(v.ranges, 0, sizeof(v.ranges))
+    return True
 
 
 cdef bint cut_ranges(Evidence *v) noexcept nogil:

@@ -11,10 +11,11 @@ cdef struct KeyCell:
     float S                      # sum of y - p since the direction with more evidence changed
     uint32_t n                   # outcomes since then
 
-cdef struct Unseen:              # an outcome that the monitors of ranges have not seen yet
+cdef struct Unseen:              # a step that the monitors of ranges have not seen yet
+    int64_t number               # of the round
     double raw
     double expected
-    double y
+    double y                     # NaN where it was predicted, infinite where it was given up
 
 
 cdef class KeyEvidence:
@@ -28,8 +29,11 @@ cdef class KeyEvidence:
     cdef int64_t heard           # outcomes so far
     cdef Unseen *queue
     cdef Py_ssize_t queue_room
-    cdef Py_ssize_t waiting      # outcomes in the queue
+    cdef Py_ssize_t waiting      # steps in the queue
 
-    cdef int reserve(self, Py_ssize_t outcomes, Py_ssize_t keys) except -1
-    cdef void hear(self, int64_t slot, double raw, double expected, double y) noexcept nogil
+    cdef int reserve(self, Py_ssize_t steps, Py_ssize_t keys) except -1
+    cdef void note(self, int64_t number, double raw, double expected, double y) noexcept nogil
+    cdef void hear(
+        self, int64_t number, int64_t slot, double raw, double expected, double y
+    ) noexcept nogil
     cdef KeyEvidence copied(self)

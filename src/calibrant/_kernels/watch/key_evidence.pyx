@@ -8,8 +8,8 @@ the mean M grows by at most 1 a round under the null, however many keys there ar
 
 Its bias is the mean of y - p since the direction with more evidence changed.
 
-Keys are played the moment an outcome is learned. The monitors of ranges are played later, from a
-queue: whenever somebody looks, and before it gets long.
+Keys are played the moment an outcome is learned. The monitors of ranges are shown predictions and
+outcomes later, from a queue: whenever somebody looks, and before it gets long.
 """
 
 from libc.math cimport exp
@@ -63,7 +63,7 @@ cdef void play(
 
 
 cdef class KeyEvidence:
-    """Cells of keys by slot, and the outcomes that the monitors of ranges have still to see."""
+    """Cells of keys by slot, and the steps that the monitors of ranges have still to see."""
 
     def __init__(self, double threshold, double tolerance, double alpha):
         self.tolerance, self.alpha = tolerance, alpha
@@ -84,7 +84,7 @@ cdef class KeyEvidence:
 
     @property
     def unseen_count(self):
-        """How many outcomes the monitors of ranges have not seen yet."""
+        """How many steps the monitors of ranges have not seen yet."""
         return self.waiting
 
     @property
@@ -99,11 +99,11 @@ cdef class KeyEvidence:
 
     # -- rounds ---------------------------------------------------------------------------------
 
-    cdef int reserve(self, Py_ssize_t outcomes, Py_ssize_t keys) except -1:
-        """Make room for that many more outcomes, of that many keys in all."""
+    cdef int reserve(self, Py_ssize_t steps, Py_ssize_t keys) except -1:
+        """Make room for that many more steps, of that many keys in all."""
         cdef Py_ssize_t room = self.room + max(self.room >> 3, LEAST_ROOM)
         cdef void *grown
-        cdef Py_ssize_t queue_room = self.waiting + outcomes
+        cdef Py_ssize_t queue_room = self.waiting + steps
         if queue_room > self.queue_room:
             queue_room = max(queue_room, self.queue_room + (self.queue_room >> 1))
             grown = realloc(self.queue, queue_room * sizeof(Unseen))
@@ -121,15 +121,21 @@ cdef class KeyEvidence:
             self.count = keys
         return 0
 
-    cdef void hear(self, int64_t slot, double raw, double expected, double y) noexcept nogil:
+    cdef void note(self, int64_t number, double raw, double expected, double y) noexcept nogil:
+        """Let the monitors of ranges see a step, for which there is room, later."""
+        cdef Unseen *unseen = &self.queue[self.waiting]
+        unseen.number, unseen.raw, unseen.expected, unseen.y = number, raw, expected, y
+        self.waiting += 1
+
+    cdef void hear(
+        self, int64_t number, int64_t slot, double raw, double expected, double y
+    ) noexcept nogil:
         """Play an outcome for which there is room; a slot of -1 is a key that was forgotten."""
         cdef float add = <float>granted(self.alpha, self.heard)
-        cdef Unseen *unseen = &self.queue[self.waiting]
         if slot >= 0:
             play(&self.cells[slot * SIDES], raw, y, self.tolerance, add, self.most)
             play(&self.cells[slot * SIDES + 1], expected, y, self.tolerance, add, self.most)
-        unseen.raw, unseen.expected, unseen.y = raw, expected, y
-        self.waiting += 1
+        self.note(number, raw, expected, y)
         self.heard += 1
 
     def run(self, const int64_t[::1] slots, const double[::1] raw, const double[::1] expected,
@@ -138,22 +144,25 @@ cdef class KeyEvidence:
         cdef Py_ssize_t i
         self.reserve(slots.shape[0], max(self.count, np.max(slots, initial=-1) + 1))
         for i in range(slots.shape[0]):
-            self.hear(slots[i], raw[i], expected[i], outcomes[i])
+            self.hear(self.heard, slots[i], raw[i], expected[i], outcomes[i])
 
-    def unseen(self, int64_t seen):
-        """Return the outcomes after the first `seen` ones: raw, expected, outcome. They stay here
-        until this is called again, with more of them seen."""
-        cdef Py_ssize_t gone = seen - (self.heard - self.waiting)
-        self.waiting -= gone
-        memmove(self.queue, &self.queue[gone], self.waiting * sizeof(Unseen))
-        rows = np.empty((self.waiting, 3))
+    def unseen(self):
+        """Return the steps in the queue: numbers, and raw, expected and outcome, a row each."""
+        cdef Py_ssize_t i
+        numbers, rows = np.empty(self.waiting, dtype=np.int64), np.empty((3, self.waiting))
+        cdef int64_t[::1] number = numbers
         cdef double[:, ::1] to = rows
-        if self.waiting:
-            memcpy(&to[0, 0], self.queue, self.waiting * sizeof(Unseen))
-        else:
-            free(self.queue)
-            self.queue, self.queue_room = NULL, 0
-        return rows.T
+        for i in range(self.waiting):
+            number[i] = self.queue[i].number
+            to[0, i], to[1, i], to[2, i] = (
+                self.queue[i].raw, self.queue[i].expected, self.queue[i].y,
+            )
+        return numbers, rows
+
+    def empty(self):
+        """Forget the steps in the queue: they were seen."""
+        free(self.queue)
+        self.queue, self.queue_room, self.waiting = NULL, 0, 0
 
     # -- keys -----------------------------------------------------------------------------------
 

@@ -2,152 +2,551 @@
 
 An alarm rings when the evidence R reaches the threshold. It opens an episode, which names a cell
 and the round since which the cell's CUSUM runs: the rounds from there on speak against the null
-most. Then only that cell is watched, for recovery, by a Shiryaev-Roberts sum against "the bias is
-still at least m": L <- f (L + 1), with f the likelihood ratio of p to p + m, or to p - m below. At
-CLOSE the episode ends and all evidence starts anew. So it does when no round falls into the cell
-for GONE times as long as one took before the alarm: what is not predicted any more never recovers.
+most. Then only that cell is watched, for recovery, by a Shiryaev-Roberts sum against "the odds are
+still B times those predicted": L <- f (L + 1), with f the likelihood ratio of p to q, whose odds
+are B times those of p. B stands for a third of the bias that was named. At CLOSE the episode ends
+and all evidence starts anew. So it does when no round falls into the cell for GONE times as long as
+one took before the alarm: what is not predicted any more never recovers.
 
-In blocks, bets and f are averaged over the rounds of a block, and what they bring is seen at its
-end.
+While each outcome comes before the next prediction, that is all. From the moment at which a second
+round waits, evidence is kept in pots (pots.pyx): stakes are placed when a prediction is made. It is
+then that a round is counted, and stakes that are open at an alarm, or at a restart, are void.
+
+In blocks, the outcomes of a block are held until it is complete. Predictions that are made `ahead`
+rounds before their outcomes hold these as long.
 """
 
-from libc.math cimport fabs, isnan, log
-from libc.stdint cimport int64_t, uint32_t
+from libc.math cimport NAN, exp, fabs, frexp, isinf, isnan, ldexp, log
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy, memmove, memset
 
 import numpy as np
 
 from calibrant._kernels.watch.evidence cimport (
-    CELLS, HELD_GROUPS, LEVELS, RANGES, SKETCH, SLOPES, SLOPE_WEIGHT, STEPS, TINY,
-    Bets, Cell, Evidence, Held,
-    as_prediction, bets_of, count_round, evidence_restart, evidence_start, granted, mean_of, play,
-    range_of, release_cell, release_slopes, tilt_weight,
+    CELLS, DATING, GROUPS_AT, LEVELS, RANGES, SKETCH, SLOPES, SLOPES_AT, SLOPE_WEIGHT, STEPS, TILTS,
+    Bets, Cell, Evidence, Range,
+    as_prediction, bets_of, count_outcome, count_prediction, date_onset, evidence_restart,
+    evidence_start, granted, mean_of, play, range_of, settle_ranges, tilt_weight,
+)
+from calibrant._kernels.watch.pots cimport (
+    NO_STAKE, STAKES, WHOLE_STAKE, Flow, OfGroup, Pot, Waiting,
+    ask_pot, code_of, pay_pot, share_of, stake_of, stake_pot,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 
 cdef int64_t LONGEST = 2**32 - 1
 cdef double CLOSE = 1e6          # of the sum that ends an episode
+cdef double LEAST_CLOSE = 100.0  # times D, where D rounds wait
+cdef double RECOVERY_LEVERAGE = 2.0
+cdef double RECOVERY_SCALE = 2.0**20
+cdef double WIDEST_SHIFT = 2.0   # of the logit, that recovery is tested against
 cdef int64_t GONE = 100
 cdef int64_t FEWEST_GONE = 1000  # rounds without one of the cell that are never enough
 cdef double EULER = 2.718281828459045
+cdef double[2] DATING_LEVERAGES
+DATING_LEVERAGES[:] = [0.25, 0.64]
 cdef enum:
-    NOTHING, ALARM, END          # what a round can bring
+    NOTHING, ALARM, END          # what a step can bring
     WHOLE = -1                   # the group of a round that has none
+    NO_MEMORY = -2
+    LEAST_ROOM = 64
+    VISITS = LEVELS + 2          # of a round: ranges, slopes, its group
 
-#: A cell as it lies in memory.
+#: A cell as it lies in memory, a pot, and a round that waits.
 CELL = np.dtype([
     ("M", "f4", 8), ("W", "f4", 4), ("start", "u4", 4), ("S", "f4", 2),
     ("n", "u4", 2),
 ])
-FIRST_GROUP, FIRST_HELD_GROUP, RANGE_COUNT = CELLS, HELD_GROUPS, RANGES
+POT = np.dtype([
+    ("cash", "f8", TILTS), ("loss", "f8", TILTS), ("D", "f8"), ("open", "i8"), ("asked", "i8"),
+])
+WAITING = np.dtype([("key", "i8"), ("p", "f8"), ("t", "u4"), ("stakes", "u1", STAKES)])
+OF_GROUP = np.dtype([("group", "i4"), ("stakes", "u1", TILTS)])
+assert WAITING.itemsize == sizeof(Waiting) == 64 and OF_GROUP.itemsize == sizeof(OfGroup)
+assert CELL.itemsize == sizeof(Cell) and POT.itemsize == sizeof(Pot)
+FIRST_GROUP, FIRST_POT_OF_GROUP, RANGE_COUNT = CELLS, GROUPS_AT, RANGES
+RANGE_SIZE = sizeof(Range) // sizeof(double)
 SKETCH_SIZE, SLOPE_COUNT, MOST_RECOVERY = SKETCH, SLOPES, CLOSE
 FEWEST_UNSEEN, MOST_UNSEEN = FEWEST_GONE, GONE
-HELD_SIZE = sizeof(Held) // sizeof(double)
+MOST_WHOLE = STAKES + TILTS
+
+cdef struct Held:                # an outcome that came, and does not count yet
+    int64_t key
+    int64_t t
+    double y
+
+cdef struct Course:              # where a monitor stands, besides its evidence
+    int64_t rounds               # predictions so far
+    int64_t restarted            # those before the evidence started anew
+    int64_t key                  # the last key that was given
+    int64_t counted              # the first key since the restart,
+    int64_t fresh                # and since that or the alarm: older stakes are void
+    bint is_late                 # is the evidence in pots?
+    double escrow                # what stakes may lose, weighted
+    # The one round that waits while nothing is late.
+    bint has_lone
+    int64_t lone_key
+    double lone_p
+    Py_ssize_t lone_group
+    int64_t in_block             # rounds of the block so far
+    Py_ssize_t releasing         # held outcomes that count now
+    # The open episode.
+    bint is_open
+    Py_ssize_t named             # its cell; CELLS + g is group g
+    int direction                # 0: more happened than was said; 1: less
+    double margin                # the factor B of the odds
+    double L
+    double L_loss, L_D           # as a pot has them
+    int64_t L_open, L_asked
+    double W                     # the CUSUM of f, which dates the recovery,
+    int64_t recovered            # and the round it started in
+    int64_t unseen               # rounds since one fell into the cell
+    int64_t most_unseen          # so many of them end the episode
 
 
 cdef class MonitorKernel:
     """The evidence of one Monitor, and its open episode."""
 
     cdef Evidence evidence_
+    cdef Course course
     cdef Cell *groups
     cdef Py_ssize_t group_count
     cdef double threshold
+    cdef double scale            # of stakes: a power of 2, near the threshold
     cdef double alpha_           # 0 if the guarantee is one a number of rounds
-    cdef int64_t rounds_
-    cdef int64_t restarted       # the round in which the evidence started anew
     cdef bint running            # is a thread inside `run`?
-    # The block: the most rounds it may have, those it has, and how many of them watch recovery.
-    cdef int64_t block_
-    cdef int64_t in_block
-    cdef double held_L           # sum of f - 1
-    cdef double held_n
-    # The open episode.
-    cdef bint open_
-    cdef Py_ssize_t named        # its cell; CELLS + g is group g
-    cdef int direction           # 0: more happened than was said; 1: less
-    cdef double margin
-    cdef double L
-    cdef int64_t unseen          # rounds since one fell into the cell
-    cdef int64_t most_unseen     # so many of them end the episode
+    cdef int64_t block_          # the most rounds that a block may have
+    cdef int64_t ahead_          # predictions made before the outcome of one is known
+    cdef int64_t patience_       # rounds that may wait
+    # Where something waits: pots of the ranges, the slopes and the groups; the rounds, in the order
+    # of their keys; what a round staked that came before anything was late.
+    cdef Pot *pots
+    cdef Waiting *waiting
+    cdef OfGroup *of_group
+    cdef Py_ssize_t room, length, head, live
+    cdef int64_t whole_key
+    cdef double[STAKES + TILTS] whole
+    cdef Held *held
+    cdef Py_ssize_t held_room, held_head, held_length
+    # Where rounds stood that were settled since a mark, which may come back.
+    cdef Py_ssize_t *removed
+    cdef Py_ssize_t removed_room, removed_count
+    cdef bint is_marked
 
-    def __init__(self, double threshold, double alpha, double tolerance, int64_t block):
+    def __init__(
+        self, double threshold, double alpha, double tolerance, int64_t block, int64_t ahead,
+        int64_t patience,
+    ):
+        cdef int exponent
         self.threshold, self.alpha_, self.block_ = threshold, alpha, block
+        self.ahead_, self.patience_ = ahead, patience
+        frexp(threshold, &exponent)
+        self.scale = ldexp(1.0, exponent)
+        self.whole_key, self.course.key = -1, -1
         evidence_start(&self.evidence_, tolerance)
         self._set_group_count(0)
 
     def __dealloc__(self):
         free(self.groups)
-        free(self.evidence_.held)
+        free(self.pots)
+        free(self.waiting)
+        free(self.of_group)
+        free(self.held)
+        free(self.removed)
 
-    # -- one round ------------------------------------------------------------------------------
+    # -- a round whose outcome comes next ---------------------------------------------------------
 
-    cdef int step(self, double p, double y, Py_ssize_t group) noexcept nogil:
-        """Play a round and return what it brought; y is NaN where no outcome will come."""
+    cdef inline bint is_calm(self) noexcept nogil:
+        """Whether nothing waits, and nothing of what waited is left."""
+        return not (self.course.is_late or self.course.has_lone or self.block_ > 1
+                    or self.ahead_ > 1)
+
+    cdef int step(self, double p, double y, Py_ssize_t group, int64_t t) noexcept nogil:
+        """Play round t whole, while nothing else waits, and return what it brought."""
         cdef Evidence *v = &self.evidence_
         cdef Py_ssize_t r = range_of(v, p)
         cdef Cell *cell = NULL
-        cdef Held *held = NULL
         cdef Bets bets
-        cdef int event = NOTHING
-        if self.open_:
-            self.watch_recovery(p, y, r, group)
+        if self.course.is_open:
+            self.recover(p, y, r, group, t)
         else:
             if group != WHOLE:
                 cell = &self.groups[group]
-                held = NULL if v.held == NULL else &v.held[HELD_GROUPS + group]
             bets = bets_of(v.tolerance, p, y)
-            play(v, cell, held, &bets, r, y - p, granted(self.alpha_, self.rounds_),
-                 self.since_restart())
-        count_round(v, r, p, y, self.rounds_, not self.open_)
-        self.rounds_ += 1
-        self.in_block += 1
-        if self.in_block == self.block_:
-            event = self.conclude()
-        return event
+            play(v, cell, &bets, r, y - p, granted(self.alpha_, t), self.since_restart(t))
+        count_outcome(v, r, p, y)
+        if count_prediction(v, p, t) and not self.course.is_open:
+            settle_ranges(v)
+        self.course.rounds = t + 1
+        return self.conclude()
 
     cdef int conclude(self) noexcept nogil:
-        """End the block, and return what it brought; without blocks, every round is one."""
-        self.in_block = 0
-        if self.evidence_.held != NULL:
-            self.release()
-        if self.open_ and (self.L >= CLOSE or self.unseen >= self.most_unseen):
-            self.restart()
-            return END
-        if not self.open_ and self.evidence_.R >= self.threshold:
+        """Return what a step brought: an alarm, the end of an episode, or nothing."""
+        cdef Course *c = &self.course
+        cdef double close = CLOSE
+        if c.is_open:
+            if c.is_late and c.L_D > 1.0:
+                close = c.L_D * max(LEAST_CLOSE, CLOSE / (c.L_D * c.L_D))
+            if c.L >= close or c.unseen >= c.most_unseen:
+                self.restart()
+                return END
+        elif self.evidence_.R >= self.threshold:
             self.open_episode()
             return ALARM
         return NOTHING
 
-    cdef void release(self) noexcept nogil:
-        """Play the bets of the block."""
-        cdef Evidence *v = &self.evidence_
-        cdef double add = granted(self.alpha_, self.rounds_), block = <double>self.block_
-        cdef Py_ssize_t i
-        if self.open_:
-            self.L += self.L * self.held_L / block + self.held_L + self.held_n
-            self.held_L = self.held_n = 0.0
-            return
-        for i in range(CELLS + self.group_count):
-            release_cell(
-                v, self.cell_at(i), &v.held[i + (i >= CELLS)], tilt_weight(i), block, add
-            )
-        release_slopes(v, block, add)
-
-    cdef uint32_t since_restart(self) noexcept nogil:
-        """Return the rounds since the restart, as far as four bytes count."""
-        cdef int64_t since = self.rounds_ - self.restarted
+    cdef inline uint32_t since_restart(self, int64_t t) noexcept nogil:
+        """Return the rounds from the restart to round t, as far as four bytes count."""
+        cdef int64_t since = t - self.course.restarted
         return <uint32_t>(LONGEST if since > LONGEST else since)
 
     cdef void restart(self) noexcept nogil:
+        cdef Course *c = &self.course
         evidence_restart(&self.evidence_)
         if self.group_count:
             memset(self.groups, 0, self.group_count * sizeof(Cell))
-        if self.evidence_.held != NULL:
-            memset(self.evidence_.held, 0, (HELD_GROUPS + self.group_count) * sizeof(Held))
-        self.L = self.held_L = self.held_n = 0.0
-        self.unseen = self.most_unseen = 0
-        self.open_, self.restarted, self.in_block = False, self.rounds_, 0
+        c.escrow = c.L = 0.0
+        c.unseen = c.most_unseen = 0
+        c.is_open, c.restarted = False, c.rounds
+        c.fresh = c.counted = c.key + 1
+        if c.is_late:
+            self.recount(0)
+            c.is_late = self.live > 0
+
+    # -- rounds that wait -------------------------------------------------------------------------
+
+    cdef Py_ssize_t visited(self, double p, Py_ssize_t group, Py_ssize_t *at) noexcept nogil:
+        """Give the pots that a round visits: of ranges, of slopes, of its group; return how many."""
+        cdef Py_ssize_t r = range_of(&self.evidence_, p), k
+        for k in range(LEVELS):
+            at[k] = (1 << k) - 1 + (r >> (LEVELS - 1 - k))
+        at[LEVELS] = SLOPES_AT
+        at[LEVELS + 1] = GROUPS_AT + group
+        return VISITS - (group == WHOLE)
+
+    cdef inline double weight_at(self, Py_ssize_t pot) noexcept nogil:
+        """Return the weight of each bet of a pot."""
+        if pot == SLOPES_AT:
+            return SLOPE_WEIGHT / SLOPES
+        return tilt_weight(pot)
+
+    cdef void recount(self, Py_ssize_t first) noexcept nogil:
+        """Empty the pots from the first on, and count anew what waits in each."""
+        cdef Py_ssize_t[VISITS] at
+        cdef Py_ssize_t i, k
+        for i in range(GROUPS_AT + self.group_count):
+            if i >= first:
+                memset(self.pots[i].cash, 0, sizeof(self.pots[i].cash))
+            self.pots[i].open, self.pots[i].D = 0, 1.0
+        for i in range(self.head, self.length):
+            if self.waiting[i].key >= 0:
+                for k in range(self.visited(self.waiting[i].p, self.group_at(i), at)):
+                    self.pots[at[k]].open += 1
+        for i in range(GROUPS_AT + self.group_count):
+            self.pots[i].D = max(1.0, <double>self.pots[i].open)
+
+    cdef inline Py_ssize_t group_at(self, Py_ssize_t i) noexcept nogil:
+        return WHOLE if self.of_group == NULL else self.of_group[i].group
+
+    cdef void become_late(self) noexcept nogil:
+        """Move the evidence into pots; a round that waits has staked all there was."""
+        cdef Course *c = &self.course
+        cdef Py_ssize_t i, k
+        cdef Cell *cell
+        memset(self.pots, 0, (GROUPS_AT + self.group_count) * sizeof(Pot))
+        c.is_late, c.escrow = True, 0.0
+        for i in range(CELLS + self.group_count):
+            cell = self.cell_at(i)
+            for k in range(TILTS):
+                self.pots[i + (i >= CELLS)].cash[k] = cell.M[k]
+            memset(cell.M, 0, sizeof(cell.M))
+        for k in range(SLOPES):
+            self.pots[SLOPES_AT].cash[k] = self.evidence_.slopes[k]
+        memset(self.evidence_.slopes, 0, sizeof(self.evidence_.slopes))
+        self.recount(GROUPS_AT + self.group_count)
+        c.L_D, c.L_loss, c.L_open, c.L_asked = 1.0, 0.0, 0, 0
+        if c.has_lone:
+            c.has_lone = False
+            self.add(c.lone_key, c.lone_p, c.lone_group, c.rounds - 1, &self.whole[0])
+
+    cdef int make_room(self) noexcept nogil:
+        """Make room for one more round that waits; return whether there is some."""
+        cdef Py_ssize_t i, kept = 0, room = self.room + max(self.room >> 2, <Py_ssize_t>LEAST_ROOM)
+        cdef void *grown
+        if self.length < self.room:
+            return True
+        if 4 * self.live <= 3 * self.room and self.room:
+            for i in range(self.head, self.length):
+                if self.waiting[i].key >= 0:
+                    self.waiting[kept] = self.waiting[i]
+                    if self.of_group != NULL:
+                        self.of_group[kept] = self.of_group[i]
+                    kept += 1
+            self.length, self.head, self.is_marked = kept, 0, False
+            return True
+        grown = realloc(self.waiting, room * sizeof(Waiting))
+        if grown == NULL:
+            return False
+        self.waiting = <Waiting *>grown
+        if self.of_group != NULL:
+            grown = realloc(self.of_group, room * sizeof(OfGroup))
+            if grown == NULL:
+                return False
+            self.of_group = <OfGroup *>grown
+        self.room = room
+        return True
+
+    cdef int ask(self, int64_t key, double p, Py_ssize_t group) noexcept nogil:
+        """Let a round wait, with a key above all others; return what that brought."""
+        cdef Course *c = &self.course
+        if not c.is_late and not c.has_lone and self.block_ == 1 and self.ahead_ == 1:
+            c.has_lone, c.lone_key, c.lone_p, c.lone_group = True, key, p, group
+            c.key = key
+            c.rounds += 1
+            return NOTHING
+        if not self.make_room():
+            return NO_MEMORY
+        if not c.is_late:
+            self.become_late()   # which may need room for one more
+            if not self.make_room():
+                return NO_MEMORY
+        if self.live >= self.patience_:
+            self.drop_oldest()
+        c.key = key
+        self.add(key, p, group, c.rounds, NULL)
+        c.rounds += 1
+        return self.conclude()
+
+    cdef void add(
+        self, int64_t key, double p, Py_ssize_t group, int64_t t, double *whole
+    ) noexcept nogil:
+        """Stake on round t, which waits from now on."""
+        cdef Course *c = &self.course
+        cdef Evidence *v = &self.evidence_
+        cdef Waiting *own
+        cdef Py_ssize_t[VISITS] at
+        cdef Py_ssize_t i, k, count
+        cdef Bets least
+        cdef Flow flow
+        cdef double add = granted(self.alpha_, t), loss, f0, f1
+        cdef bint paused
+        cdef uint8_t *codes
+        if count_prediction(v, p, t) and not c.is_open:
+            self.follow_predictions(key)
+        own = &self.waiting[self.length]
+        own.key, own.p, own.t = key, p, self.since_restart(t)
+        memset(own.stakes, NO_STAKE, sizeof(own.stakes))
+        if self.of_group != NULL:
+            self.of_group[self.length].group = <int32_t>group
+            memset(self.of_group[self.length].stakes, NO_STAKE, TILTS)
+        if whole != NULL:
+            self.whole_key = key
+        count = self.visited(p, group, at)
+        for k in range(count):
+            ask_pot(&self.pots[at[k]])
+        self.length += 1
+        self.live += 1
+        if c.is_open:
+            c.unseen += 1
+            if not self.is_named(at, group):
+                return
+            c.unseen = 0
+            f0, f1 = self.ratios(p)
+            loss = 1.0 - min(f0, f1)
+            c.L_open += 1
+            c.L_asked += 1
+            c.L_D = max(c.L_D - 0.125, <double>c.L_open, 1.0)
+            c.L_loss += (loss - c.L_loss) / <double>min(c.L_asked, <int64_t>64)
+            c.L += 1.0
+            if whole != NULL:
+                own.stakes[0], whole[0] = WHOLE_STAKE, c.L
+            else:
+                own.stakes[0] = code_of(self.recovery_share() * c.L, RECOVERY_SCALE)
+            c.L -= self.recovery_stake(own) * loss
+            return
+        least = bets_of(v.tolerance, p, NAN)
+        paused = v.R + c.escrow >= self.threshold
+        for k in range(count):
+            i = at[k]
+            codes = &own.stakes[k * TILTS]
+            if k > LEVELS:
+                codes = self.of_group[self.length - 1].stakes
+            flow = stake_pot(
+                &self.pots[i], &least.slopes[0] if i == SLOPES_AT else &least.e[0],
+                SLOPES if i == SLOPES_AT else TILTS, add, paused, self.scale, codes,
+                NULL if whole == NULL else &whole[k * TILTS - (k > LEVELS) * (TILTS - SLOPES)],
+            )
+            v.R += self.weight_at(i) * flow.cash
+            c.escrow += self.weight_at(i) * flow.escrow
+
+    cdef void follow_predictions(self, int64_t key) noexcept nogil:
+        """Let the ranges follow the first predictions; stakes before the key's are void."""
+        cdef Evidence *v = &self.evidence_
+        cdef Py_ssize_t i, k
+        if not settle_ranges(v):
+            return
+        for i in range(1, CELLS):
+            for k in range(TILTS):
+                v.R -= tilt_weight(i) * self.pots[i].cash[k]
+            memset(self.pots[i].cash, 0, sizeof(self.pots[i].cash))
+        self.recount(GROUPS_AT + self.group_count)
+        self.course.escrow = 0.0
+        self.course.fresh = key
+
+    cdef Py_ssize_t find(self, int64_t key) noexcept nogil:
+        """Return where a round waits; -1 if none with this key does."""
+        cdef Py_ssize_t low = self.head, high = self.length, middle
+        cdef int64_t own
+        while low < high:
+            middle = (low + high) // 2
+            own = self.waiting[middle].key
+            if own == key:
+                return middle
+            if (own if own >= 0 else ~own) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return -1
+
+    cdef void drop_oldest(self) noexcept nogil:
+        """Give up the round that has waited longest."""
+        while self.waiting[self.head].key < 0:
+            self.head += 1
+        self.pay(self.head, 0.0, False)
+
+    cdef int settle(self, int64_t key, double y) noexcept nogil:
+        """Take the outcome of a round that waits; return what that brought."""
+        cdef Course *c = &self.course
+        cdef Py_ssize_t i
+        if c.has_lone and key == c.lone_key:
+            c.has_lone = False
+            return self.step(c.lone_p, y, c.lone_group, c.rounds - 1) if key >= c.fresh else NOTHING
+        i = self.find(key)
+        if i < 0:
+            return NOTHING       # it was given up
+        self.pay(i, y, True)
+        return self.conclude()
+
+    cdef void pay(self, Py_ssize_t i, double y, bint came) noexcept nogil:
+        """Pay what a round won, if its outcome came; it waits no longer."""
+        cdef Course *c = &self.course
+        cdef Evidence *v = &self.evidence_
+        cdef Waiting *own = &self.waiting[i]
+        cdef Py_ssize_t[VISITS] at
+        cdef Py_ssize_t group = self.group_at(i), k, count = self.visited(own.p, group, at)
+        cdef int64_t key = own.key
+        cdef const double *whole = &self.whole[0] if key == self.whole_key else NULL
+        cdef Bets bets, least
+        cdef Flow flow
+        own.key = ~key
+        self.live -= 1
+        if self.is_marked and self.removed_count < self.removed_room:
+            self.removed[self.removed_count] = i
+            self.removed_count += 1
+        for k in range(count):
+            self.pots[at[k]].open -= 1
+        if came and key >= c.counted:
+            count_outcome(v, range_of(v, own.p), own.p, y)
+        if key < c.fresh:
+            return
+        if c.is_open:
+            if self.is_named(at, group):
+                self.pay_recovery(own, y, came)
+            return
+        least = bets_of(v.tolerance, own.p, NAN)
+        bets = bets_of(v.tolerance, own.p, y) if came else least
+        for k in range(count):
+            flow = self.pay_one(own, i, k, at[k], &bets, &least, whole)
+            v.R += self.weight_at(at[k]) * flow.cash
+            c.escrow += self.weight_at(at[k]) * flow.escrow
+            if came and k != LEVELS:
+                self.date(self.cell_at(at[k] - (at[k] > CELLS)), &self.pots[at[k]], &bets,
+                          y - own.p, own.t)
+
+    cdef Flow pay_one(
+        self, const Waiting *own, Py_ssize_t i, Py_ssize_t visit, Py_ssize_t pot,
+        const Bets *bets, const Bets *least, const double *whole,
+    ) noexcept nogil:
+        """Pay what a round won in one of the pots that it visits."""
+        cdef const uint8_t *codes
+        cdef const double *all_ = NULL
+        if visit <= LEVELS:
+            codes = &own.stakes[visit * TILTS]
+        else:
+            codes = self.of_group[i].stakes
+        if whole != NULL:
+            all_ = &whole[visit * TILTS - (visit > LEVELS) * (TILTS - SLOPES)]
+        if pot == SLOPES_AT:
+            return pay_pot(&self.pots[pot], bets.slopes, least.slopes, SLOPES, self.scale, codes, all_)
+        return pay_pot(&self.pots[pot], bets.e, least.e, TILTS, self.scale, codes, all_)
+
+    cdef void date(
+        self, Cell *cell, const Pot *pot, const Bets *bets, double x, uint32_t t
+    ) noexcept nogil:
+        """Go on with the CUSUMs of a cell, which take a share of each factor, as stakes do."""
+        cdef float[4] dating
+        cdef Py_ssize_t j, k
+        for j in range(4):
+            k = DATING + j % 2 + j // 2 * STEPS
+            dating[j] = <float>(
+                1.0 + share_of(pot, k, DATING_LEVERAGES[j % 2]) * (<double>bets.e[k] - 1.0)
+            )
+        date_onset(cell, dating, x, t)
+
+    # -- outcomes that are held -------------------------------------------------------------------
+
+    cdef int hold(self, int64_t key, double y) noexcept nogil:
+        """Keep an outcome until it counts."""
+        cdef Course *c = &self.course
+        cdef Py_ssize_t room
+        cdef void *grown
+        if self.held_length == self.held_room:
+            if 2 * self.held_head > self.held_room:
+                self.held_length -= self.held_head
+                memmove(self.held, &self.held[self.held_head], self.held_length * sizeof(Held))
+                self.held_head = 0
+            else:
+                room = self.held_room + max(self.held_room >> 1, <Py_ssize_t>LEAST_ROOM)
+                grown = realloc(self.held, room * sizeof(Held))
+                if grown == NULL:
+                    return NO_MEMORY
+                self.held, self.held_room = <Held *>grown, room
+        self.held[self.held_length].key = key
+        self.held[self.held_length].t = c.rounds
+        self.held[self.held_length].y = y
+        self.held_length += 1
+        if self.block_ > 1:
+            c.in_block += 1
+            if c.in_block == self.block_:
+                self.end_block()
+        return NOTHING
+
+    cdef void end_block(self) noexcept nogil:
+        self.course.in_block, self.course.releasing = 0, self.held_length - self.held_head
+
+    cdef bint has_due(self) noexcept nogil:
+        """Whether an outcome that is held counts now."""
+        if self.course.releasing:
+            return True
+        return (
+            self.ahead_ > 1 and self.held_length > self.held_head
+            and self.held[self.held_head].t + self.ahead_ - 1 <= self.course.rounds
+        )
+
+    cdef int release(self) noexcept nogil:
+        """Let the oldest outcome that is held count."""
+        cdef Held *own = &self.held[self.held_head]
+        self.held_head += 1
+        if self.course.releasing:
+            self.course.releasing -= 1
+        return self.settle(own.key, own.y)
+
+    cdef int take(self, int64_t key, double y) noexcept nogil:
+        """Take an outcome that comes: it counts now, or is held."""
+        if self.block_ > 1 or self.ahead_ > 1:
+            return self.hold(key, y)
+        return self.settle(key, y)
 
     # -- episodes -------------------------------------------------------------------------------
 
@@ -155,22 +554,29 @@ cdef class MonitorKernel:
         return &self.evidence_.cells[i] if i < CELLS else &self.groups[i - CELLS]
 
     cdef double against(self, Py_ssize_t i) noexcept nogil:
-        """Return the mean M of a cell, in the direction of the episode."""
-        return mean_of(&self.cell_at(i).M[self.direction * STEPS], STEPS)
+        """Return the mean evidence of a cell, in the direction of the episode."""
+        cdef double total = 0.0
+        cdef Py_ssize_t k
+        if not self.course.is_late:
+            return mean_of(&self.cell_at(i).M[self.course.direction * STEPS], STEPS)
+        for k in range(STEPS):
+            total += self.pots[i + (i >= CELLS)].cash[self.course.direction * STEPS + k]
+        return total / TILTS
 
     cdef void open_episode(self) noexcept nogil:
         """Name the cell with the most evidence, or the finest inside it that has as much."""
-        cdef double best = -1.0, own, bias = 0.0
+        cdef Course *c = &self.course
+        cdef double best = -1.0, own, bias = 0.0, shift
         cdef Py_ssize_t i, child, named = 0
         cdef int direction = 0
         cdef int64_t length      # of the stretch in which its visits came
         cdef Cell *cell
         for i in range(CELLS + self.group_count):
-            for self.direction in range(2):
+            for c.direction in range(2):
                 own = tilt_weight(i) * self.against(i)
                 if own > best:
-                    best, named, direction = own, i, self.direction
-        self.direction = direction
+                    best, named, direction = own, i, c.direction
+        c.direction = direction
         while named < CELLS // 2:    # it has halves
             child = 2 * named + 1
             if self.against(child + 1) > self.against(child):
@@ -178,45 +584,108 @@ cdef class MonitorKernel:
             if EULER * self.against(child) < self.against(named):
                 break
             named = child
-        cell, self.named = self.cell_at(named), named
+        cell, c.named = self.cell_at(named), named
         if cell.n[direction]:
             bias = <double>cell.S[direction] / cell.n[direction]
-        self.margin = max(fabs(bias) / 3.0, self.evidence_.tolerance)
-        self.open_, self.L, self.unseen = True, 0.0, 0
-        length = <int64_t>(self.since_restart() - cell.start[2 * direction])
-        self.most_unseen = max(FEWEST_GONE, GONE * length // max(<int64_t>cell.n[direction], 1))
+        shift = max(fabs(bias) / 3.0, self.evidence_.tolerance) / self.spread_of(named)
+        shift = min(shift, WIDEST_SHIFT)
+        c.margin = exp(-shift if direction else shift)
+        c.is_open, c.L, c.unseen, c.W, c.recovered = True, 0.0, 0, 0.0, c.rounds
+        c.L_D = self.pots[named + (named >= CELLS)].D if c.is_late else 1.0
+        c.L_loss, c.L_open, c.L_asked = 0.0, 0, 0
+        c.fresh, c.escrow = c.key + 1, 0.0
+        length = <int64_t>(self.since_restart(c.rounds) - cell.start[2 * direction])
+        c.most_unseen = max(FEWEST_GONE, GONE * length // max(<int64_t>cell.n[direction], 1))
 
-    cdef void watch_recovery(
-        self, double p, double y, Py_ssize_t r, Py_ssize_t group
+    cdef double spread_of(self, Py_ssize_t named) noexcept nogil:
+        """Return the mean variance of the outcomes in a cell: predicted or observed, if that is more.
+
+        A shift d of the logit moves the mean outcome by d times it.
+        """
+        cdef Py_ssize_t level = 0, first = 0, count = RANGES, i
+        cdef double n = 0.0, V = 0.0, spread = 0.0
+        if named < CELLS:
+            while (2 << level) - 1 <= named:
+                level += 1
+            first = (named + 1 - (1 << level)) << (LEVELS - 1 - level)
+            count = RANGES >> level
+        for i in range(first, first + count):
+            n += self.evidence_.ranges[i].n
+            V += self.evidence_.ranges[i].V
+            spread += self.evidence_.ranges[i].spread
+        return max(max(V, spread) / max(n, 1.0), 1e-9)
+
+    cdef bint is_named(self, const Py_ssize_t *at, Py_ssize_t group) noexcept nogil:
+        """Whether a round falls into the cell of the episode."""
+        cdef Py_ssize_t k
+        if self.course.named >= CELLS:
+            return group == self.course.named - CELLS
+        for k in range(LEVELS):
+            if at[k] == self.course.named:
+                return True
+        return False
+
+    cdef (double, double) ratios(self, double p) noexcept nogil:
+        """Return the likelihood ratios of p to q, of B times its odds, at outcomes 0 and 1."""
+        cdef double f0 = 1.0 - p + p * self.course.margin
+        return f0, f0 / self.course.margin
+
+    cdef inline double recovery_share(self) noexcept nogil:
+        cdef Course *c = &self.course
+        if c.L_D <= 1.0 or c.L_loss <= 0.0:
+            return 1.0
+        return min(1.0, max(RECOVERY_LEVERAGE, c.L_loss) / (c.L_D * c.L_loss))
+
+    cdef inline double recovery_stake(self, const Waiting *own) noexcept nogil:
+        if own.stakes[0] == WHOLE_STAKE:
+            return self.whole[0]
+        return stake_of(own.stakes[0], RECOVERY_SCALE)
+
+    cdef void pay_recovery(self, const Waiting *own, double y, bint came) noexcept nogil:
+        """Pay what a round of the named cell won for recovery."""
+        cdef Course *c = &self.course
+        cdef double f0, f1, f
+        f0, f1 = self.ratios(own.p)
+        c.L_open -= 1
+        if came:
+            f = (1.0 - y) * f0 + y * f1
+            c.L += self.recovery_stake(own) * (f - min(f0, f1))
+            self.date_recovery(1.0 + self.recovery_share() * (f - 1.0), c.restarted + own.t)
+
+    cdef void date_recovery(self, double f, int64_t t) noexcept nogil:
+        cdef Course *c = &self.course
+        if c.W <= 1.0:
+            c.recovered = t
+        c.W = max(c.W, 1.0) * f
+
+    cdef void recover(
+        self, double p, double y, Py_ssize_t r, Py_ssize_t group, int64_t t
     ) noexcept nogil:
-        cdef double q = p + self.margin if self.direction == 0 else p - self.margin
-        cdef double f
-        cdef Py_ssize_t cell = CELLS // 2 + r
-        if self.named >= CELLS:
-            cell = group + CELLS
-        else:
-            while cell > self.named:
-                cell = (cell - 1) // 2
-        self.unseen += 1
-        if cell != self.named:
+        """Watch for recovery in a round whose outcome is known, while nothing else waits."""
+        cdef Course *c = &self.course
+        cdef Py_ssize_t[VISITS] at
+        cdef double f0, f1, f
+        self.visited(p, group, at)
+        c.unseen += 1
+        if not self.is_named(at, group):
             return
-        self.unseen = 0
-        if isnan(y):
-            y = 1.0 - self.direction  # what speaks least for an end
-        q = min(max(q, TINY), 1.0 - TINY)
-        f = y * p / q + (1.0 - y) * (1.0 - p) / (1.0 - q)
-        if self.evidence_.held == NULL:
-            self.L = f * (self.L + 1.0)
-        else:
-            self.held_L += f - 1.0
-            self.held_n += 1.0
+        c.unseen = 0
+        f0, f1 = self.ratios(p)
+        f = (1.0 - y) * f0 + y * f1
+        c.L = f * (c.L + 1.0)
+        self.date_recovery(f, t)
 
     # -- the contract ---------------------------------------------------------------------------
 
     @property
     def rounds(self):
-        """Rounds watched so far."""
-        return self.rounds_
+        """Predictions watched so far."""
+        return self.course.rounds
+
+    @property
+    def pending(self):
+        """How many predictions wait for their outcomes."""
+        return self.live + self.course.has_lone
 
     @property
     def evidence(self):
@@ -224,7 +693,7 @@ cdef class MonitorKernel:
 
         The way is logarithmic: at 0.5, the evidence is the square root of what an alarm takes.
         """
-        if self.open_:
+        if self.course.is_open:
             return 1.0
         return min(max(log(max(self.evidence_.R, 1e-300)) / log(self.threshold), 0.0), 1.0)
 
@@ -233,27 +702,52 @@ cdef class MonitorKernel:
         return self.threshold
 
     @property
+    def _last_key(self):
+        return self.course.key
+
+    @property
     def _in_block(self):
-        return self.in_block
+        return self.course.in_block
 
     def _set_group_count(self, Py_ssize_t count):
         """Make room for so many groups; new ones know nothing."""
-        cdef Py_ssize_t more = max(0, count - self.group_count)
+        cdef Py_ssize_t more = max(0, count - self.group_count), i
         cdef Cell *cells = <Cell *>realloc(self.groups, max(count, 1) * sizeof(Cell))
-        cdef Held *held
         if cells == NULL:
             raise MemoryError
         self.groups = cells
-        if self.block_ > 1:
-            held = <Held *>realloc(self.evidence_.held, (HELD_GROUPS + count) * sizeof(Held))
-            if held == NULL:
+        if self.pots != NULL:
+            self.reserve_pots(count)
+        if count and self.room and self.of_group == NULL:
+            self.of_group = <OfGroup *>realloc(NULL, self.room * sizeof(OfGroup))
+            if self.of_group == NULL:
                 raise MemoryError
-            if self.evidence_.held == NULL:
-                memset(held, 0, HELD_GROUPS * sizeof(Held))
-            self.evidence_.held = held
-            memset(&held[HELD_GROUPS + count - more], 0, more * sizeof(Held))
+            for i in range(self.length):
+                self.of_group[i].group = WHOLE
         memset(&cells[count - more], 0, more * sizeof(Cell))
         self.group_count = count
+
+    cdef int reserve_pots(self, Py_ssize_t groups) except -1:
+        """Make room for the pots of so many groups; new ones are empty."""
+        cdef Py_ssize_t known = 0 if self.pots == NULL else GROUPS_AT + self.group_count, i
+        cdef Pot *pots = <Pot *>realloc(self.pots, (GROUPS_AT + groups) * sizeof(Pot))
+        if pots == NULL:
+            raise MemoryError
+        self.pots = pots
+        for i in range(known, GROUPS_AT + groups):
+            memset(&pots[i], 0, sizeof(Pot))
+            pots[i].D = 1.0
+        return 0
+
+    cdef int expect_lateness(self) except -1:
+        """Get what it takes to let rounds wait."""
+        if self.pots == NULL:
+            self.reserve_pots(self.group_count)
+        if not self.make_room():
+            raise MemoryError
+        if self.group_count and self.of_group == NULL:
+            self._set_group_count(self.group_count)
+        return 0
 
     def _check(self, prediction, outcome):
         """Raise ValueError unless both are numbers in [0, 1]."""
@@ -261,19 +755,57 @@ cdef class MonitorKernel:
         as_outcome(outcome)
 
     def _watch(self, prediction, outcome, Py_ssize_t group):
-        """Play a round; return 1 at an alarm, 2 at the end of an episode, else 0.
+        """Play a round whose outcome is known, if nothing waits; return what it brought.
 
-        An outcome of None will never come.
+        That is 1 at an alarm, 2 at the end of an episode, else 0; -1 if something waits.
         """
         if self.running:
             self._begin()        # it refuses
-        cdef double p = as_prediction(prediction)
-        cdef double y = float("nan") if outcome is None else as_outcome(outcome)
-        return self.step(p, y, group)
+        cdef double p = as_prediction(prediction), y = as_outcome(outcome)
+        if not self.is_calm():
+            return -1
+        self.course.key += 1
+        return self.step(p, y, group, self.course.rounds)
+
+    def _ask(self, int64_t key, double p, Py_ssize_t group):
+        """Let a round wait; return what that brought, as `_watch` does."""
+        if self.running:
+            self._begin()
+        self.expect_lateness()
+        cdef int event = self.ask(key, p, group)
+        if event == NO_MEMORY:
+            raise MemoryError
+        return event
+
+    def _take(self, int64_t key, double y):
+        """Take the outcome of a round that waits; return what that brought."""
+        if self.running:
+            self._begin()
+        cdef int event = self.take(key, y)
+        if event == NO_MEMORY:
+            raise MemoryError
+        return event
+
+    def _drop(self, int64_t key):
+        """Give up a round that waits: its stakes are lost."""
+        self.drop(key)
+
+    cdef void drop(self, int64_t key) noexcept nogil:
+        cdef Py_ssize_t i
+        if self.course.has_lone and key == self.course.lone_key:
+            self.become_late()
+        i = self.find(key)
+        if i >= 0:
+            self.pay(i, 0.0, False)
+
+    def _release(self):
+        """Let an outcome count that is held, and return what that brought; -1 if none is due."""
+        return self.release() if self.has_due() else -1
 
     def _end_block(self):
-        """End a block that has fewer rounds than it may; return what it brought."""
-        return self.conclude() if self.in_block else NOTHING
+        """End a block that has fewer rounds than it may."""
+        if self.course.in_block:
+            self.end_block()
 
     def _begin(self):
         """Refuse a second thread while `run` works without the GIL."""
@@ -285,105 +817,328 @@ cdef class MonitorKernel:
         self.running = False
 
     def _run(self, const double[::1] p, const double[::1] y, const int64_t[::1] group,
-             const unsigned char[::1] fresh, double[::1] evidence, Py_ssize_t start):
-        """Play rounds from `start` on until one brings something, at most UNINTERRUPTED.
+             const unsigned char[::1] fresh, const int64_t[::1] after, const int64_t[::1] order,
+             double[::1] evidence, Py_ssize_t asked, Py_ssize_t came):
+        """Go on with rounds until a step brings something, at most UNINTERRUPTED steps.
 
-        Return the number of the round after it, and what it brought. A fresh round begins a block.
-        `evidence` is empty, or takes R after each round.
+        `asked` of the rounds were predicted and `came` outcomes came before. These come in the
+        `order` given, each as soon as `after` so many predictions were made; without an order, each
+        before the next prediction. A fresh round begins a block. `evidence` is empty, or takes R
+        after each round. Return how many were predicted, how many came, and what was brought.
         """
-        cdef Py_ssize_t i = start, stop = min(p.shape[0], start + UNINTERRUPTED)
+        cdef Py_ssize_t n = p.shape[0], steps = 0
+        cdef bint is_late = after.shape[0] > 0
+        cdef Py_ssize_t coming = order.shape[0] if is_late else n
         cdef int event = NOTHING
+        cdef int64_t first = self.course.key + 1 - asked  # the key of the first round
+        if is_late or not self.is_calm():
+            self.expect_lateness()
         with nogil:
-            while i < stop and event == NOTHING:
-                if fresh.shape[0] and fresh[i] and self.in_block:
-                    event = self.conclude()
-                    if event != NOTHING:
-                        break
-                event = self.step(p[i], y[i], group[i] if group.shape[0] else WHOLE)
-                if evidence.shape[0]:
-                    evidence[i] = self.evidence_.R
-                i += 1
+            while event == NOTHING and steps < UNINTERRUPTED and (
+                asked < n or came < coming or self.has_due()
+            ):
+                steps += 1
+                if self.has_due():
+                    event = self.release()
+                elif is_late and came < coming and after[order[came]] <= asked:
+                    event = self.take(first + order[came], y[order[came]])
+                    came += 1
+                elif not is_late and came < asked:
+                    event = self.take(first + came, y[came])
+                    came += 1
+                elif fresh.shape[0] and fresh[asked] and self.course.in_block:
+                    self.end_block()
+                elif not is_late and self.is_calm():
+                    self.course.key += 1
+                    event = self.step(
+                        p[asked], y[asked], group[asked] if group.shape[0] else WHOLE,
+                        self.course.rounds,
+                    )
+                    asked += 1
+                    came += 1
+                else:
+                    event = self.ask(
+                        first + asked, p[asked], group[asked] if group.shape[0] else WHOLE
+                    )
+                    asked += 1
+                if evidence.shape[0] and asked:
+                    evidence[asked - 1] = self.evidence_.R
+        if event == NO_MEMORY:
+            raise MemoryError
+        return asked, came, event
+
+    def _play_some(self, const int64_t[::1] keys, const double[::1] p, const double[::1] y,
+                   const int64_t[::1] group, double[::1] evidence, Py_ssize_t i):
+        """Go on with steps from i on until one brings something: see `Monitor.play_steps`.
+
+        Return the next step, and what was brought. A prediction whose outcome is the next step is
+        played at once, while nothing waits. `evidence` is empty, or takes R after each step.
+        """
+        cdef Py_ssize_t n = keys.shape[0], steps = 0
+        cdef int event = NOTHING
+        self.expect_lateness()
+        with nogil:
+            while event == NOTHING and steps < UNINTERRUPTED and (i < n or self.has_due()):
+                steps += 1
+                if self.has_due():
+                    event = self.release()
+                elif isinf(y[i]):
+                    self.drop(keys[i])
+                    i += 1
+                elif not isnan(y[i]):
+                    event = self.take(keys[i], y[i])
+                    i += 1
+                elif i + 1 < n and keys[i + 1] == keys[i] and self.is_calm():
+                    self.course.key = keys[i]
+                    event = self.step(
+                        p[i], y[i + 1], group[i] if group.shape[0] else WHOLE, self.course.rounds
+                    )
+                    i += 2
+                else:
+                    event = self.ask(keys[i], p[i], group[i] if group.shape[0] else WHOLE)
+                    i += 1
+                if evidence.shape[0] and i:
+                    evidence[i - 1] = self.evidence_.R
+        if event == NO_MEMORY:
+            raise MemoryError
         return i, event
+
+    @property
+    def _has_due(self):
+        return self.has_due()
 
     def _episode(self):
         """Return the open episode: onset, edges of its range, group, bias, visits."""
-        cdef Cell *cell = self.cell_at(self.named)
+        cdef Course *c = &self.course
+        cdef Cell *cell = self.cell_at(c.named)
         cdef Py_ssize_t level = 0, first
         cdef double low = 0.0, high = 1.0, bias = 0.0
-        if self.named < CELLS:
-            while (2 << level) - 1 <= self.named:
+        if c.named < CELLS:
+            while (2 << level) - 1 <= c.named:
                 level += 1
-            first = (self.named + 1 - (1 << level)) << (LEVELS - 1 - level)
+            first = (c.named + 1 - (1 << level)) << (LEVELS - 1 - level)
             low = self.evidence_.edges[first]
             high = self.evidence_.edges[first + (RANGES >> level)]
-        cdef int d = self.direction, dating = 2 * d
+        cdef int d = c.direction, dating = 2 * d
         if cell.W[dating + 1] > cell.W[dating]:
             dating += 1          # it speaks more for what happened since its start
         if cell.n[d]:
             bias = <double>cell.S[d] / cell.n[d]
-        onset = self.restarted + cell.start[dating]
-        return onset, low, high, max(self.named - CELLS, WHOLE), bias, cell.n[d]
+        onset = c.restarted + cell.start[dating]
+        return onset, low, high, max(c.named - CELLS, WHOLE), bias, cell.n[d]
+
+    @property
+    def _recovered(self):
+        """The round since which the last episode's cell recovered."""
+        return self.course.recovered
 
     def _ranges(self):
-        """Return the edges of the ranges and, a row each: n, said, happened, V."""
+        """Return the edges of the ranges and, a row each: n, said, happened, V, spread."""
         edges = array_of(self.evidence_.edges, RANGES + 1)
-        return edges, array_of(<double *>self.evidence_.ranges, 4 * RANGES).reshape(RANGES, 4)
+        ranges = array_of(<double *>self.evidence_.ranges, RANGE_SIZE * RANGES)
+        return edges, ranges.reshape(RANGES, RANGE_SIZE)
 
     def reset(self):
         """Forget all evidence and the open episode; the rounds go on counting."""
         self.restart()
 
+    # -- going back -------------------------------------------------------------------------------
+
+    def _mark(self, Py_ssize_t outcomes):
+        """Return what is known now, for `_go_back`, until so many outcomes came.
+
+        Before, at most one prediction may be made.
+        """
+        cdef Py_ssize_t *removed
+        outcomes += self.held_length - self.held_head
+        if outcomes > self.removed_room:
+            removed = <Py_ssize_t *>realloc(self.removed, outcomes * sizeof(Py_ssize_t))
+            if removed == NULL:
+                raise MemoryError
+            self.removed, self.removed_room = removed, outcomes
+        self.expect_lateness()   # a round that is predicted and settled finds room
+        cdef Py_ssize_t pots = 0 if self.pots == NULL else GROUPS_AT + self.group_count
+        cdef Py_ssize_t held = self.held_length - self.held_head
+        blob = np.empty(
+            sizeof(Evidence) + sizeof(Course) + self.group_count * sizeof(Cell)
+            + pots * sizeof(Pot) + held * sizeof(Held), dtype=np.uint8,
+        )
+        cdef uint8_t[::1] view = blob
+        cdef uint8_t *to = &view[0]
+        memcpy(to, &self.evidence_, sizeof(Evidence))
+        to += sizeof(Evidence)
+        memcpy(to, &self.course, sizeof(Course))
+        to += sizeof(Course)
+        memcpy(to, self.groups, self.group_count * sizeof(Cell))
+        to += self.group_count * sizeof(Cell)
+        memcpy(to, self.pots, pots * sizeof(Pot))
+        to += pots * sizeof(Pot)
+        memcpy(to, &self.held[self.held_head], held * sizeof(Held))
+        self.is_marked, self.removed_count = True, 0
+        return self.group_count, pots, held, self.length, self.live, blob
+
+    def _go_back(self, mark):
+        """Return to where `_mark` was called."""
+        cdef Py_ssize_t groups = mark[0], pots = mark[1], held = mark[2], i
+        cdef const uint8_t[::1] view = mark[5]
+        cdef const uint8_t *source = &view[0]
+        memcpy(&self.evidence_, source, sizeof(Evidence))
+        source += sizeof(Evidence)
+        memcpy(&self.course, source, sizeof(Course))
+        source += sizeof(Course)
+        memcpy(self.groups, source, groups * sizeof(Cell))
+        source += groups * sizeof(Cell)
+        if pots:
+            memcpy(self.pots, source, pots * sizeof(Pot))
+            source += pots * sizeof(Pot)
+        self.group_count = groups
+        if held:                 # what was held is still there: it is only passed over
+            self.held_head, self.held_length = 0, held
+            memcpy(self.held, source, held * sizeof(Held))
+        else:
+            self.held_head = self.held_length = 0
+        for i in range(self.removed_count):
+            self.waiting[self.removed[i]].key = ~self.waiting[self.removed[i]].key
+        self.length, self.live = mark[3], mark[4]
+        self.is_marked, self.removed_count = False, 0
+
     # -- saving ---------------------------------------------------------------------------------
 
     def __sizeof__(self):
-        cdef Py_ssize_t held = 0 if self.evidence_.held == NULL else HELD_GROUPS + self.group_count
-        return object.__sizeof__(self) + self.group_count * sizeof(Cell) + held * sizeof(Held)
+        cdef Py_ssize_t pots = 0 if self.pots == NULL else GROUPS_AT + self.group_count
+        cdef Py_ssize_t groups = 0 if self.of_group == NULL else self.room
+        return (
+            object.__sizeof__(self) + self.group_count * sizeof(Cell) + pots * sizeof(Pot)
+            + self.room * sizeof(Waiting) + groups * sizeof(OfGroup)
+            + self.held_room * sizeof(Held)
+        )
 
     def _get_state(self):
         """Return everything the past left behind, as arrays and numbers by name."""
         cdef Evidence *v = &self.evidence_
-        cdef Py_ssize_t held = 0 if v.held == NULL else HELD_GROUPS + self.group_count
+        cdef Course *c = &self.course
+        cdef Py_ssize_t i, count
+        cdef char[::1] into
         cells = np.empty(CELLS + self.group_count, dtype=CELL)
-        cdef char[::1] into = cells.view(np.int8)
+        into = cells.view(np.int8)
         memcpy(&into[0], v.cells, sizeof(v.cells))
         memcpy(&into[sizeof(v.cells)], self.groups, self.group_count * sizeof(Cell))
+        pots = np.empty(GROUPS_AT + self.group_count if c.is_late else 0, dtype=POT)
+        if len(pots):
+            into = pots.view(np.int8)
+            memcpy(&into[0], self.pots, into.shape[0])
+        waiting, of_group = np.empty(self.live, dtype=WAITING), np.empty(self.live, dtype=OF_GROUP)
+        count = 0
+        for i in range(self.head, self.length):
+            if self.waiting[i].key >= 0:
+                into = waiting[count : count + 1].view(np.int8)
+                memcpy(&into[0], &self.waiting[i], sizeof(Waiting))
+                into = of_group[count : count + 1].view(np.int8)
+                memset(&into[0], 0, sizeof(OfGroup))
+                if self.of_group != NULL and self.of_group[i].group != WHOLE:
+                    memcpy(&into[0], &self.of_group[i], sizeof(OfGroup))
+                else:
+                    of_group["group"][count] = WHOLE
+                count += 1
+        held = range(self.held_head, self.held_length)
         edges, ranges = self._ranges()
+        has_whole = self.find(self.whole_key) >= 0
         return {
-            "R": v.R, "restarted": self.restarted, "named": self.named if self.open_ else -1,
-            "direction": self.direction, "margin": self.margin, "L": self.L,
-            "unseen": self.unseen, "most_unseen": self.most_unseen,
-            "in_block": self.in_block, "held_L": self.held_L, "held_n": self.held_n,
+            "R": v.R, "restarted": c.restarted, "key": c.key, "counted": c.counted,
+            "fresh": c.fresh, "escrow": c.escrow, "in_block": c.in_block,
+            "releasing": c.releasing,
+            "lone": [c.lone_key, c.lone_p, c.lone_group] if c.has_lone else [],
+            "named": c.named if c.is_open else -1, "direction": c.direction, "margin": c.margin,
+            "L": c.L, "L_loss": c.L_loss, "L_D": c.L_D, "L_asked": c.L_asked, "W": c.W,
+            "recovered": c.recovered, "unseen": c.unseen, "most_unseen": c.most_unseen,
             "cells": cells, "edges": edges, "ranges": ranges.reshape(-1),
             "slopes": np.array([v.slopes[i] for i in range(SLOPES)]),
             "sketch": np.array([v.sketch[i] for i in range(SKETCH)], dtype=np.int64),
-            "held": array_of(<double *>v.held, held * HELD_SIZE),
+            "pots": pots, "waiting": waiting, "of_group": of_group,
+            "whole_key": self.whole_key if has_whole else -1,
+            "whole": array_of(self.whole, MOST_WHOLE if has_whole else 0),
+            "held_keys": np.array([self.held[i].key for i in held], dtype=np.int64),
+            "held_rounds": np.array([self.held[i].t for i in held], dtype=np.int64),
+            "held_outcomes": np.array([self.held[i].y for i in held], dtype=np.float64),
         }
 
     def _set_state(self, state, int64_t rounds):
         """Take over a state of `_get_state` that was checked: see monitor/saving.py."""
         cdef const char[::1] cells = np.ascontiguousarray(state["cells"]).view(np.int8)
+        cdef const char[::1] rows
         cdef const double[::1] edges = state["edges"], ranges = state["ranges"]
-        cdef const double[::1] held = state["held"]
+        cdef const double[::1] whole = state["whole"]
         cdef Evidence *v = &self.evidence_
-        cdef Py_ssize_t i
+        cdef Course *c = &self.course
+        cdef Py_ssize_t i, k, count = len(state["waiting"])
+        self.length = self.head = self.live = self.held_head = self.held_length = 0
+        c.is_late, self.is_marked, self.removed_count = False, False, 0
         self._set_group_count(len(state["cells"]) - CELLS)
         memcpy(v.cells, &cells[0], sizeof(v.cells))
         memcpy(self.groups, &cells[0] + sizeof(v.cells), self.group_count * sizeof(Cell))
         memcpy(v.edges, &edges[0], sizeof(v.edges))
         memcpy(v.ranges, &ranges[0], sizeof(v.ranges))
-        if v.held != NULL:
-            memcpy(v.held, &held[0], (HELD_GROUPS + self.group_count) * sizeof(Held))
         v.sketched = 0
         for i in range(SKETCH):
             v.sketch[i] = state["sketch"][i]
             v.sketched += v.sketch[i]
         for i in range(SLOPES):
             v.slopes[i] = state["slopes"][i]
-        self.rounds_, self.restarted, self.in_block = rounds, state["restarted"], state["in_block"]
-        self.open_, self.named = state["named"] >= 0, max(state["named"], 0)
-        self.direction, self.margin, self.L = state["direction"], state["margin"], state["L"]
-        self.unseen, self.most_unseen = state["unseen"], state["most_unseen"]
-        self.held_L, self.held_n, v.R = state["held_L"], state["held_n"], state["R"]
+        c.rounds, c.restarted, c.key = rounds, state["restarted"], state["key"]
+        c.counted, c.fresh, c.escrow = state["counted"], state["fresh"], state["escrow"]
+        c.in_block, c.releasing = state["in_block"], state["releasing"]
+        c.has_lone = len(state["lone"]) > 0
+        if c.has_lone:
+            c.lone_key, c.lone_p, c.lone_group = state["lone"]
+        c.is_open, c.named = state["named"] >= 0, max(state["named"], 0)
+        c.direction, c.margin, c.L = state["direction"], state["margin"], state["L"]
+        c.L_loss, c.L_D, c.L_asked = state["L_loss"], state["L_D"], state["L_asked"]
+        c.W, c.recovered, c.L_open = state["W"], state["recovered"], 0
+        c.unseen, c.most_unseen, v.R = state["unseen"], state["most_unseen"], state["R"]
+        self.whole_key = state["whole_key"]
+        for i in range(whole.shape[0]):
+            self.whole[i] = whole[i]
+        if len(state["pots"]) or c.has_lone:
+            self.expect_lateness()
+        if len(state["pots"]):
+            c.is_late = True
+            rows = np.ascontiguousarray(state["pots"]).view(np.int8)
+            memcpy(self.pots, &rows[0], rows.shape[0])
+        for i in range(count):
+            self.load_waiting(state["waiting"][i : i + 1], state["of_group"][i : i + 1])
+        if c.is_late:
+            self.count_open()
+        for i in range(len(state["held_keys"])):
+            if self.hold(state["held_keys"][i], state["held_outcomes"][i]) == NO_MEMORY:
+                raise MemoryError
+            self.held[self.held_length - 1].t = state["held_rounds"][i]
+        c.in_block, c.releasing = state["in_block"], state["releasing"]
+
+    cdef int load_waiting(self, row, of_group) except -1:
+        cdef const char[::1] own = row.view(np.int8), group = of_group.view(np.int8)
+        if not self.make_room():
+            raise MemoryError
+        if self.group_count and self.of_group == NULL:
+            self._set_group_count(self.group_count)
+        memcpy(&self.waiting[self.length], &own[0], sizeof(Waiting))
+        if self.of_group != NULL:
+            memcpy(&self.of_group[self.length], &group[0], sizeof(OfGroup))
+        self.length += 1
+        self.live += 1
+        return 0
+
+    cdef int count_open(self) except -1:
+        """Count what waits in each pot, and for recovery."""
+        cdef Py_ssize_t[VISITS] at
+        cdef Py_ssize_t i, k
+        for i in range(GROUPS_AT + self.group_count):
+            self.pots[i].open = 0
+        for i in range(self.length):
+            for k in range(self.visited(self.waiting[i].p, self.group_at(i), at)):
+                self.pots[at[k]].open += 1
+            if self.course.is_open and self.waiting[i].key >= self.course.fresh:
+                self.course.L_open += self.is_named(at, self.group_at(i))
+        return 0
 
     @staticmethod
     def _weighed(totals, slopes):

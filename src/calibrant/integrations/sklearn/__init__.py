@@ -1,7 +1,8 @@
 """scikit-learn classifiers that stay calibrated, and their diagrams. Needs the extra ``sklearn``.
 
 `OnlineCalibratedClassifier`, in `classifier`, wraps a classifier, or a frozen one that is deployed
-already, and follows it batch by batch. `CalibrationDisplay`, in `display`, draws what was said
+already, and follows it batch by batch. `OnlineCalibratedRegressor`, in `regressor`, does so for the
+prediction intervals of a regressor. `CalibrationDisplay`, in `display`, draws what was said
 beside what happened.
 """
 
@@ -17,3 +18,6 @@ from calibrant.integrations.sklearn.classifier import (
     OnlineCalibratedClassifier as OnlineCalibratedClassifier,
 )
 from calibrant.integrations.sklearn.display import CalibrationDisplay as CalibrationDisplay
+from calibrant.integrations.sklearn.regressor import (
+    OnlineCalibratedRegressor as OnlineCalibratedRegressor,
+)

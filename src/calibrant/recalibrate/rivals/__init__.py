@@ -5,7 +5,8 @@ but for saving), and `Raw`, which leaves the scores alone. A rival adds how it f
 learns, names the source of its rule and says what the source leaves open. `newton` holds the
 scalings that take online Newton steps, `OnlinePlatt` and `OnlineBeta`; `bins` those that learn bin
 by bin, `Calibeating`, `TOPS`, `KuleshovErmon` and `HOPS`; `WindowedRefit` is what most teams do
-today. Scores and outcomes lie in [0, 1].
+today. Scores and outcomes lie in [0, 1]. `numbers` holds what others do to keep the prediction
+intervals of numbers calibrated: each is a `NumberRival`, which plays whole streams.
 """
 
 from calibrant.recalibrate.rivals.base import Raw as Raw
@@ -16,4 +17,14 @@ from calibrant.recalibrate.rivals.bins import Calibeating as Calibeating
 from calibrant.recalibrate.rivals.bins import KuleshovErmon as KuleshovErmon
 from calibrant.recalibrate.rivals.newton import OnlineBeta as OnlineBeta
 from calibrant.recalibrate.rivals.newton import OnlinePlatt as OnlinePlatt
+from calibrant.recalibrate.rivals.numbers import ACI as ACI
+from calibrant.recalibrate.rivals.numbers import SAOCP as SAOCP
+from calibrant.recalibrate.rivals.numbers import AgACI as AgACI
+from calibrant.recalibrate.rivals.numbers import ConformalPID as ConformalPID
+from calibrant.recalibrate.rivals.numbers import DtACI as DtACI
+from calibrant.recalibrate.rivals.numbers import GaussianEWMA as GaussianEWMA
+from calibrant.recalibrate.rivals.numbers import MultiQT as MultiQT
+from calibrant.recalibrate.rivals.numbers import NormalisedSplit as NormalisedSplit
+from calibrant.recalibrate.rivals.numbers import NumberRival as NumberRival
+from calibrant.recalibrate.rivals.numbers import SplitConformal as SplitConformal
 from calibrant.recalibrate.rivals.windowed_refit import WindowedRefit as WindowedRefit

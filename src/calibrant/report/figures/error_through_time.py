@@ -186,10 +186,12 @@ class ErrorThroughTime:
         window: int,
         times: Moments | None = None,
         looks: Mapping[str, Series] | None = None,
+        dispersion: float = 1.0,
     ) -> ErrorThroughTime:
         """Take the ECE from scorecards with windows, several of which may be taken together.
 
-        What chance leaves is shown for the last of them.
+        What chance leaves is shown for the last of them, where residuals vary `dispersion` times as
+        much as if outcomes were independent.
 
         Examples
         --------
@@ -204,7 +206,8 @@ class ErrorThroughTime:
         for name, card in cards.items():
             each = card.stretches(window)
             curves[name] = TimeCurve(each.stop, each.ece, np.empty(0, dtype=np.intp))
-        return cls(curves, "ece", window, each.ece_limit, times, looks or {})
+        chance = np.sqrt(dispersion) * each.ece_limit
+        return cls(curves, "ece", window, chance, times, looks or {})
 
     @classmethod
     def from_restarting(

@@ -72,8 +72,11 @@ class MeanThroughTime:
         window: int,
         times: Moments | None = None,
         looks: Mapping[str, Series] | None = None,
+        dispersion: float = 1.0,
     ) -> MeanThroughTime:
         """Compute the means of forecasters of the same outcomes, by their names.
+
+        `dispersion` is how many times as much residuals vary as if outcomes were independent.
 
         A last window with less than half of its rounds is left out: its mean would be noise.
         """
@@ -83,7 +86,7 @@ class MeanThroughTime:
         for name, values in predictions.items():
             cards[name] = Scorecard(window)
             cards[name].extend(*as_rounds(values, outcomes, mean=True))
-        return cls.from_cards(cards, window=window, times=times, looks=looks)
+        return cls.from_cards(cards, window=window, times=times, looks=looks, dispersion=dispersion)
 
     @classmethod
     def from_cards(
@@ -93,13 +96,14 @@ class MeanThroughTime:
         window: int,
         times: Moments | None = None,
         looks: Mapping[str, Series] | None = None,
+        dispersion: float = 1.0,
     ) -> MeanThroughTime:
         """Take the means from scorecards with windows, several of which may be taken together."""
         stretches = {name: card.stretches(window) for name, card in cards.items()}
         last = list(stretches.values())[-1]
         return cls(
             last.stop, {name: each.mean_prediction for name, each in stretches.items()},
-            last.mean_outcome, last.chance_mean, window, times, looks or {},
+            last.mean_outcome, np.sqrt(dispersion) * last.chance_mean, window, times, looks or {},
         )  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -245,4 +245,6 @@ class Definition:
 
     def monitor(self) -> Monitor:
         """Return a fresh monitor."""
-        return Monitor(self.every, tolerance=self.tolerance, max_groups=self.groups)
+        return Monitor(
+            self.every, tolerance=self.tolerance, max_groups=self.groups, patience=self.capacity
+        )

@@ -18,6 +18,7 @@ from calibrant import Episode, Monitor
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant._kernels.rounds.round import Round
+from calibrant._kernels.rounds.settled import Steps
 from calibrant.measures import Scorecard
 from calibrant.rounds import Settled
 from calibrant.service.problems import bad_value
@@ -79,6 +80,8 @@ class Engine:
         if definition.kind != "margin":  # a margin is no probability to be watched
             self.raw_monitor, self.raw_card = definition.monitor(), Scorecard()
         self.tallies, self.history = Tallies(), History()
+        #: Rounds that the monitors have not seen yet, and how many were settled before them.
+        self._opened: list[tuple[int, list[Round]]] = []
         #: How many waited after each row that was settled and is not measured yet.
         self._waiting: list[int] = []
 
@@ -115,6 +118,8 @@ class Engine:
         before, latest = len(book.settled), max(at)
         ends = None if due is None else self._own_deadlines(at, due)
         rounds = self.learner.open(ids, scores, by, keys, list(at) if timed else None, ends)
+        # What is due by a time is settled before the prediction; by a count of predictions, after.
+        self._opened.append((len(book.settled) if timed else before, rounds))
         for each, made in zip(rounds, at, strict=True):
             each.at = made  # what the row says; a book counts on from the latest, or predictions
         self.tallies.predicted(scores, by, latest)
@@ -194,7 +199,7 @@ class Engine:
         changes: list[EpisodeChange | KeyChange] = []
         if self.learner.watch is not None:
             changes += self.learner.watch.changes()
-        if len(self.book.settled) >= at_least:
+        if len(self.book.settled) >= at_least or (at_least <= 1 and self._opened):
             changes += self._measure(self.book.take_settled())
         self.tallies.changes += len(changes)
         return changes
@@ -202,16 +207,19 @@ class Engine:
     def _measure(self, rows: Settled) -> list[EpisodeChange]:
         times, y = self._times(rows), rows.outcome
         by: list[Any] | None = rows.by if self.tallies.groups else None
-        groups = by if by is not None and any(by) else None
-        found, evidence = watch("calibrated", self.monitor, rows.expected, y, groups, times)
+        steps = self._steps(rows, times)
+        found, evidence = watch("calibrated", self.monitor, steps, steps.rows.expected)
         raw = evidence_raw = np.full(len(rows), np.nan)
+        if self.raw_monitor is not None:
+            more, evidence_raw = watch("raw", self.raw_monitor, steps, steps.rows.raw)
+            found += more
+        if not len(rows):
+            return found
         self.card.extend(rows.prediction, y)
         self.smooth_card.extend(on_grid(rows.smooth), y)
-        if self.raw_monitor is not None and self.raw_card is not None:
+        if self.raw_card is not None:
             raw = rows.raw
-            more, evidence_raw = watch("raw", self.raw_monitor, raw, y, groups, times)
             self.raw_card.extend(on_grid(raw), y)
-            found += more
         self.history.add(
             {
                 "raw": raw, "prediction": rows.prediction, "smooth": rows.smooth, "outcome": y,
@@ -223,6 +231,25 @@ class Engine:
         self._waiting = []
         self.tallies.measured(rows, by)
         return found
+
+    def _steps(self, rows: Settled, times: Floats) -> Timed:
+        """Return predictions and outcomes since the last time, in the order in which they came."""
+        rounds: list[Round] = []
+        parts: list[tuple[float, float]] = []
+        settled = list(zip(rows.rounds, rows.outcome.tolist(), times.tolist(), strict=True))
+        seen = 0
+        for before, opened in [*self._opened, (len(settled), [])]:
+            for each, outcome, time in settled[seen:before]:
+                rounds.append(each)
+                parts.append((outcome, time))
+            for each in opened:
+                rounds.append(each)
+                parts.append((math.nan, each.at))
+            seen = before
+        self._opened = []
+        outcomes, at = np.array(parts, dtype=np.float64).reshape(-1, 2).T
+        steps = Steps(self.book.rule, rounds, np.ascontiguousarray(outcomes))
+        return Timed(steps, at, steps.by if self.tallies.groups else None)
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -271,26 +298,32 @@ class Engine:
         return engine
 
 
+class Timed(NamedTuple):
+    """Steps of monitors, when each was, and the group of each if there are groups."""
+
+    rows: Steps
+    at: Floats
+    by: list[Any] | None
+
+
 def watch(
-    of: str,
-    monitor: Monitor,
-    predictions: Floats,
-    outcomes: Floats,
-    by: list[str | None] | None,
-    times: Floats,
+    of: str, monitor: Monitor, steps: Timed, said: Floats
 ) -> tuple[list[EpisodeChange], Floats]:
-    """Give rows to a monitor; return what began or ended, and the evidence after each row."""
-    before, open_before = monitor.rounds, monitor.state == "miscalibrated"
-    evidence = monitor.trace(predictions, outcomes, by, times)
+    """Show steps to a monitor; return what began or ended, and the evidence after each outcome."""
+    before, open_before = len(monitor.episodes), monitor.state == "miscalibrated"
+    rows, evidence = steps.rows, np.zeros(len(steps.rows))
+    monitor.play_steps(rows.numbers, said, rows.outcome, steps.by, steps.at.tolist(), evidence)
     found: list[EpisodeChange] = []
-    if open_before or monitor.state == "miscalibrated" or evidence.max() >= 1.0:
-        for episode in monitor.episodes:
-            if episode.alarm >= before:
-                begun = replace(episode, end=None, end_at=None)  # as it was at its alarm
-                found.append(EpisodeChange(of, False, begun))
-            if episode.end is not None and episode.end >= before:
-                found.append(EpisodeChange(of, True, episode))
-    return found, evidence
+    episodes = monitor.episodes[max(before - 1, 0) :] if before else monitor.episodes
+    for at, episode in enumerate(episodes):
+        is_old = before > 0 and at == 0
+        if not is_old:
+            # As it was at its alarm.
+            begun = replace(episode, end=None, end_at=None, recovered=None, recovered_at=None)
+            found.append(EpisodeChange(of, False, begun))
+        if episode.end is not None and (not is_old or open_before):
+            found.append(EpisodeChange(of, True, episode))
+    return found, evidence[~np.isnan(rows.outcome)]
 
 
 def arrival(settled: tuple[Any, Round]) -> float:

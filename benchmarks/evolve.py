@@ -1,0 +1,94 @@
+"""Evolve opponents of the safe stage: ``python -m benchmarks evolve [--games N] [--against WHOM]``.
+
+A learned opponent (`calibrant.streams.Learned`) is a recurrent network of a few hundred numbers. An
+evolution strategy with mirrored samples (Salimans and others 2017) starts from one that is greedy,
+and moves them to where Cal2 is larger, by games of ROUNDS rounds against forecasters of ever new
+seeds. The best of all generations, by seeds of their own, is written to
+`src/calibrant/streams/learned.json`.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from calibrant import EventForecaster, Recalibrator
+from calibrant._kernels.adversaries import MOST_GENES, LearnedKernel
+from calibrant.measures import cal2
+from calibrant.streams import adversaries
+
+FILE = Path(__file__).parent.parent / "src" / "calibrant" / "streams" / "learned.json"
+ROUNDS = 10_000
+PAIRS = 12  # mirrored samples of a generation
+SPREAD, RATE = 0.2, 0.3
+SEES, NEURONS = 12, 8
+GREEDY = NEURONS * (SEES + NEURONS + 1) + 7  # the weight of what Greedy would do in the outcome
+
+
+def against_events(opponent, seed, rounds):
+    return adversaries.kernels.play(EventForecaster(seed=seed), opponent, rounds)
+
+
+def against_scores(opponent, seed, rounds):
+    """Play an opponent that also chooses the scores of a recalibrator."""
+    recalibrator = Recalibrator(seed=seed)
+    predictions, outcomes = np.empty(rounds), np.empty(rounds)
+    for t in range(rounds):
+        score = opponent.aim()
+        outcomes[t] = opponent.answer(*recalibrator.distribution(score))
+        predictions[t] = recalibrator.predict(score)
+        recalibrator.update(outcomes[t])
+        opponent.observe(predictions[t], outcomes[t])
+    return predictions, outcomes
+
+
+GAMES = {"events": against_events, "scores": against_scores}
+
+
+def fitness(genes, against, seeds, rounds=ROUNDS):
+    """Return the mean Cal2 that an opponent reaches."""
+    games = [GAMES[against](LearnedKernel(rounds, genes), seed, rounds) for seed in seeds]
+    return float(np.mean([cal2(*game) for game in games]))
+
+
+def evolve(against, games, seed, progress=print):
+    """Return the genes of the strongest opponent found in so many games."""
+    random = np.random.default_rng(seed)
+    genes = random.normal(0, 0.1, MOST_GENES)
+    genes[GREEDY] = 1.0
+    best, strongest = genes, fitness(genes, against, range(3))
+    for generation in range(games // (2 * PAIRS + 3)):
+        noise = random.normal(0, 1, (PAIRS, MOST_GENES))
+        at = 1000 + generation
+        reached = np.array(
+            [
+                [fitness(genes + sign * SPREAD * each, against, [at]) for sign in (1, -1)]
+                for each in noise
+            ]
+        )
+        ranks = reached.ravel().argsort().argsort().reshape(-1, 2) / (2 * PAIRS - 1) - 0.5
+        genes = genes + RATE / PAIRS * (ranks[:, 0] - ranks[:, 1]) @ noise
+        now = fitness(genes, against, range(3))
+        if now > strongest:
+            best, strongest = genes, now
+        if generation % 10 == 0:
+            progress(f"{against}, generation {generation}: {now:.1f}, best {strongest:.1f}")
+    return best
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks evolve", description=__doc__)
+    parser.add_argument("--games", type=int, default=6000, help="games to play (6000)")
+    parser.add_argument("--against", choices=GAMES, action="append", help="both unless given")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    found = json.loads(FILE.read_text())
+    for against in given.against or GAMES:
+        genes = evolve(against, given.games, given.seed)
+        found[against] = [round(float(gene), 4) for gene in genes]
+        FILE.write_text(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""The monitor where outcomes wait together: false alarms, delays, recovery, real flights, cost.
+
+``python -m benchmarks monitor_late`` takes about half an hour. False alarms: predictions that are
+exactly right given what was known when they were made, tolerance 0, `every` ten times the rounds,
+so that at most 10 % of the streams may ring. "As outcomes come" is the rule that places and
+multiplies bets in the order of arrival, which holds only where nothing waits. Delays: predictions
+made from the change to the alarm, tolerance 0, `every` = 1,000,000.
+"""
+
+import time
+
+import numpy as np
+
+from benchmarks.speed import take_turns
+from benchmarks.tables import table
+from calibrant import Monitor, Recalibrator
+from calibrant.recalibrate.rows import recalibrate_rows
+from calibrant.tables import take_scored
+from monitor.late_worlds import WORLDS, storms
+
+TITLE = "The monitor, where outcomes wait"
+IN_README = ()
+FALSE_ALARMS = "Share of streams with a false alarm, bound 0.10"
+DELAYS = "Median predictions from a change to the alarm, every = 1,000,000, tolerance 0"
+IN_DOCS = {"docs/monitor.md": (FALSE_ALARMS, DELAYS)}
+STREAMS, BROKEN_STREAMS = 500, 20
+ROUNDS = {10: 20_000, 100: 20_000, 1_000: 40_000}
+
+
+def rings(p, y, known):
+    monitor = Monitor(10 * len(p), tolerance=0.0)
+    return bool(monitor.run(p, y, times=np.arange(len(p)), available=known))
+
+
+def rings_as_outcomes_come(p, y, known):
+    order = np.argsort(known, kind="stable")
+    order = order[~np.isnan(known[order])]
+    return bool(Monitor(10 * len(p), tolerance=0.0).run(p[order], y[order]))
+
+
+def share(play, world, wait, runs):
+    rang = sum(
+        play(*WORLDS[world](np.random.default_rng([wait, run]), ROUNDS[wait], wait))
+        for run in range(runs)
+    )
+    return f"{rang / runs:.3f}"
+
+
+def false_alarms(say):
+    rows = []
+    for wait, rounds in ROUNDS.items():
+        for world in WORLDS:
+            say(f"monitor_late: false alarms, {wait} wait, {world}")
+            few = BROKEN_STREAMS if wait < 1_000 else 10
+            rows.append([
+                f"{wait:,}", world, f"{rounds:,}", share(rings, world, wait, STREAMS),
+                share(rings_as_outcomes_come, world, wait, few),
+            ])  # fmt: skip
+    head = ["waiting", "world", "rounds", f"Monitor, {STREAMS} streams", "as outcomes come"]
+    return table(FALSE_ALARMS, head, rows)
+
+
+# -- delays ----------------------------------------------------------------------------------------
+
+CHANGES = {
+    "+0.02": ("p", 0.02), "+0.05": ("p", 0.05), "-0.05": ("p", -0.05), "+0.1": ("p", 0.1),
+    "logit +0.3": ("logit", 0.3), "logit +0.5": ("logit", 0.5),
+}  # fmt: skip
+#: Rounds that wait: rounds of a stream, and the change in it.
+LENGTHS = {1: (60_000, 2_000), 10: (60_000, 2_000), 100: (200_000, 4_000), 1_000: (400_000, 20_000)}
+
+
+def delay(wait, storm, change, run, seed):
+    """Return the predictions from the change to the alarm in one stream."""
+    kind, size = CHANGES[change]
+    rounds, since = LENGTHS[wait]
+    random = np.random.default_rng([seed, wait, run])
+    p, y, known = storms(random, rounds, wait, wait, 0.6 * storm)
+    said = np.clip(p - size, 0.001, 0.999) if kind == "p" else 1 / (1 + np.exp(size) * (1 - p) / p)
+    said = np.where(np.arange(rounds) >= since, said, p)
+    if wait == 1:
+        found = Monitor(tolerance=0.0).run(said, y)
+    else:
+        found = Monitor(tolerance=0.0).run(said, y, times=np.arange(rounds), available=known)
+    return found[0].alarm - since if found else np.inf
+
+
+def delays(say, runs=10, seed=9):
+    rows = []
+    for wait in LENGTHS:
+        for storm in (0, 1) if wait > 1 else (0,):
+            row = [f"{wait:,}", "yes" if storm else "no"]
+            for change in CHANGES:
+                say(f"monitor_late: delay, {wait} wait, {change}")
+                found = [delay(wait, storm, change, run, seed) for run in range(runs)]
+                row.append(f"{np.median(found):,.0f}")
+            rows.append(row)
+    return table(DELAYS, ["waiting", "shared storms", *CHANGES], rows)
+
+
+# -- episodes --------------------------------------------------------------------------------------
+
+SHAPES = {
+    "Beta(2, 4)": lambda random, n: random.beta(2, 4, n),
+    "Beta(1/2, 1/2)": lambda random, n: random.beta(0.5, 0.5, n),
+    "uniform": lambda random, n: random.random(n),
+    "rare, near 0.01": lambda random, n: 0.01 * np.exp(random.normal(0, 0.7, n)),
+}
+
+
+def lasting(say, runs=20, rounds=100_000):
+    """Return how often one shift that lasts rings."""
+    rows = []
+    for name, shape in SHAPES.items():
+        row = [name]
+        for shift in (0.3, -0.3, 0.5, -0.5, 1.0, -1.0):
+            say(f"monitor_late: a lasting shift of {shift}, {name}")
+            alarms = []
+            for run in range(runs):
+                random = np.random.default_rng([21, run])
+                p = np.clip(shape(random, rounds), 1e-4, 1 - 1e-4)
+                odds = np.exp(-shift * (np.arange(rounds) >= 20_000)) * (1 - p) / p
+                tolerance = 0.0 if name.startswith("rare") else 0.02
+                y = random.random(rounds) < 1 / (1 + odds)
+                alarms.append(len(Monitor(tolerance=tolerance).run(p, y)))
+            rang = [each for each in alarms if each]
+            row.append(f"{np.mean(rang):.2f}" if rang else "none")
+        rows.append(row)
+    head = ["predictions", *(f"logit {shift:+}" for shift in (0.3, -0.3, 0.5, -0.5, 1.0, -1.0))]
+    return table(f"Alarms of one shift that lasts {rounds - 20_000:,} rounds, mean", head, rows)
+
+
+def recovery(say, runs=20):
+    rows = []
+    for wait, rounds in ((1, 60_000), (10, 60_000), (100, 120_000), (1_000, 600_000)):
+        say(f"monitor_late: recovery, {wait} wait")
+        ends, dated, early = [], [], 0
+        for run in range(runs):
+            t = np.arange(rounds)
+            size = 0.6 if wait > 1 else 0.0
+            p, y, known = storms(np.random.default_rng([5, wait, run]), rounds, wait, wait, size)
+            off = (t >= rounds / 3) & (t < 2 * rounds / 3)
+            said = np.where(off, np.clip(p - 0.1, 0.001, 0.999), p)
+            late = {} if wait == 1 else {"times": t, "available": known}
+            episode = Monitor().run(said, y, **late)[0]
+            end = np.inf if episode.end is None else episode.end
+            ends.append(end - 2 * rounds / 3)
+            dated.append(np.inf if end == np.inf else episode.recovered - 2 * rounds / 3)
+            early += end < 2 * rounds / 3
+        rows.append([
+            f"{wait:,}", f"{np.median(ends):,.0f}", f"{np.median(dated):+,.0f}",
+            f"{early} of {runs}",
+        ])  # fmt: skip
+    return table(
+        "After a bias of 0.1: predictions until the episode is closed, and its end as dated",
+        ["waiting", "closed after", "dated", "closed while it lasted"],
+        rows,
+    )
+
+
+# -- flights ---------------------------------------------------------------------------------------
+
+
+def flights(say):
+    say("monitor_late: flights")
+    from calibrant.cli import console  # noqa: PLC0415 - the table of the bundled stream
+
+    stream = console.read_source("nycflights", None)
+    rows = take_scored(
+        stream, score="score", outcome="outcome", time="t", available="landed", due="due",
+        by="carrier",
+    )  # fmt: skip
+    carriers, rows.__dict__["groups"] = rows.groups, None
+    told = recalibrate_rows(Recalibrator(silence=1), rows)
+    made, known = rows.clock.ticks, np.fmin(rows.available.ticks, rows.due.ticks)
+    known[np.isnan(told.outcomes)] = np.nan  # still to come when the year ends
+    y, order = told.outcomes, np.argsort(known, kind="stable")
+    order = order[~np.isnan(known[order])]
+    found = []
+    for name, p in (("raw", rows.scores), ("calibrated", told.expected)):
+        for rule, by in (("", None), (", by carrier", carriers)):
+            monitor = Monitor()
+            monitor.run(p, y, by=by, times=made, available=known)
+            found.append([f"{name}{rule}", len(monitor.episodes), *shares(monitor, made)])
+        monitor = Monitor()
+        monitor.run(p[order], y[order])
+        found.append([f"{name}, as outcomes come", len(monitor.episodes), ""])
+    return table(
+        "Flights from New York in 2013, every = 1,000,000, tolerance 0.02",
+        ["predictions", "episodes", "of the time"],
+        found,
+    )
+
+
+def shares(monitor, made):
+    inside = np.zeros(len(made), dtype=bool)
+    for each in monitor.episodes:
+        inside[each.onset : len(made) if each.end is None else max(each.recovered, each.onset)] = (
+            True
+        )
+    return [f"{inside.mean():.0%}"]
+
+
+# -- cost ------------------------------------------------------------------------------------------
+
+
+def cost(say):
+    say("monitor_late: cost")
+    rounds = 200_000
+
+    def run(wait):
+        p, y, known = storms(np.random.default_rng(1), rounds, max(wait, 1), 1, 0.0)
+        late = {} if wait == 0 else {"times": np.arange(rounds), "available": known}
+        monitor = Monitor()
+        start = time.process_time()
+        monitor.run(p, y, **late)
+        return (time.process_time() - start) / rounds * 1e9
+
+    times = take_turns({wait: lambda wait=wait: run(wait) for wait in (0, 10, 100, 1_000)})
+    many = Monitor(patience=10**6)
+    empty = many.__sizeof__()
+    for t in range(100_000):
+        many.expect(t, 0.3)
+    size = (many.__sizeof__() - empty) / 100_000
+    rows = [
+        [f"{wait:,} wait" if wait else "nothing waits", f"{times[wait]:,.0f}"] for wait in times
+    ]
+    rows.append(["bytes a prediction that waits, spare room included", f"{size:.0f}"])
+    return table("What a round costs", ["", "ns"], rows)
+
+
+def tables(say):
+    for part in (cost, lasting, recovery, flights, delays, false_alarms):
+        yield part(say)

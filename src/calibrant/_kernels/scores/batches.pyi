@@ -1,0 +1,6 @@
+from collections.abc import Mapping
+from typing import Any
+
+BATCH_PARTS: dict[str, int]
+
+def check_batches(parts: Mapping[str, Any], learned: float) -> None: ...

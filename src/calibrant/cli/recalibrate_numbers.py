@@ -1,0 +1,208 @@
+"""``calibrant recalibrate FILE --forecast COL``: forecasts of numbers become quantiles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich.table import Table as Grid
+
+from calibrant._checks import Floats
+from calibrant.cli import console
+from calibrant.measures.numbers import (
+    interval_coverage,
+    interval_score,
+    level_coverage,
+    pinball,
+    pit,
+    pit_histogram,
+)
+from calibrant.measures.quantile_functions import quantile_at
+from calibrant.recalibrate.number_rows import (
+    SHOWN,
+    quantile_columns,
+    recalibrate_numbers,
+    take_forecasts,
+)
+from calibrant.recalibrate.numbers import NumberRecalibrator
+from calibrant.report import NumberReport
+from calibrant.tables import Table, write
+
+#: Rows in which everything is still being learned, and which are not measured.
+FIRST = 100
+INTERVALS = (0.5, 0.8, 0.9)
+
+
+#: The options that go with --forecast.
+TAKEN = (
+    "source", "forecast", "outcome", "time", "available", "by", "hold", "levels", "delimiter",
+    "out", "state", "report", "json",
+)  # fmt: skip
+
+
+def recalibrate_given(given: dict[str, Any]) -> None:
+    """Recalibrate a file of numbers by the options of the command, or refuse some."""
+    if given["forecast"] is None or given["outcome"] is None or given["source"] == "-":
+        raise ValueError("forecasts of a number need a FILE, --forecast and --outcome")
+    for name, value in given.items():
+        if name not in TAKEN and value not in (None, False, 0, "probability"):
+            raise ValueError(f"--{name} does not go with --forecast")
+    chosen = {name: given[name] for name in TAKEN if name not in ("source", "json")}
+    recalibrate_number_file(given["source"], **chosen, as_json=given["json"])
+
+
+def recalibrate_number_file(
+    source: str,
+    *,
+    forecast: str,
+    outcome: str,
+    time: str | None = None,
+    available: str | None = None,
+    by: str | None = None,
+    hold: str | None = None,
+    levels: str | None = None,
+    delimiter: str | None = None,
+    out: Path | None = None,
+    state: Path | None = None,
+    report: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Recalibrate the forecasts of a file; write its rows with quantiles, show what they cover."""
+    wanted = SHOWN if levels is None else read_levels(levels)
+    recalibrator = NumberRecalibrator(hold=hold)
+    if state is not None and state.exists():
+        recalibrator = NumberRecalibrator.load(state)
+        if hold is not None and str(hold) != str(recalibrator.hold):
+            raise ValueError(f"{state} was made with hold {recalibrator.hold}, not {hold}")
+    with console.busy(f"reading {source}"):
+        table = console.read_source(source, delimiter)
+        rows = take_forecasts(
+            table, forecast=forecast, outcome=outcome, time=time, available=available, by=by
+        )
+        new = quantile_columns(recalibrator, np.empty((0, len(recalibrator.levels))), wanted)
+        for name in new if out is not None else ():
+            if name in table.columns:
+                raise ValueError(f"{source} has a column {name!r} already; choose other --levels")
+    console.note(table.note)
+    with console.busy("recalibrating"):
+        quantiles = recalibrate_numbers(recalibrator, rows)
+    if out is not None:
+        write(out, with_quantiles(table, quantile_columns(recalibrator, quantiles, wanted)))
+        console.note(f"wrote {out}")
+    if state is not None:
+        recalibrator.save(state)
+    if report is not None:
+        known = (
+            None
+            if rows.clock is None or rows.clock.sort == "numbers"
+            else np.array([rows.clock.shown(row) for row in range(len(table))])
+        )
+        NumberReport(
+            quantiles, recalibrator.levels, rows.outcomes, times=dates_of(known),
+            title=f"{forecast} in {Path(source).name}",
+        ).save(report)  # fmt: skip
+        console.note(f"wrote {report}")
+    found = measured(recalibrator, quantiles, rows.forecasts, rows.outcomes)
+    if as_json:
+        typer.echo(json.dumps(found))
+    else:
+        show(found)
+
+
+def dates_of(texts: Any) -> Any:
+    """Return dates as NumPy has them, None if some are none."""
+    try:
+        return None if texts is None else texts.astype("datetime64[s]")
+    except ValueError:
+        return None
+
+
+def read_levels(text: str) -> list[float]:
+    """Return levels such as "0.05,0.5,0.95", or say what they must be."""
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0.0 < level < 1.0 for level in found):
+        raise ValueError(f"--levels must be numbers in (0, 1) such as 0.05,0.5,0.95, got {text!r}")
+    return sorted(set(found))
+
+
+def with_quantiles(table: Table, columns: dict[str, Floats]) -> Table:
+    """Return a table with more columns."""
+    for name, values in columns.items():
+        table = table.with_column(name, values)
+    return table
+
+
+def measured(
+    recalibrator: NumberRecalibrator, quantiles: Floats, forecasts: Floats, outcomes: Floats
+) -> dict[str, Any]:
+    """Return what the quantiles are worth, of rows after the first whose outcome is there.
+
+    In losses, a quantile is at most twice the range of the outcomes away from its outcome.
+    """
+    is_known = ~np.isnan(outcomes)
+    is_known[: min(FIRST, len(outcomes) // 2)] = False
+    found: dict[str, Any] = {
+        "rows": len(outcomes),
+        "measured": int(is_known.sum()),
+        "rounds_with_an_infinity": int(np.isinf(quantiles).any(axis=1).sum()),
+    }
+    if not is_known.any():
+        return found
+    q, y, tau = quantiles[is_known], outcomes[is_known], recalibrator.levels
+    m = forecasts[is_known]
+    far = 2.0 * float(np.ptp(outcomes[~np.isnan(outcomes)])) + 1e-300
+    shown = np.clip(q, y[:, None] - far, y[:, None] + far)
+    found["pinball"] = pinball(shown, tau, y)
+    if not np.isnan(m).any():
+        found["mean_absolute_error_of_the_forecast"] = float(np.abs(y - m).mean())
+        found["mean_absolute_error_of_the_median"] = float(
+            np.abs(y - quantile_at(tau, shown, 0.5)[:, 0]).mean()
+        )
+    below, at_most = level_coverage(q, y)
+    found["levels"] = [
+        {"level": level, "below": low, "at_most": high}
+        for level, low, high in zip(tau.tolist(), below.tolist(), at_most.tolist(), strict=True)
+    ]
+    found["intervals"] = []
+    for coverage in INTERVALS:
+        tails = [(1.0 - coverage) / 2.0, (1.0 + coverage) / 2.0]
+        low, high = quantile_at(tau, q, tails).T
+        near_low, near_high = quantile_at(tau, shown, tails).T
+        found["intervals"].append(
+            {
+                "coverage": coverage,
+                "observed": interval_coverage(low, high, y),
+                "mean_width": float((near_high - near_low).mean()),
+                "interval_score": interval_score(near_low, near_high, y, coverage),
+            }
+        )
+    histogram = pit_histogram(pit(q, tau, y))
+    found["pit"] = {"counts": histogram.counts.tolist(), "p_value": histogram.p_value}
+    return found
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print the intervals, and the error of the forecast beside that of the median."""
+    grid = Grid("interval", "outcomes inside", "mean width", "interval score")
+    for each in found.get("intervals", []):
+        grid.add_row(
+            f"{each['coverage']:.0%}", f"{each['observed']:.1%}", f"{each['mean_width']:.4g}",
+            f"{each['interval_score']:.4g}",
+        )  # fmt: skip
+    console.out.print(grid)
+    before = found.get("mean_absolute_error_of_the_forecast")
+    if before is not None:
+        after = found["mean_absolute_error_of_the_median"]
+        console.out.print(
+            f"Mean absolute error: {before:.4g} of the forecast, {after:.4g} of the median."
+        )
+    console.out.print(
+        f"{found['measured']:,} of {found['rows']:,} rows measured; quantiles were infinite in "
+        f"{found['rounds_with_an_infinity']:,}."
+    )

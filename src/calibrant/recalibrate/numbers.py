@@ -1,0 +1,413 @@
+"""The recalibrator of numbers: a model's forecast in, a predictive distribution out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Self, SupportsFloat
+
+import numpy as np
+import numpy.typing as npt
+
+from calibrant._checks import (
+    Floats,
+    Id,
+    as_listed,
+    check_integer,
+    check_real,
+    check_same_length,
+    check_seed,
+    describe,
+)
+from calibrant._kernels.numbers.number_rule import LARGEST, NumberKernel, NumberRule
+from calibrant._kernels.rounds.learner import Learner
+from calibrant._kernels.saved import check_names, part_of
+from calibrant._times import Time
+from calibrant.forecasters.memories import Memory, heaviest_first
+from calibrant.measures.quantile_functions import as_levels
+from calibrant.recalibrate.distribution import Distribution, as_given, as_given_rows
+from calibrant.rounds.policy import Policy
+from calibrant.rounds.saving import integers, load_book, save_book, take_book, waiting_rounds
+from calibrant.saving import Savable
+
+HALF = (
+    0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.24, 0.28, 0.32, 0.36, 0.4, 0.44, 0.47,
+)  # fmt: skip
+#: The levels of quantiles unless others are asked for.
+LEVELS = (*HALF, 0.5, *(round(1.0 - level, 2) for level in reversed(HALF)))
+#: Seasons that are always looked at, counted in rounds.
+PERIODS = (7, 24, 48, 168, 336)
+LONGEST_PERIOD = 100_000
+WHOLE = -1
+
+LOCATIONS = (
+    "the forecast",
+    "the forecast plus a moving offset",
+    "the forecast plus what past residuals and seasons explain",
+)
+SPREADS = (
+    "the spread of a long time",
+    "the spread of a long time, a shape that adapts",
+    "the spread of a long time, a shape that adapts fast",
+    "the spread of the last month or so",
+    "the spread of the last rounds",
+    "a spread that is learned",
+    "a spread that is learned, a shape that adapts",
+)
+
+
+class NumberRecalibrator(Savable, Learner):
+    """Turn a model's forecasts of numbers into distributions that stay calibrated.
+
+    Of the outcomes, 90 % lie in the 90 % interval, and so on for every level, while the model or
+    the world changes: `docs/numbers.md`. The coverage of every level is guaranteed against every
+    sequence of outcomes (`docs/numbers-proof.md`, Theorem 1); how narrow the intervals are is only
+    measured. There is nothing to tune.
+
+    Parameters
+    ----------
+    levels : sequence of float, optional
+        The levels of the quantiles, two or more inside (0, 1). The default are 33, from 0.01 to
+        0.99; any other level is read between them.
+    periods : sequence of int, default (7, 24, 48, 168, 336)
+        Seasons to look for, counted in rounds. Each takes 33 bytes a round of its length; with
+        ``()`` there are none.
+    bounds : (low, high), optional
+        What outcomes cannot be below or above, None for no bound: ``(0, None)`` for a demand.
+    seed : int, default 0
+        Seed of `Distribution.sample`; nothing else is drawn.
+    capacity : int, default 100_000
+        How many predictions with an id may wait for their outcomes, about 1 kB each; also how many
+        finished ids are remembered.
+    when_full : {"expire", "refuse"}, default "expire"
+        What happens when one more would wait: the oldest expires, or the new one is refused.
+    max_groups : int, default 1000
+        How many groups `by` may name. A group takes 40 kB.
+    hold : number, timedelta or text such as "30d", optional
+        Learn every outcome at this age, or when it comes if that is later.
+
+    Notes
+    -----
+    Until the first outcomes are known, every quantile is the forecast. An infinite quantile says
+    that a level missed by ten standard deviations or more: under attack, never on a real stream so
+    far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant import NumberRecalibrator
+    >>> random = np.random.default_rng(0)
+    >>> forecasts = random.normal(size=5000)
+    >>> outcomes = forecasts + random.normal(0, np.repeat([1.0, 3.0], 2500))  # noise that grows
+    >>> recalibrator = NumberRecalibrator()
+    >>> quantiles = recalibrator.run(forecasts, outcomes)
+    >>> quantiles.shape
+    (5000, 33)
+    >>> distribution = recalibrator.predict(0.5, id="a")
+    >>> low, high = distribution.interval(0.9)
+    >>> 4.0 < high - 0.5 < 6.0
+    True
+    >>> recalibrator.update(1.3, id="a")
+    'applied'
+    """
+
+    __slots__ = ()
+
+    periods: Sequence[int]
+    bounds: Sequence[float | None] | None
+    seed: int
+    capacity: int
+    when_full: str
+    max_groups: int
+    hold: float | timedelta | str | None
+    _rule: NumberRule
+
+    def __init__(
+        self,
+        levels: Sequence[float] | npt.NDArray[Any] | None = None,
+        *,
+        periods: Sequence[int] = PERIODS,
+        bounds: Sequence[float | None] | None = None,
+        seed: int = 0,
+        capacity: int = 100_000,
+        when_full: str = "expire",
+        max_groups: int = 1000,
+        hold: float | timedelta | str | None = None,
+    ) -> None:
+        tau = as_levels(LEVELS if levels is None else levels)
+        seasons = check_periods(periods)
+        low, high = check_bounds(bounds)
+        self._given["levels"] = None if levels is None else tau.tolist()
+        self._given["periods"] = seasons
+        self._given["bounds"] = None if bounds is None else list(bounds)
+        self._given["seed"] = check_seed(seed)
+        policy = Policy.of(
+            silence=None, after=None, hold=hold, capacity=capacity, when_full=when_full
+        )
+        kernel = NumberKernel(tau, seasons, low, high)
+        super().__init__(NumberRule(kernel, check_integer("max_groups", max_groups, 0)), policy)
+
+    @property
+    def levels(self) -> Floats:
+        """The levels of the quantiles."""
+        levels: Floats = self._rule.whole.levels.tau
+        return levels
+
+    @property
+    def groups(self) -> dict[Id, int]:
+        """The names of the groups in the order they came, and how many predictions each made."""
+        return {name: kernel.begun for name, kernel in self._rule.groups.items()}
+
+    # -- predictions ----------------------------------------------------------------------------
+
+    def predict(
+        self,
+        forecast: SupportsFloat | None = None,
+        *,
+        id: Id | None = None,  # noqa: A002
+        by: Id | None = None,
+        at: Time | None = None,
+        due: Time | None = None,
+        quantiles: npt.ArrayLike | None = None,
+        levels: npt.ArrayLike | None = None,
+        scale: SupportsFloat | None = None,
+    ) -> Distribution:
+        """Return the distribution of a number, and open a round that waits for its outcome.
+
+        Without an id, the next `update` without one answers it; a further `predict` without an id
+        gives it up. With one, it waits until ``update(outcome, id=...)``. `by`, `at` and `due` are
+        as in `Recalibrator.predict`. A forecast that is NaN is missing: the recent mean of outcomes
+        is taken for it.
+
+        A model that gives `quantiles`, at `levels` or at those of the recalibrator, or a `scale`,
+        the standard deviation of a normal distribution, is mixed with what is learned here, and
+        trusted as far as it deserves. The forecast is then their median unless it is given.
+
+        Examples
+        --------
+        >>> from calibrant import NumberRecalibrator
+        >>> recalibrator = NumberRecalibrator()
+        >>> recalibrator.predict(quantiles=[-20, 2, 70], levels=[0.05, 0.5, 0.95]).interval(0.9)
+        (-20.0, 70.0)
+        """
+        own: Floats = self._rule.whole.levels.tau
+        is_bare = quantiles is None and levels is None and scale is None
+        row: Any = forecast
+        if not is_bare or type(forecast) is not float:
+            row = as_given(forecast, quantiles, levels, scale, own)
+        begun = self._open_one(row, id, by, at, due)
+        return Distribution._of(own, begun.quantiles, (self._given["seed"], begun.number))
+
+    def predict_many(
+        self,
+        forecasts: npt.ArrayLike | None = None,
+        *,
+        ids: Sequence[Id] | npt.NDArray[Any] | None = None,
+        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
+        at: Any = None,
+        due: Any = None,
+        quantiles: npt.ArrayLike | None = None,
+        levels: npt.ArrayLike | None = None,
+        scales: npt.ArrayLike | None = None,
+    ) -> Distribution:
+        """Return the distributions of many numbers as things stand now.
+
+        Each is what `predict` would give in its place. Those with ids wait for their outcomes;
+        without ids nothing waits.
+
+        Examples
+        --------
+        >>> from calibrant import NumberRecalibrator
+        >>> recalibrator = NumberRecalibrator()
+        >>> distributions = recalibrator.predict_many([3.0, 4.0], ids=["a", "b"])
+        >>> distributions.median.tolist()
+        [3.0, 4.0]
+        >>> recalibrator.update_many([3.5, 3.7], ids=["a", "b"]).tolist()
+        ['applied', 'applied']
+        """
+        rows = as_given_rows(forecasts, quantiles, levels, scales, self.levels)
+        number = self.rounds
+        values: Floats = self._predict_many(rows, ids, self._names(by), at, due)
+        return Distribution._of(self.levels, values, (self.seed, number))
+
+    def distribution(
+        self,
+        forecast: SupportsFloat | None = None,
+        *,
+        by: Id | None = None,
+        quantiles: npt.ArrayLike | None = None,
+        levels: npt.ArrayLike | None = None,
+        scale: SupportsFloat | None = None,
+    ) -> Distribution:
+        """Return what `predict` would return now; changes nothing.
+
+        Examples
+        --------
+        >>> from calibrant import NumberRecalibrator
+        >>> NumberRecalibrator().distribution(3.0).median
+        3.0
+        """
+        row = as_given(forecast, quantiles, levels, scale, self.levels)
+        with self._book.lock:
+            values: Floats = self._rule.look(row, by)
+            return Distribution._of(self.levels, values, (self.seed, self.rounds))
+
+    def run(
+        self,
+        forecasts: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        *,
+        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
+        at: Any = None,
+        due: Any = None,
+        quantiles: npt.ArrayLike | None = None,
+        levels: npt.ArrayLike | None = None,
+        scales: npt.ArrayLike | None = None,
+    ) -> Floats:
+        """Predict each number and then learn its outcome; return the quantiles, a row each.
+
+        Bit for bit what `predict` and `update` give row by row. An outcome that is NaN or None is
+        not known: the row is predicted, and nothing is learned. With `hold` each outcome is known
+        right after its prediction and learned at its deadline. All or nothing: interrupted with
+        Ctrl-C, it is as if `run` had not been called.
+        """
+        rule, names = self._rule, self._names(by)
+        given = as_given_rows(forecasts, quantiles, levels, scales, self.levels)
+        rows, known = rule.check(given, names), rule.known_outcomes(outcomes)
+        check_same_length("forecasts", len(rows), "outcomes", len(known))
+        if self._book.has_deadlines or at is not None or due is not None:
+            opened: list[Any] = []
+            self._play(rows, known, names, at=at, due=due, opened=opened)
+            return rule.answers(opened)
+        with self._book.lock, self._whole_or_not_at_all():
+            if len(rows):
+                self._book.forget_unnamed()
+            return rule.run(rows, names, known)
+
+    def fit(
+        self, forecasts: npt.ArrayLike, outcomes: npt.ArrayLike, *, by: Any = None, **more: Any
+    ) -> Self:
+        """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
+
+        Examples
+        --------
+        >>> from calibrant import NumberRecalibrator
+        >>> NumberRecalibrator().fit([1.0, 2.0, 3.0], [1.5, 2.5, 2.0]).learned
+        3
+        """
+        self.run(forecasts, outcomes, by=by, **more)
+        return self
+
+    def _names(self, by: Any) -> list[Any] | None:
+        return None if by is None else as_listed(by, "by", "names, one a row")
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def weights(self, *, by: Id | None = None) -> list[Memory]:
+        """Return what predictions rest on now, each in words with its weight, the heaviest first.
+
+        The weights are means over all levels and sum to 1. Much weight on what past residuals
+        explain says that the model leaves something out that it could know.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant import NumberRecalibrator
+        >>> outcomes = np.random.default_rng(0).normal(size=2000).cumsum()
+        >>> recalibrator = NumberRecalibrator()
+        >>> _ = recalibrator.run(outcomes[:-1], outcomes[1:])   # a forecast that says it all
+        >>> recalibrator.weights()[0].words.startswith("the forecast,")
+        True
+        """
+        kernel = self._rule.whole
+        if by is not None:
+            if by not in self._rule.groups:
+                raise ValueError(f"by must name a group, got {describe(by)}")
+            kernel = self._rule.groups[by]
+        with self._book.lock:
+            weights = kernel.mixture.weights().mean(axis=1)
+        words = [f"{place}, {spread}" for place in LOCATIONS for spread in SPREADS]
+        return heaviest_first(words, weights.tolist())
+
+    @property
+    def is_caught(self) -> bool:
+        """Whether the net holds some level now, so that quantiles are infinite."""
+        with self._book.lock:
+            return bool(self._rule.whole.net.is_caught(self.learned))
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def _save(self) -> tuple[int, dict[str, Any]]:
+        with self._book.lock:
+            rule, rounds = self._rule, waiting_rounds(self._book)
+            names = {name: at for at, name in enumerate(rule.groups)}
+            own = [rule.group_of(each) for each in rounds]
+            state = save_book(self._book) | {
+                "group_names": list(names),
+                "waiting_groups": np.array(
+                    [WHOLE if name is None else names[name] for name in own], dtype=np.int64
+                ),
+            }
+            parts = {"whole_": rule.whole.save([rule.whole_of(each) for each in rounds])}
+            parts |= {f"group{at}_": rule.groups[name].save(rounds) for name, at in names.items()}
+            for prefix, saved in parts.items():
+                state |= {prefix + name: value for name, value in saved.items()}
+            return self.rounds, state
+
+    def _load(self, rounds: int, state: dict[str, Any]) -> None:
+        rule, book = self._rule, take_book(state)
+        names, groups = state.pop("group_names"), integers(state, "waiting_groups", low=WHOLE)
+        del state["waiting_groups"]
+        if not isinstance(names, list) or len(set(names)) < len(names):
+            raise ValueError("saved group_names must be a list of distinct names")
+        rule.check_groups(names, len(names))
+        state, whole = part_of(state, "whole_")
+        waiting = rule.whole.load(whole)
+        inside = []
+        for at, name in enumerate(names):
+            state, saved = part_of(state, f"group{at}_")
+            inside.append(iter(rule.new_group(name).load(saved)))
+        check_names(state, set())
+        if self.rounds != rounds or len(waiting) != len(groups) or (groups >= len(names)).any():
+            raise ValueError("the saved rounds are not those of the saved groups")
+        try:
+            waiting = [
+                each if group == WHOLE else rule.in_group(next(inside[group]), each)
+                for each, group in zip(waiting, groups.tolist(), strict=True)
+            ]
+        except StopIteration:
+            raise ValueError("a saved round is missing in its group") from None
+        if any(next(each, None) is not None for each in inside):
+            raise ValueError("a saved round of a group is missing in the whole")
+        low, high = rule.whole.low, rule.whole.high
+        bounds = max(low, -LARGEST), min(high, LARGEST)
+        load_book(self._book, book, waiting, rounds, bounds=bounds)
+
+
+def check_periods(periods: object) -> list[int]:
+    """Return the lengths of seasons, all distinct."""
+    listed = as_listed(periods, "periods", "a sequence of integers")
+    found = [check_integer("each of the periods", each, 2, LONGEST_PERIOD) for each in listed]
+    if len(set(found)) < len(found) or sum(found) > LONGEST_PERIOD:
+        raise ValueError(
+            f"periods must be distinct and at most {LONGEST_PERIOD} rounds in all, "
+            f"got {describe(periods)}"
+        )
+    return found
+
+
+def check_bounds(bounds: object) -> tuple[float, float]:
+    """Return the least and the greatest outcome, infinite where there is no bound."""
+    if bounds is None:
+        return -math.inf, math.inf
+    listed = as_listed(bounds, "bounds", "(low, high), None for no bound")
+    if len(listed) != 2:
+        raise ValueError(f"bounds must be (low, high), None for no bound, got {describe(bounds)}")
+    low, high = (
+        end if each is None else check_real(f"the {which} of bounds", each, -LARGEST, LARGEST)
+        for each, end, which in zip(listed, (-math.inf, math.inf), ("low", "high"), strict=True)
+    )
+    if not low < high:
+        raise ValueError(f"bounds must be (low, high) with low < high, got {describe(bounds)}")
+    return low, high

@@ -1,0 +1,143 @@
+"""Outcomes that waited together, learned as one batch: in plain Python, from the description."""
+
+import math
+
+import numpy as np
+
+from naive.draws import MASK, scramble
+
+SMALLEST = 50
+SHAPES = [0] + [2] * 6 + [1, 3, 3, 3, 3] + [3] * 3 + [0] * 9  # parameters of each expert
+
+
+class Dispersion:
+    """How much more batches differ from what is said of them than chance explains."""
+
+    def __init__(self):
+        self.spread, self.batches, self.outcomes, self.prior = np.zeros(24), 0.0, 0.0, 2.0
+
+    def of(self, size):
+        usual = self.outcomes / self.batches if self.batches else size
+        first = math.sqrt((1 + (usual - 1) * 0.005) * 2 / math.pi)
+        mean = (self.spread.min() + self.prior * first) / (self.batches + self.prior)
+        phi = math.pi / 2 * mean**2
+        return 1 + (size - 1) * max(0.0, (phi - 1) / max(usual - 1, 1))
+
+    def count(self, said, outcomes):
+        missed = np.abs((outcomes[:, None] - said).sum(axis=0))
+        self.spread = 0.85 * self.spread + missed / np.sqrt((said * (1 - said)).sum(axis=0))
+        self.batches = 0.85 * self.batches + 1
+        self.outcomes = 0.85 * self.outcomes + len(outcomes)
+        self.prior *= 0.85
+
+
+def fit(theta, matrix, features, base, outcomes, keep, least, flattest):
+    """Return parameters and their matrix after a batch: Newton steps to the posterior's mode."""
+    past = keep * matrix + (1 - keep) * np.eye(len(theta))
+    new = theta
+    for _ in range(8):
+        p = np.clip(1 / (1 + np.exp(-(base + features @ new))), least, 1 - least)
+        curvature = np.maximum(p * (1 - p), flattest)
+        matrix = past + (features * curvature[:, None]).T @ features
+        step = np.linalg.solve(matrix, features.T @ (p - outcomes) + past @ (new - theta))
+        longest = np.abs(step).max()
+        new = new - step * min(1, 1.5 / longest if longest else 1)
+        if longest < 0.01:
+            break
+    return new, matrix
+
+
+def fit_experts(twin, scores, outcomes, least):
+    """Let every expert of a twin fit a batch."""
+    n, flat = len(scores), 10 * least
+    logits = np.log(scores) - np.log1p(-scores)
+    ones, zeros = np.ones(n), np.zeros(n)
+    platt = np.column_stack([logits, ones])
+    beta = np.column_stack([np.log(scores), -np.log1p(-scores), ones])
+    for at, expert in enumerate(twin.experts[1:], start=1):
+        keep = (1 - expert.forget) ** n
+        if hasattr(expert, "features"):
+            features = platt if len(expert.a) == 2 else beta
+            expert.a, expert.matrix = fit(
+                expert.a, expert.matrix, features, zeros, outcomes, keep, least, flat
+            )
+        elif hasattr(expert, "base"):
+            base = np.array([expert.base(s) for s in scores])
+            (expert.c,), ((expert.curvature,),) = fit(
+                np.array([expert.c]), np.array([[expert.curvature]]), ones[:, None], base,
+                outcomes, keep, least, flat,
+            )  # fmt: skip
+        else:
+            bins = np.array([expert.bin(s) for s in scores])
+            for b in set(bins.tolist()):
+                visits, events = (bins == b).sum(), outcomes[bins == b].sum()
+                keep = (1 - expert.forget) ** visits
+                expert.visits[b] = keep * expert.visits[b] + visits
+                expert.outcomes[b] = keep * expert.outcomes[b] + events
+        assert at < len(SHAPES)
+
+
+def losses(said, outcomes):
+    y = outcomes[:, None]
+    return -(y * np.log(said) + (1 - y) * np.log1p(-said)).sum(axis=0)
+
+
+def weighed(prior, losses, power):
+    weights = prior * np.exp((losses.min() - losses) * power)
+    return weights / weights.sum()
+
+
+def fit_charges(twin, scores):
+    """What parameters cost in a fit: half a logarithm each; a bin's, of its own rows."""
+    charges = np.array(SHAPES) * math.log(len(scores)) / 2
+    for at, expert in enumerate(twin.experts):
+        if hasattr(expert, "bin"):
+            visits = np.bincount([expert.bin(s) for s in scores])
+            charges[at] = np.log1p(visits / 2).sum() / 2
+    return charges
+
+
+def learn_batch(twin, rows):
+    """Let a twin learn rows of (said, point, outcome) that waited together."""
+    rows = sorted(rows, key=lambda row: scramble(row[0].number + 1))
+    n, outcomes = len(rows), np.array([outcome for *_, outcome in rows])
+    scores = np.array([said.s for said, *_ in rows])
+    each = np.array([said.each for said, *_ in rows])
+    recalled = np.array([said.recalled for said, *_ in rows])
+    means, before = recalled[:, 0], twin.dispersion.of(n) if twin.learned else 1.0
+    surprise = (outcomes - means).sum() ** 2 / (means * (1 - means)).sum() / before
+    odds = 0.05 * math.exp(min(50, (surprise - 6) / 2)) if surprise > 6 else 0.0
+    change = odds / (1 + odds) if twin.learned else 1.0
+    if twin.learned >= n:
+        twin.dispersion.count(each, outcomes)
+    power = 1 / twin.dispersion.of(n)
+    fit_experts(twin, scores, outcomes, twin.least)
+    twin.learned, twin.ones = twin.learned + n, twin.ones + outcomes.sum()
+    # `least` is that before the batch.
+    least = min(max(1 / (twin.learned - n + 2), 1e-9), 1e-4)
+    weights = weighed(twin.weights, losses(each, outcomes), power)
+    if change > 0:
+        now = np.array([twin.ask(s, least)[0] for s in scores])
+        fits = losses(now, outcomes) + fit_charges(twin, scores)
+        weights = weights + change * (weighed(twin.priors, fits, 1 / (4 * before)) - weights)
+    shares = np.minimum(1, means * (1 - means) / 0.01)
+    keep = max(0.97, np.prod(1 - 5e-5 * shares))
+    twin.weights = keep * weights + (1 - keep) * twin.priors
+    # Those that look at the past: weighed alike, and nothing to learn.
+    doubt = 0.75 ** (sum(said.moved for said, *_ in rows) * power)
+    weights = twin.recent.weights * np.array([1.0] + [doubt] * 8)
+    weights = weighed(weights, losses(recalled, outcomes), power)
+    keep = np.prod(1 - 1e-5 * shares)
+    twin.recent.weights = keep * weights + (1 - keep) * twin.recent_priors
+    # The grid learns each row where it would be played now.
+    x = np.array([twin.ask(s, least)[1] for s in scores])
+    x = np.log(x) - np.log1p(-x)
+    features = np.column_stack([x, np.ones(n)])
+    (a, b), _ = fit(np.array([1.0, 0.0]), 10 * np.eye(2), features, 0, outcomes, 1.0, 1e-9, 0.0)
+    placed = np.clip(1 / (1 + np.exp(-(a * x + b))), 1e-9, 1 - 1e-9)
+    key = scramble(scramble(twin.seed))
+    for (said, *_), mean, outcome in zip(rows, placed.tolist(), outcomes.tolist(), strict=True):
+        points, weights = twin.safe.place(mean)
+        drawn = scramble((key + (said.number + 1) * 0x9E3779B97F4A7C15) & MASK) >> 11
+        point = points[0] if drawn / 2**53 < weights[0] else points[-1]
+        twin.safe.learn(mean, point, outcome, twin.safe.is_bet(mean))
