@@ -13,7 +13,7 @@ from calibrant import Decider
 from calibrant.decide.hindsight import precise_threshold
 
 ROWS = 100_000
-#: Ten windows of one seed vary by 0.04 or so: 0.85, which the benchmark asks of 250,000 rows, less.
+#: Below the 0.85 that is aimed at: of four seeds this short, one of seasons had 0.844.
 CAUGHT = {"jumps": 0.8, "drift": 0.8, "bursts": 0.45, "seasons": 0.8, "ties": 0.8}
 
 
@@ -37,7 +37,8 @@ def test_a_budget_is_kept_and_well_spent(name, budget):
     assert holds(Decider(budget=budget).decide_many(p), p, y, budget, CAUGHT[name])
 
 
-def test_what_people_do_leaves_the_windows_or_catches_less():
+def test_what_people_do_leaves_the_windows_or_catches_less_where_there_are_seasons():
+    """On some bursts a quantile forced into the band catches as much as the price does."""
     p, y = stream("seasons")
     failed = [who for who, acts in others(p, 0.01) if not holds(acts, p, y, 0.01, 0.8)]
     assert len(failed) == 4
