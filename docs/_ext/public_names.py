@@ -20,6 +20,7 @@ MODULES = {
     "calibrant.certificates": "What error a world explains",
     "calibrant.recalibrate": "A model's scores, recalibrated",
     "calibrant.fleet": "The same for a million keys",
+    "calibrant.decide": "Act or not",
     "calibrant.tables": "Rows in and out",
     "calibrant.streams": "Where outcomes come from",
     "calibrant.report": "What was measured, as one page",

@@ -1,5 +1,6 @@
 """Probability forecasts that stay calibrated while the world changes."""
 
+from calibrant.decide.decider import Decider as Decider
 from calibrant.fleet.fleet import Fleet as Fleet
 from calibrant.forecasters.epoch import Epoch as Epoch
 from calibrant.forecasters.event_forecaster import EventForecaster as EventForecaster

@@ -36,6 +36,18 @@ from calibrant.cli.arguments import (
     Seed,
     Source,
 )
+from calibrant.cli.decisions import (
+    Budget,
+    Cost,
+    Explore,
+    Per,
+    Precision,
+    Recall,
+    asked,
+    decider_of,
+)
+from calibrant.decide import Decider
+from calibrant.decide.rows import decide_rows
 from calibrant.fleet.log import Log as FleetLog
 from calibrant.forecasters.memories import heaviest_in_words
 from calibrant.measures import DelayCheck
@@ -44,6 +56,8 @@ from calibrant.recalibrate.log import Log
 from calibrant.recalibrate.rows import Recalibrated, recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.before_after import CELLS
+from calibrant.report.decisions import HEAD as DECISION_HEAD
+from calibrant.report.decisions import Decisions
 from calibrant.report.recalibration_page import (
     KEY_HEAD,
     MEASURE_ROWS,
@@ -61,6 +75,7 @@ from calibrant.tables.reading import kind_of, standard_input
 #: The help has these options in a box of their own.
 LATE = "Outcomes that come late"
 TITLE = "{}: scores before and after recalibration"
+ACT_COLUMN = "act"
 #: Bytes of a file that is read in chunks; packed ones hold about four times as much.
 LARGE, PACKED = 2**26, 4
 HOW_LARGE = "the file is large, so no row is kept; --report keeps them, and shows more"
@@ -89,6 +104,12 @@ class RecalibrateOptions(Options):
     kind: str = "probability"
     column: str = "calibrated"
     smooth: str | None = None
+    cost: str | None = None
+    budget: str | None = None
+    per: str | None = None
+    precision: str | None = None
+    recall: str | None = None
+    explore: str | None = None
     state: Path | None = None
     strict: bool = False
 
@@ -202,6 +223,12 @@ def recalibrate(
             "rows by.",
         ),
     ] = None,
+    cost: Cost = None,
+    budget: Budget = None,
+    per: Per = None,
+    precision: Precision = None,
+    recall: Recall = None,
+    explore: Explore = None,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -238,7 +265,10 @@ def recalibrate(
         options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
         check_seed(seed)
         check_choice("--kind", kind, KINDS)
+        decider = decider_of(options)
         if source == "-" and not (key or out or report or as_json):
+            if decider is not None:
+                raise ValueError(f"--{asked(options)} needs a FILE, or --out with a pipe")
             from calibrant.cli.recalibrate_pipe import answer_scores  # noqa: PLC0415
 
             options, recalibrator = begin(options)
@@ -252,7 +282,7 @@ def recalibrate(
         if key is not None or is_large(options):
             recalibrate_chunks(options)
         else:
-            recalibrate_file(options)
+            recalibrate_file(options, decider)
 
 
 def check_file_options(options: RecalibrateOptions) -> None:
@@ -279,7 +309,8 @@ def check_file_options(options: RecalibrateOptions) -> None:
 def is_large(options: RecalibrateOptions) -> bool:
     """Return whether a file has so many rows that they are better not held all at once."""
     path = Path(options.source)
-    if options.report or options.id or options.by or options.json or not path.is_file():
+    whole = (options.report, options.id, options.by, options.json, asked(options))
+    if any(whole) or not path.is_file():
         return False  # these ask for all rows
     size = path.stat().st_size * (1 if packing_of(options.source) is None else PACKED)
     return kind_of(options.source) in ("csv", "tsv", "parquet") and size > LARGE
@@ -321,7 +352,7 @@ def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
 # -- a whole file ----------------------------------------------------------------------------------
 
 
-def recalibrate_file(options: RecalibrateOptions) -> None:
+def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> None:
     """Recalibrate a whole file; write and report what was asked for, show the rest."""
     # The report is opened first: if it cannot be written, nothing else is.
     with console.opened_report(options.report) as report:
@@ -337,13 +368,21 @@ def recalibrate_file(options: RecalibrateOptions) -> None:
         console.note(table.note)
         console.note(rows.note)
         with console.busy("recalibrating"):
-            found = recalibrate_rows(recalibrator, rows, ids, smooth=options.smooth is not None)
+            has_smooth = options.smooth is not None or decider is not None
+            found = recalibrate_rows(recalibrator, rows, ids, smooth=has_smooth)
+            decisions = None
+            if decider is not None and found.smooth is not None:
+                acts = decide_rows(decider, found.smooth, rows)
+                decisions = Decisions(decider, found.smooth, acts)
         with console.busy("measuring"):
-            result = measured(options, table, rows, found, recalibrator)
+            result = measured(options, table, rows, found, recalibrator, decisions)
             page = b"" if report is None or result is None else result.page.html().encode()
         if options.out is not None:
             with console.busy(f"writing {options.out}"):
-                write(options.out, with_columns(options, table, found.predictions, found.smooth))
+                written = with_columns(options, table, found.predictions, found.smooth)
+                if decisions is not None:
+                    written = written.with_column(ACT_COLUMN, decisions.acts.astype(np.int64))
+                write(options.out, written)
         if report is not None:
             report.write(page)
     if options.state is not None:
@@ -370,6 +409,8 @@ def recalibrate_file(options: RecalibrateOptions) -> None:
 def check_new_columns(options: RecalibrateOptions, table: Table) -> None:
     """Refuse names of new columns that the rows have already."""
     console.check_column(table, options.column)
+    if asked(options) and ACT_COLUMN in (*table.columns, options.column, options.smooth):
+        raise ValueError(f"there is a column {ACT_COLUMN!r} already: rename it first")
     if options.smooth in (*table.columns, options.column):
         raise ValueError(
             f"there is a column {options.smooth!r} already: name another with --smooth"
@@ -392,6 +433,7 @@ def measured(
     rows: Scored,
     found: Recalibrated,
     recalibrator: Recalibrator,
+    decisions: Decisions | None,
 ) -> RecalibrationReport | None:
     """Return how good the probabilities are; None while all rows wait for their deadlines."""
     unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
@@ -409,7 +451,7 @@ def measured(
         times=table.row_called if rows.clock is None else rows.clock,
         available=None if recalibrator._book.has_deadlines else rows.available,
         recalibrator=recalibrator, expected=found.expected, known=found.known, never=never,
-        made=made, title=TITLE.format(Path(table.source).name),
+        made=made, decisions=decisions, title=TITLE.format(Path(table.source).name),
     )  # fmt: skip
 
 
@@ -618,8 +660,9 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
                 for key in keys[:KEYS_IN_JSON]
             ],
         }
+    acted = {} if report.decisions is None else {"decisions": report.decisions.in_json()}
     return {
-        "rounds": both.rounds, "mean_outcome": both.calibrated.mean_outcome, **columns,
+        "rounds": both.rounds, "mean_outcome": both.calibrated.mean_outcome, **columns, **acted,
         "verdict": report.verdict.word, "findings": report.findings,
     }  # fmt: skip
 
@@ -670,6 +713,9 @@ def show(options: RecalibrateOptions, report: RecalibrationReport | None) -> Non
             console.show_episodes(report.watched, report.alarms_note)
         if report.keys is not None:
             show_keys(report.keys)
+        if report.decisions is not None:
+            acted = console.table("What was acted on", DECISION_HEAD, report.decisions.rows())
+            console.out.print("\n", acted)
         console.out.print("\n[bold]What to look at[/]")
         points = Grid.grid(padding=(0, 1))
         points.add_column(width=1)

@@ -31,6 +31,7 @@ from calibrant.monitor import Monitor
 from calibrant.recalibrate import Recalibrator
 from calibrant.report.before_after import WINDOW, BeforeAfter
 from calibrant.report.causes import Evidence, explain, waits_of
+from calibrant.report.decisions import Decisions
 from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
@@ -102,6 +103,7 @@ def recalibration(
     recalibrator: HasMap | None = None,
     expected: npt.ArrayLike | None = None,
     known: npt.ArrayLike | None = None,
+    decisions: Decisions | None = None,
 ) -> RecalibrationReport:
     """Report what a recalibration changed: measures, sentences, and a page that shows them.
 
@@ -146,6 +148,8 @@ def recalibration(
         When each outcome counted, in seconds or numbers by the clock of `times`, or in rounds
         without one: by these a monitor judges what was known when a prediction was made. Those of
         `available`, if not given.
+    decisions : Decisions, optional
+        What was acted on, for a section of its own.
 
     Examples
     --------
@@ -220,6 +224,7 @@ def recalibration(
         predictions=predictions, outcomes=observed, timeline=timeline, scores=given,
         recalibrator=recalibrator, expected=means[rows], groups=groups,
         known=None if since is None else since[rows],
+        decisions=None if decisions is None else decisions.of_rows(rows, observed, before),
     )  # fmt: skip
 
 
@@ -263,6 +268,8 @@ class RecalibrationReport(Report):
     known : array of float or None
         When these outcomes counted, by the clock of the timeline; None if before the next
         prediction.
+    decisions : Decisions or None
+        What was acted on in these rounds.
 
     Examples
     --------
@@ -289,6 +296,7 @@ class RecalibrationReport(Report):
     expected: Floats = field(default_factory=lambda: np.empty(0))
     groups: list[Id] | None = None
     known: Floats | None = None
+    decisions: Decisions | None = None
 
     @classmethod
     def from_measures(
@@ -308,6 +316,8 @@ class RecalibrationReport(Report):
         place = kept["timeline"].name if "timeline" in kept else Timeline(None).name
         _, *others = measures.findings(never=never, place=place)
         findings = [*verdict.sentences, *others]
+        if kept.get("decisions") is not None:
+            findings.append(kept["decisions"].sentence)
         return cls(title, verdict, measures, findings, dict(made), kind, **kept)
 
     @property
@@ -400,6 +410,13 @@ def measures_panel(report: RecalibrationReport, page: Page) -> None:
         measure_rows(both),
         f"The {both.rounds:,} rounds with an outcome. Distinct probabilities: {distinct}.",
     )
+
+
+def decisions_panel(report: RecalibrationReport, page: Page) -> None:
+    """What was acted on."""
+    if report.decisions is not None:
+        window = shown_window(report.measures.rounds, report.measures.window)
+        report.decisions.draw(page, window, report.timeline.moments)
 
 
 def reliability_panel(report: RecalibrationReport, page: Page) -> None:
@@ -607,6 +624,7 @@ def keys_panel(report: RecalibrationReport, page: Page) -> None:
 
 PANELS: tuple[Panel, ...] = (
     measures_panel,
+    decisions_panel,
     reliability_panel,
     time_panel,
     episodes_panel,

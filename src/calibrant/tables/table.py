@@ -152,8 +152,9 @@ class Table:
         return "{} {}".format(*self.row_name(position))
 
     def with_column(self, name: str, values: npt.ArrayLike) -> Table:
-        """Return the table with one more column of numbers at its end."""
-        series = as_series(values, "values").astype(np.float64)
+        """Return the table with one more column of numbers at its end; whole ones stay whole."""
+        series = as_series(values, "values")
+        series = series.astype(np.int64 if series.dtype.kind in "iu" else np.float64)
         if name in self.columns:
             raise ValueError(f"name must be new, but {self.source} has a column {name!r}")
         if len(series) != len(self):

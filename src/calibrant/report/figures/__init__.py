@@ -17,6 +17,7 @@ from calibrant.report.figures.evidence_through_time import (
 from calibrant.report.figures.mean_through_time import MeanThroughTime as MeanThroughTime
 from calibrant.report.figures.memory_through_time import MemoryThroughTime as MemoryThroughTime
 from calibrant.report.figures.point_spread import PointSpread as PointSpread
+from calibrant.report.figures.rate_through_time import RateThroughTime as RateThroughTime
 from calibrant.report.figures.reliability import ReliabilityDiagram as ReliabilityDiagram
 from calibrant.report.figures.score_map import ScoreMap as ScoreMap
 from calibrant.report.figures.winner_map import WinnerMap as WinnerMap

@@ -1,0 +1,99 @@
+"""Options that ask for a decision of each row: costs, a budget, or a floor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from calibrant.decide import Decider
+
+if TYPE_CHECKING:
+    from calibrant.cli.recalibrate import RecalibrateOptions
+
+ACT = "Act or not, in a column `act`"
+QUESTIONS = ("cost", "budget", "precision", "recall")
+
+
+def option(metavar: str, text: str) -> Any:
+    """Return an option of the box about decisions."""
+    return typer.Option(rich_help_panel=ACT, metavar=metavar, help=text)
+
+
+Cost = Annotated[
+    str | None, option("A:M", "Act where it is cheaper: acting costs A, a missed event M.")
+]
+Budget = Annotated[str | None, option("SHARE", "Act on this share of the rows: 1%, or 0.01.")]
+Per = Annotated[
+    str | None,
+    option("ROWS|SPAN", "Keep --budget in every so many rows (10,000), or so much time (1d)."),
+]
+Precision = Annotated[
+    str | None, option("SHARE", "Act as often as this share of the acts can be events.")
+]
+Recall = Annotated[
+    str | None, option("SHARE", "Act as seldom as this share of the events can be acted on.")
+]
+Explore = Annotated[
+    str | None, option("SHARE", "Act on this share of the other rows too; --recall takes 2%.")
+]
+
+
+def asked(options: RecalibrateOptions) -> str | None:
+    """Return the name of the question that is asked, if one is, or refuse several."""
+    given = [name for name in QUESTIONS if getattr(options, name) is not None]
+    if len(given) > 1:
+        raise ValueError(f"--{given[0]} and --{given[1]} are two questions: ask one")
+    for name, needs in (("per", "budget"), ("explore", None)):
+        if getattr(options, name) is not None and (not given or needs not in (None, given[0])):
+            raise ValueError(f"--{name} needs --{needs or ', --'.join(QUESTIONS[:2]) + ' or so'}")
+    return given[0] if given else None
+
+
+def decider_of(options: RecalibrateOptions) -> Decider | None:
+    """Return who decides, or None if nothing is to be decided."""
+    name = asked(options)
+    if name is None:
+        return None
+    for other, why in (
+        ("key", "decide on Fleet.smooth in Python"),
+        ("state", "a decider is saved in Python, Decider.save"),
+    ):
+        if getattr(options, other) is not None:
+            raise ValueError(f"--{name} does not go with --{other}: {why}")
+    more: dict[str, Any] = {"seed": options.seed}
+    more |= {each: getattr(options, each) for each in ("silence", "after", "hold")}
+    if options.explore is not None or name == "recall":
+        more["explore"] = share_of("--explore", options.explore or "2%")
+    if name == "cost":
+        acting, missing = costs_of(options.cost or "")
+        return Decider(cost_of_acting=acting, cost_of_missing=missing, **more)
+    more[name] = share_of(f"--{name}", getattr(options, name))
+    if options.per is not None:
+        more["per"] = int(options.per) if options.per.isdigit() else options.per
+        if isinstance(more["per"], str) and options.time is None:
+            raise ValueError(f"--per {options.per} needs --time: when was each row?")
+    return Decider(**more)
+
+
+def share_of(name: str, text: str) -> float:
+    """Return a share, given as one or in percent."""
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        share = float(number) / (100.0 if percent else 1.0)
+    except ValueError:
+        raise ValueError(f"{name} must be a share such as 1% or 0.01, got {text!r}") from None
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"{name} must be between 0 and 1, or 0% and 100%, got {text!r}")
+    return share
+
+
+def costs_of(text: str) -> tuple[float, float]:
+    """Return what acting costs, and what a missed event costs."""
+    try:
+        acting, missing = (float(part) for part in text.split(":"))
+    except ValueError:
+        raise ValueError(
+            f"--cost must be the cost of acting and that of a missed event, 1:20, got {text!r}"
+        ) from None
+    return acting, missing
