@@ -72,7 +72,7 @@ def finding(bias, each):
         happened = random.random(len(keys)) < np.minimum(said + bias * (keys == 42), 1)
         fleet = Fleet(seed, monitor={"every": int(EVERY)})
         fleet.run(keys, said, happened)
-        named = {key.key for key in fleet.monitors.raw.keys_off()}
+        named = {key.key for key in fleet.monitors.raw.miscalibrated_keys()}
         found, others = found + (42 in named), others + len(named - {42})
     return found, others
 

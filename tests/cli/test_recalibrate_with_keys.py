@@ -141,11 +141,13 @@ def test_keys_that_are_off_in_json_and_when_outcomes_come_late(with_a_key_off, t
     assert found["arrived_late"] > 0
     for name in ("raw", "calibrated"):
         wanted, own = getattr(fleet.monitors, name), found[name]
-        assert [each["key"] for each in own["keys_off"]] == [e.key for e in wanted.keys_off()]
-        assert own["keys_off_count"] == len(own["keys_off"])
+        assert [each["key"] for each in own["miscalibrated_keys"]] == [
+            e.key for e in wanted.miscalibrated_keys()
+        ]
+        assert own["miscalibrated_keys_count"] == len(own["miscalibrated_keys"])
         assert (own["state"], own["evidence"]) == (wanted.state, wanted.evidence)
-    assert found["raw"]["keys_off"][0]["key"] == "[3]"
-    assert found["raw"]["keys_off"][0]["direction"] == "too low"
+    assert found["raw"]["miscalibrated_keys"][0]["key"] == "[3]"
+    assert found["raw"]["miscalibrated_keys"][0]["direction"] == "too low"
     brier = np.mean((result["calibrated"] - with_a_key_off["sold"]) ** 2)
     assert found["calibrated"]["brier"] == pytest.approx(brier)
 
@@ -222,7 +224,7 @@ def test_what_goes_on_is_watched_on_and_margins_have_no_raw(with_a_key_off, tmp_
         "recalibrate", written(with_a_key_off, tmp_path / "a.csv"), *OPTIONS, "--json"
     )
     one, other = json.loads(done.stdout), json.loads(whole.stdout)
-    assert one["raw"]["keys_off"] == other["raw"]["keys_off"]
+    assert one["raw"]["miscalibrated_keys"] == other["raw"]["miscalibrated_keys"]
     done = calibrant("recalibrate", source, *OPTIONS, "--kind", "margin", "--json")
     assert "raw" not in json.loads(done.stdout)
     Fleet().save(state)

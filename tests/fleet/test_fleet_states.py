@@ -109,8 +109,12 @@ class Fleets(RuleBasedStateMachine):
         if hasattr(self, "alone"):
             self.both(lambda fleet: fleet.keys())
             one, other = self.alone.monitors, self.moved.monitors
-            assert one.raw.keys_off(least=0.01) == other.raw.keys_off(least=0.01)
-            assert one.calibrated.keys_off(least=0.01) == other.calibrated.keys_off(least=0.01)
+            assert one.raw.miscalibrated_keys(least=0.01) == other.raw.miscalibrated_keys(
+                least=0.01
+            )
+            assert one.calibrated.miscalibrated_keys(
+                least=0.01
+            ) == other.calibrated.miscalibrated_keys(least=0.01)
             assert self.alone.pending == self.moved.pending == len(self.waiting)
             assert self.alone.expired == self.moved.expired == len(self.gone)
 

@@ -30,7 +30,7 @@ def found(fleet):
     """Return all that monitors know."""
     both = fleet.monitors
     return [
-        (side.keys_off(least=0.01), side.episodes, side.evidence, side.state, side.rounds)
+        (side.miscalibrated_keys(least=0.01), side.episodes, side.evidence, side.state, side.rounds)
         for side in (both.raw, both.calibrated)
     ] + [both.gain_evidence]
 
@@ -57,7 +57,7 @@ def test_late_outcomes_reach_the_monitors_in_the_order_in_which_they_come(shards
                 twin.update("all", said[done], outcomes[done])
             seen[numbers[done][0]].append((done, outcomes[done]))
     for side, monitor in enumerate((fleet.monitors.raw, fleet.monitors.calibrated)):
-        listed = monitor.keys_off(least=1e-6)
+        listed = monitor.miscalibrated_keys(least=1e-6)
         shown = {each.key: each for each in listed}
         for key, both in twins.items():
             total, n = both[side].sums["all"]
@@ -135,7 +135,7 @@ def test_keys_that_are_off_are_named_with_their_bias_the_largest_first():
         keys, scores, outcomes = stream(100_000, 300, seed, off={17: 0.2, 204: -0.1})
         fleet = Fleet(shards=1 + seed % 2, monitor=True)
         fleet.run(keys, scores, outcomes)
-        named = fleet.monitors.raw.keys_off()
+        named = fleet.monitors.raw.miscalibrated_keys()
         assert {each.key for each in named} <= {17, 204}
         first += bool(named) and named[0].key == 17
         if named and named[0].key == 17:
@@ -143,9 +143,9 @@ def test_keys_that_are_off_are_named_with_their_bias_the_largest_first():
             assert named[0].bias == pytest.approx(0.2, abs=0.1)
             assert named[0].direction == "too low"
             assert fleet.monitors.raw.state == "miscalibrated"
-            assert fleet.monitors.raw.keys_off(most=1) == named[:1]
-            assert fleet.monitors.raw.keys_off(most=0) == []
-        assert fleet.monitors.calibrated.keys_off() == []
+            assert fleet.monitors.raw.miscalibrated_keys(most=1) == named[:1]
+            assert fleet.monitors.raw.miscalibrated_keys(most=0) == []
+        assert fleet.monitors.calibrated.miscalibrated_keys() == []
         assert fleet.monitors.calibrated.state == "calibrated"
     assert first >= 9
 
@@ -155,20 +155,20 @@ def test_keys_that_are_off_are_named_with_their_bias_the_largest_first():
 def test_some_of_the_keys_are_those_of_all(shards, name):
     keys, scores, outcomes = stream(6000, 40, seed=1, off=dict.fromkeys(range(15), 0.3))
     fleet = Fleet(shards=shards, monitor=SETTINGS)
-    assert fleet.monitors.raw.keys_off(among=[name(3)]) == []
+    assert fleet.monitors.raw.miscalibrated_keys(among=[name(3)]) == []
     fleet.run([name(key) for key in keys.tolist()], scores, outcomes)
     fleet.predict_many([name(77)], [0.5])  # a key without an outcome
     monitor = fleet.monitors.raw
     for least in (1.0, 0.01):
-        listed = monitor.keys_off(least=least)
+        listed = monitor.miscalibrated_keys(least=least)
         assert len(listed) >= 10
         asked = [name(key) for key in (3, 5, 5, 1000, 21, 77, 9)]  # one twice, one never seen
-        some = monitor.keys_off(least=least, among=asked)
+        some = monitor.miscalibrated_keys(least=least, among=asked)
         assert some == [each for each in listed if each.key in asked]
-        assert monitor.keys_off(2, least=least, among=asked) == some[:2]
+        assert monitor.miscalibrated_keys(2, least=least, among=asked) == some[:2]
         for most in (1, 4, len(listed) - 1):
-            assert monitor.keys_off(most, least=least) == listed[:most]
-    assert monitor.keys_off(among=[]) == []
+            assert monitor.miscalibrated_keys(most, least=least) == listed[:most]
+    assert monitor.miscalibrated_keys(among=[]) == []
 
 
 def test_of_keys_that_are_off_alike_the_name_decides():
@@ -176,7 +176,9 @@ def test_of_keys_that_are_off_alike_the_name_decides():
     names = ["c", "a", "d", "b"]
     fleet = Fleet(monitor=SETTINGS)
     fleet.run(names * 100, [0.2] * 400, [1] * 400)
-    found = [[each.key for each in fleet.monitors.raw.keys_off(most)] for most in (1, 3, 4, 9)]
+    found = [
+        [each.key for each in fleet.monitors.raw.miscalibrated_keys(most)] for most in (1, 3, 4, 9)
+    ]
     assert found == [["a"], ["a", "b", "c"], ["a", "b", "c", "d"], ["a", "b", "c", "d"]]
 
 
@@ -187,13 +189,13 @@ def test_a_key_that_is_forgotten_is_off_no_more():
     others = keys != 4
     fleet.predict_many([4], [0.5], ids=["late"])
     fleet.run(keys[others], scores[others], outcomes[others])
-    assert {each.key for each in fleet.monitors.raw.keys_off()} == {4, 6}
-    six = next(each for each in fleet.monitors.raw.keys_off() if each.key == 6)
+    assert {each.key for each in fleet.monitors.raw.miscalibrated_keys()} == {4, 6}
+    six = next(each for each in fleet.monitors.raw.miscalibrated_keys() if each.key == 6)
     fleet.evict(idle=3000)
-    assert fleet.monitors.raw.keys_off() == [six]
+    assert fleet.monitors.raw.miscalibrated_keys() == [six]
     fleet.update_many([1], ids=["late"])
     assert fleet.monitors.raw.rounds == fleet.learned
-    assert fleet.monitors.raw.keys_off() == [six]
+    assert fleet.monitors.raw.miscalibrated_keys() == [six]
 
 
 def test_an_interrupted_run_was_not_watched(monkeypatch):
@@ -255,7 +257,7 @@ def test_monitors_that_a_fleet_cannot_have(monitor, words):
 @pytest.mark.parametrize("given", [{"most": -1}, {"least": 0}, {"least": 2}, {"least": np.nan}])
 def test_keys_off_refuses_nonsense(given):
     with pytest.raises(ValueError, match=next(iter(given))):
-        Fleet(monitor=True).monitors.raw.keys_off(**given)
+        Fleet(monitor=True).monitors.raw.miscalibrated_keys(**given)
 
 
 @pytest.mark.parametrize("among", [["a", 1], ["a"], [0.5], "a"])
@@ -263,7 +265,7 @@ def test_keys_of_another_kind_are_none_of_the_keys(among):
     fleet = Fleet(monitor=True)
     fleet.run([1, 2], None, [0, 1])
     with pytest.raises(ValueError, match="keys"):
-        fleet.monitors.raw.keys_off(among=among)
+        fleet.monitors.raw.miscalibrated_keys(among=among)
 
 
 def test_saved_evidence_that_makes_no_sense_is_refused():

@@ -124,7 +124,7 @@ def test_what_is_looked_at_knows_the_past():
 
 
 def test_words_of_the_weights():
-    experts = words()[: words().index("what silence says so far")]
+    experts = words()[: words().index("the outcomes that are still pending")]
     assert len(experts) == len(Recalibrator()._whole._weights())
     recalibrator = Recalibrator()
     recalibrator.run(np.full(3000, 0.2), iid(3000, mean=0.6, seed=1).outcomes)
@@ -137,7 +137,7 @@ def test_words_of_the_weights():
     assert "drift within" in drifting.weights()[0].words
     silent = Recalibrator(silence=0, after=10)
     silent.predict(0.5, id="x")
-    assert "what silence says so far" in {each.words for each in silent.weights()}
+    assert "the outcomes that are still pending" in {each.words for each in silent.weights()}
 
 
 def test_a_saved_past_that_cannot_be():

@@ -649,13 +649,13 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
     for name, watched in report.watched.items():
         columns[name] |= console.summary_of(watched)
     for name, found in report.keys.monitors.items() if report.keys else ():
-        keys = found.keys_off()
+        keys = found.miscalibrated_keys()
         columns[name] |= {
             "state": found.state,
             "evidence": found.evidence,
             "episodes": [console.as_object(episode) for episode in found.episodes],
-            "keys_off_count": len(keys),
-            "keys_off": [
+            "miscalibrated_keys_count": len(keys),
+            "miscalibrated_keys": [
                 {**asdict(key), "direction": key.direction, "text": str(key)}
                 for key in keys[:KEYS_IN_JSON]
             ],
@@ -749,7 +749,7 @@ def show_keys(keys: KeysWatched) -> None:
     for name in keys.monitors:
         console.say(f"{name}: {keys.sentence(name)}", fold=True)
     for name, found in keys.monitors.items():
-        listed = found.keys_off()
+        listed = found.miscalibrated_keys()
         if listed:
             many = f", the first {KEYS_IN_TERMINAL} of {len(listed):,}"
             more = many if len(listed) > KEYS_IN_TERMINAL else ""

@@ -11,4 +11,4 @@ from calibrant.fleet.fleet import Fleet as Fleet
 from calibrant.fleet.known import KnownKey as KnownKey
 from calibrant.fleet.monitors import FleetMonitor as FleetMonitor
 from calibrant.fleet.monitors import FleetMonitors as FleetMonitors
-from calibrant.fleet.monitors import KeyOff as KeyOff
+from calibrant.fleet.monitors import KeyMiscalibration as KeyMiscalibration

@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyOff:
+class KeyMiscalibration:
     """A key whose predictions are off.
 
     Attributes
@@ -43,8 +43,8 @@ class KeyOff:
 
     Examples
     --------
-    >>> from calibrant.fleet import KeyOff
-    >>> print(KeyOff("shop 7", 1.2, -0.21, 180))
+    >>> from calibrant.fleet import KeyMiscalibration
+    >>> print(KeyMiscalibration("shop 7", 1.2, -0.21, 180))
     predictions for key 'shop 7' are too high by 0.21 (its last 180 outcomes)
     """
 
@@ -89,10 +89,10 @@ class FleetMonitor:
     >>> outcomes = random.random(50_000) < scores + 0.2 * (shops == 42)
     >>> fleet = Fleet(monitor=True)
     >>> _ = fleet.run(shops, scores, outcomes)
-    >>> for each in fleet.monitors.raw.keys_off():
+    >>> for each in fleet.monitors.raw.miscalibrated_keys():
     ...     print(each)
     predictions for key 42 are too low by 0.19 (its last 495 outcomes)
-    >>> fleet.monitors.calibrated.keys_off()
+    >>> fleet.monitors.calibrated.miscalibrated_keys()
     []
     """
 
@@ -118,7 +118,7 @@ class FleetMonitor:
         return next(iter(self.of_shards().values())).tolerance
 
     @property
-    def chance_of_a_false_name(self) -> float:
+    def false_alarm_probability(self) -> float:
         """A bound on the chance that a calibrated key was ever named so far."""
         one = next(iter(self.of_shards().values()))
         if one.alpha is not None:
@@ -156,13 +156,13 @@ class FleetMonitor:
         """Whether an episode lasts or a key is off ("miscalibrated") or not ("calibrated")."""
         return "miscalibrated" if self.evidence >= 1.0 else "calibrated"
 
-    def keys_off(
+    def miscalibrated_keys(
         self,
         most: int | None = None,
         *,
         least: float = 1.0,
         among: Sequence[Id] | npt.NDArray[Any] | None = None,
-    ) -> list[KeyOff]:
+    ) -> list[KeyMiscalibration]:
         """Return the keys that are off now, those with the most evidence first.
 
         Parameters
@@ -190,7 +190,7 @@ class FleetMonitor:
                 enough = watch.threshold**least * (1.0 - 1e-12)
                 rows = foremost(np.flatnonzero(evidence >= enough), evidence, np.abs(bias), limit)
                 found += [
-                    KeyOff(
+                    KeyMiscalibration(
                         name,
                         way_to(float(evidence[row]), watch.threshold),
                         float(bias[row]),
@@ -202,7 +202,7 @@ class FleetMonitor:
         return found[:limit]
 
     def __repr__(self) -> str:
-        off = len(self.keys_off())
+        off = len(self.miscalibrated_keys())
         return f"<{self.rounds:,} rounds: {self.state}, {off:,} keys off>"
 
 
@@ -254,7 +254,7 @@ class FleetMonitors:
     >>> from calibrant import Fleet
     >>> fleet = Fleet(monitor={"every": 10_000, "tolerance": 0.05})
     >>> _ = fleet.run(["a", "b"] * 300, [0.5] * 600, [1, 0] * 300)
-    >>> [each.key for each in fleet.monitors.raw.keys_off()]
+    >>> [each.key for each in fleet.monitors.raw.miscalibrated_keys()]
     ['a', 'b']
     >>> fleet.monitors.gain_evidence > 100
     True

@@ -64,7 +64,7 @@ class Monitor(Savable, MonitorKernel):
     tolerance : float, default 0.02
         How far off is near enough, in [0, 0.5). With 0, any real model rings in the end.
     alpha : float, optional
-        Instead of `every`: the chance of ever a false alarm, in (0, 0.5].
+        Instead of `every`: the probability of any false alarm, ever, in (0, 0.5].
     block : int, optional
         Where nothing says when outcomes become known: those of one block, at most so many, do so
         together, at its end. Rounds with the same `at` are a block; without times, each `block`

@@ -60,7 +60,7 @@ def words(batch: int = 0) -> tuple[str, ...]:
         *drifts(BETA_FADES, "a fixed bend", batch),
         *(drifts(BIN_FADES, "a fixed curve", batch) * len(GRID_SIZES)),
         *(last_outcomes(order) for order in ORDERS),
-        "what silence says so far",
+        "the outcomes that are still pending",
         *drifts([forget for _, forget in OFFSET_EXPERTS], "a fixed shift"),
         *(["a fixed slope and shift"] * len(SLOPE_EXPERTS)),
     )

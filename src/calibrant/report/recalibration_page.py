@@ -50,7 +50,7 @@ from calibrant.tables import Clock
 from calibrant.tables.scored import as_probabilities
 
 if TYPE_CHECKING:
-    from calibrant.fleet import FleetMonitor, KeyOff
+    from calibrant.fleet import FleetMonitor, KeyMiscalibration
 
 Panel: TypeAlias = Callable[["RecalibrationReport", Page], None]
 
@@ -378,7 +378,7 @@ class KeysWatched:
     def sentence(self, name: str) -> str:
         """Return how many keys are miscalibrated in a column, and how sure that is."""
         found = self.monitors[name]
-        off, rounds = len(found.keys_off()), found.rounds
+        off, rounds = len(found.miscalibrated_keys()), found.rounds
         if off == 0:
             return (
                 f"None of {self.count:,} keys is miscalibrated, as far as {rounds:,} outcomes can "
@@ -387,11 +387,11 @@ class KeysWatched:
         return (
             f"{off:,} of {self.count:,} keys {'is' if off == 1 else 'are'} miscalibrated by more "
             f"than {found.tolerance:g}; the probability that any calibrated key has been listed so "
-            f"far is at most {found.chance_of_a_false_name:.2g}."
+            f"far is at most {found.false_alarm_probability:.2g}."
         )
 
 
-def key_rows(keys: Sequence[KeyOff]) -> list[list[str]]:
+def key_rows(keys: Sequence[KeyMiscalibration]) -> list[list[str]]:
     """Return miscalibrated keys as lines of a table, below `KEY_HEAD`."""
     return [
         [str(each.key), f"{each.bias:+.3f}", f"{each.outcomes:,}", f"{each.evidence:.2f}"]
@@ -598,7 +598,7 @@ def keys_panel(report: RecalibrationReport, page: Page) -> None:
     if report.keys is None:
         return
     for name, found in report.keys.monitors.items():
-        keys, episodes = found.keys_off(), found.episodes
+        keys, episodes = found.miscalibrated_keys(), found.episodes
         sentence = report.keys.sentence(name)
         page.section(
             f"Miscalibrated keys: {name}",

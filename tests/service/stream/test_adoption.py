@@ -96,7 +96,7 @@ def test_a_fleet_goes_on(start, path, tmp_path, monitor):
     )  # fmt: skip
     if monitor:  # which keys were off before is known, and not since when
         off = running.http.get("/v1/streams/s/miscalibrated_keys").json()["raw"]
-        was = learner.monitors.raw.keys_off()
+        was = learner.monitors.raw.miscalibrated_keys()
         assert off["count"] == len(was) > 3
         assert [(each["key"], each["since"]) for each in off["keys"]] == [
             (each.key, None) for each in was

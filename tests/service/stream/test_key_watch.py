@@ -84,7 +84,7 @@ def offline(learning):
 
     def look(at):
         for of, since in off.items():
-            now = {each.key for each in getattr(fleet.monitors, of).keys_off()}
+            now = {each.key for each in getattr(fleet.monitors, of).miscalibrated_keys()}
             for key in sorted(now ^ set(since)):
                 is_off = key in now
                 began = since.setdefault(key, at) if is_off else since.pop(key)
@@ -114,14 +114,14 @@ def test_what_is_shown_and_told_is_what_the_library_finds(running, learning):
     assert found["outcomes"] == fleet.learned
     for of in ("calibrated", "raw"):
         monitor = getattr(fleet.monitors, of)
-        listed = monitor.keys_off()
+        listed = monitor.miscalibrated_keys()
         assert found[of]["count"] == get("")["miscalibrated_keys"][of] == len(listed)
         assert [each["key"] for each in found[of]["keys"]] == [each.key for each in listed]
         for each, own in zip(found[of]["keys"], listed, strict=True):
             assert (each["evidence"], each["bias"], each["outcomes"], each["text"]) == (
                 own.evidence, own.bias, own.outcomes, str(own),
             )  # fmt: skip
-        assert found["false_alarm_probability"] == monitor.chance_of_a_false_name
+        assert found["false_alarm_probability"] == monitor.false_alarm_probability
     assert "however many keys there are" in found["guarantee"]
     assert f"{100 * found['false_alarm_probability']:.2g} %" in found["guarantee"]
     # Within one batch the order is that of the rows, which the library does not know.

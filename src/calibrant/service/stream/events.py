@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from calibrant.fleet import KeyOff
+from calibrant.fleet import KeyMiscalibration
 from calibrant.monitor import Episode
 from calibrant.service.store.records import EventRow
 from calibrant.service.stream import models
@@ -38,7 +38,7 @@ def identity_of(event: EventRow) -> tuple[Any, ...]:
     return event.kind, body.get("of"), about.get("alarm"), about.get("key"), about.get("since")
 
 
-def key_json(found: KeyOff, since: float) -> models.MiscalibratedKey:
+def key_json(found: KeyMiscalibration, since: float) -> models.MiscalibratedKey:
     """Return a miscalibrated key as JSON has it."""
     own = {"direction": found.direction, "since": finite(since), "text": str(found)}
     return cast(models.MiscalibratedKey, asdict(found) | own)

@@ -14,7 +14,7 @@ import numpy as np
 
 from calibrant import Fleet
 from calibrant._bytes import Saved, pack, unpack
-from calibrant.fleet import KeyOff
+from calibrant.fleet import KeyMiscalibration
 from calibrant.fleet.monitors import FleetMonitor
 from calibrant.service.stream.keys import Key, same_kind
 
@@ -29,7 +29,7 @@ class KeyChange(NamedTuple):
     of: str
     key: Key
     since: float
-    found: KeyOff | None
+    found: KeyMiscalibration | None
     many: int
 
 
@@ -56,7 +56,7 @@ class KeyWatch:
     def begin(self) -> None:
         """Note the keys that are miscalibrated before the first row of a stream."""
         for of, monitor in self.monitors.items():
-            self.since[of] = {each.key: -math.inf for each in monitor.keys_off()}
+            self.since[of] = {each.key: -math.inf for each in monitor.miscalibrated_keys()}
 
     def look(self, times: Mapping[Key, float]) -> None:
         """Look at keys whose outcomes were just learned, the last of each at a time."""
@@ -64,7 +64,7 @@ class KeyWatch:
         asked: list[Any] = list(times)
         for of, monitor in self.monitors.items():
             since = self.since[of]
-            found = {each.key: each for each in monitor.keys_off(among=asked)}
+            found = {each.key: each for each in monitor.miscalibrated_keys(among=asked)}
             for key in asked:
                 if (key in found) == (key in since):
                     continue
@@ -78,9 +78,9 @@ class KeyWatch:
         changes, self._changes = self._changes, []
         return changes
 
-    def ranked(self, of: str, most: int) -> list[KeyOff]:
+    def ranked(self, of: str, most: int) -> list[KeyMiscalibration]:
         """Return the miscalibrated keys, those with the most evidence first."""
-        return self.monitors[of].keys_off(most, among=same_kind(self.since[of]))
+        return self.monitors[of].miscalibrated_keys(most, among=same_kind(self.since[of]))
 
     # -- saving ---------------------------------------------------------------------------------
 

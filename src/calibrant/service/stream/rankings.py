@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from calibrant import Fleet
-from calibrant.fleet import KeyOff, KnownKey
+from calibrant.fleet import KeyMiscalibration, KnownKey
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.keys import Key
 
@@ -37,7 +37,7 @@ class Rankings:
         """Return what `Fleet.ranked` returns, or returned up to some seconds ago."""
         return self._valid((by, count, start), lambda: self._fleet.ranked(by, count, start))
 
-    def miscalibrated(self, of: str, count: int) -> list[KeyOff]:
+    def miscalibrated(self, of: str, count: int) -> list[KeyMiscalibration]:
         """Return the miscalibrated keys, or those of up to some seconds ago, of monitored ones."""
         watch = self._watch
         return [] if watch is None else self._valid((of, count, 0), lambda: watch.ranked(of, count))

@@ -294,7 +294,7 @@ def miscalibrated_keys(stream: Stream, limit: int) -> models.MiscalibratedKeys:
     monitor = watch.monitors["calibrated"]
     return {
         "outcomes": monitor.outcomes,
-        "false_alarm_probability": monitor.chance_of_a_false_name,
+        "false_alarm_probability": monitor.false_alarm_probability,
         "guarantee": guarantee(monitor),
         "calibrated": of("calibrated"),
         "raw": of("raw"),
@@ -303,7 +303,7 @@ def miscalibrated_keys(stream: Stream, limit: int) -> models.MiscalibratedKeys:
 
 def guarantee(monitor: FleetMonitor) -> str:
     """Say in a sentence what the list of miscalibrated keys guarantees."""
-    chance, rounds = monitor.chance_of_a_false_name, f"{monitor.outcomes:,} outcomes"
+    chance, rounds = monitor.false_alarm_probability, f"{monitor.outcomes:,} outcomes"
     if chance >= 1.0:
         return (
             f"After {rounds}, nothing is guaranteed any more: the setting every is too small for "
