@@ -113,8 +113,8 @@ def test_a_seed_makes_the_draws(running):
     for name, seed in (("one", 1), ("same", 1), ("other", 2)):
         running.stream(name, seed=seed)
         said[name] = []
-        for number in range(20):
-            rows = [{"id": f"{number} {row}", "score": 0.5} for row in range(50)]
+        for number in range(50):
+            rows = [{"id": f"{number} {row}", "score": 0.5} for row in range(20)]
             answers = running.predict(rows, name).json()
             said[name] += [row["probability"] for row in answers]
             less = [{"id": row["id"], "outcome": row["probability"] < 0.5} for row in answers]
