@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
@@ -103,9 +104,10 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
 
 def check_unmasked(values: object, name: str) -> None:
     """Refuse a masked array that hides some of its values: NumPy would show what is behind."""
-    if not isinstance(values, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # what nobody imported, nobody uses
+    if masked is None or not isinstance(values, masked.MaskedArray):
         return
-    hidden = np.ma.getmaskarray(values)
+    hidden = masked.getmaskarray(values)
     if hidden.any():
         raise ValueError(
             f"{name} must have no missing values, got {int(hidden.sum())} masked, the first in "

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 
 import numpy as np
 import pytest
@@ -115,9 +116,9 @@ def test_measure_for_people(calibrant, scored):
     assert "3,000 rounds" in result.stdout
     assert "Observed against predicted" in result.stdout
     rounds = [
-        int(line.split()[3].replace(",", ""))
+        int(line.split()[1].replace(",", ""))
         for line in result.stdout.splitlines()
-        if len(line.split()) > 6 and line.split()[1] == "to"
+        if re.match(r"[\d.]+-[\d.]+ ", line)
     ]
     assert sum(rounds) == 3000
     assert "taking 'p'" in result.stderr

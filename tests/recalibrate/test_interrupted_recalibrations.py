@@ -26,10 +26,10 @@ def classes(count):
 COUNT = 500_000
 LONG = 8  # times COUNT are too many rounds for any machine to play before it is interrupted
 CASES = {
-    "alone": (Recalibrator, (*rounds(COUNT), None)),
-    "groups": (Recalibrator, (*rounds(COUNT), ["a", "b", None, "c", "d"] * (COUNT // 5))),
-    "per-class": (lambda: MulticlassRecalibrator(3), classes(COUNT)),
-    "top-label": (lambda: MulticlassRecalibrator(3, "top-label"), classes(COUNT)),
+    "alone": (Recalibrator, rounds(COUNT), None),
+    "groups": (Recalibrator, rounds(COUNT), ["a", "b", None, "c", "d"] * (COUNT // 5)),
+    "per-class": (lambda: MulticlassRecalibrator(3), classes(COUNT), None),
+    "top-label": (lambda: MulticlassRecalibrator(3, "top-label"), classes(COUNT), None),
 }
 
 
@@ -37,35 +37,35 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_an_interrupted_run_was_not_played(case, after):
     """Wherever it is: between two kernels, or inside one."""
-    make, given = CASES[case]
+    make, given, by = CASES[case]
     recalibrator = make()
-    few = [None if each is None else each[:600] for each in given]
+    few, few_by = [each[:600] for each in given], {} if by is None else {"by": by[:600]}
     if case == "alone":  # the fastest
-        given = (*(np.tile(each, LONG) for each in given[:2]), None)
-    recalibrator.run(*few)
+        given = [np.tile(each, LONG) for each in given]
+    recalibrator.run(*few, **few_by)
     recalibrator.predict(given[0][0], id="waits")
     before = recalibrator.to_bytes()
     with interrupted(after):
-        recalibrator.run(*given)
+        recalibrator.run(*given, **({} if by is None else {"by": by}))
     assert recalibrator.to_bytes() == before
     again = type(recalibrator).from_bytes(before)
-    assert np.array_equal(recalibrator.run(*few), again.run(*few))
+    assert np.array_equal(recalibrator.run(*few, **few_by), again.run(*few, **few_by))
     assert recalibrator.to_bytes() == again.to_bytes()
 
 
 @pytest.mark.parametrize("which", [0, 1])
 @pytest.mark.parametrize("case", ["alone", "groups", "per-class"])
 def test_another_thread_cannot_change_the_input_during_a_run(case, which):
-    make, given = CASES[case]
-    given = [each.copy() if isinstance(each, np.ndarray) else each for each in given]
-    expected = make().run(*given)
+    make, given, by = CASES[case]
+    more = {} if by is None else {"by": by}
+    expected = make().run(*given, **more)
     for after in (0.0, 0.003, 0.02):
         changed = list(given)
         changed[which] = given[which].copy()
         recalibrator = make()
         with changed_meanwhile(changed[which], 7, after):  # no score, outcome or class
             try:
-                predictions = recalibrator.run(*changed)
+                predictions = recalibrator.run(*changed, **more)
             except ValueError:  # changed before it was read
                 assert recalibrator.to_bytes() == make().to_bytes()
                 continue

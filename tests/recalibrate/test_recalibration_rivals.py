@@ -167,14 +167,14 @@ def test_late_outcomes_that_cannot_be():
         rival.predict(0.5, id=id_)
     rival.update(1, id="a")
     expected = rival.predict(0.3)
-    for arguments, message in [
-        ((1, "d"), "'d' is unknown"),
-        ((0, "a"), "'a' had the outcome 1.0, and now gets 0.0"),
-        ((2, "b"), "outcome must be a number"),
-        ((1, 1.5), "id must be a string or an integer"),
+    for outcome, id_, message in [
+        (1, "d", "'d' is unknown"),
+        (0, "a", "'a' had the outcome 1.0, and now gets 0.0"),
+        (2, "b", "outcome must be a number"),
+        (1, 1.5, "id must be a string or an integer"),
     ]:
         with pytest.raises(ValueError, match=message):
-            rival.update(*arguments)
+            rival.update(outcome, id=id_)
     for id_ in "ab":
         with pytest.raises(ValueError, match="was predicted already"):
             rival.predict(0.5, id=id_)
@@ -213,7 +213,7 @@ def test_bad_input_is_refused_before_anything_changes(make):
     for bad in (float("nan"), -1, 2, "1", None):
         with pytest.raises(ValueError, match="outcome must be"):
             rival.update(bad)
-    with pytest.raises(ValueError, match="score must be"):
+    with pytest.raises(ValueError, match=r"scores? must be"):
         rival.predict(-1)
     rival.update(outcomes[120])  # still the answer to the good score
     assert rival.learned == 121

@@ -107,7 +107,7 @@ def test_an_outcome_before_any_prediction():
         ({"kind": 1}, "kind must be one of"),
         ({"seed": -1}, "seed must be an integer"),
         ({"seed": 2**64}, "seed must be an integer"),
-        ({"capacity": 0}, "capacity must be an integer at least 1"),
+        ({"capacity": 0}, "capacity must be an integer in"),
         ({"capacity": 2.0}, "capacity must be an integer"),
     ],
 )

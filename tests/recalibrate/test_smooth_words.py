@@ -68,7 +68,7 @@ def rare_events(rate, rounds, seed):
 
 
 def words_of(scores, outcomes):
-    return Recalibrator()._run(scores, outcomes, None, smooth=True)[2]
+    return Recalibrator()._run(scores, outcomes, by=None, smooth=True)[2]
 
 
 @pytest.mark.parametrize(("rate", "rounds"), [(1e-3, 100_000), (1e-4, 400_000)])

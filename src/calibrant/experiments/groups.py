@@ -44,7 +44,9 @@ FAMILIES = (
     "runs",
     "regimes",
 )
-ADVERSARIES = ("greedy:norm=l2", "contrarian", "chaser", "march:horizon=T")
+ADVERSARIES = (
+    "greedy:norm=l2", "contrarian", "chaser", "march:horizon=T", "drag:horizon=T", "learned",
+)  # fmt: skip
 #: Streams by the name of their group.
 STREAM_GROUPS: dict[str, tuple[str, ...]] = {
     "all": (*FAMILIES, *ADVERSARIES, *names()),

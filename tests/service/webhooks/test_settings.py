@@ -38,8 +38,8 @@ def test_settings_of_webhooks(tmp_path):
         ("webhooks", "https:///path", "https://"),
         ("webhooks", "https://a.example/#part", "https://"),
         ("webhooks", "https://a.example/a b", "https://"),
-        ("webhooks", ["https://a.example/"] * 11, "10 at the most"),
-        ("webhooks", 5, "a list of texts"),
+        ("webhooks", ["https://a.example/"] * 11, "at most 10"),
+        ("webhooks", 5, "a list of strings"),
         ("webhook_secret", "hunter2", "whsec_"),
         ("webhook_secret", "whsec_hunter2", "base64"),
         (

@@ -481,7 +481,7 @@ cdef class RecalibrateKernel(LookingKernel):
             raise ValueError(f"saved lag must be in [0, {rounds}]")
         if waiting.shape[0] and learned == rounds:
             raise ValueError("saved open must be empty if every prediction has its outcome")
-        check_sharp(parts, learned)
+        check_sharp(parts, learned, seen["batches"][0] > 0.0)
         check_recent(memory, learned)
         check_batches(seen, learned)
         safe_load(&self.safe, state, learned)

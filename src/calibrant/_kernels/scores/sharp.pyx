@@ -223,11 +223,12 @@ cdef double sharp_smooth(const SharpState *state, const View *view, Events event
     return within(m / total, view.least)
 
 
-def check_sharp(parts, double learned):
+def check_sharp(parts, double learned, bint has_batches=False):
     """Refuse a saved mixture that so many outcomes cannot have made; arrays by name.
 
     A step is no longer than its features, each of which is below 21, and adds at most a quarter of
-    their square to a matrix, which never falls below I.
+    their square to a matrix, which never falls below I. A batch counts in a bin as a whole, and may
+    hold more outcomes than single ones would leave there.
     """
     least = returned(SHARE, TINIEST) * np.array(PRIORS)  # the mean may have been as near to 0 as that
     steps, most = 1.0 + 37.0 * learned, START + 111.0 * learned
@@ -248,7 +249,9 @@ def check_sharp(parts, double learned):
             raise ValueError("saved platt_A and beta_A must be matrices without negative squares")
     Y, N = parts["Y"].reshape(MEMORIES, -1), parts["N"].reshape(MEMORIES, -1)
     for j in range(MEMORIES):
-        fullest = min(learned, 1.0 / BIN_FORGETS[j]) if BIN_FORGETS[j] > 0.0 else learned
+        fullest = learned
+        if BIN_FORGETS[j] > 0.0 and not has_batches:
+            fullest = min(learned, 1.0 / BIN_FORGETS[j])
         if (N[j] < 0.0).any() or (N[j] > fullest * (1.0 + SLACK)).any():
             raise ValueError(f"saved N must be in [0, {fullest}]")
     if (Y < 0.0).any() or (Y > N * (1.0 + SLACK)).any():

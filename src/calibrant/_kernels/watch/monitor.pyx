@@ -1042,7 +1042,7 @@ cdef class MonitorKernel:
                 count += 1
         held = range(self.held_head, self.held_length)
         edges, ranges = self._ranges()
-        has_whole = self.find(self.whole_key) >= 0
+        has_whole = self.whole_key >= 0 and self.find(self.whole_key) >= 0
         return {
             "R": v.R, "restarted": c.restarted, "key": c.key, "counted": c.counted,
             "fresh": c.fresh, "escrow": c.escrow, "in_block": c.in_block,

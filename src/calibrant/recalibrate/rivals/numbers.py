@@ -52,7 +52,14 @@ class NumberRival(ABC):
 
 
 class SplitConformal(NumberRival):
-    """Empirical quantiles of the last residuals (Vovk et al., 2005); of all with window=0."""
+    """Empirical quantiles of the last residuals (Vovk et al., 2005); of all with window=0.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import SplitConformal
+    >>> SplitConformal([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def __init__(self, levels: npt.ArrayLike, window: int = 500) -> None:
         super().__init__(levels)
@@ -63,7 +70,14 @@ class SplitConformal(NumberRival):
 
 
 class ACI(NumberRival):
-    """Adaptive conformal inference: the level follows its misses (Gibbs and Candes, 2021)."""
+    """Adaptive conformal inference: the level follows its misses (Gibbs and Candes, 2021).
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import ACI
+    >>> ACI([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def __init__(self, levels: npt.ArrayLike, rate: float = 0.01, window: int = 500) -> None:
         super().__init__(levels)
@@ -75,7 +89,14 @@ class ACI(NumberRival):
 
 
 class DtACI(NumberRival):
-    """ACI at several rates, weighed by their losses (Gibbs and Candes, 2022)."""
+    """ACI at several rates, weighed by their losses (Gibbs and Candes, 2022).
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import DtACI
+    >>> DtACI([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def __init__(
         self, levels: npt.ArrayLike, rates: Sequence[float] = RATES, window: int = 500
@@ -89,21 +110,42 @@ class DtACI(NumberRival):
 
 
 class AgACI(DtACI):
-    """ACI at several rates, whose quantiles are aggregated by BOA (Zaffran et al., 2022)."""
+    """ACI at several rates, whose quantiles are aggregated by BOA (Zaffran et al., 2022).
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import AgACI
+    >>> AgACI([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def _quantiles(self, residuals: Floats, late: int) -> Floats:
         return kernels.agaci(residuals, late, self.levels, self.window, self.rates)
 
 
 class SAOCP(NumberRival):
-    """Strongly adaptive online conformal prediction (Bhatnagar et al., 2023)."""
+    """Strongly adaptive online conformal prediction (Bhatnagar et al., 2023).
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import SAOCP
+    >>> SAOCP([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def _quantiles(self, residuals: Floats, late: int) -> Floats:
         return kernels.saocp(residuals, late, self.levels)
 
 
 class ConformalPID(NumberRival):
-    """Quantile tracking with an integrator, without a scorecaster (Angelopoulos et al., 2023)."""
+    """Quantile tracking with an integrator, without a scorecaster (Angelopoulos et al., 2023).
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import ConformalPID
+    >>> ConformalPID([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def __init__(self, levels: npt.ArrayLike, rate: float = 0.1) -> None:
         super().__init__(levels)
@@ -118,6 +160,12 @@ class MultiQT(NumberRival):
 
     With a `base` they correct those quantiles of a normal distribution that forgets as GaussianEWMA
     does.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import MultiQT
+    >>> MultiQT([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
     """
 
     def __init__(
@@ -135,7 +183,14 @@ class MultiQT(NumberRival):
 
 
 class GaussianEWMA(NumberRival):
-    """A normal distribution with an exponentially weighted variance (RiskMetrics, 1996)."""
+    """A normal distribution with an exponentially weighted variance (RiskMetrics, 1996).
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import GaussianEWMA
+    >>> GaussianEWMA([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def __init__(self, levels: npt.ArrayLike, keep: float = 0.94) -> None:
         super().__init__(levels)
@@ -146,7 +201,14 @@ class GaussianEWMA(NumberRival):
 
 
 class NormalisedSplit(NumberRival):
-    """Split conformal of residuals divided by an exponentially weighted standard deviation."""
+    """Split conformal of residuals divided by an exponentially weighted standard deviation.
+
+    Examples
+    --------
+    >>> from calibrant.recalibrate.rivals import NormalisedSplit
+    >>> NormalisedSplit([0.1, 0.9]).run([1.0, 2.0, 3.0], [1.5, 1.5, 3.5]).shape
+    (3, 2)
+    """
 
     def __init__(self, levels: npt.ArrayLike, window: int = 500, keep: float = 0.94) -> None:
         super().__init__(levels)

@@ -3,3 +3,10 @@
 `member` takes and releases streams, `terms` keeps a process a member, and `relay` forwards requests
 to the owner of their stream.
 """
+
+try:
+    import httpx as httpx
+except ImportError as error:
+    raise ImportError(
+        "calibrant.service.cluster needs httpx: pip install 'calibrant[service]'"
+    ) from error
