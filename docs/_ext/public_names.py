@@ -35,7 +35,7 @@ MODULES = {
 }
 
 # Classes of others, whose members are described elsewhere and refer to pages that are not here.
-STRANGERS = "tuple, Exception, Base, ClassifierMixin"
+STRANGERS = "tuple, Exception, Base, ClassifierMixin, RegressorMixin"
 
 
 def public_names(module: str) -> dict[str, object]:
@@ -82,7 +82,7 @@ def entry(path: str, value: object, *, again: bool) -> list[str]:
     index = ["   :no-index:"] if again else []
     if inspect.isclass(value):
         members = ["   :members:", f"   :inherited-members: {STRANGERS}"]
-        members += ["   :exclude-members: set_score_request"]  # scikit-learn puts it in each class
+        members += ["   :exclude-members: set_score_request, get_metadata_routing"]  # of scikit-learn
         return [f".. autoclass:: {path}", *index, *members, ""]
     if inspect.isfunction(value):
         return [f".. autofunction:: {path}", *index, ""]

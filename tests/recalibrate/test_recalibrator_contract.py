@@ -17,7 +17,7 @@ def test_the_table_names_every_public_recalibrator():
         for module in (calibrant, calibrant.recalibrate, calibrant.recalibrate.rivals)
         for value in vars(module).values()
         if inspect.isclass(value) and hasattr(value, "expire")
-    } - {Rival}
+    } - {Rival, calibrant.Decider}  # what acts does not predict
     assert public == {cls for cls, _, _ in RECALIBRATORS}
 
 
