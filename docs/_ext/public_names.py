@@ -82,7 +82,8 @@ def entry(path: str, value: object, *, again: bool) -> list[str]:
     index = ["   :no-index:"] if again else []
     if inspect.isclass(value):
         members = ["   :members:", f"   :inherited-members: {STRANGERS}"]
-        members += ["   :exclude-members: set_score_request, get_metadata_routing"]  # of scikit-learn
+        # What scikit-learn puts in each class.
+        members += ["   :exclude-members: set_score_request, get_metadata_routing"]
         return [f".. autoclass:: {path}", *index, *members, ""]
     if inspect.isfunction(value):
         return [f".. autofunction:: {path}", *index, ""]
