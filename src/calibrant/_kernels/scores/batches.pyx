@@ -38,11 +38,9 @@ import numpy as np
 
 from calibrant._kernels.saved import SLACK
 from calibrant._kernels.scores.mixing cimport curvature, within
-from calibrant._kernels.scores.sharp import (
-    BETA_FADES, BIN_FADES, GRID_SIZES, OFFSET_FADES, PLATT_FADES, SHARP_PRIORS,
-)
 from calibrant._kernels.scores.sharp cimport (
-    ALL_BINS, BETAS, EXPERTS, FLAT, GRIDS, MEMORIES, OFFSETS, PLATTS, SharpState, View, sharp_view,
+    ALL_BINS, BETA_FORGETS, BETAS, BIN_FORGETS, BINS, EXPERTS, FLAT, GRIDS, MEMORIES,
+    OFFSET_FORGETS, OFFSETS, PLATT_FORGETS, PLATTS, PRIORS, SharpState, View, sharp_view,
 )
 from calibrant._kernels.tally cimport bin_of
 
@@ -61,18 +59,6 @@ cdef double CLOSE = 0.01            # a last step shorter than this leaves an er
 cdef int STEPS = 8                  # of a fit, at the most
 cdef double PRECISION = 10.0        # of the prior of slope and offset of a whole batch
 
-cdef double[PLATTS] PLATT_FORGETS
-PLATT_FORGETS[:] = PLATT_FADES
-cdef double[OFFSETS] OFFSET_FORGETS
-OFFSET_FORGETS[:] = OFFSET_FADES
-cdef double[BETAS] BETA_FORGETS
-BETA_FORGETS[:] = BETA_FADES
-cdef double[MEMORIES] BIN_FORGETS
-BIN_FORGETS[:] = BIN_FADES
-cdef Py_ssize_t[GRIDS] BINS
-BINS[:] = GRID_SIZES
-cdef double[EXPERTS] PRIORS
-PRIORS[:] = SHARP_PRIORS
 cdef double[EXPERTS] SIZES           # parameters of each expert; those of bins depend on the batch
 SIZES[:] = [0] + [2] * PLATTS + [1] + [3] * (OFFSETS - 1) + [3] * BETAS + [0] * (GRIDS * MEMORIES)
 

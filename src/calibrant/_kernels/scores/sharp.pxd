@@ -18,6 +18,15 @@ cdef enum:
     LEARNED = 100                   # so does what was learned from so many
 
 
+# How fast each forgets, the bins of each grid, and where the weights start.
+cdef double[PLATTS] PLATT_FORGETS
+cdef double[OFFSETS] OFFSET_FORGETS
+cdef double[BETAS] BETA_FORGETS
+cdef double[MEMORIES] BIN_FORGETS
+cdef Py_ssize_t[GRIDS] BINS
+cdef double[EXPERTS] PRIORS
+
+
 # Everything the mixture has learned.
 cdef struct SharpState:
     double[EXPERTS] w               # weights, summing to 1

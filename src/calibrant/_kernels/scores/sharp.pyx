@@ -79,15 +79,10 @@ BETA_FADES = (0.0, 1e-3, 1e-2)
 BIN_FADES = (0.0, 1e-3, 1e-2)
 GRID_SIZES = (10, 30, 100)
 
-cdef double[PLATTS] PLATT_FORGETS
 PLATT_FORGETS[:] = PLATT_FADES
-cdef double[OFFSETS] OFFSET_FORGETS
 OFFSET_FORGETS[:] = OFFSET_FADES
-cdef double[BETAS] BETA_FORGETS
 BETA_FORGETS[:] = BETA_FADES
-cdef double[MEMORIES] BIN_FORGETS
 BIN_FORGETS[:] = BIN_FADES
-cdef Py_ssize_t[GRIDS] BINS
 BINS[:] = GRID_SIZES
 
 # Prior weight of each shape in sixteenths, split evenly over its experts. The simple shapes get
@@ -97,7 +92,6 @@ SHARP_PRIORS = [
     for weight, count in [(6, 1), (5, PLATTS), (3, OFFSETS), (1, BETAS), (1, GRIDS * MEMORIES)]
     for _ in range(count)
 ]
-cdef double[EXPERTS] PRIORS
 PRIORS[:] = SHARP_PRIORS
 
 
