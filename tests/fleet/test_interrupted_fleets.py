@@ -1,5 +1,6 @@
 """What is interrupted, or forked meanwhile, leaves a fleet whole."""
 
+import faulthandler
 import os
 import sys
 import threading
@@ -78,6 +79,7 @@ def test_a_fork_waits_for_no_lock_while_it_keeps_others():
     threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
     for thread in threads:
         thread.start()
+    faulthandler.dump_traceback_later(120, exit=True)  # a fork that waits for ever cannot fail
     try:
         for _ in range(40):
             child = os.fork()
@@ -89,6 +91,7 @@ def test_a_fork_waits_for_no_lock_while_it_keeps_others():
                 time.sleep(0.001)
             assert done == (child, 0)
     finally:
+        faulthandler.cancel_dump_traceback_later()
         stop.set()
         for thread in threads:
             thread.join()
