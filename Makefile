@@ -18,7 +18,7 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 install = $(UV) -r $(1) || { echo "uv could not install $(1); pip does, which takes longer"; $(PIP) -r $(1); }
 
-.PHONY: help setup run serve test slow lint bench docs lock clean
+.PHONY: help setup run serve test quick slow lint bench docs dist sbom wheelhouse image workflows lock clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -60,6 +60,9 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loads
 test: setup  ## The tests, the examples in the docs included, on all cores; not those marked slow
 	$(PYTEST) -m "not slow"
 
+quick: setup  ## One case of each test, without those marked slow or long
+	$(PYTEST) --quick
+
 slow: setup  ## The tests marked slow: browser, Spark, PostgreSQL, wheel, docs, kills
 	$(PYTEST) -m slow
 
@@ -75,8 +78,37 @@ bench: setup  ## Speed, memory and error, beside peers; rewrites the tables in b
 docs: setup  ## The documentation, in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-lock: $(VENV)/requirements  ## Pin both sets anew, the small one to the versions of the large one
+# What building for others takes: checks of wheels, of workflows, a list of what is inside.
+$(VENV)/requirements-release: requirements-release.txt $(VENV)/requirements
+	$(call install,requirements-release.txt)
+	@touch $@
+
+dist: $(VENV)/requirements-release  ## The source distribution and a wheel in dist/, used in fresh environments without a compiler
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist/built .
+	$(BIN)/auditwheel repair --wheel-dir dist dist/built/*.whl
+	mv dist/built/*.tar.gz dist && rm -r dist/built
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python packaging/check_wheel.py dist/*.whl
+
+sbom: $(VENV)/requirements-release  ## A list of what an installed service consists of, in dist/sbom.json (CycloneDX)
+	@mkdir -p dist
+	$(BIN)/cyclonedx-py requirements requirements-dev.txt --pyproject pyproject.toml --output-file dist/sbom.json
+
+wheelhouse: dist  ## The wheel and those of everything that the service takes, in dist/image/
+	rm -rf dist/image && mkdir dist/image
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --only-binary :all: --dest dist/image \
+	  --constraint requirements-dev.txt "$$(ls dist/*.whl)[service,postgres]"
+
+image: wheelhouse  ## The service as a container image, in dist/calibrant.tar; with buildah, without a Docker engine
+	bash packaging/build_image.sh
+
+workflows: $(VENV)/requirements-release  ## Check the workflows in .github
+	$(BIN)/zizmor --offline .github
+
+lock: $(VENV)/requirements  ## Pin the three sets anew, the small ones to the versions of the large one
 	$(COMPILE) --group dev -o requirements-dev.txt
+	$(COMPILE) --group release --constraint requirements-dev.txt --no-annotate -o requirements-release.txt
 	$(COMPILE) --group build --extra plot --constraint requirements-dev.txt --no-annotate -o requirements.txt
 
 clean:  ## Remove everything that make made

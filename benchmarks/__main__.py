@@ -21,7 +21,9 @@ from benchmarks import (  # noqa: E402
     attack_safe,
     batches,
     certificates,
+    checks,
     choices,
+    classes,
     compare,
     decide,
     decisions,
@@ -43,7 +45,6 @@ from benchmarks import (  # noqa: E402
     many_rows,
     monitor,
     monitor_late,
-    multiclass,
     numbers,
     pages,
     paper,
@@ -74,7 +75,6 @@ PARTS = {
     "groups": groups,
     "fleet": fleet,
     "keys_off": keys_off,
-    "multiclass": multiclass,
     "compare": compare,
     "sweep": sweep,
     "scored": scored,
@@ -89,6 +89,7 @@ PARTS = {
     "decide": decide,
     "why_not": why_not,
     "certificates": certificates,
+    "checks": checks,
     "monitor": monitor,
     "monitor_late": monitor_late,
     "kills": kills,
@@ -99,8 +100,9 @@ PICTURES = {"figures": figures, "screenshots": screenshots}
 #: What has options of its own.
 COMMANDS = {
     "evolve": evolve, "tune": tune, "search": search, "many_rows": many_rows, "numbers": numbers,
+    "classes": classes,
 }  # fmt: skip
-LONG = {"certificates", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
+LONG = {"certificates", "checks", "endurance", "fleet", "kills", "monitor", "monitor_late", "pages"}
 
 
 def quote(page, name, texts, titles):
@@ -132,7 +134,6 @@ def main(names):
                 texts.append(text)
         page = f"# {PARTS[name].TITLE}\n\nMeasured on {machine.describe()}, with `make bench`.\n\n"
         (HERE / f"{name}.md").write_text(page + "\n".join(texts))
-        quote("README.md", name, texts, PARTS[name].IN_README)
         for quoted, titles in getattr(PARTS[name], "IN_DOCS", {}).items():
             quote(quoted, name, texts, titles)
         console.print(f"wrote benchmarks/{name}.md")

@@ -17,7 +17,6 @@ from naive.march import NaiveMarch
 from naive.zoom_before import NaiveZoomBefore
 
 TITLE = "Zoom under attack"
-IN_README = ()
 HORIZONS = (10**4, 10**5, 10**6)
 SEEDS = range(10)
 # The strongest settings against the rule before, and the level of each horizon.

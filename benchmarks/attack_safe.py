@@ -18,7 +18,6 @@ from calibrant.measures import cal2
 from calibrant.recalibrate import Recalibrator
 
 TITLE = "The safe stage under attack"
-IN_README = ()
 HORIZONS = {10**4: 5, 10**5: 3, 10**6: 1}  # with the number of seeds
 LONG = ("beside the mark", "march, then greedy")  # the longest games only for these
 SHORT = {10**4: 3, 10**5: 1}  # for the whole Recalibrator

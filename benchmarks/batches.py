@@ -13,7 +13,6 @@ from calibrant import Recalibrator
 from calibrant.measures import cal2
 
 TITLE = "Labels that come in batches"
-IN_README = ()
 MONTHS = {300: 60, 3_000: 36, 30_000: 24}  # batches, by their size
 SEEDS = range(20, 25)
 OTHER_SIZE, OTHER_MONTHS = 700, 60

@@ -12,7 +12,6 @@ from calibrant import Refined
 from calibrant.certificates import CERTIFIED_MEASURES, coefficients
 
 TITLE = "Tuned certificates"
-IN_README = ()
 DELTA = 0.05
 RUNS = 1000
 MEANS = (0.01, 0.1, 0.5, 0.9)

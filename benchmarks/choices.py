@@ -14,7 +14,6 @@ from naive.zoom import NaiveZoom
 from naive.zoom_before import NaiveZoomBefore
 
 TITLE = "Zoom's choices"
-IN_README = ()
 ROUNDS = 100_000
 SEEDS = range(5)
 

@@ -12,7 +12,6 @@ from calibrant.experiments.groups import STREAM_GROUPS
 from calibrant.report.style import show_number
 
 TITLE = "Forecasters compared"
-IN_README = ()
 SHOWN = {"cal2": "Cal2", "cal1": "Cal1", "klcal": "KLCal", "brier": "Brier score"}
 GROUPS = {"families": "synthetic families", "adversaries": "adversaries", "real": "real streams"}
 # `calibrant compare` without options.

@@ -22,7 +22,6 @@ from calibrant.decide.hindsight import (
 )
 
 TITLE = "Acting on probabilities"
-IN_README = ()
 SEEDS = range(3)
 PER = 10_000
 BUDGETS = (0.01, 0.05)

@@ -17,7 +17,6 @@ from calibrant.measures import cal1, cal2, decision_loss
 from calibrant.streams import Contrarian, drift, play
 
 TITLE = "Decisions"
-IN_README = ()
 ROUNDS = 100_000
 SEEDS = range(5)
 PREMIUM = 0.3

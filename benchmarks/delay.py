@@ -9,7 +9,6 @@ from calibrant.measures import brier, cal2, log_loss
 from recalibrate.cases import played_late
 
 TITLE = "Late outcomes"
-IN_README = ()
 IN_DOCS = {"docs/recalibrate.md": ("Outcomes that come late, the first 60,000 flights",)}
 ROUNDS = 60_000
 LATE = 1_000
@@ -19,7 +18,8 @@ NEVER = 2 * ROUNDS
 DELAYS = {
     "at once": lambda y, random: np.zeros(len(y), int),
     "10 rounds late": lambda y, random: np.full(len(y), 10),
-    "100 rounds late": lambda y, random: np.full(len(y), 100),
+    "50 rounds late": lambda y, random: np.full(len(y), 50),
+    "150 rounds late": lambda y, random: np.full(len(y), 150),
     "1,000 rounds late": lambda y, random: np.full(len(y), LATE),
     "at random, 1,000 in the mean": lambda y, random: random.exponential(LATE, len(y)).astype(int),
     "0 at once, 1 after 1,000": lambda y, random: np.where(y == 1, LATE, 0),
@@ -36,13 +36,13 @@ def tables(progress):
     cases |= {kind: scored(kind, 50_000, 0)[:2] for kind in MADE}
     rows = {name: [name] for name in ["raw scores", *DELAYS]}
     for title, (scores, outcomes) in cases.items():
-        columns = {"raw scores": [f"{brier(scores, outcomes):.4f}"]}
+        columns = {"raw scores": [f"{brier(scores, outcomes):.5f}"]}
         for name, delays in DELAYS.items():
             progress(f"delay: {title}, {name}")
             late = delays(outcomes, np.random.default_rng(0))
             recalibrator = Recalibrator(capacity=len(scores))
             predictions = played_late(recalibrator, scores, outcomes, late)
-            columns[name] = [f"{brier(predictions, outcomes):.4f}"]
+            columns[name] = [f"{brier(predictions, outcomes):.5f}"]
             if title not in MADE:
                 columns[name] += [
                     f"{log_loss(predictions, outcomes):.4f}",

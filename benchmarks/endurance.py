@@ -17,7 +17,6 @@ from benchmarks.service import Server, connect, post
 from benchmarks.tables import table
 
 TITLE = "Endurance of the service"
-IN_README = ()
 MEMORY = "Memory, while rows pass through"
 IN_DOCS = {"docs/service.md": (MEMORY,)}
 #: Predictions and outcomes in all, looks at the memory, rows of a request, and connections.

@@ -29,7 +29,6 @@ from calibrant.streams import (
 )
 
 TITLE = "Sharp from the past"
-IN_README = ()
 SEEDS = range(10)
 GAMES = range(100, 110)  # the constants were chosen on seeds below
 #: Stream, and the log loss above the truth's that was promised at 20,000 and 200,000 rounds.

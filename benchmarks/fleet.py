@@ -16,7 +16,6 @@ from calibrant.streams import load
 from fleet.worlds import OTHERS, SPREADS, bayes, bent, log_loss, world
 
 TITLE = "Fleets"
-IN_README = ()
 KEYS = 1000
 SEEDS = {30: range(5), 1000: range(5)}
 #: Keys and outcomes of each, of worlds in which each key has a curve of its own.

@@ -22,7 +22,6 @@ from recalibrate.table import IDS as RECALIBRATOR_IDS
 from recalibrate.table import RECALIBRATORS
 
 TITLE = "Forged states"
-IN_README = ()
 BLOBS = 30_000
 PLAYED, FURTHER = 300, 60
 NUMBERS = [
@@ -34,7 +33,7 @@ DEADLINES = {
     "silence": (Recalibrator, {"silence": 0, "after": 15}),
     "silence in time": (Recalibrator, {"silence": 1, "after": "15s", "monitor": True}),
     "hold": (Recalibrator, {"hold": 15}),
-    "hold in time": (MulticlassRecalibrator, {"classes": 3, "hold": "15s", "mode": "top-label"}),
+    "hold in time": (MulticlassRecalibrator, {"classes": 3, "hold": "15s"}),
     "silent class": (MulticlassRecalibrator, {"classes": 3, "silence": 1, "after": "15s"}),
 }
 STRANGE = [None, True, "x", "", [], {}, [1], {"a": 1}]

@@ -15,7 +15,6 @@ from calibrant.streams import load
 from recalibrate.cases import grouped_case, late_case, played_late
 
 TITLE = "Recalibration by groups"
-IN_README = ()
 SEEDS = range(3)
 SIZES = [(2, 20), (20, 20), (200, 20), (20, 200), (20, 2_000), (2, 20_000)]
 FAMILIES = ("shared", "one differs", "shifted", "opposite", "bent")

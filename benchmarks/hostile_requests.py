@@ -24,7 +24,6 @@ from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.tokens import new_token
 
 TITLE = "Hostile requests to the service"
-IN_README = ()
 REQUESTS = 20_000
 #: Requests between two looks at the state.
 STRETCH = 200

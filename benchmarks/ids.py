@@ -13,7 +13,6 @@ from benchmarks.tables import table
 from calibrant import Recalibrator, streams
 
 TITLE = "Rows with ids"
-IN_README = ()
 ROWS = 1_000_000
 ONE_BY_ONE = 100_000
 REPEATS = 3

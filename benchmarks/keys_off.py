@@ -14,7 +14,6 @@ from calibrant import Fleet
 from calibrant._kernels.watch.key_evidence import WEIGHT, KeyEvidence
 
 TITLE = "Keys that are off"
-IN_README = ()
 DELAYS = "Outcomes of a key from the first bad one until it is named"
 IN_DOCS = {"docs/monitor.md": [DELAYS]}
 EVERY = 1e6

@@ -22,7 +22,6 @@ from benchmarks.tables import table
 from calibrant.service.store.postgres import PostgresStore
 
 TITLE = "Kills"
-IN_README = ()
 CLIENTS = 8
 KILLS, KILLS_SHARED, KILLS_WITH_FAULT = 200, 50, 15
 #: Seconds: the longest wait for a first answer, and the longest life after it.

@@ -30,7 +30,6 @@ from benchmarks.tables import table
 from calibrant import Monitor, Recalibrator, streams
 
 TITLE = "The monitor"
-IN_README = ()
 RUNS, ROUNDS = 2_000, 100_000
 DELAY_RUNS, CHANGE = 1_000, 20_000
 RIVAL_RUNS = 50

@@ -3,7 +3,8 @@
 Each folder holds streams, gzipped CSV files with the columns t, forecast and outcome; without any,
 the bundled one is played. Every rival of `calibrant.recalibrate.rivals.numbers` is run at
 several settings, 20 in all, and ours is divided by the best of them, chosen in hindsight for each
-stream. `numbers.md` holds the last run.
+stream. `numbers.md` holds the last run. ``python -m benchmarks numbers attacks`` lets opponents
+play against it, and `number_attacks.md` holds that.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from rich.console import Console
 
 import calibrant
 from benchmarks import machine
+from benchmarks.number_opponents import bound, opponents, play
 from benchmarks.peers import RiverPair
 from benchmarks.tables import table
 from calibrant import NumberRecalibrator
@@ -40,7 +42,11 @@ from calibrant.recalibrate.rivals.numbers import quantile_tracking
 
 PAGE = Path(__file__).with_suffix(".md")
 BUNDLED = Path(calibrant.__file__).parent / "data" / "numbers"
+ATTACKS = PAGE.with_name("number_attacks.md")
 LONGEST, BURN_IN, LATE = 30_000, 100, 100
+#: Rivals whose levels cross are sorted, which widens their outer ones: the more levels, the wider.
+PERCENTS = np.arange(1, 100) / 100.0
+ATTACKED = (2000, 20_000, 200_000)
 #: Coverage and mean width that Angelopoulos, Candes and Tibshirani (2023) report.
 PUBLISHED = {"amzn_ar": (0.894, 17.6), "amzn_prophet": (0.888, 51.7)}
 RIVALS = {
@@ -64,9 +70,9 @@ def streams(folder):
         yield path.name.removesuffix(".csv.gz"), rows[:, 0].copy(), rows[:, 1].copy()
 
 
-def ours(forecasts, outcomes, late):
+def ours(forecasts, outcomes, late, levels=None):
     """Return our quantiles, each outcome being known so many rounds late."""
-    recalibrator = NumberRecalibrator()
+    recalibrator = NumberRecalibrator(levels)
     if not late:
         return recalibrator.run(forecasts, outcomes)
     said = np.empty((len(forecasts), len(recalibrator.levels)))
@@ -91,12 +97,12 @@ def measures(tau, quantiles, forecasts, outcomes):
     return pinball(q, tau, y), interval_score(low, high, y, 0.9), covered, float(rolling)
 
 
-def rows_of(folder, late, say):
+def rows_of(folder, late, say, levels=None):
     """Return a row a stream: ours beside the best rival in hindsight."""
-    tau, rows = NumberRecalibrator().levels, []
+    tau, rows = NumberRecalibrator(levels).levels, []
     for name, forecasts, outcomes in streams(folder):
         say(f"{name}, {late} late")
-        said = ours(forecasts, outcomes, late)
+        said = ours(forecasts, outcomes, late, levels)
         mine = measures(tau, said, forecasts, outcomes)
         theirs = {
             rival: measures(tau, make(tau).run(forecasts, outcomes, late=late), forecasts, outcomes)
@@ -189,6 +195,64 @@ def published(folder):
     return table("P control of the conformal PID paper, 90 %, rate 0.1", head, rows) if rows else ""
 
 
+def attacks(rounds, say):
+    """Return how far off levels are against opponents who know the state, beside the bound."""
+    tau, rows = NumberRecalibrator().levels, []
+    allowed = bound(tau, rounds)
+    for name, opponent in opponents(rounds).items():
+        say(f"{name}, {rounds:,} rounds")
+        off, infinite = play(opponent, rounds, tau)
+        size = np.abs(off)
+        worst = int(size.argmax())
+        interval = abs(off[tau == 0.95][0] - off[tau == 0.05][0])
+        rows.append(
+            (name, f"{size[worst]:.4f}", f"{tau[worst]:g}", f"{(size / allowed).max():.3f}",
+             f"{interval:.4f}", f"{infinite:,}")
+        )  # fmt: skip
+    head = ["opponent", "largest error of a level", "which", "error / bound, worst level",
+            "error of the 90 % interval", "rounds with an infinity"]  # fmt: skip
+    at_half = bound(np.array([0.5]), rounds)[0]
+    title = f"Opponents who know the state, {rounds:,} rounds; bound at level 0.5: {at_half:.4f}"
+    return table(title, head, rows)
+
+
+def learned_games(rounds, say):
+    """Return how far off levels are against opponents of the whole recalibrator, which learns."""
+    rows = []
+    for name in ("outside the 90 % interval, sides by turns", "beside a sweeping level"):
+        say(f"{name}, {rounds:,} rounds")
+        recalibrator, random = NumberRecalibrator(), np.random.default_rng(0)
+        tau, counts = recalibrator.levels, np.zeros(len(recalibrator.levels))
+        for t in range(rounds):
+            q = recalibrator.predict(0.0).quantiles
+            k = np.argmin(np.abs(tau - (0.95 if t // 1000 % 2 else 0.05)))
+            side = 1.0 if t // 1000 % 2 else -1.0
+            if name.startswith("beside"):
+                k, side = t // 100 % len(tau), random.choice([-1.0, 1.0])
+            y = q[k] + side * (1e-6 + 1e-3 * abs(q[k]))
+            y = float(np.clip(y if np.isfinite(y) else random.normal(), -1e3, 1e3))
+            recalibrator.update(y)
+            counts += (y < q) - tau
+        off = np.abs(counts / rounds)
+        rows.append((name, f"{off.max():.4f}", f"{tau[off.argmax()]:g}"))
+    head = ["opponent", "largest error of a level", "which"]
+    return table(f"The whole recalibrator, {rounds:,} rounds, outcomes at once", head, rows)
+
+
+def long_run(rounds, say):
+    """Return what is kept after ever more rounds."""
+    recalibrator, random, rows = NumberRecalibrator(), np.random.default_rng(0), []
+    size = rounds // 100
+    for part in range(100):
+        say(f"{(part + 1) * size:,} rounds")
+        m = random.normal(size=size)
+        said = recalibrator.run(m, m + random.normal(size=size))
+        assert np.isfinite(said[100:]).all()
+        if part in (0, 9, 99):
+            rows.append((f"{(part + 1) * size:,}", f"{len(recalibrator.to_bytes()):,}"))
+    return table("What is kept after so many rounds", ["rounds", "bytes"], rows)
+
+
 def tables(folders, say):
     """Yield the tables."""
     yield speed()
@@ -197,6 +261,8 @@ def tables(folders, say):
             rows = rows_of(folder, late, say)
             when = "at once" if not late else f"{late} rounds late"
             yield shown(f"{Path(folder).name}: outcomes {when}", rows)
+        rows = rows_of(folder, 0, say, PERCENTS)
+        yield shown(f"{Path(folder).name}: outcomes at once, 99 levels for all", rows)
         yield published(folder)
 
 
@@ -206,6 +272,19 @@ def main(arguments):
     parser.add_argument("folders", nargs="*", help="folders of streams; the bundled one if none")
     folders = parser.parse_args(arguments).folders or [BUNDLED]
     console, texts = Console(stderr=True), []
+    if folders == ["attacks"]:
+        with console.status("attacks") as status:
+            made = [attacks(rounds, status.update) for rounds in ATTACKED]
+            made += [learned_games(20_000, status.update), long_run(10**6, status.update)]
+        text = "\n".join(made)
+        print(text)
+        ATTACKS.write_text(
+            "# Opponents of quantiles\n\nMeasured with `python -m benchmarks numbers attacks`: the "
+            "safe stage over a mixture that never learns, 33 levels, outcomes at once, against "
+            "the opponents of `benchmarks/number_opponents.py`. The bound is that of Theorem 1 in "
+            "docs/numbers-proof.md.\n\n" + text
+        )
+        return
     with console.status("numbers") as status:
         for text in tables(folders, status.update):
             print(text, flush=True)
@@ -213,7 +292,8 @@ def main(arguments):
     head = (
         f"# Quantiles of numbers\n\nMeasured on {machine.describe()}, with "
         "`python -m benchmarks numbers FOLDER ...`. Streams are cut at "
-        f"{LONGEST:,} rounds; all is measured after the first {BURN_IN}, at 33 levels. A ratio "
+        f"{LONGEST:,} rounds; all is measured after the first {BURN_IN}, at 33 levels "
+        "unless a title says 99. A ratio "
         "below 1 is better than the best of 20 rival settings, chosen in hindsight for each "
         "stream and measure. "
         "Rolling error: mean |coverage - 0.9| of the 90 % interval in windows of 500; chance alone "

@@ -20,7 +20,6 @@ from benchmarks.tables import table
 from report.browser import program
 
 TITLE = "The live pages"
-IN_README = ()
 PAINT = "What a reader waits for"
 UPDATE = "What an update costs the server"
 IN_DOCS = {"docs/service.md": (PAINT, UPDATE)}

@@ -10,7 +10,6 @@ from calibrant.measures import cal1, cal2, pcal2, pklcal
 from calibrant.streams import corrupted, drift, iid, piecewise
 
 TITLE = "The paper's algorithms"
-IN_README = ()
 ROUNDS = 100_000
 SEEDS = range(20)
 

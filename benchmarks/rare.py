@@ -7,7 +7,6 @@ from benchmarks.tables import table
 from calibrant import Recalibrator, streams
 
 TITLE = "Rare events, and ranking"
-IN_README = ()
 RATE = "Mean prediction over the rate of events, 3 in 100,000"
 RANKING = "What ranking by the smooth word loses against ranking by the scores"
 IN_DOCS = {"docs/production.md": (RATE, RANKING)}

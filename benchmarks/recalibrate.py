@@ -26,7 +26,6 @@ from calibrant.recalibrate.rivals import (
 )
 
 TITLE = "Recalibration"
-IN_README = ()
 SEEDS = range(5)
 ROUNDS = 50_000
 OURS = "Recalibrator"

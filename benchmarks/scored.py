@@ -15,7 +15,6 @@ from calibrant.measures import cal2, ece
 from calibrant.recalibrate.rivals import OnlinePlatt, Raw, WindowedRefit
 
 TITLE = "Synthetic scored streams"
-IN_README = ()
 LENGTHS = {2_000: 3, 10_000: 3, 50_000: 1}  # rounds: seeds
 
 

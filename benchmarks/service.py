@@ -23,7 +23,6 @@ from calibrant.service.store.sqlite import SqliteStore
 from calibrant.service.stream.stream import Stream
 
 TITLE = "The service"
-IN_README = ()
 LOAD = "Predictions and outcomes, durable"
 RESTART = "A restart"
 IN_DOCS = {"docs/service.md": (LOAD, RESTART)}

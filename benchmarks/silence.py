@@ -7,7 +7,6 @@ from calibrant import Recalibrator, streams
 from calibrant.measures import DelayCheck, brier, cal2, ece, log_loss
 
 TITLE = "Silence, and delays that depend on the outcome"
-IN_README = ()
 CONVERSIONS = "Conversions, log loss"
 FLIGHTS = "The flights, by when an outcome is known"
 MADE = "Made flights"

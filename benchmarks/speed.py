@@ -19,7 +19,7 @@ from naive.zoom import NaiveZoom
 TITLE = "Speed and memory"
 PAIRS = "One predict + update, called from Python"
 LOOPS = "`run` on a drifting stream of 1,000,000 rounds"
-IN_README = (PAIRS, LOOPS)
+IN_DOCS = {"docs/results.md": (PAIRS, LOOPS)}
 REPEATS = 7
 # Python floats, so that no contender spends time on unpacking NumPy's.
 PAIR_OUTCOMES = drift(20_000, seed=1).outcomes.tolist()

@@ -10,7 +10,6 @@ from benchmarks.tables import table
 from calibrant.experiments import parquet
 
 TITLE = "Sweeps"
-IN_README = ()
 REPEATS = 2
 LEAST = 1.7
 PROGRAM = Path(sys.executable).parent / "calibrant"

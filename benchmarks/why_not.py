@@ -21,7 +21,6 @@ from calibrant import Recalibrator, streams
 from calibrant.recalibrate.rivals import Raw, Rival
 
 TITLE = "Why not just ..."
-IN_README = ()
 FIT_ON, MEASURED_FROM = 5_000, 6_000
 LATE = 1_000
 LOSS = "Log loss"

@@ -22,9 +22,23 @@ def pytest_configure():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    message = "run one case of each test, and none that is marked slow or long"
+    parser.addoption("--quick", action="store_true", help=message)
+
+
+def pytest_collection_modifyitems(config, items):
     # What is about the whole house takes longest, and goes first, so that none waits for it alone.
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
+    if config.getoption("quick"):
+        quick = [item for item in items if is_quick(item)]
+        chosen = {*{item.nodeid.partition("[")[0]: item for item in reversed(quick)}.values()}
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in quick if item in chosen]
+
+
+def is_quick(item):
+    return not any(mark.name in ("slow", "long") for mark in item.iter_markers())

@@ -47,6 +47,17 @@ def test_a_call_that_does_not_fit_the_signature_is_refused():
         (ExponentialWindow(Fraction(1, 2)), "ExponentialWindow(halflife=0.5, seed=0)"),
         (Refined(deviation=Fraction(3, 2)), "deviation=1.5"),
         (Epoch(np.str_("kl")), "Epoch(measure='kl', seed=0)"),
+        (
+            Recalibrator("logit", seed=5, capacity=7),
+            "Recalibrator(kind='logit', seed=5, capacity=7, when_full='expire', "
+            "max_groups=1000000, silence=None, after=None, hold=None, monitor=False)",
+        ),
+        (
+            MulticlassRecalibrator(3, "logit", seed=5, capacity=7),
+            "MulticlassRecalibrator(classes=[0, 1, 2], kind='logit', seed=5, capacity=7, "
+            "when_full='expire', max_groups=1000, silence=None, after=None, hold=None, "
+            "monitor=False)",
+        ),
     ],
 )
 def test_numbers_of_any_type_can_be_saved(forecaster, shown):

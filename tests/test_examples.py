@@ -6,13 +6,21 @@ import inspect
 import os
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import calibrant
+import calibrant.testing
+from calibrant.cli import app, console
+from forecasters.table import FORECASTERS
+from recalibrate.table import RECALIBRATORS
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[1]
 MADE = [ROOT / "docs" / "api", ROOT / "docs" / "_build"]  # by `make docs`
@@ -21,6 +29,8 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not set(MADE) & set(page.parents)),
 ]
+#: Pages that play all 80,000 flights again and again.
+SLOW = {"docs/tutorials/flights.md", "docs/tutorials/monitor.md"}
 #: Pages whose Python needs a service or Spark: tests/service runs the former.
 ELSEWHERE = {"docs/clients.md", "docs/spark.md"}
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -31,12 +41,22 @@ def page_id(page):
     return str(page.relative_to(ROOT))
 
 
+def every_page(*pages):
+    """Run a test with each of these pages."""
+    marks = {name: [pytest.mark.slow] for name in SLOW}
+    return pytest.mark.parametrize(
+        "page",
+        [pytest.param(page, marks=marks.get(page_id(page), [])) for page in pages],
+        ids=page_id,
+    )
+
+
 def fenced(page, language):
     """Return the text of a page's code blocks in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if page_id(p) not in ELSEWHERE], ids=page_id)
+@every_page(*(page for page in PAGES if page_id(page) not in ELSEWHERE))
 def test_python_on_pages(page, tmp_path, monkeypatch):
     """All blocks of a page are one session."""
     monkeypatch.chdir(tmp_path)
@@ -47,22 +67,43 @@ def test_python_on_pages(page, tmp_path, monkeypatch):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_id)
-def test_commands_on_pages(page, tmp_path):
+@pytest.fixture(autouse=True)
+def contracts(monkeypatch):
+    """A contract is not checked again: those of all classes are, over the tables."""
+
+    def check(cls, *_, **__):
+        assert cls in {row[0] for row in [*FORECASTERS, *RECALIBRATORS]}
+
+    for name in ("check_forecaster", "check_recalibrator"):
+        monkeypatch.setattr(calibrant.testing, name, check)
+
+
+@every_page(*PAGES)
+def test_commands_on_pages(page, tmp_path, monkeypatch):
     """A console block is a command after each `$ `, and what it prints."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(console.out, "width", 100)
     compare = doctest.OutputChecker().check_output
     for block in fenced(page, "console"):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, shown = part.partition("\n")
-            done = subprocess.run(
-                command, shell=True, cwd=tmp_path, env=environment,
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
-            assert done.returncode == 0, f"{command}\n{done.stderr}"
+            code, printed, messages = run_command(command)
+            assert code == 0, f"{command}\n{messages}"
             if shown.strip():
-                assert compare(shown, done.stdout, FLAGS), f"{command}\n{done.stdout}"
+                assert compare(shown, printed, FLAGS), f"{command}\n{printed}"
+
+
+def run_command(command):
+    """Return the exit code of a command and what it prints; a program takes a second to start."""
+    if command.startswith("calibrant ") and not set("|<>;") & set(command):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        return done.exit_code, done.stdout, done.stderr
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
+    done = subprocess.run(
+        command, shell=True, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("name", ["calibrant", *MODULES])

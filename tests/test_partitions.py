@@ -83,7 +83,11 @@ def test_bands_cover_the_domain_and_no_point_is_in_two_intervals(case):
 @fixed
 @given(refinements())
 def test_intervals_are_as_fine_as_the_paper_needs(case):
-    """Inner intervals have width 4r/N at most; outer ones, their distance to centre +- r over B."""
+    """Inner intervals have width 4r/N at most; outer ones, their distance to centre +- r over B.
+
+    The latter is Lemmas `bound4_DeltaJ_abs_gap_Cal2` and `bound4_DeltaJ_abs_gap`: p* is within r of
+    the centre.
+    """
     cut, low, high, centre, radius, inner, per_band, anchored = case
     r = max(radius, 2.0**-52 * (high - low))
     rounding = 8 * np.spacing(high)

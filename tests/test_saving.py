@@ -7,9 +7,10 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from calibrant import Epoch, Zoom
+from calibrant import Epoch, Recalibrator, Zoom
 from calibrant._bytes import DIGEST, FIXED, MAGIC, Saved
 from calibrant.forecasters.rivals import FosterHart
+from calibrant.measures import Scorecard
 from calibrant.saving import pack, unpack
 
 
@@ -49,9 +50,10 @@ def test_damage_is_named(blob, damage, message):
         Zoom.from_bytes(damage(blob))
 
 
-def test_another_class_is_named(blob):
-    with pytest.raises(ValueError, match="hold a Zoom, not a Epoch"):
-        Epoch.from_bytes(blob)
+@pytest.mark.parametrize("cls", [Epoch, Recalibrator, Scorecard])
+def test_another_class_is_named(blob, cls):
+    with pytest.raises(ValueError, match=f"hold a Zoom, not a {cls.__name__}"):
+        cls.from_bytes(blob)
 
 
 def set_state(name, value):

@@ -15,14 +15,17 @@ from benchmarks.trace import (
 
 
 @pytest.mark.parametrize(
-    ("command", "functions", "modules"), [(REPORT, 245, 50), (SILENCE, 159, 40)], ids=str
+    ("command", "functions", "modules"), [(REPORT, 215, 43), (SILENCE, 135, 34)], ids=str
 )
 def test_a_file_visits_few_places(command, functions, modules):
     found = visited(command)
+    # What looks at all rows before the first is played has a limit of its own.
+    checks = {name: found.pop(name) for name in list(found) if name.startswith("checks.")}
+    assert sum(map(len, checks.values())) <= 13
     assert sum(map(len, found.values())) <= functions
     assert len(found) <= modules
     playing = machinery(found)
-    assert sum(map(len, playing.values())) <= 35
+    assert sum(map(len, playing.values())) <= 38
     assert len(playing) <= 12
 
 

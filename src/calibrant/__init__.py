@@ -16,4 +16,4 @@ from calibrant.recalibrate.multiclass import MulticlassRecalibrator as Multiclas
 from calibrant.recalibrate.numbers import NumberRecalibrator as NumberRecalibrator
 from calibrant.recalibrate.recalibrator import Recalibrator as Recalibrator
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

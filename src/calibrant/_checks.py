@@ -89,7 +89,8 @@ def as_series(values: object, name: str) -> npt.NDArray[Any]:
         )
     try:
         series = np.asarray(values)
-        check_unmasked(values, name)
+        if series is not values:  # a plain array has nothing to hide
+            check_unmasked(values, name)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{name} must be a one-dimensional array of numbers: {error}") from None
     if series.ndim != 1:
@@ -155,6 +156,21 @@ def check_same_length(name: str, size: int, other: str, other_size: int) -> None
         raise ValueError(
             f"{name} and {other} must have the same length, got {size} and {other_size}"
         )
+
+
+def as_rounds(
+    predictions: object, outcomes: object, *, mean: bool = False
+) -> tuple[Floats, Floats]:
+    """Return both series as float64 arrays in [0, 1] of the same length, or raise ValueError.
+
+    A `mean` needs at least one round.
+    """
+    p = as_unit_series(predictions, "predictions")
+    y = as_unit_series(outcomes, "outcomes")
+    check_same_length("predictions", len(p), "outcomes", len(y))
+    if mean and len(p) == 0:
+        raise ValueError("predictions and outcomes must hold at least one round: a mean of none")
+    return p, y
 
 
 #: How far from one a row of probabilities may sum; single precision needs some of it.

@@ -17,6 +17,8 @@ from calibrant.tables.atomic import load_bytes, save_bytes
 
 #: Arguments that say how many numbers a state holds, or a few times as many.
 SIZES = ("gaps", "bins", "intervals")
+#: Arguments of these types are kept as they are given.
+PLAIN = (bool, float, int, str, type(None))
 
 
 def as_saved(value: Any) -> Any:
@@ -68,7 +70,8 @@ class Savable:
         self = super().__new__(cls)
         given = {**cls._defaults, **dict(zip(cls._defaults, args, strict=False)), **kwargs}
         self._given = {  # type: ignore[misc]  # the place is the subclass's
-            name: as_saved(value) for name, value in given.items()
+            name: value if type(value) in PLAIN else as_saved(value)
+            for name, value in given.items()
         }
         return self
 

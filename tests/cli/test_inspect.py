@@ -109,8 +109,8 @@ def test_percents_are_not_taken_for_margins(calibrant, tmp_path):
     path.write_text("score,y\n30,0\n90,1\n55,1\n")
     result = calibrant("inspect", path)
     assert result.exit_code == 0, result.stderr
-    assert "divide percents by 100" in " ".join(result.stdout.split())
-    assert "calibrant recalibrate" not in result.stdout
+    assert "they seem to be percents" in " ".join(result.stdout.split())
+    assert "--score score --outcome y --scale percent" in result.stdout
 
 
 def test_scores_outside_are_margins(calibrant, tmp_path, monkeypatch):
@@ -121,6 +121,19 @@ def test_scores_outside_are_margins(calibrant, tmp_path, monkeypatch):
         "--score", "margin", "--outcome", "y", "--kind", "margin", "--positive", "1",
         "--report", "[1].html",
     ]  # fmt: skip
+
+
+def test_a_file_of_numbers_is_recognised():
+    columns = {
+        "date": ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"],
+        "forecast": ["120", "95.5", "101", "99"],
+        "actual": ["118.2", "99", "104", "NA"],
+    }
+    seen = inspect_table(Table("m", columns))
+    assert dict(seen.options) == {"forecast": "forecast", "outcome": "actual", "time": "date"}
+    assert seen.base_rate is None
+    without = inspect_table(Table("m", {"a": ["120", "95.5"], "b": ["118.2", "99"]}))
+    assert not without.options
 
 
 def test_what_is_not_clear_is_said():

@@ -202,7 +202,8 @@ def test_the_report_tells_the_same(calibrant, scores, tmp_path):
     outline.feed(page.read_text())
     assert outline.headings == [
         "scores.csv: scores before and after recalibration", "Before and after",
-        "Observed against predicted", "Through time", "Alarms", "From score to probability, now",
+        "Beside plain refits", "Observed against predicted", "Through time", "Alarms",
+        "From score to probability, now",
         "What the probabilities are based on, now", "By group",
         "How this was made",
     ]  # fmt: skip
@@ -287,10 +288,14 @@ def test_the_bundled_stream_of_make_run(calibrant, request):
     assert result.exit_code == 0, result.stderr
     flights = load("nycflights")
     raw, after = figures_of(result.stdout, "Brier score")
-    calibrated = Recalibrator().run(flights.scores, flights.outcomes)
     assert raw == pytest.approx(brier(flights.scores, flights.outcomes), abs=1e-4)
-    assert after == pytest.approx(brier(calibrated, flights.outcomes), abs=1e-4)
+    # Rows of one time are predicted together: an outcome is known to rows of later times only.
+    told = calibrant("recalibrate", path, *NAMES, "--time", "t", "--available", "t", "--json")
+    assert after == pytest.approx(json.loads(told.stdout)["calibrated"]["brier"], abs=1e-4)
     assert "from 2013-06-30 17:30" in result.stdout
+    assert "Assumed: each outcome was known before the next row of a later time" in " ".join(
+        result.stdout.split()
+    )
 
 
 def test_episodes_are_printed_and_in_json(calibrant, tmp_path):

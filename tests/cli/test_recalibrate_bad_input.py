@@ -137,7 +137,7 @@ def test_the_file_that_is_read_is_not_written(calibrant, tmp_path):
 def test_a_full_disk_names_the_file_and_leaves_nothing(program, tmp_path):
     """A limit on the size of files stands in for the disk."""
     path = tmp_path / "in.csv"
-    path.write_text("score,outcome\n" + "0.25,1\n0.125,0\n" * 2000)
+    path.write_text("score,outcome\n" + "0.25,1\n0.125,0\n0.25,0\n0.125,1\n" * 1000)
     for option, name in (("--out", "out.csv"), ("--report", "page.html")):
         run = program(
             "recalibrate", path, "--score", "score", option, name,

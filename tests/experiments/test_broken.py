@@ -8,6 +8,8 @@ from calibrant.experiments import ROWS, SIZES, Size
 from calibrant.experiments.table1 import HOSTILE, IID, WORST
 from experiments.broken import errors_by_hand, played_by
 
+pytestmark = pytest.mark.long
+
 # Long enough for every null to be past its first rounds.
 SHORT = Size((200, 400, 800, 1600), 1600, (10, 40, 160, 320), (2, 4, 8, 16), 2)
 ALONG_T = replace(SIZES["quick"], seeds=3)

@@ -12,6 +12,8 @@ from calibrant.experiments.naming import show_seeds, show_stream, show_streams, 
 from calibrant.experiments.sweep_page import write_report
 from calibrant.report.figures import ErrorGrowth, ErrorThroughTime, Slope, WinnerMap
 
+pytestmark = pytest.mark.long
+
 INF = math.inf
 
 

@@ -19,6 +19,8 @@ from calibrant.experiments.sweep_page import SweepReport
 from calibrant.tables import InputError
 from experiments.claim_row import CLAIM
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def folder(swept, tmp_path):

@@ -1,6 +1,6 @@
-"""Fleets with silence and hold: every outcome is learned at its deadline, and none before."""
+"""Deadlines of a fleet, beyond what all that play rounds share (`tests/rounds`)."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -31,22 +31,6 @@ def played(fleet, rows, ids_from=0):
     return said
 
 
-def test_silence_is_each_outcome_learned_at_its_deadline():
-    """The same rows where somebody else keeps the deadlines."""
-    rows = keys, scores, outcomes, _ = conversions(900, seed=1)
-    fleet, plain = Fleet(3, "logit", silence=0, after=200), Fleet(3, "logit")
-    said = played(fleet, rows)
-    for row in range(len(keys)):
-        if row > 200:  # a deadline at the time of a prediction is not before it
-            plain.update(outcomes[row - 201], id=row - 201)
-        wanted = plain.predict(keys[row], scores[row], id=row)
-        assert said[row] == wanted
-    assert fleet.learned == plain.learned == 699
-    assert fleet.advance(10_000) == 201
-    assert (fleet.learned, fleet.pending) == (900, 0)
-    assert [fleet[key].outcomes for key in range(40)] == np.bincount(keys).tolist()
-
-
 def losses(seed, rounds=3000):
     """Return the log loss with silence, and where ones are learned when they come."""
     rows = keys, scores, outcomes, heard = conversions(rounds, seed)
@@ -68,44 +52,6 @@ def test_ones_that_come_first_do_not_bias():
     assert silent < biased - 0.01
 
 
-def test_hold_learns_at_one_age_or_when_it_comes():
-    fleet = Fleet(hold=timedelta(days=2))
-    day = [datetime(2026, 5, each) for each in range(1, 10)]
-    fleet.predict_many(["x", "y"], [0.5, 0.5], ids=["a", "b"], at=day[0])
-    assert fleet.update_many([1], ids=["a"], at=day[1]).tolist() == ["applied"]
-    assert fleet.update_many([1, 0], ids=["a", "a"], at=day[1]).tolist() == ["repeated", "conflict"]
-    assert fleet.learned == 0
-    assert fleet.advance(day[2]) == 1
-    assert (fleet.learned, fleet.pending) == (1, 1)
-    assert fleet.update_many([0, 1], ids=["b", "a"], at=day[5]).tolist() == ["applied", "repeated"]
-    assert (fleet.learned, fleet.pending) == (2, 0)
-    again = Fleet.from_bytes(fleet.to_bytes())
-    assert again.hold == fleet.hold == "172800s"
-
-
-def test_silence_has_spoken():
-    fleet = Fleet(silence=0, after=3)
-    fleet.predict_many(["x"], [0.5], ids=["a"])
-    fleet.predict_many(["x", "x"], [0.5, 0.5], ids=["b", "c"])  # deadlines count predictions
-    assert fleet.learned == 1
-    assert fleet.update_many([1, 1, 1], ids=["a", "b", "z"]).tolist() == [
-        "conflict",
-        "applied",
-        "unknown",
-    ]
-    assert fleet.update_many([0, 0], ids=["a", "b"]).tolist() == ["repeated", "conflict"]
-    with pytest.raises(ValueError, match="advance by themselves"):
-        fleet.advance(4)
-
-
-def test_rows_have_deadlines_of_their_own():
-    fleet = Fleet(silence=1, after=50)
-    fleet.predict_many(["x"] * 3, [0.5] * 3, ids=range(3), at=[0, 1, 2], due=[30, 20, 10])
-    assert [fleet.advance(now) for now in (9, 10, 25, 30)] == [0, 1, 1, 1]
-    fleet.predict_many(["x"], [0.5], ids=[4], at=40)
-    assert [fleet.advance(now) for now in (89, 90)] == [0, 1]
-
-
 @pytest.mark.parametrize("shards", [1, 3])
 def test_saved_split_and_merged_between_prediction_and_deadline(shards):
     rows = conversions(500, seed=4)
@@ -119,15 +65,7 @@ def test_saved_split_and_merged_between_prediction_and_deadline(shards):
         assert each.to_bytes() == fleet.to_bytes()
 
 
-def test_what_expires_has_no_deadline():
-    fleet = Fleet(silence=0, after=100, capacity=2)
-    fleet.predict_many(["x"] * 3, [0.5] * 3, ids=range(3), at=[0, 1, 2])
-    assert fleet.expire(before=2) == [1]
-    assert fleet.advance(1000) == 1
-    assert fleet.learned == 1
-
-
-def test_refusals_change_nothing():
+def test_rows_that_are_refused_change_nothing():
     fleet = Fleet(silence=0, after="2d")
     fleet.predict_many(["x"], [0.5], ids=["a"], at=datetime(2026, 5, 1))
     before = fleet.to_bytes()
@@ -135,29 +73,14 @@ def test_refusals_change_nothing():
         (lambda: fleet.run(["x"], [0.5], [1]), "all of them or none"),
         (lambda: fleet.run(["x"], [0.5], [0.5], at=datetime(2027, 1, 1)), "must be 0 or 1"),
         (lambda: fleet.play(["x"], [0.5], [1], ids=["b"]), "all of them or none"),
-        (lambda: fleet.update_many([0.5], ids=["a"], at=datetime(2027, 1, 1)), "must be 0 or 1"),
-        (lambda: fleet.predict_many(["x"], [0.5]), "need ids"),
-        (lambda: fleet.predict_many(["x"], [0.5], ids=["b"]), "all of them or none"),
-        (lambda: fleet.predict_many(["x"], [0.5], ids=["a"], at=datetime(2027, 1, 1)), "already"),
-        (
-            lambda: fleet.predict_many(
-                ["x"], [0.5], ids=["b"], at=datetime(2027, 1, 1), due=datetime(2026, 1, 1)
-            ),
-            "due must be later",
-        ),
     ):
         with pytest.raises(ValueError, match=message):
             call()
         assert fleet.to_bytes() == before
     plain = Fleet()
     for call, message in (
-        (lambda: plain.advance(3), "without silence or hold"),
         (lambda: plain.run(["x"], [0.5], [1], at=1, due=3), "due needs silence"),
         (lambda: plain.play(["x"], [0.5], [1], ids=["a"], at=1, due=3), "due needs silence"),
-        (lambda: plain.predict("x", 0.5, id="a", at=1, due=3), "due needs silence"),
-        (lambda: Fleet(after=3), "after needs silence"),
-        (lambda: Fleet(silence=0, hold=3), "exclude each other"),
-        (lambda: Fleet(silence=2, after=3), "0 or 1"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -208,15 +131,6 @@ def test_run_is_predict_and_update_row_by_row(span, timed, shards):
         assert (one.learned, one.pending) == (other.learned, other.pending - never)
 
 
-def test_a_time_only_dates_an_outcome_where_there_are_no_deadlines():
-    fleet, other = Fleet(), Fleet()
-    for each in (fleet, other):
-        each.predict_many(["x", "y"], [0.5, 0.2], ids=["a", "b"], at=3)
-    assert fleet.update_many([1, 0], ids=["a", "b"], at=7).tolist() == ["applied", "applied"]
-    other.update_many([1, 0], ids=["a", "b"])
-    assert fleet.smooth(["x", "y"]).tolist() == other.smooth(["x", "y"]).tolist()
-
-
 @pytest.mark.parametrize("shards", [1, 3])
 def test_outcomes_come_in_the_order_of_their_times(shards):
     """One time a row: whatever the order of the rows, and as one call a time."""
@@ -240,7 +154,5 @@ def test_outcomes_come_in_the_order_of_their_times(shards):
 
 
 def test_an_outcome_of_nobody_is_unknown_before_the_first_prediction():
-    fleet = Fleet(silence=0, after=3)
-    assert fleet.update_many([1], ids=["a"], at=3).tolist() == ["unknown"]
-    _, answers = fleet.play(["x"], [np.nan], [1], ids=["a"], at=4)
+    _, answers = Fleet(silence=0, after=3).play(["x"], [np.nan], [1], ids=["a"], at=4)
     assert answers.tolist() == ["unknown"]

@@ -8,11 +8,14 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from calibrant import Fleet
+
+pytestmark = pytest.mark.long
 
 KEYS = st.lists(st.integers(0, 12), min_size=1, max_size=8)
 SCORES = st.floats(0, 1, width=32)

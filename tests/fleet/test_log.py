@@ -78,24 +78,6 @@ def test_outcomes_without_clocks_are_known_to_the_next_row(cuts):
     assert late == len(waiting.outcomes) == 0
 
 
-@pytest.mark.parametrize("saved", [False, True])
-def test_two_logs_are_one(saved):
-    """Outcomes that come after the last row of a log are learned in the next."""
-    rows = frame(600, seed=1)
-    whole, fleet = Fleet(), Fleet()
-    expected = Log(whole, **COLUMNS, **CLOCKS).play(read(rows)).predictions
-    said = []
-    for own in (rows.iloc[:270], rows.iloc[270:]):
-        log = Log(fleet, **COLUMNS, **CLOCKS)
-        said.append(log.play(read(own)).predictions)
-        log.finish()
-        if saved:
-            fleet = Fleet.from_bytes(fleet.to_bytes())
-    assert np.concatenate(said).tolist() == expected.tolist()
-    assert fleet.to_bytes() == whole.to_bytes()
-    assert fleet.learned + fleet.pending == rows.dropna().shape[0]
-
-
 def test_wrong_rows_are_named_and_nothing_is_learned():
     rows = frame(50)
     fleet = Fleet()

@@ -139,14 +139,3 @@ def test_bad_rows_change_nothing(row, message):
     with pytest.raises(ValueError, match=message):
         fleet.play(*row[:3], ids=row[3])
     assert (len(fleet), fleet.rounds) == (0, 0)
-
-
-def test_expire():
-    fleet = Fleet(shards=2)
-    fleet.predict_many(range(6), ids=range(6), at=range(6))
-    assert sorted(fleet.expire(before=2)) == [0, 1]
-    assert fleet.update_many([1, 1], ids=[0, 2]).tolist() == ["expired", "applied"]
-    assert sorted(fleet.expire(older_than=0)) == [3, 4, 5]
-    assert fleet.expired == 5
-    with pytest.raises(ValueError, match="older_than, an integer, or before"):
-        fleet.expire()

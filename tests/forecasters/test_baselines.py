@@ -48,3 +48,13 @@ def test_arguments_are_checked():
         FosterHart.for_horizon(0)
     with pytest.raises(TypeError):
         Epoch("l2", 3)
+
+
+def test_the_sine_between_what_was_predicted_and_what_came():
+    """Lemma `sup_sin_bound`, on the clipped angles that Epoch predicts from."""
+    for d in np.linspace(1e-6, np.pi / 4, 40):
+        v = np.linspace(d, np.pi - d, 101)
+        between = np.clip(v + 2 * d * np.linspace(-1, 1, 101)[:, None], 0, np.pi)
+        assert (np.sin(between) <= (1 + np.pi) * np.sin(v) + 1e-12).all()
+        # Angles that are not clipped would not do.
+        assert np.sin(2 * d) > (1 + np.pi) * np.sin(d / 10)

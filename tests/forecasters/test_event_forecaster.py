@@ -76,7 +76,7 @@ def assert_same_state(kernel, twin):
     assert state["n"].tolist() == [point.visits for point in twin.grid.points]
 
 
-@pytest.mark.parametrize("number", range(36))
+@pytest.mark.parametrize("number", range(18))
 def test_agrees_with_its_twin(number):
     outcomes = remembering(number, 500)
     given = [[], [12], [30, 3, 500]][number % 3]
@@ -106,8 +106,8 @@ def test_agrees_with_its_twin_where_rounds_have_times(number):
 
 def test_agrees_with_its_twin_over_a_long_stream():
     """Slots count 4,096 outcomes at most, and long runs fall into classes."""
-    outcomes = np.repeat(runs(60, shortest=1, longest=200, seed=2).outcomes, 150)
-    outcomes[:5000] = 0.0
+    outcomes = np.repeat(runs(40, shortest=1, longest=200, seed=2).outcomes, 150)
+    outcomes[:4500] = 0.0
     kernel, twin = EventForecaster(seed=1), NaiveEventForecaster(seed=1)
     for outcome in outcomes.tolist():
         assert kernel._mean() == pytest.approx(twin.play(outcome).mean, rel=0, abs=1e-10)

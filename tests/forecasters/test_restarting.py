@@ -26,7 +26,7 @@ def switching(number, rounds):
 PAIRS = [(measure, base) for measure in CERTIFIED_MEASURES for base in BASES[measure]]
 
 
-@pytest.mark.parametrize("number", range(120))
+@pytest.mark.parametrize("number", range(48))
 def test_agrees_with_its_twin(number, monkeypatch):
     """Draws, restarts, thresholds and errors, over measures, bases, constants and horizons.
 

@@ -83,8 +83,8 @@ def test_late_labels_teach_what_was_predicted_then():
             model.learn_one(features, label, id=late)
             twin.learn_one(features, label)
             by_hand.update(label, id=late)
-    assert model.recalibrators[True].learned == by_hand.learned == 580
-    assert model.recalibrators[True].to_bytes() == by_hand.to_bytes()
+    assert model.recalibrator.learned == by_hand.learned == 580
+    assert model.recalibrator.to_bytes() == by_hand.to_bytes()
 
 
 def test_what_is_opened_is_what_would_be_predicted_and_labels_may_be_new():

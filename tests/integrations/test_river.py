@@ -21,7 +21,7 @@ from river import (
     tree,
 )
 
-from calibrant import Recalibrator
+from calibrant import MulticlassRecalibrator, Recalibrator
 from calibrant.integrations.river import CalibratedClassifier
 from calibrant.measures import log_loss
 
@@ -87,13 +87,13 @@ def test_learning_is_a_recalibrator_fed_with_scores_of_before():
         wrapped.learn_one(x, y)
         by_hand.update(y)
         model.learn_one(x, y)
-    assert wrapped.recalibrators[True].to_bytes() == by_hand.to_bytes()
+    assert wrapped.recalibrator.to_bytes() == by_hand.to_bytes()
 
 
 def test_asking_changes_nothing_even_where_predictions_are_drawn():
     """An opponent who plays the less expected outcome makes half of the rounds mixed."""
     model, quiet = (CalibratedClassifier(Oracle({False: 0.5, True: 0.5}), seed=3) for _ in "ab")
-    recalibrator, mixed = model.recalibrators[True], 0
+    recalibrator, mixed = model.recalibrator, 0
     for _ in range(600):
         before = recalibrator.to_bytes()
         shown = model.predict_proba_one({})
@@ -105,7 +105,7 @@ def test_asking_changes_nothing_even_where_predictions_are_drawn():
         model.learn_one({}, y)
         quiet.learn_one({}, y)
     assert mixed > 100
-    assert recalibrator.to_bytes() == quiet.recalibrators[True].to_bytes()
+    assert recalibrator.to_bytes() == quiet.recalibrator.to_bytes()
 
 
 def test_it_survives_a_turn_of_the_world():
@@ -171,34 +171,29 @@ def test_labels_of_every_kind_give_the_same_numbers(labels, model):
     assert named.predict_one(x) in labels
 
 
-def test_three_labels_each_have_a_recalibrator_and_sum_to_one():
+def test_several_labels_are_classes_as_they_come():
     rows = list(datasets.ImageSegments().take(300))
     model = CalibratedClassifier(naive_bayes.GaussianNB(), seed=9)
     for t, (x, y) in enumerate(rows):
-        shown, raw = model.predict_proba_one(x), model.predict_raw_one(x)
+        shown, before = model.predict_proba_one(x), model.recalibrator.to_bytes()
+        assert model.predict_proba_one(x) == shown
+        assert model.recalibrator.to_bytes() == before
         assert not shown or math.isclose(sum(shown.values()), 1.0)
         if t % 50 == 49:
-            drawn = {
-                label: copy.copy(recalibrator).predict(min(raw.get(label, 0.0), 1.0))
-                for label, recalibrator in model.recalibrators.items()
-            }
-            total = sum(drawn.values())
-            assert shown == {label: p / total for label, p in drawn.items()}
+            asked = copy.deepcopy(model).open_one(x, id=t)
+            assert asked == shown
         model.learn_one(x, y)
     labels = {y for _, y in rows}
     assert len(labels) == 7
-    assert set(model.recalibrators) == set(shown) == labels
-    assert len({r.seed for r in model.recalibrators.values()}) == len(labels)
+    assert set(shown) == labels
+    assert isinstance(model.recalibrator, MulticlassRecalibrator)
 
 
-def test_each_of_three_labels_counts_when_it_comes_and_not_otherwise():
+def test_each_of_three_labels_counts():
     model = CalibratedClassifier(naive_bayes.GaussianNB())
     for t in range(90):
         model.learn_one({"a": t % 3 + t % 7 / 10}, "xyz"[t % 3])
-    # x waits for the third label: until then it is what y leaves.
-    assert {label: r.learned for label, r in model.recalibrators.items()} == {
-        "y": 89, "x": 88, "z": 88,
-    }  # fmt: skip
+    assert model.recalibrator.learned == 89  # all but the first, of which the model said nothing
     for t in range(3):
         assert model.predict_one({"a": t + 0.3}) == "xyz"[t]
 
@@ -211,8 +206,7 @@ def test_a_model_that_has_learned_already_can_be_wrapped():
     x, y = phishing(301)[-1]
     assert model.predict_proba_one(x) == trained.predict_proba_one(x)
     model.learn_one(x, y)
-    assert list(model.recalibrators) == [True]
-    assert model.recalibrators[True].learned == 1
+    assert model.recalibrator.learned == 1
 
 
 def test_in_pipelines_and_rivers_evaluation():
@@ -238,8 +232,8 @@ def test_a_clone_has_learned_nothing_and_a_pickle_everything():
     rows = phishing()
     for x, y in rows[:200]:
         model.learn_one(x, y)
-    assert model.clone().recalibrators[True].rounds == 0
-    assert model.clone({"seed": 6}).recalibrators[True].seed == 6
+    assert model.clone().recalibrator.rounds == 0
+    assert model.clone({"seed": 6}).recalibrator.seed == 6
     again = pickle.loads(pickle.dumps(model))
     for x, y in rows[200:]:
         assert again.predict_proba_one(x) == model.predict_proba_one(x)
@@ -254,14 +248,14 @@ def test_a_model_without_sense_is_refused_and_nothing_changes(p):
         model.predict_proba_one({})
     with pytest.raises(ValueError, match=r"probabilities in \[0, 1\]"):
         model.learn_one({}, True)
-    assert model.model.learned == model.recalibrators[True].rounds == 0
+    assert model.model.learned == model.recalibrator.rounds == 0
 
 
 def test_a_model_that_fails_to_learn_leaves_the_recalibrator_alone():
     model = CalibratedClassifier(Oracle({False: 0.4, True: 0.6}))
     with pytest.raises(KeyError):
         model.learn_one({"broken": 1}, True)
-    assert model.recalibrators[True].rounds == 0
+    assert model.recalibrator.rounds == 0
 
 
 def test_rounding_is_forgiven():

@@ -78,7 +78,7 @@ def test_a_bias_is_found_through_late_outcomes(wait, most):
         (episode, *_) = Monitor(tolerance=0.0).run(p, y, times=np.arange(len(p)), available=known)
         assert episode.direction == "too low"
         onsets.append(episode.onset)
-    assert 1_800 < np.median(onsets) < 2_400
+    assert 1_700 < np.median(onsets) < 2_400
 
 
 def test_a_lasting_shift_rings_once():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from calibrant import NumberRecalibrator
 from calibrant.monitor import NumberMonitor
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
@@ -65,3 +66,48 @@ def test_bad_input():
         NumberMonitor().run([NORMAL], LEVELS, [np.nan])
     with pytest.raises(ValueError, match="every"):
         NumberMonitor(5)
+
+
+def test_a_recalibrator_is_watched_at_once_and_late():
+    """Steps and `run` leave the same state, which is saved; late outcomes are bet on beforehand."""
+    random = np.random.default_rng(3)
+    m = random.normal(size=900)
+    y = m + random.normal(size=900)
+    whole, steps = (NumberRecalibrator(monitor=True, periods=()) for _ in range(2))
+    whole.run(m, y, by=["a", None, "b"] * 300)
+    for t in range(900):
+        steps.predict(m[t], by=["a", None, "b"][t % 3])
+        steps.update(y[t])
+    assert whole.to_bytes() == steps.to_bytes()
+    assert whole.monitors.rounds == 900
+    late = NumberRecalibrator(monitor={"every": 1000, "tolerance": 0.01}, periods=())
+    for t in range(900):
+        late.predict(m[t], id=t)
+        if t >= 30:
+            late.update(y[t - 30], id=t - 30)
+    assert late.monitors.rounds == 900
+    assert {each.pending for each in late.monitors.monitors.values()} == {30}
+    again = NumberRecalibrator.from_bytes(late.to_bytes())
+    for each in (late, again):
+        each.update_many(y[870:], ids=range(870, 900))
+    assert again.to_bytes() == late.to_bytes()
+    assert again.monitor == {"every": 1000, "tolerance": 0.01}
+
+
+def test_stakes_of_late_outcomes_are_placed_when_they_are_predicted():
+    """Fifty outcomes that move together are one surprise, and not fifty."""
+    quantiles = np.tile(NORMAL, (50, 1))
+    together = NumberMonitor(1000)
+    together.run(np.tile(NORMAL, (50, 1)), LEVELS, np.full(50, 2.0))
+    apart = NumberMonitor(1000)
+    keys = np.arange(50)
+    apart.play_steps(keys, quantiles, np.full(50, np.nan), None)
+    apart.play_steps(keys, quantiles, np.full(50, 2.0), None)
+    assert together.state == "miscalibrated"
+    assert apart.evidence < together.evidence
+
+
+def test_bad_settings_of_a_recalibrators_monitor():
+    for bad in ("yes", {"every": 5}, {"block": 3}):
+        with pytest.raises(ValueError, match=r"monitor|every"):
+            NumberRecalibrator(monitor=bad)

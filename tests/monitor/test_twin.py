@@ -55,6 +55,16 @@ def check_episodes(fast, slow):
             assert getattr(ours, name) == value, name
 
 
+def check_ranges(fast, slow):
+    """What bands are made of: in each range its rounds, and the blocks of those that waited."""
+    _, ranges = fast._ranges()
+    for leaf, row in enumerate(ranges):
+        assert tuple(row[:5]) == slow.ranges.get(leaf, (0.0,) * 5)
+        assert (row[5], row[6]) == (slow.most.get(leaf, 0.0), slow.squares.get(leaf, 0.0))
+        sums = [block.sums.get(leaf, (0.0, 0.0)) for block in slow.blocks]
+        assert sorted(zip(row[7:9], row[9:11], strict=True)) == sorted([*sums, (0.0, 0.0)][:2])
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", range(4))
 def test_rounds_that_wait_are_the_twins(shape, seed):
@@ -91,6 +101,7 @@ def test_rounds_that_wait_are_the_twins(shape, seed):
     assert (state["R"], state["escrow"]) == (slow.R, slow.escrow)
     assert len(state["waiting"]) == len(slow.waiting)
     check_episodes(fast, slow)
+    check_ranges(fast, slow)
 
 
 @pytest.mark.parametrize("block", [None, 5])

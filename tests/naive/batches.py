@@ -31,6 +31,44 @@ class Dispersion:
         self.prior *= 0.85
 
 
+class Levels:
+    """Autoregressions of the levels of batches, by ridge regression on all pairs so far."""
+
+    orders, ridges, home = (0, 1, 4), (16.0, 16.0, 2.0), np.array([0.5, 0.1, 0.3, 0.1])
+
+    def __init__(self):
+        self.weights = np.array([1.0, 0.0, 0.0, 0.0])
+        self.known = []  # (level, predictions made when it became known)
+        self.pairs = []  # (what was known, level)
+
+    def terms(self, number):
+        """What was known when a prediction of this number was made."""
+        levels = [level for level, since in self.known if since <= number]
+        return np.array([1.0, *levels[::-1][:4], *[0.0] * (4 - len(levels[-4:]))]), len(levels)
+
+    def forecasts(self, terms):
+        found = []
+        for order, ridge in zip(self.orders, self.ridges, strict=True):
+            prior = np.array([0.0, 0.6, 0.0, 0.0, 0.0])[: order + 1]
+            x = np.array([known[: order + 1] for known, _ in self.pairs]).reshape(-1, order + 1)
+            y = np.array([level for _, level in self.pairs])
+            matrix = ridge * np.eye(order + 1) + x.T @ x
+            theta = prior + np.linalg.solve(matrix, x.T @ (y - x @ prior))
+            found.append(theta @ terms[: order + 1])
+        return np.array(found)
+
+    def say(self, q, forecasts, least):
+        """What each says where the Platt scaling that forgets nothing says q."""
+        odds = np.exp(forecasts) * np.asarray(q)[..., None] / (1 - np.asarray(q)[..., None])
+        return np.clip(odds / (1 + odds), least, 1 - least)
+
+    def mean(self, mean, q, least, number):
+        if not self.known:
+            return mean
+        said = self.say(q, self.forecasts(self.terms(number)[0]), least)
+        return float(np.clip(self.weights @ [mean, *said], least, 1 - least))
+
+
 def fit(theta, matrix, features, base, outcomes, keep, least, flattest):
     """Return parameters and their matrix after a batch: Newton steps to the posterior's mode."""
     past = keep * matrix + (1 - keep) * np.eye(len(theta))
@@ -42,7 +80,7 @@ def fit(theta, matrix, features, base, outcomes, keep, least, flattest):
         step = np.linalg.solve(matrix, features.T @ (p - outcomes) + past @ (new - theta))
         longest = np.abs(step).max()
         new = new - step * min(1, 1.5 / longest if longest else 1)
-        if longest < 0.01:
+        if longest < 0.05:
             break
     return new, matrix
 
@@ -115,7 +153,9 @@ def learn_batch(twin, rows):
     twin.learned, twin.ones = twin.learned + n, twin.ones + outcomes.sum()
     # `least` is that before the batch.
     least = min(max(1 / (twin.learned - n + 2), 1e-9), 1e-4)
-    weights = weighed(twin.weights, losses(each, outcomes), power)
+    missed = losses(each, outcomes)
+    weights = weighed(twin.weights, missed, power)
+    likelihood = twin.weights @ np.exp((missed.min() - missed) * power)
     if change > 0:
         now = np.array([twin.ask(s, least)[0] for s in scores])
         fits = losses(now, outcomes) + fit_charges(twin, scores)
@@ -123,6 +163,18 @@ def learn_batch(twin, rows):
     shares = np.minimum(1, means * (1 - means) / 0.01)
     keep = max(0.97, np.prod(1 - 5e-5 * shares))
     twin.weights = keep * weights + (1 - keep) * twin.priors
+    # Those that forecast levels, by what was known when the batch was predicted.
+    levels, level = twin.levels, twin.experts[11].c
+    terms, known = levels.terms(min(said.number for said, *_ in rows))
+    if known:
+        said = levels.say(each[:, 1], levels.forecasts(terms), least)
+        likelihoods = np.exp((missed.min() - losses(said, outcomes)) * power)
+        weights = levels.weights * np.array([likelihood, *likelihoods])
+        levels.weights = keep * weights / weights.sum() + (1 - keep) * levels.home
+        levels.pairs.append((terms, level))
+    else:
+        levels.weights = levels.home
+    levels.known.append((level, twin.predictions))
     # Those that look at the past: weighed alike, and nothing to learn.
     doubt = 0.75 ** (sum(said.moved for said, *_ in rows) * power)
     weights = twin.recent.weights * np.array([1.0] + [doubt] * 8)

@@ -49,18 +49,27 @@ class Cell:
         return sum(float(M) for M in self.M[4 * direction : 4 * direction + 4]) / 8
 
 
+class Block:
+    """Rounds that may wait together: their sums by range, beyond the bias that was known before."""
+
+    def __init__(self, start, guess):
+        self.start, self.guess, self.sums = start, guess, {}
+
+
 class Pot:
     def __init__(self, size):
         self.cash, self.loss = [0.0] * size, [0.0] * size
         self.D, self.open, self.asked = 1.0, 0, 0
 
     def share(self, k, leverage):
-        """Which share of the cash is staked where D wait that may all go the same way."""
+        """Which share of the cash is staked where D wait that may all go the same way.
+
+        As much as the bet in the other direction would; bets on the slope have none.
+        """
+        loss = min(self.loss[k], self.loss[(k + 4) % 8]) if len(self.loss) == 8 else self.loss[k]
         if self.D <= 1.0:
             return 1.0
-        if self.loss[k] <= 0.0:
-            return 0.0
-        return min(1.0, max(leverage, self.loss[k]) / (self.D * self.loss[k]))
+        return min(1.0, max(leverage, loss) / (self.D * loss)) if loss > 0.0 else 0.0
 
 
 def rounded_down(stake, scale):
@@ -84,13 +93,18 @@ class Monitor:
         self.open, self.found = None, []
         self.in_block, self.groups = 0, {}  # groups in the order in which they were first seen
         self.is_late, self.lone, self.waiting, self.held = False, None, {}, []
-        self.key, self.pots = -1, {}
+        self.key, self.pots, self.blocks = -1, {}, []
         self.clear()
 
     def clear(self):
         self.cells, self.R, self.slopes = {}, 0.0, [single(0)] * 4
-        self.ranges = {}
         self.escrow = 0.0
+        self.clear_ranges()
+        self.blocks = [Block(0, {})]
+
+    def clear_ranges(self):
+        self.ranges, self.squares, self.most = {}, {}, {}
+        self.blocks = [Block(block.start, {}) for block in self.blocks]
 
     def cells_of(self, p, by):
         leaf = max(k for k in range(16) if self.edges[k] <= p)
@@ -224,6 +238,8 @@ class Monitor:
             cell.M = [single(0)] * 8
         self.pot("slopes").cash = [float(M) for M in self.slopes]
         self.slopes = [single(0)] * 4
+        self.squares = {leaf: own[3] for leaf, own in self.ranges.items()}
+        self.most = dict.fromkeys(self.ranges, 1.0)
         if self.open:
             self.open.update(D=1.0, loss=0.0, waiting=0, asked=0)
         if self.lone:
@@ -239,6 +255,8 @@ class Monitor:
         entry = {"p": p, "by": by, "t": t - self.restarted, "stakes": {}, "void": False}
         entry["before"] = False  # was it predicted before the restart?
         self.waiting[key] = entry
+        if entry["t"] - self.blocks[-1].start >= self.pot((0, 0)).D:
+            self.begin_block(entry["t"])
         for name in names:
             pot = self.pot(name)
             pot.open += 1
@@ -250,14 +268,17 @@ class Monitor:
         paused, add = self.R + self.escrow >= self.threshold, self.granted(t)
         for name in names:
             pot, cash, escrow, stakes = self.pot(name), 0.0, 0.0, []
-            for k, least in enumerate(slopes if name == "slopes" else e):
-                loss = 1.0 - float(least)
-                pot.loss[k] += (loss - pot.loss[k]) / min(pot.asked, 64)
+            losses = [1.0 - float(least) for least in (slopes if name == "slopes" else e)]
+            pot.loss = [
+                mean + (loss - mean) / min(pot.asked, 64)
+                for mean, loss in zip(pot.loss, losses, strict=True)
+            ]
+            for k, loss in enumerate(losses):
                 pot.cash[k] += add
                 if whole:
                     s = pot.cash[k]
                 else:
-                    phi = pot.share(k, (0.5, 1.0, 2.0, 4.0)[k % 4])
+                    phi = pot.share(k, (0.75, 1.5, 3.0, 6.0)[k % 4])
                     phi = 0.0 if paused and pot.D > 1.0 else phi
                     s = rounded_down(phi * pot.cash[k], self.scale)
                 pot.cash[k] -= s * loss
@@ -294,6 +315,7 @@ class Monitor:
             self.pot(name).open -= 1
         if y is not None and not entry["before"]:
             self.count_outcome(self.cells_of(p, None)[0], p, y)
+            self.count_in_block(self.cells_of(p, None)[0], p, y, entry["t"])
         if entry["void"]:
             return
         if self.open:
@@ -420,8 +442,9 @@ class Monitor:
         shift = min(shift, 2.0)
         # The rounds in which its visits came, and 100 times as many for each.
         length = self.t - self.restarted - dated[0][1]
+        most = int(self.pot((0, 0)).D) if self.is_late else 0  # as a storm may keep them away
         self.open = {"name": name, "direction": d, "L": 0.0, "unseen": 0,
-                     "gone": max(100 * length // max(visits, 1), 1000),
+                     "gone": max(100 * length // max(visits, 1), 1000, 100 * most),
                      "B": math.exp(-shift if d else shift), "W": 0.0, "recovered": self.t,
                      "D": self.pot(name).D if self.is_late else 1.0, "loss": 0.0, "waiting": 0,
                      "asked": 0}  # fmt: skip
@@ -442,8 +465,11 @@ class Monitor:
         return at_0, at_0 / self.open["B"]
 
     def recovery_share(self):
-        D, loss = self.open["D"], self.open["loss"]
-        return 1.0 if D <= 1.0 or loss <= 0.0 else min(1.0, max(2.0, loss) / (D * loss))
+        """As much as a bet that the odds are B times those of p would stake, up to four times."""
+        D, B, loss = self.open["D"], self.open["B"], self.open["loss"]
+        p = 1.0 - loss / (1.0 - 1.0 / B) if B > 1.0 else loss / (1.0 - B)  # in the mean
+        least = min(loss, max(1.0 - min(1.0, B) / (1.0 - p + p * B), loss / 4.0))
+        return 1.0 if D <= 1.0 else min(1.0, max(2.0, least) / (D * least)) if least > 0.0 else 0.0
 
     def date_recovery(self, f, t):
         if self.open["W"] <= 1.0:
@@ -496,6 +522,21 @@ class Monitor:
         V += (y - p - guess) * (y - p - guess)
         self.ranges[leaf] = (n + 1.0, said + p, happened + y, V, spread + p * (1.0 - p))
 
+    def begin_block(self, t):
+        """Begin a block of as many rounds as wait; the one before the last is over."""
+        means = {leaf: (own[2] - own[1]) / own[0] for leaf, own in self.ranges.items()}
+        self.blocks.append(Block(t, means))
+        if len(self.blocks) > 2:
+            for leaf, (_, total) in self.blocks.pop(0).sums.items():
+                self.squares[leaf] = self.squares.get(leaf, 0.0) + total * total
+
+    def count_in_block(self, leaf, p, y, t):
+        block = self.blocks[-1 if t >= self.blocks[-1].start else -2]
+        count, total = block.sums.get(leaf, (0.0, 0.0))
+        guess = min(max(block.guess.get(leaf, 0.0), -p), 1.0 - p)
+        block.sums[leaf] = count + 1.0, total + (y - p - guess)
+        self.most[leaf] = max(self.most.get(leaf, 0.0), count + 1.0)
+
     def count_prediction(self, p, t):
         if self.sketched >= 512 and t % 16:
             return False
@@ -513,7 +554,7 @@ class Monitor:
             return
         for name in sorted(n for n in self.cells if n[0] in (1, 2, 3, 4)):
             self.R -= WEIGHTS[name[0]] / 8 * float(self.cells.pop(name).total)
-        self.ranges = {}
+        self.clear_ranges()
         if self.is_late:
             for name in sorted(n for n in self.pots if n[0] in (1, 2, 3, 4)):
                 for k, cash in enumerate(self.pots[name].cash):
@@ -525,14 +566,17 @@ class Monitor:
             self.escrow = 0.0
 
     def cut(self):
-        """Ranges of equal mass where one even range has most of the predictions."""
+        """Ranges of equal mass where one even range has most of the predictions.
+
+        Where rounds wait, nearly all of them.
+        """
         total = sum(self.sketch)
         share = [0] * 16
         for at, count in enumerate(self.sketch):
             point = sigmoid_at(at + 0.5)
             share[max(k for k in range(16) if EVEN[k] <= point)] += count
         self.edges = list(EVEN)
-        if max(share) <= 0.5 * total:
+        if max(share) <= (0.9 if self.is_late else 0.5) * total:
             return
         for k in range(1, 16):
             goal, below = total * k / 16, 0

@@ -1,11 +1,10 @@
-"""Several classes in plain Python: the measures as they read, and the two modes round by round."""
+"""Several classes as they read: the measures, and the recalibrator round by round in doubles."""
 
 import math
 
 import numpy as np
 
 from naive import measures
-from naive.groups import NaiveGroupedRecalibrator
 from naive.recalibrate import NaiveRecalibrator
 
 
@@ -73,27 +72,217 @@ def keep_on_top(row, at, confidence):
     return [result[each] for each in range(len(row))]
 
 
-class NaiveTopLabel:
-    def __init__(self, _classes, seed):
-        self.inner = NaiveGroupedRecalibrator(seed=seed)
-        self.tops = {}
-
-    def predict(self, row, id_):
-        self.tops[id_] = at = top(row)
-        return keep_on_top(row, at, self.inner.predict(row[at], id_, at))
-
-    def update(self, label, id_):
-        self.inner.update(float(label == self.tops.pop(id_)), id_)
+def softmax(z):
+    e = np.exp(z - z.max())
+    return e / e.sum()
 
 
-class NaivePerClass:
+class Slope:
+    """softmax(a x), or softmax(a x + b) where biases have a prior."""
+
+    def __init__(self, classes, keep, sd=None):
+        self.keep, self.sd, self.a, self.known = keep, sd, 1.0, 1 / 0.09
+        self.biases = None if sd is None else Biases(classes, keep, sd)
+
+    def logits(self, x):
+        return self.a * x + (0 if self.biases is None else self.biases.b)
+
+    def learn(self, x, y):
+        p = softmax(self.logits(x))
+        mean, pull = p @ x, (1 - self.keep) / 0.09
+        self.known = self.keep * self.known + pull + max(p @ x**2 - mean**2, 0.001)
+        step = (mean - x[y] + pull * (self.a - 1)) / self.known
+        self.a = float(np.clip(self.a - np.clip(step, -0.5, 0.5), 0, 20))
+        if self.biases is not None:
+            self.biases.learn(p, y)
+
+
+class Biases:
+    """Offsets of logits, each known with a precision of its own."""
+
+    def __init__(self, classes, keep, sd):
+        self.keep, self.pull = keep, (1 - keep) / sd**2
+        self.b, self.known = np.zeros(classes), np.full(classes, 1 / sd**2)
+
+    def learn(self, p, y):
+        self.known = self.keep * self.known + self.pull + p
+        gradient = p + self.pull * self.b
+        gradient[y] -= 1
+        self.b = self.b - gradient / self.known
+
+
+class Base:
+    """How often each class was observed."""
+
+    def __init__(self, classes, keep):
+        self.keep, self.counts = keep, np.zeros(classes)
+
+    def said(self):
+        return (self.counts + 1 / len(self.counts)) / (self.counts.sum() + 1)
+
+    def learn(self, y):
+        self.counts = self.keep * self.counts
+        self.counts[y] += 1
+
+
+class Contexts:
+    """Biases for each context, of which the first 128 have their own."""
+
+    def __init__(self, classes, sd):
+        self.classes, self.sd, self.own, self.shared = classes, sd, {}, Biases(classes, 0.999, sd)
+
+    def of(self, context):
+        return self.own.get(context, self.shared)
+
+    def learn(self, context, p, y):
+        if context not in self.own and len(self.own) < 128:
+            self.own[context] = Biases(self.classes, 0.999, self.sd)
+        self.of(context).learn(p, y)
+
+
+class Pool:
+    """softmax of features, with coefficients that are shared by all classes."""
+
+    START = np.array([1, 1, 0, 0, 0, 0.3, 0.3, 0, 0, 0, 0, 0, 0])
+
+    def __init__(self, keep, turn):
+        self.keep, self.turn, self.w = keep, turn, self.START.copy()
+        self.hessian, self.inverse = 4 * np.eye(13), np.eye(13) / 4
+
+    def said(self, features):
+        return softmax(self.w @ features)
+
+    def learn(self, features, covariance, y, learned):
+        pull = (1 - self.keep) / 0.25
+        self.hessian = self.keep * self.hessian + covariance + (pull + 1e-6) * np.eye(13)
+        gradient = features @ self.said(features) - features[:, y] + pull * (self.w - self.START)
+        if learned < 64 or learned % 8 == self.turn:
+            self.inverse = np.linalg.inv(self.hessian)
+        self.w = self.w - np.clip(self.inverse @ gradient, -0.3, 0.3)
+
+
+class Matrix:
+    """softmax(W u), u = (x - mean x, 1), by recursive least squares."""
+
+    def __init__(self, classes):
+        self.classes, self.W = classes, np.eye(classes, classes + 1)
+        self.G = np.diag([0.09] * classes + [0.36])
+
+    def said(self, x):
+        return softmax(self.W @ np.append(x - x.mean(), 1))
+
+    def learn(self, x, y):
+        p, u, keep = self.said(x), np.append(x - x.mean(), 1), 0.9995
+        h = max((1 - p @ p) / (self.classes - 1), 0.02)
+        v = self.G @ u
+        scale = keep + h * (u @ v)
+        self.G = (self.G - h / scale * np.outer(v, v)) / keep
+        self.G *= min(1.0, 0.09 * (self.classes + 1) / np.trace(self.G))
+        self.W = self.W - np.outer(p - np.eye(self.classes)[y], v) / scale
+
+
+class NaiveMixture:
+    """The experts and their weights: docs/multiclass.md says them in words."""
+
+    def __init__(self, classes):
+        self.classes = classes
+        self.slopes = [Slope(classes, 1), Slope(classes, 0.99)]
+        settings = [(1, 1), (0.999, 1), (0.99, 1), (0.95, 0.5)]
+        self.biased = [Slope(classes, keep, sd) for keep, sd in settings]
+        self.bases = [Base(classes, keep) for keep in (1, 0.99, 0.97)]
+        self.by_top, self.by_last = Contexts(classes, 1), Contexts(classes, 0.7)
+        self.pools = [Pool(1, 0), Pool(0.99, 4)]
+        self.matrix = Matrix(classes) if classes <= 32 else None
+        prior = [6] + [1] * 6 + [0.5] * 3 + [0.3] * 2 + [2] * 2 + [0.5] * (classes <= 32)
+        self.prior = np.array(prior) / sum(prior)
+        self.w, self.v, self.u = self.prior, self.prior, 0.9
+        self.escaped, self.escapes, self.late, self.least = 0.05, 50, 0.0, 1e-3
+        self.begun, self.learned, self.last = 0, 0, None
+
+    def says(self, x, top, last, features=None):
+        """Return what all experts say, and the features of the pools."""
+        z = self.biased[0].logits(x)
+        said = [softmax(x), *(softmax(each.logits(x)) for each in [*self.slopes, *self.biased])]
+        said += [each.said() for each in self.bases]
+        said += [softmax(z + self.by_top.of(top).b), softmax(z + self.by_last.of(last).b)]
+        if features is None:
+            all_time, *recent = (np.log(each.said()) for each in self.bases)
+            features = np.array([
+                x, *(each.biases.b for each in self.biased), self.by_top.of(top).b,
+                self.by_last.of(last).b, *(each - all_time for each in recent), -(x**2) / 10,
+                np.arange(self.classes) == top, np.arange(self.classes) == last,
+                x <= np.log(self.least / 2) + 1e-6,
+            ])  # fmt: skip
+        said += [pool.said(features) for pool in self.pools]
+        if self.matrix is not None:
+            said.append(self.matrix.said(x))
+        return np.array(said), features
+
+    def predict(self, scores):
+        """Return the mixture, and what is remembered of the round."""
+        scores = np.asarray(scores, dtype=np.float64)
+        self.least = min(self.least, *scores[scores > 1e-12])
+        x = np.log(np.where(scores > 1e-12, scores, self.least / 2))
+        top = int(scores.argmax())
+        said, features = self.says(x, top, self.last)
+        d = self.escaped / self.escapes
+        q = (1 - d) * (self.u * self.w + (1 - self.u) * self.v) @ said + d * said[7]
+        record = x, top, self.last, features, said, self.w, self.v, self.begun
+        self.begun += 1
+        return q, record
+
+    def learn(self, record, y):
+        x, top, last, features, said, w, v, begun = record
+        self.late += 0.01 * (self.begun - 1 - begun - self.late)
+        eta = 1 if self.late < 0.01 else max(1 / 24, 1 / (1 + self.late / 2))
+        p = np.maximum(said[:, y], 1e-12)
+        q1, q2, d = w @ p, v @ p, self.escaped / self.escapes
+        self.escaped += d * p[7] / ((1 - d) * (self.u * q1 + (1 - self.u) * q2) + d * p[7])
+        self.escapes += 1
+        if self.escapes > 20_000:
+            self.escaped, self.escapes = self.escaped * 20_000 / self.escapes, 20_000
+        first, second = self.u * q1**eta, (1 - self.u) * q2**eta
+        self.u = (1 - 1e-4) * first / (first + second) + 1e-4 * 0.9
+        moved = self.v + 0.05 * (self.v * p / (self.v @ p) - self.v)
+        self.v = (1 - 1e-5) * moved + 1e-5 * self.prior
+        weighed = self.w * p**eta
+        self.w = (1 - 5e-5) * weighed / weighed.sum() + 5e-5 * self.prior
+        now, _ = self.says(x, top, last, features)
+        slow = now[12]
+        centred = features - (features @ slow)[:, None]
+        covariance = (centred * slow) @ features.T
+        for pool in self.pools:
+            pool.learn(features, covariance, y, self.learned)
+        for each in [*self.slopes, *self.biased]:
+            each.learn(x, y)
+        for each in self.bases:
+            each.learn(y)
+        self.by_top.learn(top, now[10], y)
+        self.by_last.learn(last, now[11], y)
+        if self.matrix is not None:
+            self.matrix.learn(x, y)
+        self.last = y
+        self.learned += 1
+
+
+class NaiveClasses:
+    """The mixture, and its named class placed by a recalibrator of one event."""
+
     def __init__(self, classes, seed):
-        self.inner = [NaiveRecalibrator(seed=seed + each) for each in range(classes)]
+        self.mixture, self.safe, self.waiting = (
+            NaiveMixture(classes),
+            NaiveRecalibrator(seed=seed),
+            {},
+        )
 
     def predict(self, row, id_):
-        said = np.array([r.predict(p, id_) for r, p in zip(self.inner, row, strict=True)])
-        return said / said.sum()
+        q, record = self.mixture.predict(row)
+        q = q / q.sum()
+        named = int(q.argmax())
+        self.waiting[id_] = named, record
+        return keep_on_top(q.tolist(), named, self.safe.predict(min(q[named], 1.0), id_))
 
     def update(self, label, id_):
-        for each, recalibrator in enumerate(self.inner):
-            recalibrator.update(float(each == label), id_)
+        named, record = self.waiting.pop(id_)
+        self.mixture.learn(record, label)
+        self.safe.update(float(named == label), id_)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naive.batches import SMALLEST, Dispersion, learn_batch
+from naive.batches import SMALLEST, Dispersion, Levels, learn_batch
 from naive.draws import Draws, scramble
 from naive.recent import PRIORS, NaiveRecent
 from naive.safe import NaiveSafe
@@ -139,7 +139,7 @@ class NaiveRecalibrator:
 
     def __init__(self, kind="probability", seed=0):
         self.kind, self.seed = kind, seed
-        self.recent_priors, self.dispersion = PRIORS, Dispersion()
+        self.recent_priors, self.dispersion, self.levels = PRIORS, Dispersion(), Levels()
         self.draws = Draws(seed)
         self.experts, self.priors = make_experts()
         self.weights = self.priors
@@ -176,6 +176,7 @@ class NaiveRecalibrator:
         s = within(given, self.least)
         number, self.predictions = self.predictions, self.predictions + 1
         said, sharp, lasting = self.ask(s, self.least)
+        sharp = self.levels.mean(sharp, said[1], self.least, number)
         past = self.recent.past
         recalled = self.recent.say(sharp, lasting, past, self.least)
         # Where all say the same, they are to say just that together, or ties fall otherwise.
@@ -263,6 +264,7 @@ class NaiveRecalibrator:
     def weigh(self, rows):
         """Weigh the experts by outcomes that came together."""
         late = sum(self.lateness(said) for said, _ in rows) / len(rows)
+        self.weigh_levels(rows, 1 / min(1 + self.lag / 2, 64))
         for _ in rows:
             self.lag += 0.01 * (late - self.lag)
         means, outcomes = zip(
@@ -276,10 +278,25 @@ class NaiveRecalibrator:
         each = [said.recalled for said, _ in rows]
         self.recent.weights = weighed(weights, PRIORS, 1e-5, each, means, outcomes, power)
 
+    def weigh_levels(self, rows, power):
+        """Weigh those that forecast the levels of batches, if any, by one row after the other."""
+        levels = self.levels
+        if not levels.known:
+            return
+        forecasts = levels.forecasts(levels.terms(self.predictions)[0])
+        for said, outcome in rows:
+            mean = float(self.weights @ said.each)
+            each = [np.array([mean, *levels.say(said.each[1], forecasts, 1e-9)])]
+            means = [float(said.recalled[0])]
+            levels.weights = weighed(
+                levels.weights, levels.home, 5e-5, each, means, [outcome], power
+            )
+
     def step(self, said, outcome):
         """Let each expert learn, from what it says for the score and its past now."""
         s, least = said.s, self.least
         predictions, sharp, lasting = self.ask(s, self.least)
+        sharp = self.levels.mean(sharp, predictions[1], self.least, self.predictions)
         for expert, p in zip(self.experts, predictions.tolist(), strict=True):
             expert.learn(s, p, outcome, least)
         self.recent.learn(sharp, lasting, said.past, outcome, least)

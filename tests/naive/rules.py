@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._kernels.classes.class_rule import ClassRule as CompiledClassRule
 from calibrant._kernels.events.event import EventKernel
 from calibrant._kernels.events.event import EventRule as CompiledEventRule
 from calibrant._kernels.fleet.fleet import FleetRows, ShardKernel
@@ -16,8 +17,6 @@ from calibrant._kernels.scores.pending import PendingKernel
 from calibrant._kernels.scores.pending_saving import save_pending
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant.recalibrate.groups import Groups
-from calibrant.recalibrate.one_vs_rest import PerClass, summing_to_one
-from calibrant.recalibrate.top_label import TopLabel, with_confidence
 from naive.rounds import NoRule
 
 
@@ -99,65 +98,53 @@ def stages_of(begun):
 class ClassRule(NoRule):
     """Several classes: rows of probabilities, and columns for outcomes."""
 
-    def __init__(self, classes, seed, mode="per-class", silence=None):
-        self.engine = (PerClass if mode == "per-class" else TopLabel)(classes, seed)
-        self.pendings = []
-        if silence is not None and mode == "per-class":
-            # For a class that is announced, silence means no; for the silent one, yes.
-            self.pendings = [PendingKernel(int(column == silence)) for column in range(classes)]
-            for kernel, pending in zip(self.engine.kernels, self.pendings, strict=True):
-                kernel._attend(pending)
+    def __init__(self, classes, seed, silence=None):
+        self.pending = None if silence is None else PendingKernel(0)
+        self.silent = silence
+        self.rule = CompiledClassRule(
+            range(classes), "probability", seed, silent=silence, silence=self.pending
+        )
 
     @property
     def learned(self):
-        return self.engine.kernels[0].learned
+        return self.rule.learned
 
     def begin(self, rows):
-        given = np.array(rows)
-        predictions, begun = self.engine.begin_many(given)
-        return [
-            Token(each, prediction.tolist(), self.expected_of(each, row).tolist(), row.tolist())
-            for each, prediction, row in zip(begun, predictions, given, strict=True)
-        ]
-
-    def expected_of(self, begun, row):
-        """Return the row that is predicted if each kernel predicts its mean."""
-        if isinstance(self.engine, PerClass):
-            return summing_to_one(np.array([each.expected for each in begun.rounds]))
-        return with_confidence(row[None], [row.argmax()], [begun.rounds[-1].expected])[0]
+        begun = self.rule.begin_many(np.array(rows, dtype=np.float64), None)
+        return [Token(each, each.row.tolist(), each.expected, each.raw) for each in begun]
 
     def learn(self, tokens, outcomes):
-        self.engine.finish_many([each.begun for each in tokens], np.array(outcomes))
+        self.rule.learn([each.begun for each in tokens], np.array(outcomes, dtype=np.float64))
 
     def drop(self, tokens):
         for each in tokens:
-            for pending, awaited in zip(self.pendings, each.awaited or (), strict=False):
-                pending.drop(awaited)
+            if each.awaited is not None:
+                self.pending.drop(each.awaited)
+            self.rule.drop(each.begun)
 
     def wait(self, token, made, due):
-        token.awaited = [
-            pending.open(begun.probability, kernel._waiting_mean(begun), made, due)
-            for kernel, pending, begun in zip(
-                self.engine.kernels, self.pendings, token.begun.rounds, strict=False
-            )
-        ]
+        if self.pending is not None:
+            heard = token.begun.heard
+            mean = self.rule.whole.heard._waiting_mean(heard)
+            token.awaited = self.pending.open(heard.probability, mean, made, due)
 
     def observed(self, token, outcome, now):
-        for column, (pending, awaited) in enumerate(zip(self.pendings, token.awaited, strict=True)):
-            if int(outcome == column) != pending.silence:
-                pending.come(awaited, now)
+        if token.awaited is not None and outcome != self.silent:
+            self.pending.come(token.awaited, now)
+            self.rule.learn_announced(token.begun, outcome)
 
     def mature(self, token):
-        for pending, awaited in zip(self.pendings, token.awaited, strict=True):
-            pending.mature(awaited)
-        token.awaited = None
+        if token.awaited is not None:
+            self.pending.mature(token.awaited)
+            token.awaited = None
 
     def refit(self, now):
-        for kernel, _ in zip(self.engine.kernels, self.pendings, strict=False):
-            kernel._refit(now)
+        if self.pending is not None:
+            self.rule.refit(now)
 
     def states(self):
-        return [self.engine.get_state(), *(save_pending(each) for each in self.pendings)]
+        silence = [] if self.pending is None else [save_pending(self.pending)]
+        return [self.rule.save([]), *silence]
 
 
 class FleetRule(NoRule):

@@ -46,6 +46,7 @@ class Point:
 class NaiveZoom:
     """The default forecaster in plain Python; a subclass may change a constant or a choice."""
 
+    Point = Point
     FORGETTING = 0.25  # of the recent mean, per unit of width
     MARGIN = 1.0  # by how many forgettings of variance a bet must be clear
     GRANT = 0.5  # what a new point allows bets to cost
@@ -55,9 +56,9 @@ class NaiveZoom:
         self.draws = Draws(seed)
         half_turn = math.pi
         self.points = [
-            Point(0.0, 0.0, 0.0),
-            Point(half_turn / 2, 0.5, 0.25),
-            Point(half_turn, 1.0, 0.0),
+            self.Point(0.0, 0.0, 0.0),
+            self.Point(half_turn / 2, 0.5, 0.25),
+            self.Point(half_turn, 1.0, 0.0),
         ]
         self.recent_mean = 0.5
         self.purse = 0.0
@@ -148,10 +149,12 @@ class NaiveZoom:
         sine, cosine = math.sin(0.5 * theta), math.cos(0.5 * theta)
         z = sine * sine
         if self.points[low].z < z < self.points[low + 1].z:
-            fresh = Point(theta, z, z * (cosine * cosine), z - self.recent_mean)
-            self.points.insert(low + 1, fresh)
+            self.points.insert(low + 1, self.fresh(theta, z, z * (cosine * cosine)))
             self.points[low].rounds_in_gap = 0
             self.purse += self.GRANT
+
+    def fresh(self, theta, z, variance):
+        return self.Point(theta, z, variance, z - self.recent_mean)
 
     def run(self, outcomes):
         predictions = []

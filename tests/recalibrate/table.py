@@ -35,11 +35,8 @@ RECALIBRATORS = [
     (Recalibrator, grouped(), {}),
     (Recalibrator, grouped(["a", "b", 1, "1"]), {"kind": "probability", "max_groups": 4}),
     (Recalibrator, grouped(), {"monitor": True}),
-    *[
-        (MulticlassRecalibrator, class_probabilities(classes), {"classes": classes, "mode": mode})
-        for classes in (2, 4)
-        for mode in ("per-class", "top-label")
-    ],
+    (MulticlassRecalibrator, class_probabilities(2), {"classes": 2}),
+    (MulticlassRecalibrator, class_probabilities(3), {"classes": 3, "monitor": True}),
     (NumberRecalibrator, forecasts(), {"periods": (7, 24)}),
     (NumberRecalibrator, forecasts(["a", None]), {"levels": [0.1, 0.25, 0.5, 0.9], "periods": ()}),
     (Fleet, keyed(), {}),

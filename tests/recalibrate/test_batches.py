@@ -61,6 +61,7 @@ def test_large_batches_agree_with_their_twin(number, cut):
     state = kernel._whole._get_state()
     np.testing.assert_allclose(state["w"], twin.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["recent_w"], twin.recent.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(state["level_w"], twin.levels.weights, rtol=0, atol=1e-9)
     np.testing.assert_allclose(state["spread"], twin.dispersion.spread, rtol=1e-9)
     np.testing.assert_allclose(state["S"], [point.bias for point in twin.safe.points], atol=1e-9)
 
@@ -95,6 +96,45 @@ def test_a_month_at_once_costs_what_a_refit_costs():
         q = truth[2_000:]
         excess.append(np.mean(q * np.log(q / said) + (1 - q) * np.log((1 - q) / (1 - said))))
     assert np.mean(excess) < 0.0005
+
+
+def test_regions_in_turn_are_forecast():
+    """Four regions, a month each in turn, with offsets of their own.
+
+    The best that knows nothing of turns says the mean offset, and is above the truth by about half
+    the variance of outcomes times that of offsets, 0.02. From the fourth year on, the levels of the
+    last four months tell the next: the limit is half of that.
+    """
+    random = np.random.default_rng(8)
+    offsets = np.tile(np.repeat([-0.8, -0.3, 0.2, 0.5], 400), 10)
+    x = random.normal(-0.8, 1.2, len(offsets))
+    scores, truth = 1 / (1 + np.exp(-x)), 1 / (1 + np.exp(-0.8 * x - offsets))
+    outcomes = (random.random(len(truth)) < truth).astype(float)
+    recalibrator = Recalibrator(seed=9)
+    said, q = monthly(scores, outcomes, 400, recalibrator)[6_400:], truth[6_400:]
+    excess = np.mean(q * np.log(q / said) + (1 - q) * np.log((1 - q) / (1 - said)))
+    blind = np.mean(q * (1 - q)) * offsets.var() / 2
+    assert excess < blind / 2
+    assert recalibrator.weights()[0].words == "a forecast from the levels of the last 4 batches"
+
+
+def test_saved_levels_that_cannot_be():
+    recalibrator = Recalibrator()
+    monthly(np.full(300, 0.3), np.tile([1.0, 0.0], 150), 100, recalibrator)
+    state = recalibrator._whole._get_state() | {"rounds": 300}
+    Recalibrator()._whole._set_state(state)
+    assert state["levels_kept"][0] == 3
+    for name, value in (
+        ("level_w", np.full(4, 0.5)),
+        ("level_odds", np.zeros(3)),
+        ("level_theta", np.full(15, 1e300)),
+        ("level_P", np.full(75, 2.0)),
+        ("levels_kept", np.array([13.0])),
+        ("level", np.full(12, 1e300)),
+        ("level_since", np.full(12, 301.0)),
+    ):
+        with pytest.raises(ValueError, match=f"saved .*{name}"):
+            Recalibrator()._whole._set_state({**state, name: value})
 
 
 def test_weights_are_told_in_batches():
@@ -175,7 +215,8 @@ def test_a_batch_names_the_id_that_is_taken():
 
 def test_more_at_once_than_may_wait():
     recalibrator = Recalibrator(capacity=2)
-    recalibrator.predict_many([0.1, 0.2, 0.3, 0.4], ids=list("abcd"), at=5)
+    with pytest.warns(UserWarning, match="Set a capacity of at least 4"):
+        recalibrator.predict_many([0.1, 0.2, 0.3, 0.4], ids=list("abcd"), at=5)
     assert (recalibrator.pending, recalibrator.expired) == (2, 2)
     assert recalibrator.update_many([1, 1, 0], ids=list("adc")).tolist() == [
         "expired", "applied", "applied",

@@ -88,15 +88,21 @@ def test_without_memory_the_mixture_loses_next_to_nothing(seed):
 def test_a_contrary_opponent_is_not_remembered():
     """It makes the past tell what comes, for as long as that is not predicted.
 
-    Memory starts at 0.002 and may gain a little in rounds that are not moved: 0.007 was the most of
-    five seeds. Where moved rounds count, it takes over.
+    Memory starts at 0.002. Rounds that are not moved still count, and since a purse pays for bets
+    there are more of them; what they say is chance. The logarithm of the weight had a mean of -5.76
+    and a deviation of 1.18 over 24 other seeds, so the mean of twelve is below
+    -5.76 + 3 * 1.18 / sqrt(12), the logarithm of 0.0088. Where moved rounds count, it takes over.
     """
-    recalibrator = Recalibrator(seed=2)
-    for _ in range(3000):
-        outcome = float(recalibrator.expected(0.7) < 0.5)
-        recalibrator.predict(0.7)
-        recalibrator.update(outcome)
-    assert sum(each.weight for each in recalibrator.weights() if "last" in each.words) < 0.02
+    logs = []
+    for seed in range(24, 36):
+        recalibrator = Recalibrator(seed=seed)
+        for _ in range(3000):
+            outcome = float(recalibrator.expected(0.7) < 0.5)
+            recalibrator.predict(0.7)
+            recalibrator.update(outcome)
+        remembered = [each.weight for each in recalibrator.weights() if "last" in each.words]
+        logs.append(np.log(sum(remembered)))
+    assert np.mean(logs) < np.log(0.0088)
 
 
 @pytest.mark.parametrize("name", ["a", None])
@@ -155,7 +161,7 @@ def test_a_saved_past_that_cannot_be():
 
 
 def test_a_place_says_when_it_is_moved():
-    """Nothing else tells the memory that its word was not used."""
+    """Nothing else tells the memory that its estimate was not used."""
     safe = SafeKernel()
     moved = []
     for _ in range(200):

@@ -1,8 +1,5 @@
 """The recalibrator: against its slow twin, run against steps, what is proved, how well it does."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
@@ -16,7 +13,7 @@ from recalibrate.safe_states import change, excess, slope
 SCORED = ["covid_rise", "mlb538", "nba538", "nba_elo", "nfl_elo", "nycflights", "soccer538"]
 
 
-@pytest.mark.parametrize("number", range(45))
+@pytest.mark.parametrize("number", range(30))
 def test_agrees_with_its_twin(number):
     """On every other stream, outcomes come up to five rounds late, in an order of their own."""
     kind, scores, outcomes = random_case(number, 500)
@@ -37,7 +34,7 @@ def test_agrees_with_its_twin(number):
     assert state["g"].tolist() == [point.rounds_in_gap for point in twin.safe.points]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_agrees_with_its_twin_where_neighbours_are_mixed(seed):
     """A contrary opponent makes every point biased, so that draws decide."""
     scores, _, _ = hostile("inverted", 2500, seed)
@@ -64,36 +61,6 @@ def test_run_is_bit_for_bit_the_steps(number):
     assert np.concatenate(halves).tolist() == steps
     assert running.to_bytes() == stepping.to_bytes()
     assert (running.rounds, running.learned, running.pending) == (2000, 2000, 0)
-
-
-def test_predictions_with_an_id_are_those_without():
-    _, scores, outcomes = random_case(0, 1000)
-    named, plain = Recalibrator(seed=1), Recalibrator(seed=1)
-    for t, (score, outcome) in enumerate(zip(scores, outcomes, strict=True)):
-        assert named.predict(score, id=t) == plain.predict(score)
-        named.update(outcome, id=t)
-        plain.update(outcome)
-    for name, value in named._whole._get_state().items():
-        assert np.array_equal(value, plain._whole._get_state()[name]), name
-
-
-def test_looking_changes_nothing():
-    kind, scores, outcomes = random_case(2, 600)
-    looking, blind = Recalibrator(kind, seed=2), Recalibrator(kind, seed=2)
-    for score, outcome in zip(scores, outcomes, strict=True):
-        before = looking.to_bytes()
-        points, weights = looking.distribution(score)
-        mean = looking.expected(score)
-        assert looking.to_bytes() == before
-        assert mean == pytest.approx(points @ weights, abs=1e-12)
-        assert weights.sum() == pytest.approx(1)
-        prediction = looking.predict(score)
-        looking.expected(scores[0])  # between a prediction and its outcome, another score
-        assert prediction in points
-        assert blind.predict(score) == prediction
-        looking.update(outcome)
-        blind.update(outcome)
-    assert looking.to_bytes() == blind.to_bytes()
 
 
 def contrary(recalibrator, scores):
@@ -249,20 +216,3 @@ def test_how_late_outcomes_come_survives_saving():
         each.update(1)
     assert recalibrator._whole._get_state()["lag"].tolist() == [0.5]
     assert other.to_bytes() == recalibrator.to_bytes()
-
-
-@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
-def test_copies_continue_alike(how):
-    recalibrator = Recalibrator("logit", seed=5, capacity=7)
-    recalibrator.run([0.5, -2.0], [1, 0])
-    recalibrator.predict(0.4, id="late")
-    recalibrator.predict(0.1)
-    other = how(recalibrator)
-    given = "kind='logit', seed=5, capacity=7, when_full='expire', max_groups=1000000"
-    given += ", silence=None, after=None, hold=None, monitor=False"
-    assert repr(other) == f"Recalibrator({given})"
-    for each in (recalibrator, other):
-        each.update(1)
-        each.update(0, id="late")
-    assert other.to_bytes() == recalibrator.to_bytes()
-    assert other.pending == 0

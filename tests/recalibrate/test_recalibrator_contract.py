@@ -10,6 +10,8 @@ from calibrant.recalibrate.rivals import Rival
 from calibrant.testing import check_recalibrator
 from recalibrate.table import IDS, RECALIBRATORS
 
+pytestmark = pytest.mark.long
+
 
 def test_the_table_names_every_public_recalibrator():
     public = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import Recalibrator, Zoom
+from calibrant import Recalibrator
 from calibrant._bytes import Saved
 from calibrant.saving import pack, unpack
 
@@ -93,13 +93,6 @@ def test_numbers_as_people_have_them():
     assert recalibrator.predict(np.array(1)) == expected[1]
 
 
-def test_an_outcome_before_any_prediction():
-    with pytest.raises(ValueError, match="none waits for its outcome"):
-        Recalibrator().update(1)
-    with pytest.raises(ValueError, match="id 'a' is unknown"):
-        Recalibrator().update(1, id="a")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -114,19 +107,6 @@ def test_an_outcome_before_any_prediction():
 def test_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         Recalibrator(**arguments)
-
-
-def test_damaged_bytes():
-    recalibrator = Recalibrator()
-    recalibrator.predict(0.5, id=1)
-    blob = recalibrator.to_bytes()
-    for at in range(0, len(blob), 97):
-        damaged = bytearray(blob)
-        damaged[at] ^= 1
-        with pytest.raises(ValueError, match=r"saved|bytes"):
-            Recalibrator.from_bytes(damaged)
-    with pytest.raises(ValueError, match="hold a Zoom, not a Recalibrator"):
-        Recalibrator.from_bytes(Zoom().to_bytes())
 
 
 def saved_with(**changes):

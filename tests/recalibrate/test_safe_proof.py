@@ -36,6 +36,8 @@ from recalibrate.safe_states import (
     watch,
 )
 
+pytestmark = pytest.mark.long
+
 every_policy = pytest.mark.parametrize("policy", POLICIES)
 lenient = pytest.mark.parametrize("lenient", [1.5, 1.25], ids=["of scores", "of events"])
 

@@ -69,7 +69,6 @@ def test_runs_and_steps_in_groups():
     [
         (Recalibrator(), [{"score": 0.3}, {"score": 0.8, "by": "a"}, {"score": 0.6, "by": "b"}]),
         (MulticlassRecalibrator(3), [{"probabilities": [0.2, 0.3, 0.5]}]),
-        (MulticlassRecalibrator(3, "top-label"), [{"probabilities": [0.2, 0.3, 0.5]}]),
     ],
 )
 def test_steps_with_ids(recalibrator, given):
@@ -84,10 +83,9 @@ def test_steps_with_ids(recalibrator, given):
     assert recalibrator.pending == THREADS * 5
 
 
-@pytest.mark.parametrize("mode", ["per-class", "top-label"])
-def test_runs_of_classes(mode):
+def test_runs_of_classes():
     rows = np.random.default_rng(0).dirichlet([1, 1, 1], 5000)
-    recalibrator = MulticlassRecalibrator(3, mode)
+    recalibrator = MulticlassRecalibrator(3)
 
     def work(number):
         for turn in range(3):

@@ -2,12 +2,14 @@
 
 import copy
 import pickle
+import random
 
 import numpy as np
 import pytest
 
 from calibrant import Monitor, Recalibrator
 from calibrant.monitor import gain_evidence
+from calibrant.monitor.side_by_side import SideBySide
 
 SETTINGS = {"every": 2_000, "tolerance": 0.01}  # an alarm is near enough to happen
 
@@ -255,3 +257,24 @@ def test_damaged_states_are_refused(name, value):
     rounds, state = recalibrator._save()
     with pytest.raises((ValueError, KeyError)):
         Recalibrator(monitor=True)._load(rounds, {**state, name: value})
+
+
+@pytest.mark.parametrize("options", [{}, {"silence": 0, "after": 20}, {"hold": 5}], ids=str)
+def test_single_steps_are_watched_as_arrays_of_one(options, monkeypatch):
+    def played():
+        recalibrator = Recalibrator(monitor={"every": 200}, seed=3, **options)
+        draw, waiting = random.Random(1), []
+        for row in range(800):
+            score = draw.random()
+            recalibrator.predict(score, id=row, by=draw.choice([None, "a", "b"]))
+            waiting.append((row, score))
+            while waiting and draw.random() < 0.6:
+                at, score = waiting.pop(draw.randrange(len(waiting)))
+                outcome = int(draw.random() < score * (0.4 if row > 300 else 1.0))
+                recalibrator.update_many([outcome], ids=[at])
+        return recalibrator
+
+    by_numbers = played()
+    assert by_numbers.monitors.raw.episodes
+    monkeypatch.delattr(SideBySide, "watch_one")
+    assert played().to_bytes() == by_numbers.to_bytes()

@@ -30,7 +30,7 @@ def test_a_column_has_every_measure():
     assert len(measured.distinct()) == ROUNDS
     table = measured.reliability(10)
     assert (table.count > 0).all()
-    assert table.off.sum() >= 8  # a bin's interval is about 0.04 wide, and 0.25 is the bias
+    assert table.miscalibrated.sum() >= 8  # intervals are about 0.04 wide, the bias 0.25
 
 
 def test_the_worst_window_is_a_full_one():

@@ -76,8 +76,8 @@ def test_raw_and_calibrated_have_one_colour_each_in_every_figure(name):
 
 def test_rare_events_have_bins_of_equal_mass_and_the_logit_scale():
     both = report_of("rare").measures
-    assert both.is_crowded
-    assert not report_of("wrong").measures.is_crowded
+    assert both.reliability["raw"].scheme == "mass"
+    assert report_of("wrong").measures.reliability["raw"].scheme == "width"
     scores, _, outcomes, _ = made("rare")
     table = both.reliability["raw"]
     order = np.argsort(scores)

@@ -9,6 +9,7 @@ import pytest
 
 from calibrant import Recalibrator
 from calibrant.measures import brier, ece
+from calibrant.recalibrate.rivals import WindowedRefit
 from calibrant.report import recalibration
 
 ROUNDS = 2500
@@ -51,7 +52,7 @@ def test_alarms_where_outcomes_came_late_say_so(lateness):
         times=rounds, available=rounds + lateness,
     )  # fmt: skip
     assert late.watched["raw"].episodes
-    assert (late.alarms_note is not None) == (lateness > 0)
+    assert late.watched["raw"].is_late == (lateness > 0)
     assert ("judged by what was known when it was made" in late.html()) == (lateness > 0)
 
 
@@ -184,3 +185,25 @@ def test_bad_input_is_refused(change, said):
     recalibration(**GOOD)
     with pytest.raises(ValueError, match=said):
         recalibration(**{**GOOD, **change})
+
+
+def test_plain_refits_are_played_on_the_same_rows_with_the_same_lateness():
+    """Row by row, with what is known then, a rival fitted at the same rows says the same."""
+    random = np.random.default_rng(0)
+    scores = random.random(3_000)
+    outcomes = (random.random(3_000) < scores**2).astype(float)
+    at = np.arange(3_000.0)
+    report = recalibration(scores, scores, outcomes, times=at, available=at + 100)
+    assert list(report.refits) == ["Platt, refitted", "isotonic, refitted"]
+    expected = scores.copy()
+    for start in range(300, 3_000, 300):
+        known = start - 101  # what is known at the very time of a row comes too late for it
+        maps = WindowedRefit("isotonic", window=known + 1, every=known + 1)
+        maps.run(scores[: known + 1], outcomes[: known + 1])
+        expected[start : start + 300] = [maps.predict(s) for s in scores[start : start + 300]]
+    card = report.refits["isotonic, refitted"]
+    known = np.arange(3_000) < 3_000
+    assert card.brier == pytest.approx(np.mean((expected - outcomes)[known] ** 2), rel=0.01)
+    assert "calibrant loses: its log loss is" in report.refits_in_words
+    assert "Beside plain refits" in report.html()
+    assert recalibration(scores[:100], scores[:100], outcomes[:100]).refits == {}

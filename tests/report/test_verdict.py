@@ -7,9 +7,9 @@ import pytest
 
 from calibrant import Recalibrator
 from calibrant.measures.chance import Differences, chance_ece, chance_mean, student
-from calibrant.report import BeforeAfter, Change, causes, recalibration
-from calibrant.report.causes import Cause, Evidence, waits_of
-from calibrant.report.verdict import Loss, digits
+from calibrant.report import BeforeAfter, Change, recalibration, verdict
+from calibrant.report.style import show_share
+from calibrant.report.verdict import Cause, Evidence, Loss, waits_of
 from report.made_streams import STREAMS, report_of
 
 
@@ -113,7 +113,7 @@ def test_delays_that_depend_on_the_outcome_turn_the_verdict():
     known, fair = at + np.where(outcomes == 1.0, 5, 15), at + random.integers(5, 15, 5000)
     scores, calibrated = np.sqrt(truth), truth
     told = recalibration(scores, calibrated, outcomes, times=at, available=known).verdict
-    assert (told.word, told.is_turned) == ("one-sided", True)
+    assert (told.word, told.is_turned) == ("doubtful", True)
     assert told.sentences[0].startswith("Outcomes 1 become known earlier than outcomes 0 (after 5")
     assert "hold=15 (--hold 15" in told.sentences[0]
     assert told.sentences[1].startswith("The probabilities became better")
@@ -130,7 +130,7 @@ def test_a_diagnosis_can_turn_the_verdict(monkeypatch):
         seen.append((word, evidence.waits))
         return Cause("What has arrived is not like what happened.", "cannot tell")
 
-    monkeypatch.setattr(causes, "CAUSES", (biased, *causes.CAUSES))
+    monkeypatch.setattr(verdict, "CAUSES", (biased, *verdict.CAUSES))
     report = report_of("late")
     assert seen[0][0] == "worse"
     assert np.median(seen[0][1]) == 2500
@@ -148,13 +148,13 @@ def evidence_of(said, happened, waits=None):
 @pytest.mark.parametrize(("wait", "is_named"), [(9.0, False), (10.0, True)])
 def test_outcomes_are_late_from_ten_rounds_on(wait, is_named):
     evidence = evidence_of(np.full(400, 0.9), np.arange(400) % 2.0, np.full(400, wait))
-    assert (causes.outcomes_late(evidence, "no different") is not None) == is_named
+    assert (verdict.outcomes_late(evidence, "no different") is not None) == is_named
 
 
 @pytest.mark.parametrize(("stretches", "is_named"), [(2, False), (3, True)])
 def test_by_turns_is_more_than_a_tenth_of_the_stretches_either_way(stretches, is_named):
     said = np.repeat([0.9] * stretches + [0.1] * stretches + [0.5] * (20 - 2 * stretches), 100)
-    cause = causes.wrong_by_turns(evidence_of(said, np.arange(2000) % 2.0), "better")
+    cause = verdict.wrong_by_turns(evidence_of(said, np.arange(2000) % 2.0), "better")
     assert (cause is not None) == is_named
 
 
@@ -204,7 +204,7 @@ def test_both_intervals_together_have_the_level():
 
 
 def test_small_losses_have_digits_that_count():
-    assert digits(0.000123456) == "0.000123"
+    assert show_share(0.000123456, 4) == "0.000123"
 
 
 def test_arrivals_need_a_clock():

@@ -77,8 +77,9 @@ def _states(learner):
     if isinstance(learner, EventForecaster):
         return [learner._get_state()]
     if isinstance(learner, MulticlassRecalibrator):
-        silences = learner._rule.silences
-        return [learner._engine.get_state(), *(save_pending(each) for each in silences)]
+        silence = learner._rule.silence
+        states = [learner._rule.save([])]
+        return states if silence is None else [*states, save_pending(silence)]
     assert isinstance(learner, Recalibrator)
     silence = learner._rule.silence
     states = [learner._whole._get_state(), learner._groups.get_state()]

@@ -46,16 +46,15 @@ class Scores:
 
 
 class Classes(Scores):
-    """Three classes, each against the rest."""
+    """Three classes."""
 
-    mode = "per-class"
     row = [0.6, 0.3, 0.1]  # noqa: RUF012
 
     def made(self, policy):
-        return MulticlassRecalibrator(3, self.mode, seed=SEED, **policy)
+        return MulticlassRecalibrator(3, seed=SEED, **policy)
 
     def book(self, **policy):
-        return Book(ClassRule(3, SEED, self.mode, policy.get("silence")), **policy)
+        return Book(ClassRule(3, SEED, policy.get("silence")), **policy)
 
     def predict(self, id_=None, row=None, **times):
         return self.learner.predict(row or self.row, id=id_, **times).tolist()
@@ -63,12 +62,6 @@ class Classes(Scores):
     def predict_many(self, ids, rows=None, **times):
         rows = rows or [self.row] * len(ids)
         return self.learner.predict_many(rows, ids=ids, **times).tolist()
-
-
-class TopLabels(Classes):
-    """Three classes by the likeliest of them."""
-
-    mode = "top-label"
 
 
 class Keys(Scores):

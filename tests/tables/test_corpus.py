@@ -40,7 +40,7 @@ def test_zstd_without_its_extra_names_the_cure(tmp_path, monkeypatch):
     def missing():
         raise ImportError("pyarrow")
 
-    monkeypatch.setattr("calibrant.tables.packed.import_pyarrow", missing)
+    monkeypatch.setattr("calibrant.tables.reading.import_pyarrow", missing)
     with pytest.raises(InputError, match=r"pip install 'calibrant\[parquet\]'.* zstd -d"):
         read(written(tmp_path, "a.csv.zst", packed_zstd(PLAIN)))
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant.tables import Cells, InputError
-from calibrant.tables.cells import read_tick
-from calibrant.tables.dates import dates_at_once
+from calibrant.tables.cells import dates_at_once, read_tick
 
 YEARS = (1, 1684, 1685, 1969, 1970, 2013, 2255, 2256, 9999)
 FORMS = ("minutes", "seconds", "milliseconds", "microseconds")
@@ -87,8 +86,10 @@ def test_an_odd_cell_is_read_or_refused_as_alone(usual):
 
 
 @pytest.mark.parametrize("cells", [["7", "", "1e3", " 5 "], [7, None, 1.5], ["7", 2**60 + 1]])
-def test_numbers_are_read_at_once(cells):
+def test_numbers_are_read_at_once(cells, monkeypatch):
     column = Cells("t", cells)
-    ticks, sort = column._ticks_at_once(cells)
-    np.testing.assert_array_equal(ticks, column._ticks_one_by_one(cells)[0])
-    assert sort == "numbers"
+    with monkeypatch.context() as patched:
+        patched.setattr(Cells, "_ticks_one_by_one", None)
+        clock = column.clock()
+    np.testing.assert_array_equal(clock.ticks, column._ticks_one_by_one(cells)[0])
+    assert clock.sort == "numbers"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.tables import Cells, InputError, Table, read, take_scored
-from calibrant.tables.notation import finite_number, is_missing, number_in
+from calibrant.tables.cells import finite_number, is_missing, number_in
 
 # Letters that numbers, and things that look like numbers to Python alone, are made of.
 ALMOST = st.text("0123456789.,_+-eE infax\u0660\u0665\u00a0\x1c\t", max_size=8)

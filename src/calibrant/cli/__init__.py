@@ -2,8 +2,7 @@
 
 Each command has a file of its own, with its options; the pipe of `recalibrate` is in
 `recalibrate_pipe`. `arguments` holds what several commands take, `console` what all of them do:
-read rows and show. `ending` sees to it that all end cleanly, over the `streams` that the shell gave
-them.
+read rows, show, and end cleanly, over the `streams` that the shell gave them.
 """
 
 from __future__ import annotations

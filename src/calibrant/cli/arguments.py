@@ -10,23 +10,11 @@ from typing import Annotated
 import typer
 
 from calibrant.forecasters.named import FORECASTERS
-from calibrant.streams.bundled import CATALOGUE
-
-
-def check_source(source: str) -> str:
-    """Refuse a name that looks like that of a bundled stream, and is neither that nor a file."""
-    path = Path(source)
-    if source == "-" or source in CATALOGUE or path.suffix or path.exists():
-        return source
-    streams = ", ".join(CATALOGUE)
-    raise typer.BadParameter(f"{source}: is neither a file nor one of the streams {streams}")
-
 
 Source = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        callback=check_source,
         help="CSV, JSON or Parquet, also packed (.gz, .bz2, .xz, .zst); - for a pipe; or the name "
         "of a stream that comes with calibrant, such as nycflights.",
     ),
@@ -71,6 +59,31 @@ ReportFile = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE.html", help="Write a report with figures here."),
 ]
+TrustOrder = Annotated[
+    bool,
+    typer.Option(
+        "--trust-order",
+        help="The rows are in the order of time, though they look sorted or grouped.",
+    ),
+]
+Allow = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHECKS",
+        help="Checks that you answer for, by name, with commas: leak.auc,lopsided.",
+    ),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Put the rows in the order of this column of time first."),
+]
+DateFormat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMAT",
+        help="How times are written where that is not ISO 8601: %d.%m.%Y, or %m/%d/%Y %H:%M.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the draws.")]
 
 
@@ -85,6 +98,15 @@ class Options:
     report: Path | None = None
     delimiter: str | None = None
     json: bool = False
+    trust_order: bool = False
+    allow: str | None = None
+    sort: str | None = None
+    date_format: str | None = None
+
+    @property
+    def allowed(self) -> str:
+        """The checks that the user answers for."""
+        return f"{self.allow or ''},{'order' if self.trust_order else ''}"
 
     def command(self, name: str) -> str:
         """Return the command line that gives these options."""
@@ -93,5 +115,6 @@ class Options:
         for each in (*own, *common[1:]):
             value, default = getattr(self, each.name), type(self).__dataclass_fields__[each.name]
             if value != default.default:
-                words += [f"--{each.name}"] if value is True else [f"--{each.name}", str(value)]
+                option = f"--{each.name.replace('_', '-')}"
+                words += [option] if value is True else [option, str(value)]
         return shlex.join(words)

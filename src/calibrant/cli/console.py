@@ -1,12 +1,19 @@
-"""What every command does: read its rows, check what it is to write, show messages and tables."""
+"""What every command does: end cleanly, read its rows, check what it is to write, show messages.
+
+A command ends with an exit code and a line, never with a traceback or half a file.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from types import FrameType
+from typing import Annotated, Any, BinaryIO, NoReturn
 
 import numpy as np
 import typer
@@ -17,10 +24,10 @@ from rich.table import Table
 from rich.text import Text
 
 from calibrant import Episode, __version__
-from calibrant.cli import ending, streams
+from calibrant.cli import streams
 from calibrant.measures import ReliabilityTable, Scorecard
 from calibrant.report.style import show_number, styled
-from calibrant.report.watch_page import HEAD, WatchReport
+from calibrant.report.watch_page import HEAD, JUDGED_BY, WatchReport
 from calibrant.streams.bundled import CATALOGUE, bundled_table
 from calibrant.tables import InputError, read
 from calibrant.tables import Table as Rows
@@ -28,10 +35,13 @@ from calibrant.tables.atomic import is_same_file, replacing
 from calibrant.tables.chunks import Chunk, chunks
 from calibrant.tables.writing import kind_to_write
 
-clean_end = ending.clean_end
 out, err = streams.out, streams.err
 
 MEANING = "what it is"
+BAD_INPUT = 2
+INTERRUPTED = 130
+#: What asks a program to end. Ctrl-C is Python's own KeyboardInterrupt.
+ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def options(
@@ -44,24 +54,70 @@ def options(
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-        raise typer.Exit(ending.BAD_INPUT)
+        raise typer.Exit(BAD_INPUT)
+
+
+class Ended(BaseException):
+    """The system asked the program to end; not an Exception, so that nobody handles it as one."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def clean_end() -> Iterator[None]:
+    """Turn an error of the user's into one line and an exit code; end quietly on a closed pipe.
+
+    A signal that asks the program to end is an error too, so that half-written files go.
+    """
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        raise Ended(number)
+
+    # One that is ignored, as nohup does, stays ignored.
+    ours = [each for each in ENDINGS if signal.getsignal(each) is signal.SIG_DFL]
+    try:
+        try:
+            for each in ours:
+                signal.signal(each, end)
+            yield
+            sys.stdout.flush()
+        finally:
+            for each in ours:
+                signal.signal(each, signal.SIG_DFL)
+    except BrokenPipeError:
+        # The reader is gone. What is still buffered must not fail when Python closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except KeyboardInterrupt:
+        err.print("calibrant: interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    except Ended as ended:
+        err.print(f"calibrant: ended by {signal.Signals(ended.number).name}")
+        raise typer.Exit(128 + ended.number) from None
+    except (ValueError, ImportError, OSError, MemoryError) as error:
+        what = "not enough memory: " if isinstance(error, MemoryError) else ""
+        err.print(f"[bold red]calibrant: error:[/] {what}{escape(str(error))}", soft_wrap=True)
+        raise typer.Exit(BAD_INPUT) from None
 
 
 def read_source(source: str, delimiter: str | None = None) -> Rows:
     """Return the rows of a file, of standard input, or of a stream that comes with the package."""
-    return bundled_table(source) if is_bundled(source) else read(source, delimiter=delimiter)
+    path = Path(source)
+    if source == "-" or path.suffix or path.exists():
+        return read(source, delimiter=delimiter)
+    if source in CATALOGUE:
+        return bundled_table(source)
+    streams = ", ".join(CATALOGUE)
+    raise InputError(f"is neither a file nor one of the streams {streams}", source=source)
 
 
 def read_chunks(source: str, delimiter: str | None = None) -> Iterator[Chunk]:
     """Return the rows of a file some at a time, those of a bundled stream at once."""
-    if is_bundled(source):
-        return iter([Chunk(bundled_table(source), 0, 1.0)])
-    return chunks(source, delimiter=delimiter)
-
-
-def is_bundled(source: str) -> bool:
-    """Return whether a name is that of a stream that comes with the package, and of no file."""
-    return source in CATALOGUE and not Path(source).exists()
+    if Path(source).exists():
+        return chunks(source, delimiter=delimiter)
+    return iter([Chunk(read_source(source, delimiter), 0, 1.0)])
 
 
 def check_outputs(
@@ -89,11 +145,8 @@ def check_outputs(
 
 
 @contextmanager
-def opened_report(path: Path | None) -> Iterator[BinaryIO | None]:
+def opened_report(path: Path) -> Iterator[BinaryIO]:
     """Open a report before the work: if it cannot be drawn or written, nothing else is."""
-    if path is None:
-        yield None
-        return
     with styled():
         pass  # or learn now, not after the work, that matplotlib is missing
     with replacing(path) as file:
@@ -197,10 +250,10 @@ def reliability(tables: Mapping[str, ReliabilityTable]) -> Table:
             cells = [f"{each[at]:.3f}" for each in (bins.mean_prediction, bins.mean_outcome)]
             if interval:
                 cells.append(f"{bins.interval_low[at]:.3f} to {bins.interval_high[at]:.3f}")
-            mark = "off" if bins.off[at] else ""
+            mark = "*" if bins.miscalibrated[at] else ""
             row += [f"{bins.count[at]:,}", *cells, mark] if bins.count[at] else ["-", "", "", ""]
         rows.append(row)
-    title = f"Observed against predicted (off: beyond a {first.level:.0%} interval)"
+    title = f"Observed against predicted (*: beyond its {first.level:.0%} interval)"
     return table(title, head, rows)
 
 
@@ -228,13 +281,13 @@ def table_of(title: str, found: WatchReport, most: int | None = None) -> Table:
     return table(title, HEAD[:-1], lines, ("where",))
 
 
-def show_episodes(found: dict[str, WatchReport], note: str | None = None, most: int = 10) -> None:
-    """Print what a monitor found in each, a note on it, and the last episodes."""
+def show_episodes(found: dict[str, WatchReport], most: int = 10) -> None:
+    """Print what a monitor found in each, how it judges late outcomes, and the last episodes."""
     out.print("\n[bold]Alarms[/]")
     for name, each in found.items():
         say(f"{name}: {each.sentence}", fold=True)
-    if note is not None:
-        say(note, fold=True)
+    if [each for each in found.values() if each.is_late]:
+        say(JUDGED_BY, fold=True)
     for name, each in found.items():
         if each.episodes:
             left = len(each.episodes) - most

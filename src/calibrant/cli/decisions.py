@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ACT = "Act or not, in a column `act`"
 QUESTIONS = ("cost", "budget", "precision", "recall")
+#: The options that only decisions have.
+OPTIONS = (*QUESTIONS, "per", "explore")
 
 
 def option(metavar: str, text: str) -> Any:

@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,10 +16,13 @@ import numpy as np
 import typer
 
 from calibrant._checks import Floats, check_integer, check_seed
+from calibrant.checks import Columns, check_columns, refuse
 from calibrant.cli import console
 from calibrant.cli.arguments import (
     FORECASTER,
+    Allow,
     AsJson,
+    DateFormat,
     Delimiter,
     Options,
     OutcomeColumn,
@@ -26,7 +30,9 @@ from calibrant.cli.arguments import (
     Positive,
     ReportFile,
     Seed,
+    Sort,
     Source,
+    TrustOrder,
 )
 from calibrant.forecasters import EventForecaster, Forecaster
 from calibrant.forecasters.arriving import (
@@ -50,6 +56,7 @@ from calibrant.tables.columns import facts_of
 from calibrant.tables.errors import listed
 from calibrant.tables.reading import standard_input
 from calibrant.tables.roles import likely_scores
+from calibrant.tables.scored import prepare
 
 DEFAULT = "event-forecaster"
 BASELINES = ("zoom", "running-mean")
@@ -143,6 +150,10 @@ def forecast(
             metavar="NAME", help="Name of the new column: prediction.", show_default=False
         ),
     ] = None,
+    sort: Sort = None,
+    date_format: DateFormat = None,
+    trust_order: TrustOrder = False,
+    allow: Allow = None,
     report: ReportFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -203,7 +214,7 @@ def answer_lines(options: ForecastOptions) -> None:
         if not ahead:
             answer()
         if late is None:
-            card.add(forecaster.predict(), value)  # what was said: nothing was learned since
+            card.add(forecaster.predict(), value)  # as predicted: nothing was learned since
             forecaster.update(value)
         else:
             late.update(value, id=row)
@@ -227,7 +238,8 @@ class Rows:
 def forecast_file(options: ForecastOptions) -> None:
     """Forecast a whole file, beside the baselines; write and report what was asked for."""
     # The report is opened first: if it cannot be written, nothing else is.
-    with console.opened_report(options.report) as report:
+    opened = nullcontext() if options.report is None else console.opened_report(options.report)
+    with opened as report:
         rows = take_rows(options)
         result = forecast_rows(options, rows)
         page = b"" if report is None else drawn_page(options, rows, result)
@@ -282,6 +294,10 @@ def take_rows(options: ForecastOptions) -> Rows:
             )
     with console.busy(f"reading {options.source}"):
         table = console.read_source(options.source, options.delimiter)
+        table, done = prepare(
+            table, sort=options.sort, date_format=options.date_format,
+            clocks=(options.time, options.available),
+        )  # fmt: skip
         if options.out is not None:
             console.check_column(table, options.column)
         name, note = table.find("outcome", options.outcome)
@@ -300,8 +316,15 @@ def take_rows(options: ForecastOptions) -> Rows:
             assert clock is not None
             known = take_clock(table, "available", options.available)
             arrivals = by_clock(clock, known, ~np.isnan(outcomes))
-    for line in (table.note, note, unused_score(table, name)):
+    for line in (table.note, note, *done, unused_score(table, name)):
         console.note(line)
+    found = check_columns(
+        Columns(outcomes, made=None if clock is None else clock.ticks), options.allowed
+    )
+    refuse(found, table.source)
+    for finding in found:
+        if finding.is_open:
+            console.note(f"{table.source}: {finding.message}")
     return Rows(table, name, outcomes, clock, arrivals)
 
 
@@ -313,7 +336,7 @@ def take_clock(table: Table, part: str, column: str) -> Clock:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What the forecaster that was asked for said, and how good that and others were."""
+    """What the forecaster that was asked for predicted, and how good that and others were."""
 
     forecaster: Forecaster
     shown: dict[str, Floats]

@@ -6,17 +6,33 @@ import json
 import shlex
 import shutil
 import sys
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.text import Text
 
+from calibrant.checks import Columns, Finding, check_columns
+from calibrant.checks.order import time_order
+from calibrant.checks.scores import scale
 from calibrant.cli import console
 from calibrant.cli.arguments import Delimiter, Source
-from calibrant.tables import Inspection, inspect_table
+from calibrant.tables import InputError, Inspection, Table, inspect_table, take_scored
+from calibrant.tables.roles import hints_at
+from calibrant.tables.scored import prepare
 
+#: How dates are usually written besides ISO 8601; the first that fits all values is suggested.
+DATES = tuple(
+    f"{day}{time}"
+    for day in ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y")
+    for time in ("", " %H:%M", " %H:%M:%S")
+)
+#: What is refused, and cured by the options that are suggested.
+CURED = {"order.backwards", "order.shuffled", "scale.percent", "missing_scores"}
 UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
 
@@ -28,25 +44,140 @@ def inspect(
     """Look at FILE: its columns, what they seem to be, and the command that would use them."""
     with console.clean_end():
         with console.busy(f"reading {source}"):
-            seen = inspect_table(console.read_source(source, delimiter))
+            table = console.read_source(source, delimiter)
+            seen, found = questioned(table, inspect_table(table))
         suggested = command(source, seen, delimiter)
         if as_json:
-            typer.echo(json.dumps(as_object(seen, suggested), ensure_ascii=False))
+            typer.echo(json.dumps(as_object(seen, suggested, found), ensure_ascii=False))
         else:
-            show(seen, suggested)
+            show(seen, suggested, found)
+
+
+def questioned(table: Table, seen: Inspection) -> tuple[Inspection, list[Finding]]:
+    """Return the inspection with what cures a problem of the rows, and what checks find in them."""
+    options, found = dict(seen.options), list[Finding]()
+    notes = [*seen.notes, *dates_in(table, seen), *recurring(seen)]
+    if not options and {"score", "outcome"} <= set(seen.roles):
+        options, found = rescued(table, seen.roles)
+    if "outcome" not in options:
+        return replace(seen, notes=tuple(notes)), found
+    if "score" in options and "time" not in options:
+        for each in seen.columns:
+            order = None
+            if each.clock is not None and not np.isnan(each.clock.ticks).any():
+                order = time_order(each.clock.ticks)
+            if order is not None and "sort" not in options:
+                found.append(order)
+                options |= {"time": each.name, "sort": each.name}
+    table, _ = prepare(
+        table, score=options.get("score"), sort=options.get("sort"), missing=options.get("missing")
+    )
+    names = ("score", "outcome", "time", "available", "positive", "kind", "scale")
+    if "score" in options:
+        given: dict[str, Any] = {name: options[name] for name in names if name in options}
+        rows = take_scored(table, **given)
+        columns = Columns(
+            rows.outcomes, rows.scores, None if rows.clock is None else rows.clock.ticks,
+            None if rows.available is None else rows.available.ticks,
+            kind=options.get("kind", "probability"),
+        )  # fmt: skip
+        if options.get("kind") == "margin":
+            percents = scale(replace(columns, kind="probability"))
+            if percents is not None and percents.check == "scale.percent":
+                found.append(percents)
+                del options["kind"]
+                options["scale"] = "percent"
+    else:
+        outcomes = table.cells(options["outcome"]).outcomes(
+            positive=options.get("positive"), missing=True
+        )
+        columns = Columns(outcomes)
+    found += check_columns(columns)
+    refused = {each.check for each in found if each.severity == "refuse"}
+    if "one_sided" in refused:
+        # Which is not announced; how long to wait for it, only the user knows.
+        silent = 1 - int(np.nanmax(columns.outcomes))
+        options |= {"silence": str(silent), "after": "SPAN"}
+    elif refused - CURED:
+        options = {}
+    return replace(seen, options=options, notes=tuple(notes)), found
+
+
+def rescued(table: Table, roles: Mapping[str, str]) -> tuple[dict[str, str], list[Finding]]:
+    """Return the options for rows that cannot be used as they are: percents, or missing scores."""
+    names = ("score", "outcome", "time", "available")
+    parts: dict[str, Any] = {part: roles[part] for part in names if part in roles}
+    try:
+        wide = take_scored(table, **parts, kind="margin", missing=True)
+    except InputError:
+        return {}, []
+    options, found = dict(parts), list[Finding]()
+    gone = int(np.isnan(wide.scores).sum())
+    if gone:
+        options["missing"] = "skip"
+        seen = f"{gone:,} of {len(table):,} rows have no score."
+        cure = "Leave them out (--missing skip), or fill them in."
+        found.append(Finding("missing_scores", "refuse", seen, cure))
+    percents = scale(Columns(wide.outcomes, wide.scores))
+    if percents is not None:
+        found.append(percents)
+        if percents.check != "scale.percent":
+            return {}, found
+        options["scale"] = "percent"
+    return (options if found else {}), found
+
+
+def dates_in(table: Table, seen: Inspection) -> list[str]:
+    """Return a note for each column of text whose values are dates in a national form."""
+    notes = []
+    for each in seen.columns:
+        if each.kind != "text":
+            continue
+        cells = [str(cell) for cell in table.cells(each.name).values()[:1000] if cell]
+        for written in DATES:
+            if cells and all(is_written(cell, written) for cell in cells):
+                notes.append(
+                    f"column {each.name!r} holds dates such as {cells[0]}: to use it, say how they "
+                    f"are written (--time {shlex.quote(each.name)} --date-format "
+                    f"{shlex.quote(written)})"
+                )
+                break
+    return notes
+
+
+def is_written(cell: str, written: str) -> bool:
+    """Return whether a date is written in this form."""
+    try:
+        datetime.strptime(cell.strip(), written)
+    except ValueError:
+        return False
+    return True
+
+
+def recurring(seen: Inspection) -> list[str]:
+    """Return a note for each column that is called an id, and names several rows."""
+    return [
+        f"the {each.distinct:,} values of column {each.name!r} recur in {seen.rows:,} rows: an id "
+        f"names one prediction, so make it of several columns (--id {each.name},month)"
+        for each in seen.columns
+        if hints_at(each.name, "id")
+        and each.name not in seen.roles.values()
+        and 1 < each.distinct < seen.rows
+    ]
 
 
 def command(source: str, seen: Inspection, delimiter: str | None) -> str | None:
     """Return the command that would use the file, or None if there is none."""
     if not seen.options:
         return None
-    words = [program(), "recalibrate" if "score" in seen.options else "forecast", source]
+    is_recalibrated = not seen.options.keys().isdisjoint(("score", "forecast"))
+    words = [program(), "recalibrate" if is_recalibrated else "forecast", source]
     for name, value in seen.options.items():
         # Joined where the value begins like an option: --positive=-1.
         words += [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
     if delimiter is not None:
         words += ["--delimiter", delimiter]
-    if "score" in seen.options:
+    if is_recalibrated:
         words += ["--report", report_name(source)]
     return shlex.join(words)
 
@@ -63,7 +194,7 @@ def report_name(source: str) -> str:
     return "report.html" if source == "-" else f"{Path(source).name.split('.')[0] or 'report'}.html"
 
 
-def show(seen: Inspection, suggested: str | None) -> None:
+def show(seen: Inspection, suggested: str | None, found: Sequence[Finding]) -> None:
     """Print the columns, their parts, rates and delays, what is not clear, and the command."""
     console.say(f"{seen.source}: {seen.rows:,} rows, {len(seen.columns)} columns\n")
     parts = {name: part for part, name in seen.roles.items()}
@@ -92,9 +223,9 @@ def show(seen: Inspection, suggested: str | None) -> None:
             f"Outcome {value} became known after {half} (half of them), {most} (9 in 10)"
             + (f"; {delay.never:,} never" if delay.never else "")
         )
-    if seen.notes:
+    if seen.notes or found:
         console.out.print("\n[bold]What to check[/]")
-        for note in seen.notes:
+        for note in (*(each.message for each in found), *seen.notes):
             console.say(f"- {note}", fold=True)
     if suggested is None:
         console.say("\nNo command to suggest yet: see what to check.")
@@ -111,7 +242,9 @@ def in_words(delay: float, clock: str | None) -> str:
     return f"{delay / size:.3g} {unit}"
 
 
-def as_object(seen: Inspection, suggested: str | None) -> dict[str, object]:
+def as_object(
+    seen: Inspection, suggested: str | None, found: Sequence[Finding]
+) -> dict[str, object]:
     """Return the inspection as JSON holds it."""
     return {
         "source": seen.source,
@@ -130,5 +263,6 @@ def as_object(seen: Inspection, suggested: str | None) -> dict[str, object]:
         "delays": {value: asdict(delay) for value, delay in seen.delays.items()},
         "clock": seen.clock,
         "notes": seen.notes,
+        "checks": [each.as_object() for each in found],
         "command": suggested,
     }  # fmt: skip

@@ -28,7 +28,7 @@ from calibrant.tables import InputError
 #: Sums over the rounds: the function of `calibrant.measures`, a title, what it is.
 SUMS = (
     ("cal1", "Cal1", "rounds by which the counts differ, exactly"),
-    ("cal2", "Cal2", "squared error that calibration would save"),
+    ("cal2", "Cal2", "squared error of the mean of each distinct prediction"),
     ("klcal", "KLCal", "log loss that calibration would save"),
     ("smooth_calibration", "smooth", "worst smooth test"),
     ("u_calibration", "U-calibration", "worst regret of a decision"),
@@ -39,6 +39,8 @@ SUMS = (
 )
 # More distinct predictions would be too many for the linear program behind the distance.
 MOST_DISTINCT = 100
+#: Predictions that are made fewer times than this on average hardly repeat.
+REPEATS = 30
 
 
 class Measure(NamedTuple):
@@ -101,9 +103,28 @@ def measure(
         lines = [[m.title, shown(m.value), shown(m.value / rounds), m.meaning] for m in sums]
         head = ["", "sum", "a round", console.MEANING]
         console.out.print(console.table("Sums over all rounds", head, lines))
+        table = card.distinct()
+        if len(table) * REPEATS > rounds:
+            console.say(f"\n{hardly_repeat(table, rounds, sums, means)}", fold=True)
         lines = [[m.title, shown(m.value), m.meaning] for m in means]
         console.out.print("\n", console.table("Means", ["", "mean", console.MEANING], lines))
         console.out.print("\n", console.reliability({"predictions": card.reliability()}))
+
+
+def hardly_repeat(
+    table: measures.DistinctTable, rounds: int, sums: list[Measure], means: list[Measure]
+) -> str:
+    """Say what sums over distinct predictions are worth where these hardly repeat."""
+    values = {each.name: each.value for each in (*sums, *means)}
+    # Of calibrated predictions, that of each distinct one has this mean.
+    chance = float((table.prediction * (1.0 - table.prediction)).sum())
+    return (
+        f"The {len(table):,} distinct predictions hardly repeat in {rounds:,} rounds, so that "
+        "Cal1, Cal2 and KLCal, which look at each by itself, count mostly noise: chance makes "
+        f"Cal2 about {show_number(chance / rounds, fine=True)} a round. What recalibration could "
+        "save of the Brier score is closer to the squared l2 error in bins, "
+        f"{show_number(max(values['debiased_ece2'], 0.0), fine=True)}."
+    )
 
 
 def sums_of(predicted: Floats, observed: Floats) -> list[Measure]:

@@ -24,9 +24,14 @@ from rich.text import Text
 from calibrant import Fleet, Recalibrator
 from calibrant._checks import check_choice, check_seed
 from calibrant._kernels.scores.recalibrate import KINDS
+from calibrant.checks import Columns, Finding, Sample, check_columns, refuse
+from calibrant.checks.order import time_order
+from calibrant.checks.scores import scale as scale_of
 from calibrant.cli import console
 from calibrant.cli.arguments import (
+    Allow,
     AsJson,
+    DateFormat,
     Delimiter,
     Options,
     OutcomeColumn,
@@ -34,8 +39,11 @@ from calibrant.cli.arguments import (
     Positive,
     ReportFile,
     Seed,
+    Sort,
     Source,
+    TrustOrder,
 )
+from calibrant.cli.decisions import OPTIONS as DECISIONS
 from calibrant.cli.decisions import (
     Budget,
     Cost,
@@ -43,17 +51,15 @@ from calibrant.cli.decisions import (
     Per,
     Precision,
     Recall,
-    asked,
     decider_of,
 )
 from calibrant.decide import Decider
 from calibrant.decide.rows import decide_rows
 from calibrant.fleet.log import Log as FleetLog
 from calibrant.forecasters.memories import heaviest_in_words
-from calibrant.measures import DelayCheck
 from calibrant.recalibrate.frames import ids_in
 from calibrant.recalibrate.log import Log
-from calibrant.recalibrate.rows import Recalibrated, recalibrate_rows
+from calibrant.recalibrate.rows import checked, recalibrate_rows
 from calibrant.report import BeforeAfter, RecalibrationReport, recalibration
 from calibrant.report.before_after import CELLS
 from calibrant.report.decisions import HEAD as DECISION_HEAD
@@ -69,8 +75,8 @@ from calibrant.report.recalibration_page import (
 )
 from calibrant.tables import InputError, Scored, Table, take_scored, write
 from calibrant.tables.chunks import Write, writing
-from calibrant.tables.packed import packing_of
 from calibrant.tables.reading import kind_of, standard_input
+from calibrant.tables.scored import prepare
 
 #: The help has these options in a box of their own.
 LATE = "Outcomes that come late"
@@ -78,11 +84,11 @@ TITLE = "{}: scores before and after recalibration"
 ACT_COLUMN = "act"
 #: Bytes of a file that is read in chunks; packed ones hold about four times as much.
 LARGE, PACKED = 2**26, 4
+#: With fewer rows, the first one that cannot be used says it all.
+ENOUGH = 50
 HOW_LARGE = "the file is large, so no row is kept; --report keeps them, and shows more"
 #: Groups and keys that are listed in the terminal, and keys in JSON.
 GROUPS_IN_TERMINAL, KEYS_IN_TERMINAL, KEYS_IN_JSON = 20, 10, 1000
-#: Rows of a large file, the last ones, whose delays are compared.
-DELAYS_KEPT = 2**17
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +118,12 @@ class RecalibrateOptions(Options):
     explore: str | None = None
     state: Path | None = None
     strict: bool = False
+    scale: str | None = None
+    missing: str | None = None
 
     def columns(self) -> dict[str, Any]:
         """Return the columns that rows are read from, by the names of `take_scored`."""
-        names = ("score", "outcome", "time", "available", "due", "positive")
+        names = ("score", "outcome", "time", "available", "due", "positive", "scale")
         return {name: getattr(self, name) for name in names}
 
 
@@ -123,6 +131,14 @@ def recalibrate(
     source: Source,
     score: Annotated[
         str | None, typer.Option(metavar="COL", help="Column of the model's scores.")
+    ] = None,
+    scores: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLS",
+            help="Columns of the scores of several classes, in place of --score: a,b,c, or p_* for "
+            "all that begin so. The outcome is then the name of a class.",
+        ),
     ] = None,
     forecast: Annotated[
         str | None,
@@ -241,6 +257,17 @@ def recalibrate(
         bool,
         typer.Option("--strict", help="In a pipe: stop at the first line that cannot be used."),
     ] = False,
+    sort: Sort = None,
+    date_format: DateFormat = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(metavar="percent", help="The scores are percents, from 0 to 100."),
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(metavar="skip", help="Leave out rows without a score.")
+    ] = None,
+    trust_order: TrustOrder = False,
+    allow: Allow = None,
     report: ReportFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -252,8 +279,10 @@ def recalibrate(
     """
     given = dict(locals())
     given["json"] = given.pop("as_json")
-    if score is None and forecast is None:
-        raise typer.BadParameter("Missing option '--score' (or '--forecast' for numbers).")
+    if score is None and forecast is None and scores is None:
+        raise typer.BadParameter(
+            "Missing option '--score' (or '--scores' for classes, '--forecast' for numbers)."
+        )
     with console.clean_end():
         console.check_outputs(source, out, report, column)
         if forecast is not None or levels is not None:
@@ -261,14 +290,20 @@ def recalibrate(
 
             recalibrate_given(given)
             return
-        del given["forecast"], given["levels"]
+        if scores is not None:
+            from calibrant.cli import recalibrate_classes  # noqa: PLC0415
+
+            recalibrate_classes.recalibrate_given(given)
+            return
+        del given["forecast"], given["levels"], given["scores"]
         options = RecalibrateOptions(**{**given, "column": column or "calibrated"})
         check_seed(seed)
         check_choice("--kind", kind, KINDS)
-        decider = decider_of(options)
+        decides = [name for name in DECISIONS if given[name] is not None]
+        decider = decider_of(options) if decides else None
         if source == "-" and not (key or out or report or as_json):
             if decider is not None:
-                raise ValueError(f"--{asked(options)} needs a FILE, or --out with a pipe")
+                raise ValueError(f"--{decides[0]} needs a FILE, or --out with a pipe")
             from calibrant.cli.recalibrate_pipe import answer_scores  # noqa: PLC0415
 
             options, recalibrator = begin(options)
@@ -278,15 +313,17 @@ def recalibrate(
                 if state is not None:  # what was learned so far, also before an error
                     recalibrator.save(state)
             return
-        check_file_options(options)
-        if key is not None or is_large(options):
+        if goes_in_chunks(options, decider):
             recalibrate_chunks(options)
         else:
             recalibrate_file(options, decider)
 
 
-def check_file_options(options: RecalibrateOptions) -> None:
-    """Refuse options that do not go together, or not with a FILE."""
+def goes_in_chunks(options: RecalibrateOptions, decider: Decider | None) -> bool:
+    """Return whether a FILE is recalibrated chunk after chunk: it has keys, or so many rows.
+
+    Options that do not go together, or not with a FILE, are refused.
+    """
     if options.strict:
         raise ValueError("--strict is for a pipe: a FILE with a bad row is always refused")
     if options.key is not None:
@@ -298,22 +335,28 @@ def check_file_options(options: RecalibrateOptions) -> None:
                 raise ValueError(f"--{name} does not go with --key: {instead}")
         if options.source == "-":
             raise ValueError("--key needs a FILE: CSV or Parquet")
+        for name in ("sort", "missing", "date_format"):
+            if getattr(options, name) is not None:
+                option = name.replace("_", "-")
+                raise ValueError(f"--{option} does not go with --key: rows are read in parts")
     if options.smooth and options.out is None:
         raise ValueError("--smooth names a column of --out, and none is asked for")
     if options.available is not None and options.time is None:
         raise ValueError(
             "--available needs --time: an outcome is late for predictions made before it"
         )
-
-
-def is_large(options: RecalibrateOptions) -> bool:
-    """Return whether a file has so many rows that they are better not held all at once."""
+    if options.key is not None:
+        return True
     path = Path(options.source)
-    whole = (options.report, options.id, options.by, options.json, asked(options))
-    if any(whole) or not path.is_file():
-        return False  # these ask for all rows
-    size = path.stat().st_size * (1 if packing_of(options.source) is None else PACKED)
-    return kind_of(options.source) in ("csv", "tsv", "parquet") and size > LARGE
+    asks_for_all = (
+        options.report, options.id, options.by, options.json, decider, options.sort,
+        options.missing, options.date_format,
+    )  # fmt: skip
+    if any(asks_for_all) or not path.is_file():
+        return False
+    kind, packing = kind_of(options.source)
+    size = path.stat().st_size * (1 if packing is None else PACKED)
+    return kind in ("csv", "tsv", "parquet") and size > LARGE
 
 
 # -- the state -------------------------------------------------------------------------------------
@@ -349,24 +392,63 @@ def begin(options: RecalibrateOptions) -> tuple[RecalibrateOptions, Any]:
     return replace(options, **own), saved
 
 
+def check_columns_of(options: RecalibrateOptions, table: Table) -> None:
+    """Refuse whole columns where the first bad cell says too little: of another scale, or order."""
+    if len(table) < ENOUGH:
+        return
+    if options.time is not None:
+        ticks = table.cells(options.time).clock().ticks
+        found = None if np.isnan(ticks).any() else time_order(ticks)
+        if found is not None:
+            raise InputError(found.message, source=table.source, column=options.time)
+    wide = take_scored(
+        table, score=options.score, outcome=options.outcome, positive=options.positive,
+        kind="margin", missing=True,
+    )  # fmt: skip
+    gone = int(np.isnan(wide.scores).sum())
+    if gone:
+        raise InputError(
+            f"{gone:,} of {len(wide.scores):,} rows have no score: leave them out (--missing skip) "
+            "or fill them in",
+            source=table.source, column=options.score,
+        )  # fmt: skip
+    if options.kind == "probability" and options.scale is None:
+        found = scale_of(Columns(wide.outcomes, wide.scores))
+        if found is not None:
+            raise InputError(found.message, source=table.source, column=options.score)
+
+
 # -- a whole file ----------------------------------------------------------------------------------
 
 
 def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> None:
     """Recalibrate a whole file; write and report what was asked for, show the rest."""
     # The report is opened first: if it cannot be written, nothing else is.
-    with console.opened_report(options.report) as report:
+    opened = nullcontext() if options.report is None else console.opened_report(options.report)
+    with opened as report:
         options, recalibrator = begin(options)
         with console.busy(f"reading {options.source}"):
             table = console.read_source(options.source, options.delimiter)
+            table, done = prepare(
+                table, score=options.score, id=options.id, sort=options.sort,
+                missing=options.missing, date_format=options.date_format,
+                clocks=(options.time, options.available, options.due),
+            )  # fmt: skip
             if options.out is not None:
-                check_new_columns(options, table)
-            rows = take_scored(
-                table, id=options.id, by=options.by, kind=options.kind, **options.columns()
-            )
+                check_new_columns(options, table, *([ACT_COLUMN] if decider is not None else []))
+            try:
+                rows = take_scored(
+                    table, score=options.score, outcome=options.outcome, positive=options.positive,
+                    id=options.id, by=options.by, time=options.time, available=options.available,
+                    due=options.due, kind=options.kind, scale=options.scale,
+                )  # fmt: skip
+            except InputError:
+                check_columns_of(options, table)
+                raise
             ids = ids_in(table, options.id) if options.id and options.state else None
-        console.note(table.note)
-        console.note(rows.note)
+        for line in (table.note, rows.note, *done):
+            console.note(line)
+        checks = checked(recalibrator, rows, options.allowed, table.source)
         with console.busy("recalibrating"):
             has_smooth = options.smooth is not None or decider is not None
             found = recalibrate_rows(recalibrator, rows, ids, smooth=has_smooth)
@@ -374,9 +456,27 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
             if decider is not None and found.smooth is not None:
                 acts = decide_rows(decider, found.smooth, rows)
                 decisions = Decisions(decider, found.smooth, acts)
-        with console.busy("measuring"):
-            result = measured(options, table, rows, found, recalibrator, decisions)
-            page = b"" if report is None or result is None else result.page.html().encode()
+        unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
+        result, page = None, b""
+        if unknown < len(found.outcomes):
+            never = unknown - found.waiting if options.silence is None else 0
+            with console.busy("measuring"):
+                result = recalibration(
+                    rows.scores, found.predictions, found.outcomes, by=rows.groups,
+                    kind=options.kind, expected=found.expected, known=found.known, never=never,
+                    times=table.row_called if rows.clock is None else rows.clock,
+                    available=None if recalibrator._book.has_deadlines else rows.available,
+                    recalibrator=recalibrator, decisions=decisions,
+                    title=TITLE.format(Path(table.source).name), checks=checks,
+                    assumed=assumed(options),
+                )  # fmt: skip
+                if report is not None:
+                    size, column = len(rows.scores), rows.outcome_column
+                    made = how_made(options, table.source, size, column, never)
+                    page = replace(result, made=made).page.html().encode()
+        elif not found.waiting or options.report is not None:
+            problem = "no outcome is known: every value is missing, or counts only later"
+            raise InputError(problem, source=table.source, column=rows.outcome_column)
         if options.out is not None:
             with console.busy(f"writing {options.out}"):
                 written = with_columns(options, table, found.predictions, found.smooth)
@@ -387,7 +487,6 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
             report.write(page)
     if options.state is not None:
         recalibrator.save(options.state)
-    unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
     after = 0
     if rows.clock is not None and rows.available is not None:
         # The last row's own outcome always comes after the last prediction.
@@ -396,21 +495,23 @@ def recalibrate_file(options: RecalibrateOptions, decider: Decider | None) -> No
     answers = recalibrator._book.late
     if options.json:
         measures = NOTHING if result is None else in_json(result)
-        typer.echo(json.dumps({**measures, "answers": answers}))
+        typer.echo(json.dumps({**measures, "waiting": found.waiting, "answers": answers}))
         return
-    what = "outcomes that never arrived"
-    if options.silence is not None:
-        what = "predictions without an outcome, whose deadline is still to come"
+    counts = {
+        "outcomes that never arrived": unknown - found.waiting,
+        WAITING: found.waiting,
+        AFTER: after,
+    }
     read = f"{table.source}: {len(found.outcomes):,} rounds"
-    show_rows(options, read, rows.outcome_column, result, {what: unknown, AFTER: after}, answers)
-    show(options, result)
+    show(options, result, read, rows.outcome_column, counts, answers)
 
 
-def check_new_columns(options: RecalibrateOptions, table: Table) -> None:
+def check_new_columns(options: RecalibrateOptions, table: Table, *others: str) -> None:
     """Refuse names of new columns that the rows have already."""
     console.check_column(table, options.column)
-    if asked(options) and ACT_COLUMN in (*table.columns, options.column, options.smooth):
-        raise ValueError(f"there is a column {ACT_COLUMN!r} already: rename it first")
+    for other in others:
+        if other in (*table.columns, options.column, options.smooth):
+            raise ValueError(f"there is a column {other!r} already: rename it first")
     if options.smooth in (*table.columns, options.column):
         raise ValueError(
             f"there is a column {options.smooth!r} already: name another with --smooth"
@@ -427,32 +528,16 @@ def with_columns(
     return table
 
 
-def measured(
-    options: RecalibrateOptions,
-    table: Table,
-    rows: Scored,
-    found: Recalibrated,
-    recalibrator: Recalibrator,
-    decisions: Decisions | None,
-) -> RecalibrationReport | None:
-    """Return how good the probabilities are; None while all rows wait for their deadlines."""
-    unknown = int(np.count_nonzero(np.isnan(found.outcomes)))
-    if unknown == len(found.outcomes):
-        if options.silence is not None and options.report is None:
-            return None
-        problem = "no outcome is known: every value is missing, or counts only later"
-        raise InputError(problem, source=table.source, column=rows.outcome_column)
-    never = unknown if options.silence is None else 0
-    made = None
-    if options.report is not None:
-        made = how_made(options, table.source, len(rows.scores), rows.outcome_column, never)
-    return recalibration(
-        rows.scores, found.predictions, found.outcomes, by=rows.groups, kind=options.kind,
-        times=table.row_called if rows.clock is None else rows.clock,
-        available=None if recalibrator._book.has_deadlines else rows.available,
-        recalibrator=recalibrator, expected=found.expected, known=found.known, never=never,
-        made=made, decisions=decisions, title=TITLE.format(Path(table.source).name),
-    )  # fmt: skip
+def assumed(options: RecalibrateOptions) -> str:
+    """Return what is taken for granted of rows whose times are told, but not those of outcomes."""
+    if options.time is None or options.available is not None:
+        return ""
+    if options.silence is not None or options.hold is not None:
+        return ""
+    return (
+        "Assumed: each outcome was known before the next row of a later time, because no column "
+        "says when it became known (--available)."
+    )
 
 
 def how_made(
@@ -489,39 +574,32 @@ def how_made(
 class Chunked:
     """What is counted of rows that are not kept."""
 
+    learner: Recalibrator | Fleet
     rows: int = 0
     missing: int = 0  # rows without an outcome
     after: int = 0  # outcomes that arrived only after the last prediction
     answers: Counter[str] = field(default_factory=Counter)  # to outcomes by id, or too late
-    delays: list[Scored] = field(default_factory=list)  # of the last rows, where outcomes come late
+    sample: Sample = field(default_factory=Sample)  # of the rows, for checks
 
     def add(self, rows: Scored) -> None:
         """Count the rows of a chunk."""
         self.rows += len(rows.scores)
         self.missing += int(np.count_nonzero(np.isnan(rows.outcomes)))
-        if rows.available is not None:
-            self.delays.append(rows)
-            while sum(len(each.scores) for each in self.delays[1:]) >= DELAYS_KEPT:
-                del self.delays[0]
-
-    def check_delays(self) -> DelayCheck | None:
-        """Return whether delays depend on the outcome, in the last rows."""
-        if not self.delays:
-            return None
-        columns = [
-            (each.outcomes, each.clock.ticks, each.available.ticks, each.scores)
-            for each in self.delays
-            if each.clock is not None and each.available is not None
-        ]
-        outcomes, made, known, scores = map(np.concatenate, zip(*columns, strict=True))
-        clock = self.delays[0].clock
-        is_time = clock is not None and clock.sort not in (None, "numbers")
-        return DelayCheck.from_times(outcomes, made, known, scores=scores, is_time=is_time)
+        clock, learner = rows.clock, self.learner
+        self.sample.extend(
+            Columns(
+                rows.outcomes, rows.scores, None if clock is None else clock.ticks,
+                None if rows.available is None else rows.available.ticks, kind=learner.kind,
+                is_time=clock is not None and clock.sort not in (None, "numbers"),
+                has_silence=learner.silence is not None, has_hold=learner.hold is not None,
+            )
+        )  # fmt: skip
 
 
 def recalibrate_chunks(options: RecalibrateOptions) -> None:
     """Recalibrate a file that need not fit into memory, with or without keys."""
-    with console.opened_report(options.report) as report:
+    opened = nullcontext() if options.report is None else console.opened_report(options.report)
+    with opened as report:
         options, learner = begin(options)
         if isinstance(learner, Fleet):
             log: Log | FleetLog = FleetLog(
@@ -532,14 +610,16 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
             smooth = options.smooth is not None
             log = Log(learner, smooth=smooth, **options.columns())
         both = BeforeAfter(has_raw=learner.kind != "margin", cells=CELLS)
-        counted = Chunked()
+        counted = Chunked(learner)
         with nullcontext() if options.out is None else writing(options.out) as write_chunk:
             play_chunks(options, log, both, counted, write_chunk)
             may_wait = (options.id or options.silence) is not None and options.report is None
             if both.rounds == 0 and not may_wait:
                 problem = "no outcome is known: every value is missing"
                 raise InputError(problem, source=options.source, column=log.outcome)
-            result = measured_chunks(options, log, both, counted, learner)
+            checks = check_columns(counted.sample.columns, options.allowed)
+            refuse(checks, options.source)
+            result = measured_chunks(options, log, both, counted, learner, checks)
             # Drawn before the rows appear: a page that fails leaves no file.
             page = b"" if report is None or result is None else result.page.html().encode()
         if report is not None:
@@ -557,7 +637,7 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
     waiting = "predictions that wait for their outcomes" + (" or deadlines" if options.hold else "")
     is_waiting = options.id is not None or options.hold is not None
     if options.silence is not None:
-        waiting, is_waiting = "predictions whose deadline is still to come", True
+        waiting, is_waiting = WAITING, True
     counts = {
         waiting: learner.pending if is_waiting else 0,
         "rows without an outcome": 0 if options.id or options.silence is not None
@@ -568,8 +648,7 @@ def recalibrate_chunks(options: RecalibrateOptions) -> None:
     read = f"{options.source}: {counted.rows:,} rounds"
     if isinstance(learner, Fleet):
         read += f", {len(learner):,} keys in {options.key!r}"
-    show_rows(options, read, log.outcome, result, counts, counted.answers)
-    show(options, result)
+    show(options, result, read, log.outcome, counts, counted.answers)
     if isinstance(learner, Fleet):
         console.say(f"\nthe fleet takes {learner.nbytes / 1e6:,.1f} MB")
 
@@ -610,6 +689,7 @@ def measured_chunks(
     both: BeforeAfter,
     counted: Chunked,
     learner: Recalibrator | Fleet,
+    checks: list[Finding],
 ) -> RecalibrationReport | None:
     """Return how good the probabilities are; None while none of them has an outcome that counts."""
     if both.rounds == 0:
@@ -626,7 +706,7 @@ def measured_chunks(
         both, kind=learner.kind, never=never, keys=keys,
         title=TITLE.format(Path(options.source).name),
         made=how_made(options, options.source, counted.rows, log.outcome, never),
-        delays=None if learner.silence is not None or learner.hold else counted.check_delays(),
+        checks=checks, assumed=assumed(options),
         recalibrator=learner if isinstance(learner, Recalibrator) else None,
     )  # fmt: skip
 
@@ -636,6 +716,7 @@ def measured_chunks(
 #: Measures of no rounds, as JSON has them.
 NOTHING = {"rounds": 0, "mean_outcome": None}
 AFTER = "outcomes that arrived only after the last prediction"
+WAITING = "predictions whose deadline is still to come, not scored"
 
 
 def in_json(report: RecalibrationReport) -> dict[str, Any]:
@@ -664,6 +745,11 @@ def in_json(report: RecalibrationReport) -> dict[str, Any]:
     return {
         "rounds": both.rounds, "mean_outcome": both.calibrated.mean_outcome, **columns, **acted,
         "verdict": report.verdict.word, "findings": report.findings,
+        "refits": {
+            name: {each: finite(getattr(card, each)) for each in ("brier", "log_loss", "ece")}
+            for name, card in report.refits.items()
+        },
+        "checks": [each.as_object() for each in report.checks],
     }  # fmt: skip
 
 
@@ -672,15 +758,18 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def show_rows(
+def show(
     options: RecalibrateOptions,
+    report: RecalibrationReport | None,
     read: str,
     outcome: str | None,
-    report: RecalibrationReport | None,
     counts: Mapping[str, int],
     answers: Mapping[str, int],
 ) -> None:
-    """Print what was read, and what became of outcomes that are missing, late, or came by id."""
+    """Print what was read, the measures, the groups or keys, the findings, and where results are.
+
+    `counts` and `answers` are of outcomes that are missing, late, or came by id.
+    """
     mean = "" if report is None else f" (mean {report.measures.calibrated.mean_outcome:.4f})"
     console.say(f"{read}, scores {options.score!r}, outcomes {outcome!r}{mean}")
     for what, count in counts.items():
@@ -691,10 +780,6 @@ def show_rows(
         # Only a fleet is given outcomes by id in a file.
         what = "by id" if options.id and options.key else "that arrived after their deadline"
         console.say(f"outcomes {what}: {listed}")
-
-
-def show(options: RecalibrateOptions, report: RecalibrationReport | None) -> None:
-    """Print the measures, the groups or keys, the findings, and where the results are."""
     if report is not None:
         both = report.measures
         head = ["", *both.columns, console.MEANING]
@@ -702,7 +787,7 @@ def show(options: RecalibrateOptions, report: RecalibrationReport | None) -> Non
         console.out.print("", measures, sep="\n")
         tables = {name: column.reliability(10) for name, column in both.columns.items()}
         console.out.print("\n", console.reliability(tables))
-        if both.groups:
+        if both.has_groups:
             head, groups = group_rows(both, GROUPS_IN_TERMINAL)
             # As `Text`, because brackets in the name of a group are no markup.
             shown: list[list[str | Text]] = [[Text(group), *values] for group, *values in groups]
@@ -710,12 +795,14 @@ def show(options: RecalibrateOptions, report: RecalibrationReport | None) -> Non
             if len(both.groups) > len(groups):
                 console.say(f"and {len(both.groups) - len(groups):,} smaller groups")
         if report.watched:
-            console.show_episodes(report.watched, report.alarms_note)
+            console.show_episodes(report.watched)
         if report.keys is not None:
             show_keys(report.keys)
         if report.decisions is not None:
             acted = console.table("What was acted on", DECISION_HEAD, report.decisions.rows())
             console.out.print("\n", acted)
+        if report.refits:
+            console.say(f"\n{report.refits_in_words}", fold=True)
         console.out.print("\n[bold]What to look at[/]")
         points = Grid.grid(padding=(0, 1))
         points.add_column(width=1)

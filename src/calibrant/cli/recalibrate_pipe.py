@@ -20,11 +20,9 @@ from calibrant._kernels.rounds.settled import RoundError
 from calibrant.cli import console
 from calibrant.report.before_after import BeforeAfter
 from calibrant.tables import InputError
-from calibrant.tables.cells import TIME, read_tick
-from calibrant.tables.notation import finite_number, is_empty, is_missing, outcome_in
+from calibrant.tables.cells import TIME, finite_number, is_empty, is_missing, outcome_in, read_tick
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.scored import check_parts
-from calibrant.tables.table import find_column
 
 if TYPE_CHECKING:
     from calibrant import Recalibrator
@@ -157,17 +155,17 @@ class ScorePipe:
 
     def check_names(self, line: Line) -> None:
         """Check that a line of names has the columns asked for; find that of the outcome."""
-        names, split = line.names, line.delimiter
+        header = line.header(SOURCE)
         parts = {
             "score": self.options.score, "id": self.options.id, "group": self.options.by,
             "time": self.options.time, "due": self.options.due,
         }  # fmt: skip
         for part, name in parts.items():
             if name is not None:
-                find_column(names, part, name, SOURCE, split)
-        self.outcome, note = find_column(names, "outcome", self.options.outcome, SOURCE, split)
+                header.find(part, name)
+        self.outcome, note = header.find("outcome", self.options.outcome)
         check_parts(self.options.score, self.outcome, self.options.by)
-        console.note(line.note(SOURCE))
+        console.note(header.note)
         console.note(note)
 
 

@@ -17,7 +17,7 @@ class Output(Console):
 
 
 class Remarks(Console):
-    """Standard error: that nobody reads what is said about the work does not end the work."""
+    """Standard error: the work goes on when nobody reads its messages any more."""
 
     def on_broken_pipe(self) -> None:
         """Say nothing more, and let nothing that is still buffered fail."""
@@ -51,6 +51,6 @@ def open_what_is_closed() -> None:
 
 
 forget_zero_width()
-#: Results go to standard output; everything said about them goes to standard error.
+#: Results go to standard output; messages about the work go to standard error.
 out = Output(highlight=False)
 err = Remarks(stderr=True, highlight=False)

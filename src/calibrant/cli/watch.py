@@ -24,12 +24,11 @@ from calibrant.cli.arguments import (
 )
 from calibrant.report.watch_page import WatchReport, watching
 from calibrant.tables import InputError
-from calibrant.tables.cells import Clock
-from calibrant.tables.notation import finite_number, is_missing, outcome_in
+from calibrant.tables.cells import Clock, finite_number, is_missing, outcome_in
 from calibrant.tables.pipes import Line, follow_lines
 from calibrant.tables.reading import standard_input
-from calibrant.tables.scored import check_parts, check_times, take_groups
-from calibrant.tables.table import Table, find_column
+from calibrant.tables.scored import check_parts, take_groups
+from calibrant.tables.table import Table
 
 #: The exit code when an episode is open.
 MISCALIBRATED = 3
@@ -161,16 +160,19 @@ def watch_file(
         has_one &= ~np.isnan(available.ticks)
     if due is not None and clock is not None:
         has_one |= due.ticks <= clock.ticks[-1]  # later deadlines are still to come
-    known = np.flatnonzero(has_one)
-    if len(known) == 0:
+    if not has_one.any():
         raise InputError(
             "no outcome is known: every value is missing", source=rows.source, column=came.name
         )
-    if len(known) < len(rows):
-        console.note(f"rows without an outcome, not watched: {len(rows) - len(known):,}")
+    # Where it is known when outcomes came, one that never did is a prediction nevertheless: else
+    # outcomes that come only if they are 1 would look like predictions that are too low.
+    is_watched = has_one if available is None or due is not None else np.ones_like(has_one)
+    known = np.flatnonzero(is_watched)
+    if not has_one.all():
+        fate = "not watched" if len(known) < len(rows) else "given up"
+        console.note(f"rows without an outcome, {fate}: {np.count_nonzero(~has_one):,}")
     if clock is not None:
-        clock.check_order()
-        check_times(clock, available=available, due=due, predicted=has_one)
+        clock.check_order(available=available, due=due, predicted=has_one)
     with console.busy("watching"):
         return watching(
             told.values[known],
@@ -253,12 +255,11 @@ class WatchPipe:
 
     def find_columns(self, line: Line) -> None:
         """Find each part's column among the names of the first line."""
-        console.note(line.note(SOURCE))
+        header = line.header(SOURCE)
+        console.note(header.note)
         for part, given in self.columns.items():
             if given is not None or part in ("prediction", "outcome"):
-                self.names[part], note = find_column(
-                    line.names, part, given, SOURCE, line.delimiter
-                )
+                self.names[part], note = header.find(part, given)
                 console.note(note)
         check_parts(self.names["prediction"], self.names["outcome"], self.names.get("group"))
 

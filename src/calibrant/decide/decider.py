@@ -404,7 +404,7 @@ class Decider(Savable, Learner):
         self, probabilities: npt.ArrayLike, outcomes: npt.ArrayLike, *, at: Any = None,
         known: Any = None, due: Any = None,
     ) -> tuple[Booleans, Floats]:  # fmt: skip
-        """Do what `run` does; return also the chance of acting on each row."""
+        """Do what `run` does; return also the probability of acting on each row."""
         p, y = as_unit_series(probabilities, "probabilities"), as_known(outcomes)
         check_same_length("outcomes", len(y), "probabilities", len(p))
         if known is not None and at is None:

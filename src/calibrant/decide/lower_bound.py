@@ -23,7 +23,7 @@ def precision_bound(
     probabilities : array_like of shape (n,)
         The probabilities of what was acted on, each known before its outcome.
     outcomes : array_like of shape (n,)
-        What happened, in [0, 1].
+        What was observed, in [0, 1].
     alpha : float, default 0.05
         The chance that the bound is ever wrong, whenever one looks and however often.
 

@@ -102,7 +102,7 @@ class Shown(NamedTuple):
 
 
 def reliability(results: Results, measure: str, stream: str) -> Shown:
-    """Show what the best three said against what happened."""
+    """Show observed against predicted of the best three."""
     names = short_names(rank(results.errors(measure)))
     tables: dict[str, ReliabilityTable] = {}
     for name, result in list(examples(results, measure, stream).items())[:3]:
@@ -114,7 +114,7 @@ def reliability(results: Results, measure: str, stream: str) -> Shown:
     return Shown(
         "reliability",
         ReliabilityDiagram(tables, looks=looks_by_rank(results, measure)),
-        f"What was said against what happened on {show_stream(stream)}, "
+        f"Observed against predicted on {show_stream(stream)}, "
         f"{len(run.outcomes):,} rounds. Calibrated forecasts lie on the diagonal; the vertical "
         "lines are intervals of 95 %, the strip below counts the rounds, and a faint point stands "
         "for less than 1 round in 200.",

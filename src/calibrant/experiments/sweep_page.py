@@ -19,7 +19,7 @@ from calibrant.experiments.panels import (
 from calibrant.experiments.results import ERRORS, BySize, rank
 from calibrant.report.figures import WinnerMap
 from calibrant.report.page import Page
-from calibrant.report.style import Drawable, as_png, as_svg, drawn, figure_of
+from calibrant.report.style import Drawable, as_png, as_svg, drawn
 from calibrant.tables import replacing
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class SweepReport:
         sizes = f"{rounds[-1]:,} rounds" if len(rounds) == 1 else f"up to {rounds[-1]:,} rounds"
         over = "those of one seed" if seeds == 1 else f"means over {seeds} seeds"
         numbers = f"Numbers are {over}, after {sizes}."
-        zero = "lower is better, and 0 means that everything happened exactly as often as was said."
+        zero = "lower is better, and 0 means that events were observed as often as predicted."
         meaning = f"is a calibration error: {zero}"
         if self.measure in SHARPNESS_TOO:
             meaning = (
@@ -346,7 +346,7 @@ class SweepReport:
     ) -> None:
         """Put a figure on the page, `narrow` for phones, and into the folder."""
         self.advance(f"drawing {name}")
-        sheet = figure_of(figure)
+        sheet = drawn(figure)
         self.page.figure(sheet, caption, alt, narrow=narrow)
         for ending, content in (("svg", as_svg(sheet).encode()), ("png", as_png(sheet))):
             with replacing(self.folder / "figures" / f"{name}.{ending}") as file:

@@ -3,7 +3,7 @@
 The layout, every number little-endian::
 
     8 bytes   b"calfleet"
-    4 bytes   version of this layout (4)
+    4 bytes   version of this layout (5)
     4 bytes   length of the header
     8 bytes   length of the file
     header    JSON: settings, and of each array its shard, name, dtype, shape, start and BLAKE2b
@@ -34,7 +34,7 @@ from calibrant.tables.atomic import replacing
 from calibrant.tables.errors import InputError
 
 MAGIC = b"calfleet"
-VERSION = 4
+VERSION = 5
 FIXED = struct.Struct("<8sIIQ")
 DIGEST = 16
 ALIGNED = 64

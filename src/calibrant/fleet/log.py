@@ -15,7 +15,7 @@ from calibrant.fleet.fleet import Fleet
 from calibrant.fleet.rows import Batch
 from calibrant.recalibrate.frames import ids_in
 from calibrant.recalibrate.log import Judged, Played, judged_at_once, still_open, time_after
-from calibrant.tables.notation import is_empty
+from calibrant.tables.cells import is_empty
 from calibrant.tables.scored import Scored, take_scored
 from calibrant.tables.table import Table
 
@@ -50,6 +50,7 @@ class Log:
         available: str | None = None,
         due: str | None = None,
         positive: str | None = None,
+        scale: str | None = None,
         id: str | None = None,  # noqa: A002
     ) -> None:
         if not fleet._policy.has_deadlines:
@@ -62,7 +63,7 @@ class Log:
         self.fleet, self.key, self.outcome, self.id = fleet, key, outcome, id
         self.take = partial(
             take_scored, score=score, kind=fleet.kind, time=time, available=available, due=due,
-            positive=positive, id=id, missing=id is not None,
+            positive=positive, scale=scale, id=id, missing=id is not None,
         )  # fmt: skip
         self.answers: Counter[str] = Counter()
         self.time = -np.inf  # of the last row
@@ -133,7 +134,7 @@ class Log:
         books = [shard.book for shard in self.fleet._shards.values()]
         for book in books:
             self.answers += book.late
-        return sum(len(book.arrivals) for book in books), still_open(books)
+        return sum(len(book.arrivals) for book in books), still_open(books, self.time)
 
 
 def keys_in(table: Table, column: str) -> Keys:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calibrant._checks import Floats, Id, check_integer, check_real
 from calibrant._kernels.fleet.key_batch import KeyBatch, checked_keys
 from calibrant._kernels.watch.key_evidence import WEIGHT
-from calibrant.fleet.watch import SIDES, ShardWatch, evidence_of
+from calibrant.fleet.watch import SIDES, ShardWatch
 from calibrant.monitor.episodes import Episode
 from calibrant.monitor.monitor import Monitor
 
@@ -76,9 +76,10 @@ class FleetMonitor:
     """A monitor of all predictions of a fleet, and of each key.
 
     ``Fleet(monitor=True).monitors`` has one of the raw scores and one of the calibrated
-    predictions. While the null of `Monitor` holds, the chance that within n outcomes an alarm rings
-    or any key is named is at most n / `every`, however many keys there are; keys whose predictions
-    are calibrated are named no more often when others are off. docs/monitor.md has the proof.
+    predictions. While the null of `Monitor` holds, the chance that within n predictions an alarm
+    rings or any key is named is at most n / `every`, however many keys there are; keys whose
+    predictions are calibrated are named no more often when others are off. docs/monitor.md has the
+    proof.
 
     Examples
     --------
@@ -123,7 +124,7 @@ class FleetMonitor:
         one = next(iter(self.of_shards().values()))
         if one.alpha is not None:
             return min(WEIGHT * one.alpha * len(self._shards), 1.0)
-        return min(WEIGHT * self.outcomes / one.every, 1.0)
+        return min(WEIGHT * self.rounds / one.every, 1.0)
 
     def of_shards(self) -> dict[int, Monitor]:
         """Return the monitor of the ranges of predictions of each shard, which knows no keys."""
@@ -184,8 +185,10 @@ class FleetMonitor:
         found = []
         with self._lock:
             for shard, watch in self._shards.values():
-                names, cells = names_and_cells(shard, watch, asked, self._side)
-                evidence, count = evidence_of(cells), np.maximum(cells["n"], 1)
+                names, slots = names_and_slots(shard, watch, asked)
+                evidence = watch.keys.evidence(slots, self._side)
+                cells = watch.keys.cells_at(slots)[:, self._side]
+                count = np.maximum(cells["n"], 1)
                 bias = cells["S"].astype(np.float64) / count
                 enough = watch.threshold**least * (1.0 - 1e-12)
                 rows = foremost(np.flatnonzero(evidence >= enough), evidence, np.abs(bias), limit)
@@ -206,16 +209,16 @@ class FleetMonitor:
         return f"<{self.rounds:,} rounds: {self.state}, {off:,} keys off>"
 
 
-def names_and_cells(
-    shard: Shard, watch: ShardWatch, among: KeyBatch | None, side: int
-) -> tuple[Callable[[Integers], list[Id]], npt.NDArray[np.void]]:
-    """Return the cells of all keys of a shard, or of those `among` some, and what names rows."""
+def names_and_slots(
+    shard: Shard, watch: ShardWatch, among: KeyBatch | None
+) -> tuple[Callable[[Integers], list[Id]], Integers]:
+    """Return the slots of all keys of a shard, or of those `among` some, and what names rows."""
     if among is None:
-        return shard.index.keys_at, watch.keys.cells_of_keys()[:, side]
+        return shard.index.keys_at, np.arange(len(watch.keys))
     shard.check(among, None)
     slots, first = np.unique(shard.index.slots(among), return_index=True)
     asked = among.take(first[slots >= 0])
-    return lambda rows: asked.take(rows).tolist(), watch.keys.cells_at(slots[slots >= 0])[:, side]
+    return lambda rows: asked.take(rows).tolist(), slots[slots >= 0]
 
 
 def foremost(rows: Integers, evidence: Floats, size: Floats, most: int | None) -> Integers:

@@ -62,10 +62,10 @@ def load_shard(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]], copy: bool 
     try:
         shard.kernel.load(arrays)
         load_levels(shard, arrays, copy)
-        load_waiting(shard, arrays)
+        opened = load_waiting(shard, arrays)
         if shard.watch is not None:
             shard.watch.load(
-                arrays, len(shard.index), shard.kernel.rounds, shard.kernel.learned, copy
+                arrays, len(shard.index), shard.kernel.rounds, shard.kernel.learned, opened, copy
             )
     except (
         KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError, RecursionError
@@ -144,8 +144,8 @@ def check_keys(
         raise ValueError("saved precision of a key must be positive")
 
 
-def load_waiting(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Give a shard its predictions that wait, and the ids that are done with."""
+def load_waiting(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.void]:
+    """Give a shard the ids that are done with and its predictions that wait; return these."""
     rows = arrays["waiting_rounds"]
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != OPENED.itemsize:
         raise ValueError(f"saved waiting_rounds must be {OPENED.itemsize} bytes of each")
@@ -158,6 +158,7 @@ def load_waiting(shard: Shard, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     if not np.array_equal(book["waiting_numbers"], opened["number"]):
         raise ValueError("saved waiting_rounds must be those of waiting_numbers")
     load_book(shard.book, book, load_rounds(opened), shard.kernel.rounds)
+    return opened
 
 
 def check_rounds(opened: npt.NDArray[np.void], shard: Shard) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._kernels.saved import check_names, floats
-from calibrant._kernels.watch.key_evidence import KEY_CELL, WEIGHT, KeyEvidence
+from calibrant._kernels.watch.key_evidence import KEY_CELL, LATE, KeyEvidence
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.side_by_side import MOST_GAIN, SideBySide
 
@@ -60,7 +60,7 @@ class ShardWatch:
 
     def evidence(self, side: int) -> npt.NDArray[np.float64]:
         """Return the weighted evidence of each key, by slot; `threshold` of it names a key."""
-        return evidence_of(self.keys.cells_of_keys()[:, side])
+        return self.keys.evidence(np.arange(len(self.keys)), side)
 
     # -- saving ---------------------------------------------------------------------------------
 
@@ -75,6 +75,7 @@ class ShardWatch:
         cells = self.keys.cells_of_keys()
         return {
             f"{PREFIX}keys": cells.view(np.uint8).reshape(-1, 2 * KEY_CELL.itemsize),
+            f"{PREFIX}late": self.keys.late_of_keys().view(np.uint8).reshape(-1, LATE.itemsize),
             f"{PREFIX}gain": np.array([self.sides.gain_evidence]),
             f"{PREFIX}heard": np.array([self.keys.rounds], dtype=np.float64),
             **{
@@ -85,11 +86,14 @@ class ShardWatch:
 
     def load(
         self, arrays: Mapping[str, npt.NDArray[Any]], keys: int, rounds: int, learned: int,
-        copy: bool,
+        opened: npt.NDArray[np.void], copy: bool,
     ) -> None:  # fmt: skip
-        """Take over what `arrays` returned of a shard with so many keys, rounds and outcomes."""
+        """Take over what `arrays` returned of a shard with so many keys, rounds and outcomes.
+
+        `opened` are its predictions that wait.
+        """
         own = {k.removeprefix(PREFIX): v for k, v in arrays.items() if k.startswith(PREFIX)}
-        check_names(own, {"keys", "gain", "heard", *SIDES})
+        check_names(own, {"keys", "late", "gain", "heard", *SIDES})
         for side in SIDES:
             saved = Monitor.from_bytes(np.asarray(own[side], dtype=np.uint8).tobytes())
             if saved._given != getattr(self.sides, side)._given:
@@ -101,20 +105,24 @@ class ShardWatch:
         heard = int(floats(own, "heard", size=1, low=0.0, high=learned)[0])
         gain = floats(own, "gain", size=1, low=-MOST_GAIN, high=MOST_GAIN)
         self.sides.gain_evidence = float(gain[0])
-        rows = own["keys"]
-        if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != 2 * KEY_CELL.itemsize:
-            raise ValueError(f"saved keys must be {2 * KEY_CELL.itemsize} bytes each")
-        cells = np.ascontiguousarray(rows).reshape(-1).view(KEY_CELL).reshape(-1, 2)
-        if len(cells) > keys:
+        cells = rows_of(own, "keys", KEY_CELL, 2).reshape(-1, 2)
+        late = rows_of(own, "late", LATE, 1)
+        if max(len(cells), len(late)) > keys:
             raise ValueError(f"saved evidence must be of at most {keys} keys")
         if copy:
             check_cells(cells, self.keys.most_kept, heard)
-        self.keys.load(cells, heard, copy)
+        check_late(late, opened, self.keys.most_kept)
+        self.keys.load(cells, late, both[0].rounds, heard, copy)
 
 
-def evidence_of(cells: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
-    """Return the weighted evidence of cells of one side, a key each."""
-    return np.asarray(WEIGHT * cells["M"].mean(axis=1, dtype=np.float64))
+def rows_of(
+    arrays: Mapping[str, npt.NDArray[Any]], name: str, dtype: np.dtype[np.void], each: int
+) -> npt.NDArray[np.void]:
+    """Return saved rows, so many of this type each, as they were before."""
+    rows, size = arrays[name], each * dtype.itemsize
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != size:
+        raise ValueError(f"saved {name} must be {size} bytes each")
+    return np.ascontiguousarray(rows).reshape(-1).view(dtype)
 
 
 def check_cells(cells: npt.NDArray[np.void], most: float, rounds: int) -> None:
@@ -126,3 +134,24 @@ def check_cells(cells: npt.NDArray[np.void], most: float, rounds: int) -> None:
         raise ValueError(f"saved keys must count at most {rounds} outcomes")
     if not (np.abs(sums) <= counts * 1.001).all():
         raise ValueError("saved sums of keys must be at most 1 an outcome")
+
+
+def check_late(late: npt.NDArray[np.void], opened: npt.NDArray[np.void], most: float) -> None:
+    """Refuse what keys cannot know of the predictions that wait."""
+    stakes, is_staked = opened["stakes"], opened["is_staked"]
+    if not (np.isin(is_staked, (0, 1)).all() and ((stakes >= 0) & (stakes <= most + 1)).all()):
+        raise ValueError(f"saved stakes of predictions that wait must be in [0, {most + 1}]")
+    slots = opened["slot"][(is_staked == 1) & (opened["slot"] >= 0)]
+    if not np.array_equal(np.trim_zeros(late["open"], "b"), np.bincount(slots)):
+        raise ValueError("saved keys must count those of their predictions that wait")
+    is_known = late["D"] > 0
+    if not (late["D"][is_known] >= np.maximum(late["open"][is_known], 1)).all():
+        raise ValueError("saved D of a key must be at least what waits")
+    if not (np.isfinite(late["D"]) & (late["D"] >= 0)).all() or late["open"][~is_known].any():
+        raise ValueError("saved D of a key must be a number that is at least what waits")
+    if not ((late["said"] >= 0) & (late["said"] <= 1)).all():
+        raise ValueError("saved mean prediction of a key must be in [0, 1]")
+    if not (np.abs(late["escrow"]) <= 4 * (late["open"][:, None] + 1.0) * (most + 1)).all():
+        raise ValueError("saved stakes of a key must be those of its predictions that wait")
+    if (late["named"] > 3).any():
+        raise ValueError("saved names of a key must be of two sides")

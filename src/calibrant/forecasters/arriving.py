@@ -12,7 +12,6 @@ from calibrant._checks import Floats
 from calibrant.forecasters.base import Forecaster
 from calibrant.forecasters.event_forecaster import EventForecaster
 from calibrant.tables import Clock
-from calibrant.tables.scored import check_times
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -53,8 +52,7 @@ def by_clock(time: Clock, available: Clock, arrives: Mask) -> Arrivals:
     `time` says when each row is predicted, `available` when its outcome becomes known, missing for
     never; `arrives`, whether the row has an outcome at all.
     """
-    time.check_order()
-    check_times(time, available=available)
+    time.check_order(available=available)
     rows = np.flatnonzero(arrives & ~np.isnan(available.ticks))
     order = rows[np.argsort(available.ticks[rows], kind="stable")]
     # No outcome is available before its own prediction and time never runs backwards, so all that

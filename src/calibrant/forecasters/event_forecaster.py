@@ -38,7 +38,9 @@ class EventForecaster(Forecaster, EventKernel):
     whatever the outcomes; docs/events.md has the bound. *Repair* moves its word to what happened
     when it said the like before. *Safe*, which `Recalibrator` has too, places the word on a grid
     of points and moves it only off points that are known to be biased.
-    That Cal2 stays small, for hostile outcomes too, is measured and not proved.
+    One step ahead, with each outcome known before the next prediction, Cal2 is proved to be at
+    most of the order of T^(1/3) log T against any outcomes (docs/safe-proof.md); further ahead and
+    with late outcomes it is measured.
 
     Parameters
     ----------

@@ -59,7 +59,8 @@ def describe_experts(
         known = KNOWN_PERIODS.get((step, back))
         contexts.append(known or f"the outcomes {back} rounds ago")
         contexts += [f"the place in a period of {period}"] * 2
-    contexts += CALENDAR
+    # Where rounds are days, or longer, all have one hour: it says no more than the rest.
+    contexts += CALENDAR if step < DAY else [contexts[0], *CALENDAR[1:3], CALENDAR[1]]
     return [
         "a blend of all memories",
         *(f"the mean of about the last {round(1 / rate):,} outcomes" for rate in rates),

@@ -2,8 +2,8 @@
 
 `river` wraps a classifier of river that learns row by row; it is the shorter one to read. `sklearn`
 wraps one of scikit-learn, fitted or followed batch by batch, and draws its reliability diagram.
-Both give each class a `Recalibrator` and put their predictions together as
-`calibrant.recalibrate.one_vs_rest` does. `spark` keeps a `Fleet` in the state of a streaming query.
+Both have a `Recalibrator` of two classes and a `MulticlassRecalibrator` of more.
+`spark` keeps a `Fleet` in the state of a streaming query.
 Nothing is exported here: import what you use from `calibrant.integrations.river`, `.sklearn` or
 `.spark`, which need the extras of their names.
 """

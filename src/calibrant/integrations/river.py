@@ -5,16 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from calibrant._checks import Id, check_id, check_integer, check_seed, describe
 from calibrant.integrations import ROUNDING
-from calibrant.recalibrate import Recalibrator
-from calibrant.recalibrate.one_vs_rest import nth_seed, summing_to_one
+from calibrant.recalibrate import MulticlassRecalibrator, Recalibrator
 
 try:
     from river import base
@@ -32,18 +28,17 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     """Recalibrate the probabilities of a river classifier while both of them learn.
 
     ``learn_one(x, y)`` takes the model's probability for x before it learns y, teaches it x and y,
-    and gives that probability and the outcome to a `Recalibrator`, which so learns only out of
+    and gives that probability and the outcome to a recalibrator, which so learns only out of
     sample. ``predict_proba_one`` changes nothing, however often it is asked. What it gives is
     the very prediction that ``learn_one`` will count if it comes next, draw included, so that the
     exact calibration errors of the predictions shown are those that the recalibrator controls.
 
-    Of two labels, one has a recalibrator and the other what it leaves; the one is True, or the
-    label that came second. From the third label on, each has its own, one against the rest, and
-    their predictions are divided by their sum. Until a second label has come, and where the model
-    itself gives no probabilities yet, its own probabilities are passed on.
+    A classifier of False and True has a `Recalibrator` of True. One of any labels has a
+    `MulticlassRecalibrator`, to which every label that the model or the stream names is a class
+    from then on. Where the model itself gives no probabilities yet, nothing is recalibrated.
 
     Labels that come late are given by id: ``open_one(x, id)`` predicts and waits, and
-    ``learn_one(x, y, id=...)`` teaches the model x and y, and the recalibrators what the model had
+    ``learn_one(x, y, id=...)`` teaches the model x and y, and the recalibrator what the model had
     predicted when it was asked, however much it has learned since. A label that is never announced
     is not for this class, since the model would have to learn it too: give the model's scores to a
     ``Recalibrator(silence=...)``.
@@ -53,7 +48,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     model : river.base.Classifier
         Any classifier with ``predict_proba_one``, pipelines included.
     seed : int, default 0
-        Seed of the draws, in [0, 2**64 - 1]; further labels count up from it.
+        Seed of the draws, in [0, 2**64 - 1].
     capacity : int, default 100_000
         How many predictions may wait for their labels by id; the oldest expire.
 
@@ -88,10 +83,13 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         self.capacity = check_integer("capacity", capacity, 1)
         # Ids that wait, oldest first, and of which there was nothing to recalibrate yet.
         self._early: dict[Id, None] = {}
-        self._labels: list[Any] = []
-        self._recalibrators: dict[Any, Recalibrator] = {}
-        if not self._multiclass:  # its labels are False and True, by river's convention
-            self._meet(True)
+        self._labels: list[Any] = []  # their places are the classes of the recalibrator
+        self.recalibrator: Recalibrator | MulticlassRecalibrator
+        if self._multiclass:
+            self.recalibrator = MulticlassRecalibrator(None, seed=self.seed, capacity=capacity)
+        else:  # its labels are False and True, by river's convention
+            self.recalibrator = Recalibrator(seed=self.seed, capacity=capacity)
+            self._labels += [False, True]
 
     @property
     def _wrapped_model(self) -> base.Classifier:
@@ -104,11 +102,6 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         yield {"model": preprocessing.StandardScaler() | linear_model.LogisticRegression()}
         yield {"model": tree.HoeffdingTreeClassifier(), "seed": 1}
 
-    @property
-    def recalibrators(self) -> Mapping[Any, Recalibrator]:
-        """The recalibrator of each label that has one, to read."""
-        return MappingProxyType(self._recalibrators)
-
     def predict_raw_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the model's own probabilities, to set beside the calibrated ones."""
         return self.model.predict_proba_one(x, **kwargs)
@@ -116,18 +109,48 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return the calibrated probability of each label; changes nothing."""
         raw = _checked(self.predict_raw_one(x, **kwargs))
-        if not raw or not self._recalibrators:
+        if not raw or not any(label in self._labels for label in raw):
             return raw
-        return self._together(
-            recalibrator._whole.next_prediction(raw.get(label, 0.0))
-            for label, recalibrator in self._recalibrators.items()
-        )
+        if isinstance(self.recalibrator, Recalibrator):
+            return self._shown(self.recalibrator._whole.next_prediction(raw.get(True, 0.0)))
+        if len(self.recalibrator.classes or ()) < 2:
+            return raw  # one class is certain: there is nothing to recalibrate
+        known = {label: p for label, p in raw.items() if label in self._labels}
+        return self._shown(self.recalibrator._next(self._row(known)))
 
-    def _together(self, predictions: Iterable[float]) -> dict[Any, float]:
-        """Return the probability of each label from what the recalibrators predict."""
-        labels = self._labels if len(self._labels) == 2 else self._recalibrators
-        rows = summing_to_one(np.array(list(predictions)))
-        return dict(zip(labels, rows.tolist(), strict=True))
+    def _row(self, raw: dict[Any, float]) -> dict[int, float]:
+        """Return a model's probabilities by the places of their labels, summing to one."""
+        total = sum(raw.values())
+        places = {label: place for place, label in enumerate(self._labels)}
+        if total <= 0.0:
+            return {places[label]: 1.0 / len(raw) for label in raw}
+        return {places[label]: p / total for label, p in raw.items()}
+
+    def _shown(self, predicted: Any) -> dict[Any, float]:
+        """Return the probability of each label from what the recalibrator predicts."""
+        if isinstance(self.recalibrator, Recalibrator):
+            return {False: 1.0 - predicted, True: predicted}
+        labels = (self._labels[place] for place in self.recalibrator.classes)  # type: ignore[index]
+        return dict(zip(labels, predicted.tolist(), strict=True))
+
+    def _meet(self, labels: Any) -> None:
+        """Give labels that are new their places."""
+        self._labels += [label for label in dict.fromkeys(labels) if label not in self._labels]
+
+    def _predict(self, raw: dict[Any, float], name: Id | None) -> dict[Any, float]:
+        """Predict, and wait for the label."""
+        if isinstance(self.recalibrator, Recalibrator):
+            return self._shown(self.recalibrator.predict(raw.get(True, 0.0), id=name))
+        self._meet(raw)
+        return self._shown(self.recalibrator.predict(self._row(raw), id=name))
+
+    def _learn(self, y: Any, name: Id | None) -> None:
+        """Let the recalibrator learn a label."""
+        if isinstance(self.recalibrator, Recalibrator):
+            self.recalibrator.update(bool(y), id=name)
+            return
+        self._meet([y])
+        self.recalibrator.update(self._labels.index(y), id=name)
 
     def open_one(self, x: dict[Any, Any], id: Id, **kwargs: Any) -> dict[Any, float]:  # noqa: A002
         """Return the calibrated probability of each label, and wait for the label of this id.
@@ -135,24 +158,18 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         It is what ``predict_proba_one`` gives. An id is used once.
         """
         raw, name = _checked(self.predict_raw_one(x, **kwargs)), check_id(id)
-        if name in self._early or self._labels_waiting(name):
+        if name in self._early or self._waits(name):
             raise ValueError(f"id {name!r} was predicted already and waits for its label")
-        opened = {
-            label: recalibrator.predict(raw.get(label, 0.0), id=name)
-            for label, recalibrator in self._recalibrators.items()
-            if raw
-        }
-        if opened:
-            return self._together(opened.values())
+        if raw:
+            return self._predict(raw, name)
         self._early[name] = None
         if len(self._early) > self.capacity:
             del self._early[next(iter(self._early))]
         return raw
 
-    def _labels_waiting(self, name: Id) -> list[Any]:
-        """Return the labels whose recalibrators predicted under an id, and wait."""
-        found = self._recalibrators.items()
-        return [label for label, each in found if each._book.round_of(name) is not None]
+    def _waits(self, name: Id) -> bool:
+        """Return whether the recalibrator predicted under an id, and waits."""
+        return self.recalibrator._book.round_of(name) is not None
 
     def learn_one(
         self,
@@ -161,7 +178,7 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
         id: Id | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> None:
-        """Teach the model x and its label, and the recalibrators what it had predicted.
+        """Teach the model x and its label, and the recalibrator what it had predicted.
 
         With the id of ``open_one``, what it had predicted then; otherwise what it says now.
         """
@@ -170,39 +187,21 @@ class CalibratedClassifier(base.Wrapper[base.Classifier], base.Classifier):
             return
         raw = _checked(self.predict_raw_one(x))
         self.model.learn_one(x, y, **kwargs)
-        for label in (*raw, y):
-            self._meet(label)
-        if not raw:
-            return  # the model gave no probabilities yet
-        for label, recalibrator in self._recalibrators.items():
-            recalibrator.predict(raw.get(label, 0.0))
-            recalibrator.update(y == label)
+        if raw:  # else the model gave no probabilities yet
+            self._predict(raw, None)
+            self._learn(y, None)
 
     def _learn_late(self, x: dict[Any, Any], y: Any, name: Id, **kwargs: Any) -> None:
-        labels = self._labels_waiting(name)
-        if not labels and name not in self._early:
+        is_waiting = self._waits(name)
+        if not is_waiting and name not in self._early:
             raise ValueError(
                 f"id {name!r} does not wait for its label: open_one() did not predict it, "
                 "it had its label, or it expired"
             )
         self.model.learn_one(x, y, **kwargs)
         self._early.pop(name, None)
-        for label in labels:
-            self._recalibrators[label].update(y == label, id=name)
-        self._meet(y)
-
-    def _meet(self, label: Any) -> None:
-        """Give a label that is new a recalibrator, unless it is what another one leaves."""
-        if isinstance(label, bool | np.bool_) and not self._labels:
-            self._labels.append(False)  # so that of the two it is True that has one
-        if label in self._labels:
-            return
-        self._labels.append(label)
-        # Of two labels, the first is what the second leaves; a third makes it count for itself.
-        newcomers = {1: [], 3: [self._labels[0], label]}.get(len(self._labels), [label])
-        for one in newcomers:
-            seed = nth_seed(self.seed, len(self._recalibrators))
-            self._recalibrators[one] = Recalibrator(seed=seed, capacity=self.capacity)
+        if is_waiting:
+            self._learn(y, name)
 
 
 def _checked(raw: dict[Any, float]) -> dict[Any, float]:

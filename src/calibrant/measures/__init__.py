@@ -27,13 +27,13 @@ log_loss             mean [0, inf] -y log p - (1 - y) log(1 - p)
 murphy, murphy_log   mean          reliability - resolution + uncertainty of the last two
 ==================== ==== ======== ==========================================================
 
-Read `rounds.py` first: checked rounds, and their sums by distinct prediction, from which every
-measure starts. `exact.py` holds the five errors that the theory bounds, and `scorecard.py` the same
+Read `distinct.py` first: the sums of rounds by distinct prediction, from which every exact measure
+starts. `exact.py` holds the five errors that the theory bounds, and `scorecard.py` the same
 numbers while the rounds still come in; each other file holds one family.
 
 Of several classes, one of which happens, predictions are rows that sum to one, and outcomes are
 labels: `confidence_ece`, `top_label_ece`, `classwise_ece`, `multiclass_brier` and
-`multiclass_log_loss`, all means.
+`multiclass_log_loss`, all means; `class_summary` has them all, beside what chance explains.
 
 Of no rounds a sum is 0.0, and a mean raises ValueError. These hold on every input, and are
 tested: ``cal1 <= sqrt(T * cal2)``, ``2 * cal2 <= klcal``, ``2 * pcal2 <= pklcal``,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from calibrant.measures.decisions import decision_loss as decision_loss
     from calibrant.measures.delays import DelayCheck as DelayCheck
     from calibrant.measures.distance import lower_distance as lower_distance
+    from calibrant.measures.distinct import DistinctTable as DistinctTable
     from calibrant.measures.distributions import Distributions as Distributions
     from calibrant.measures.exact import cal1 as cal1
     from calibrant.measures.exact import cal2 as cal2
@@ -71,17 +72,19 @@ if TYPE_CHECKING:
     from calibrant.measures.losses import log_loss as log_loss
     from calibrant.measures.losses import murphy as murphy
     from calibrant.measures.losses import murphy_log as murphy_log
+    from calibrant.measures.multiclass import ClassSummary as ClassSummary
+    from calibrant.measures.multiclass import class_summary as class_summary
     from calibrant.measures.multiclass import classwise_ece as classwise_ece
     from calibrant.measures.multiclass import confidence_ece as confidence_ece
     from calibrant.measures.multiclass import multiclass_brier as multiclass_brier
     from calibrant.measures.multiclass import multiclass_log_loss as multiclass_log_loss
     from calibrant.measures.multiclass import top_label_ece as top_label_ece
-    from calibrant.measures.rounds import DistinctTable as DistinctTable
+    from calibrant.measures.number_scorecard import NumberScorecard as NumberScorecard
     from calibrant.measures.scorecard import Scorecard as Scorecard
+    from calibrant.measures.scorecard import Stretches as Stretches
+    from calibrant.measures.scorecard import WindowMeasures as WindowMeasures
     from calibrant.measures.smooth import smooth_calibration as smooth_calibration
     from calibrant.measures.smooth_ece import smece as smece
-    from calibrant.measures.windows import Stretches as Stretches
-    from calibrant.measures.windows import WindowMeasures as WindowMeasures
 
 HOMES = {
     "binned": "ReliabilityTable debiased_ece2 ece",
@@ -89,16 +92,17 @@ HOMES = {
     "cumulative": "cutoff_calibration step_calibration u_calibration",
     "decisions": "decision_loss",
     "delays": "DelayCheck",
+    "distinct": "DistinctTable",
     "distance": "lower_distance",
     "distributions": "Distributions",
     "exact": "cal1 cal2 klcal pcal2 pklcal",
     "losses": "Decomposition brier log_loss murphy murphy_log",
-    "multiclass": "classwise_ece confidence_ece multiclass_brier multiclass_log_loss top_label_ece",
-    "rounds": "DistinctTable",
-    "scorecard": "Scorecard",
+    "multiclass": "ClassSummary class_summary classwise_ece confidence_ece multiclass_brier "
+    "multiclass_log_loss top_label_ece",
+    "number_scorecard": "NumberScorecard",
+    "scorecard": "Scorecard Stretches WindowMeasures",
     "smooth": "smooth_calibration",
     "smooth_ece": "smece",
-    "windows": "Stretches WindowMeasures",
 }
 __all__ = [name for names in HOMES.values() for name in names.split()]
 __getattr__ = names_from(__name__, HOMES)

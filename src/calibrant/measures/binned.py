@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import check_choice, check_integer, describe
-from calibrant.measures.rounds import Counts, DistinctTable, Floats, Indices, as_rounds, sum_by
+from calibrant._checks import Floats, as_rounds, check_choice, check_integer, describe
+from calibrant.measures.distinct import Counts, DistinctTable, Indices
 
 Scheme: TypeAlias = Literal["width", "mass"]
 
@@ -98,6 +98,12 @@ def debiased_ece2(
     return float((count * np.where(count > 1, mean**2 - noise, 0.0)).sum() / len(p))
 
 
+def sum_by(which: Indices, values: Floats | Counts, size: int) -> Floats:
+    """Return the sum of the values of each of `size` groups, `which` being the group of each."""
+    sums: Floats = np.bincount(which, weights=values, minlength=size).astype(np.float64, copy=False)
+    return sums
+
+
 def bins_of(p: Floats, bins: int, scheme: str) -> Indices:
     """Return the bin of each prediction."""
     if check_choice("scheme", scheme, ("width", "mass")) == "width":
@@ -133,8 +139,12 @@ class ReliabilityTable:
         Means over those rounds, NaN in an empty bin.
     interval_low, interval_high : ndarray
         Wilson's interval for the mean outcome, [0, 1] in an empty bin.
+    miscalibrated : ndarray of bool
+        Whether the mean prediction lies outside the interval; that of an empty bin does not.
     level : float
         The confidence level of the intervals.
+    scheme : {"width", "mass"}
+        What is equal for all bins.
 
     Notes
     -----
@@ -164,7 +174,9 @@ class ReliabilityTable:
     mean_outcome: Floats
     interval_low: Floats
     interval_high: Floats
+    miscalibrated: npt.NDArray[np.bool_]
     level: float
+    scheme: Scheme = "width"
 
     def __len__(self) -> int:
         return len(self.count)
@@ -175,53 +187,53 @@ class ReliabilityTable:
         apart = np.abs(self.mean_outcome - self.mean_prediction)
         return float(np.nansum(self.count * apart) / self.count.sum())
 
-    @property
-    def off(self) -> npt.NDArray[np.bool_]:
-        """Whether each bin's mean prediction lies outside its interval; an empty bin's does not."""
-        predicted = self.mean_prediction
-        return (predicted < self.interval_low) | (predicted > self.interval_high)
+    @classmethod
+    def from_distinct(
+        cls, distinct: DistinctTable, bins: int, level: float, scheme: Scheme = "width"
+    ) -> ReliabilityTable:
+        """Put distinct predictions into bins, of equal width or of equal mass as in `ece`."""
+        bins = check_integer("bins", bins, 1)
+        if isinstance(level, bool) or not isinstance(level, int | float | np.number):
+            raise ValueError(f"level must be a number in (0, 1), got {level!r}")
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level must be in (0, 1), got {level!r}")
+        p = distinct.prediction
+        if check_choice("scheme", scheme, ("width", "mass")) == "width":
+            which = width_bins(p, bins)
+            lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
+        else:
+            which = mass_bins(distinct.count, bins)
+            # Predictions ascend, so each bin is a stretch of them.
+            first, last = [
+                np.searchsorted(which, np.arange(bins), side) for side in ("left", "right")
+            ]
+            filled = first < last
+            lower, upper = np.full(bins, np.nan), np.full(bins, np.nan)
+            lower[filled], upper[filled] = p[first[filled]], p[last[filled] - 1]
+        count = sum_by(which, distinct.count, bins)
+        rounds = np.where(count > 0.0, count, np.nan)
+        predicted = sum_by(which, distinct.count * p, bins) / rounds
+        observed = sum_by(which, distinct.total, bins) / rounds
+        # Imported here: statistics takes longer to import than this package.
+        from statistics import NormalDist  # noqa: PLC0415
 
-
-def reliability_table(
-    distinct: DistinctTable, bins: int, level: float, scheme: Scheme = "width"
-) -> ReliabilityTable:
-    """Put distinct predictions into bins, of equal width or of equal mass as in `ece`."""
-    bins = check_integer("bins", bins, 1)
-    if isinstance(level, bool) or not isinstance(level, int | float | np.number):
-        raise ValueError(f"level must be a number in (0, 1), got {level!r}")
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be in (0, 1), got {level!r}")
-    p = distinct.prediction
-    if check_choice("scheme", scheme, ("width", "mass")) == "width":
-        which = width_bins(p, bins)
-        lower, upper = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
-    else:
-        which = mass_bins(distinct.count, bins)
-        # Predictions ascend, so each bin is a stretch of them.
-        first, last = [np.searchsorted(which, np.arange(bins), side) for side in ("left", "right")]
-        filled = first < last
-        lower, upper = np.full(bins, np.nan), np.full(bins, np.nan)
-        lower[filled], upper[filled] = p[first[filled]], p[last[filled] - 1]
-    count = sum_by(which, distinct.count, bins)
-    rounds = np.where(count > 0.0, count, np.nan)
-    predicted = sum_by(which, distinct.count * p, bins) / rounds
-    happened = sum_by(which, distinct.total, bins) / rounds
-    low, high = wilson_interval(happened, count, level)
-    return ReliabilityTable(
-        lower, upper, count.astype(np.int64), predicted, happened, low, high, float(level)
-    )
-
-
-def wilson_interval(share: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return Wilson's interval for each share of `count` rounds; [0, 1] where there are none."""
-    # Imported here: statistics takes longer to import than this package.
-    from statistics import NormalDist  # noqa: PLC0415
-
-    z2 = NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
-    share = np.where(count > 0.0, share, 0.5)
-    middle = (count * share + z2 / 2.0) / (count + z2)
-    half = math.sqrt(z2) * np.sqrt(count * share * (1.0 - share) + z2 / 4.0) / (count + z2)
-    # At a share of 0 or 1 the interval ends exactly there, which rounding may miss.
-    low = np.where(share == 0.0, 0.0, np.clip(middle - half, 0.0, 1.0))
-    high = np.where(share == 1.0, 1.0, np.clip(middle + half, 0.0, 1.0))
-    return low, high
+        # Wilson's interval, [0, 1] in an empty bin.
+        z2 = NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2
+        share = np.where(count > 0.0, observed, 0.5)
+        middle = (count * share + z2 / 2.0) / (count + z2)
+        half = math.sqrt(z2) * np.sqrt(count * share * (1.0 - share) + z2 / 4.0) / (count + z2)
+        # At a share of 0 or 1 the interval ends exactly there, which rounding may miss.
+        low = np.where(share == 0.0, 0.0, np.clip(middle - half, 0.0, 1.0))
+        high = np.where(share == 1.0, 1.0, np.clip(middle + half, 0.0, 1.0))
+        return cls(
+            lower,
+            upper,
+            count.astype(np.int64),
+            predicted,
+            observed,
+            low,
+            high,
+            (predicted < low) | (predicted > high),
+            float(level),
+            scheme,
+        )

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
-from calibrant.measures.binned import Scheme, mass_bins, width_bins
-from calibrant.measures.rounds import Counts, Floats, sum_by
+from calibrant._checks import Floats
+from calibrant.measures.binned import Scheme, mass_bins, sum_by, width_bins
+from calibrant.measures.distinct import Counts
 
 #: The confidence level of every interval and band on a page.
 LEVEL = 0.95
 #: A stretch has at least ten rounds; of how many a difference is cut into, see `mean_change`.
 STRETCHES, MOST_STRETCHES, STRETCH = 20, 50, 1000
+#: They are halved down to so many, and correlation beyond this is not believed of so few.
+FEWEST, MOST_LEFT = 6, 0.8
+#: All stretches speak for a change if those that speak against it have this share of their weight.
+AGAINST = 0.02
 #: Differences that are kept; of more, sums of neighbours are.
 MOST_KEPT = 2**17
 
@@ -21,6 +27,13 @@ MOST_KEPT = 2**17
 @dataclass(frozen=True)
 class Change:
     """A mean difference, and where it lies with 95 % confidence; NaN with too few rounds to say.
+
+    Attributes
+    ----------
+    mean, low, high : float
+        The mean difference and the ends of its interval.
+    is_unsettled : bool
+        Whether even the longest stretches depend on each other, so that the interval is a guess.
 
     Examples
     --------
@@ -34,15 +47,31 @@ class Change:
     mean: float
     low: float
     high: float
+    is_unsettled: bool = False
+
+    @property
+    def rounds_needed(self) -> float:
+        """How many times as many rounds it takes until the interval excludes 0, if the mean stays.
+
+        Examples
+        --------
+        >>> Change(-0.01, -0.03, 0.01).rounds_needed
+        4.0
+        """
+        return ((self.high - self.low) / 2.0 / abs(self.mean)) ** 2 if self.mean else math.inf
 
 
+@dataclass(eq=False)
 class Differences:
     """Differences, one after the other, and their mean with an interval.
 
     The interval allows for neighbours being alike. It comes from the means of consecutive stretches
-    (batch means), of which there are 20 to 50: rounds within one may depend on each other, the
-    stretches hardly do. With fewer than 200 rounds no interval is given. Memory is bounded: of more
-    than 131,072 differences, sums of neighbours are kept.
+    (batch means), of which there are 20 to 50 at first: rounds within one may depend on each other,
+    the stretches should hardly do. While neighbouring stretches are correlated beyond what chance
+    leaves, there are half as many; what is left of it widens the interval, unless stretches hardly
+    ever contradict each other. How often it holds is measured: `benchmarks/checks.md`. With fewer
+    than 200 rounds no interval is given. Memory is bounded: of more than 131,072 differences, sums
+    of neighbours are kept.
 
     Examples
     --------
@@ -54,9 +83,9 @@ class Differences:
     -0.2
     """
 
-    def __init__(self) -> None:
-        self._sums, self._counts = np.empty(0), np.empty(0)
-        self._size = 1  # differences in one of the sums
+    _sums: Floats = field(default_factory=partial(np.empty, 0))
+    _counts: Floats = field(default_factory=partial(np.empty, 0))
+    _size: int = 1  # differences in one of the sums
 
     def extend(self, values: Floats) -> None:
         """Add differences; of too many sums, take two at a time."""
@@ -77,14 +106,55 @@ class Differences:
         if rounds < 10 * STRETCHES:
             return Change(mean, math.nan, math.nan)
         count = min(MOST_STRETCHES, max(STRETCHES, rounds // STRETCH))
-        # Stretches of as many rounds each, or nearly so: sums may hold unequal numbers of them.
+        means = first = self._means(count)
+        while (alike := correlation(means)) > 1.0 / math.sqrt(count) and count > FEWEST:
+            count //= 2
+            means = self._means(count)
+        half = max(half_width(first, level), half_width(means, level))
+        is_unsettled = alike > 1.0 / math.sqrt(count)
+        # A change that comes in the middle of the rows makes stretches alike too. But where hardly
+        # any stretch speaks against it, that is no to and fro: the first interval will do.
+        sides = [float(np.maximum(sign * first, 0.0).sum()) for sign in (1.0, -1.0)]
+        if is_unsettled and min(sides) <= AGAINST * max(sides):
+            plain = student(level, len(first) - 1) * float(first.std(ddof=1))
+            half, is_unsettled = min(half, plain / math.sqrt(len(first))), False
+        return Change(mean, mean - half, mean + half, is_unsettled)
+
+    def _means(self, count: int) -> Floats:
+        """Return the means of so many stretches of as many rounds each, or nearly so."""
+        rounds = int(self._counts.sum())
         share, left = divmod(rounds, count)
         ends = np.arange(1, count) * share + np.minimum(np.arange(1, count), left)
+        # Sums may hold unequal numbers of rounds.
         cuts = np.searchsorted(np.cumsum(self._counts), ends, side="right")
         parts = zip(np.split(self._sums, cuts), np.split(self._counts, cuts), strict=True)
-        means = np.array([sums.sum() / counts.sum() for sums, counts in parts])
-        half = student(level, count - 1) * float(means.std(ddof=1)) / math.sqrt(count)
-        return Change(mean, mean - half, mean + half)
+        return np.array([sums.sum() / counts.sum() for sums, counts in parts])
+
+
+def half_width(means: Floats, level: float) -> float:
+    """Return how far the mean of all may lie from that of these stretches.
+
+    Their correlation adds to its variance as in an autoregression. One degree of freedom is spent
+    on the mean, one on the correlation.
+    """
+    left = min(max(correlation(means), 0.0), MOST_LEFT)
+    spread = float(means.std(ddof=1)) * math.sqrt((1.0 + left) / (1.0 - left))
+    return student(level, len(means) - 2) * spread / math.sqrt(len(means))
+
+
+def correlation(means: Floats) -> float:
+    """Return how far neighbours are correlated, without the bias that so few have: (1 + 3 r) / n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(correlation(np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0])), 2)
+    0.98
+    """
+    rest = means - means.mean()
+    total = float((rest**2).sum())
+    found = float((rest[1:] * rest[:-1]).sum()) / total if total else 0.0
+    return found + (1.0 + 3.0 * max(found, 0.0)) / len(means)
 
 
 def normal(level: float) -> float:
@@ -98,12 +168,16 @@ def normal(level: float) -> float:
 def student(level: float, freedom: int) -> float:
     """Return the same for Student's t, from the first terms of its expansion in 1 / freedom.
 
-    With 19 degrees of freedom or more it is right to three digits at the levels used here.
+    With 3 degrees of freedom or more it is right to two digits at the levels used here.
     """
     z = normal(level)
-    first = (z**3 + z) / 4.0
-    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
-    return z + first / freedom + second / freedom**2
+    terms = (
+        (z**3 + z) / 4.0,
+        (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0,
+        (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0,
+        (79.0 * z**9 + 776.0 * z**7 + 1482.0 * z**5 - 1920.0 * z**3 - 945.0 * z) / 92160.0,
+    )
+    return z + sum(term / float(freedom) ** (power + 1) for power, term in enumerate(terms))
 
 
 def chance_ece(

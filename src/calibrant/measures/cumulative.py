@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import Floats, as_rounds, distinct_of
+from calibrant._checks import Floats, as_rounds
+from calibrant.measures.distinct import distinct_of
 
 
 def step_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import DistinctTable, Floats, as_rounds, distinct_of, sum_by
+from calibrant._checks import Floats, as_rounds
+from calibrant.measures.binned import sum_by
+from calibrant.measures.distinct import DistinctTable, distinct_of
 
 
 def decision_loss(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:

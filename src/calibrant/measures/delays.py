@@ -91,7 +91,7 @@ class DelayCheck:
         Parameters
         ----------
         outcomes : array_like
-            What happened; NaN where that is not known even now, and such rows are left out.
+            What was observed; NaN where that is not known even now, and such rows are left out.
         made_at : array_like
             When each row was predicted, in order, as numbers or seconds.
         known_at : array_like
@@ -214,17 +214,22 @@ def compare_ranks(y: Floats, late: Floats, scores: Floats | None) -> tuple[float
 
     With r the centred ranks of the delays in one set of rows, sum y r is the number of pairs in
     which the 1 came later, minus half of all pairs of a 1 and a 0. S is that without what the
-    score explains of y. If delays do not depend on the outcome, the S of each set has mean 0, and
-    their sum divided by the root of the sum of their squares is nearly normal.
+    scores explain of y among neighbours: within a set they explain less than over all rows, where
+    a state that lasts speaks through them, and to subtract all of it would make delays that depend
+    on the score look as if they depended on the outcome. If delays do not depend on the outcome,
+    the S of each set has mean 0, and their sum divided by the root of the sum of their squares is
+    nearly normal.
     """
     sets = len(y) // ALIKE
-    rest = y if scores is None else y - explained(y, scores)
-    y, rest, late = (part[: sets * ALIKE].reshape(sets, ALIKE) for part in (y, rest, late))
+    e = np.zeros(len(y)) if scores is None else explained(y, scores)
+    y, e, late = (part[: sets * ALIKE].reshape(sets, ALIKE) for part in (y, e, late))
     r = 0.5 * (
         (late[:, :, None] > late[:, None, :]).sum(axis=2, dtype=np.float64)
         - (late[:, :, None] < late[:, None, :]).sum(axis=2)
     )
-    S = (rest * r).sum(axis=1)
+    within = e - e.mean(axis=1, keepdims=True)
+    weight = float((within * y).sum()) / max(float((within**2).sum()), 1e-12)
+    S = ((y - weight * e) * r).sum(axis=1)
     ones = y.sum(axis=1)
     pairs, size = float((ones * (ALIKE - ones)).sum()), math.sqrt(float((S**2).sum()))
     if size == 0.0 or pairs == 0.0:

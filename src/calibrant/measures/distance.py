@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import check_integer
-from calibrant.measures.rounds import DistinctTable, Floats, as_rounds, distinct_of
+from calibrant._checks import Floats, as_rounds, check_integer
+from calibrant.measures.distinct import DistinctTable, distinct_of
 
 # With more distinct predictions, the linear program takes minutes.
 MOST_PREDICTIONS = 5000

@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import as_series, as_unit_series, check_same_length, describe
-from calibrant.measures.rounds import Floats
+from calibrant._checks import Floats, as_series, as_unit_series, check_same_length, describe
 
 Pair: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import as_unit_series, check_same_length
+from calibrant._checks import Floats, as_rounds, as_unit_series, check_same_length
 from calibrant._kernels.tally import TallyKernel
+from calibrant.measures.distinct import Counts, distinct_of
 from calibrant.measures.distributions import Distributions, Pair
-from calibrant.measures.rounds import Counts, Floats, as_rounds, distinct_of
 
 
 def cal1(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from calibrant._checks import Floats, as_rounds
+from calibrant.measures.distinct import distinct_of
 from calibrant.measures.exact import kl_terms
-from calibrant.measures.rounds import Floats, as_rounds, distinct_of
 
 
 def brier(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:

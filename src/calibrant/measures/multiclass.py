@@ -6,14 +6,15 @@ Each takes rows of probabilities, shape (T, K), that sum to one, and T labels in
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import as_distributions, as_series, check_same_length
+from calibrant._checks import Floats, as_distributions, as_series, check_same_length
 from calibrant.measures.binned import Scheme, ece
-from calibrant.measures.rounds import Floats
+from calibrant.measures.chance import chance_ece, chance_mean
 
 Labels: TypeAlias = npt.NDArray[np.intp]
 
@@ -126,6 +127,120 @@ def multiclass_log_loss(probabilities: npt.ArrayLike, labels: npt.ArrayLike) -> 
     p, label = as_labelled_rounds(probabilities, labels)
     with np.errstate(divide="ignore"):
         return float(np.mean(-np.log(p[np.arange(len(p)), label])) + 0.0)
+
+
+@dataclass(frozen=True)
+class ClassError:
+    """How far the probabilities of one class are off, beside what chance explains.
+
+    Attributes
+    ----------
+    column : int
+        Which class.
+    predicted, observed : float
+        Its mean probability, and the share of rounds in which it was observed.
+    ece, chance : float
+        The calibration error against the rest, and what it stays below in 95 of 100 cases if the
+        probabilities are right.
+    is_miscalibrated : bool
+        Whether the error, or the mean, is beyond chance at a level of 5 % over all classes.
+    """
+
+    column: int
+    predicted: float
+    observed: float
+    ece: float
+    chance: float
+    is_miscalibrated: bool
+
+
+@dataclass(frozen=True)
+class ClassSummary:
+    """What rows of probabilities are worth, beside what chance explains.
+
+    Attributes
+    ----------
+    rounds : int
+        How many rows.
+    log_loss, brier : float
+        `multiclass_log_loss` and `multiclass_brier`.
+    confidence_ece, confidence_chance : float
+        The calibration error of the confidence, and the mean of it if the probabilities are right.
+    classwise_ece, classwise_chance : float
+        The mean over classes of the error against the rest, and the mean of it by chance.
+    classes : tuple of ClassError
+        Of each class.
+
+    Examples
+    --------
+    >>> from calibrant.measures import class_summary
+    >>> class_summary([[0.2, 0.8], [0.9, 0.1]], [1, 0]).rounds
+    2
+    """
+
+    rounds: int
+    log_loss: float
+    brier: float
+    confidence_ece: float
+    confidence_chance: float
+    classwise_ece: float
+    classwise_chance: float
+    classes: tuple[ClassError, ...]
+
+    @property
+    def miscalibrated(self) -> list[ClassError]:
+        """The classes whose probabilities are off beyond chance, the worst first."""
+        found = [each for each in self.classes if each.is_miscalibrated]
+        return sorted(found, key=lambda each: each.chance - each.ece)
+
+
+def class_summary(
+    probabilities: npt.ArrayLike, labels: npt.ArrayLike, *, bins: int = 20, scheme: Scheme = "width"
+) -> ClassSummary:
+    """Return the measures of rows, each beside what chance explains, and class by class.
+
+    A class is called miscalibrated if its mean is further from the share observed than chance
+    allows with a probability of 5 % in all classes together (Bonferroni), or its error is more
+    than twice what chance leaves in 95 of 100 cases.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibrant.measures import class_summary
+    >>> random = np.random.default_rng(0)
+    >>> truth = random.dirichlet([1, 1, 1], 5000)
+    >>> labels = (random.random((5000, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    >>> summary = class_summary(truth, labels)
+    >>> summary.miscalibrated, summary.confidence_ece < 2 * summary.confidence_chance
+    ([], True)
+    >>> favoured = truth * [1, 1, 3]
+    >>> shown = class_summary(favoured / favoured.sum(axis=1, keepdims=True), labels)
+    >>> shown.miscalibrated[0].column
+    2
+    """
+    p, label = as_labelled_rounds(probabilities, labels)
+    top, confidence = tops_of(p)
+    wide = max(1.0, np.sqrt(2.0 * np.log(20.0 * p.shape[1])) / 1.96)
+    errors, left = [], []
+    for each in range(p.shape[1]):
+        column = p[:, each]
+        happened = label == each
+        error = ece(column, happened, bins=bins, scheme=scheme)
+        chance = chance_ece(column, bins=bins, scheme=scheme, at_most=True)
+        left.append(chance_ece(column, bins=bins, scheme=scheme))
+        mean, share = float(column.mean()), float(happened.mean())
+        is_off = abs(mean - share) > wide * chance_mean(column) or error > 2.0 * chance
+        errors.append(ClassError(each, mean, share, error, chance, bool(is_off)))
+    return ClassSummary(
+        rounds=len(p),
+        log_loss=multiclass_log_loss(p, label),
+        brier=multiclass_brier(p, label),
+        confidence_ece=ece(confidence, top == label, bins=bins, scheme=scheme),
+        confidence_chance=chance_ece(confidence, bins=bins, scheme=scheme),
+        classwise_ece=float(np.mean([each.ece for each in errors])),
+        classwise_chance=float(np.mean(left)),
+        classes=tuple(errors),
+    )
 
 
 def as_labelled_rounds(probabilities: object, labels: object) -> tuple[Floats, Labels]:

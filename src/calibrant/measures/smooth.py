@@ -7,7 +7,8 @@ import heapq
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import as_rounds, distinct_of
+from calibrant._checks import as_rounds
+from calibrant.measures.distinct import distinct_of
 
 
 def smooth_calibration(predictions: npt.ArrayLike, outcomes: npt.ArrayLike) -> float:

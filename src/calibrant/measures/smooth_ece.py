@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.measures.rounds import DistinctTable, Floats, as_rounds, distinct_of, sum_by
+from calibrant._checks import Floats, as_rounds
+from calibrant.measures.binned import sum_by
+from calibrant.measures.distinct import DistinctTable, distinct_of
 
 # Steps of the grid within one bandwidth. The trapezoid rule errs only where the smoothed residual
 # changes sign, by at most 1 / (4 * 64^2) of its size there, 6e-5; moving residuals to the grid

@@ -8,6 +8,11 @@ With x = y - p and a guess of x made before y is known, |x - guess| <= 1. For ea
 is a supermartingale that starts at 1 (Fan, Grama & Liu 2015; Howard et al. 2021), and so is a
 mixture over rates. It passes 1 / alpha ever with probability at most alpha; where it does gives a
 bound on sum(x - E x) in terms of V = sum(x - guess)^2, at all times at once and whatever E x does.
+
+Where rounds wait, that holds for blocks instead of rounds. A block has as many rounds as wait, so
+that its outcomes are known when the block after the next begins: the blocks with an even number and
+those with an odd one are each such a sequence, if each is divided by the most rounds a block has.
+The two bounds, each with half of alpha, add up.
 """
 
 from __future__ import annotations
@@ -18,6 +23,8 @@ import numpy as np
 
 from calibrant._checks import Floats
 
+#: Columns of `MonitorKernel._ranges`.
+V_AT, MOST, BLOCKS, TOTALS = 3, 5, 6, slice(9, 11)
 RATES = 0.7 * 2.0 ** -np.arange(12)
 _SHARES = 1.0 / (np.arange(len(RATES)) + 2.0) ** 1.4
 _LOG_WEIGHTS = np.log(_SHARES / _SHARES.sum())
@@ -46,7 +53,7 @@ class Band(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What was said and what happened since the last restart, a range of predictions each."""
+    """Predicted and observed since the last restart, in each range of predictions."""
 
     low: Floats
     high: Floats
@@ -57,8 +64,12 @@ class Curve(NamedTuple):
 
 def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
     """Return the band of each range with rounds, from the rows of `MonitorKernel._ranges`."""
-    n, said, happened, V, _ = ranges.T
-    half = largest_sum(V, (1.0 - level) / 2.0) / np.maximum(n, 1.0)
+    n, said, happened = ranges.T[:3]
+    most, V, alpha = ranges[:, MOST], spread_of(ranges), (1.0 - level) / 2.0
+    half = largest_sum(V, alpha)
+    size = np.maximum(most, 1.0)
+    half = np.where(most > 0, 2.0 * size * largest_sum(V / (2.0 * size**2), alpha / 2.0), half)
+    half /= np.maximum(n, 1.0)
     bias = (happened - said) / np.maximum(n, 1.0)
     return [
         Band(
@@ -67,6 +78,12 @@ def bands_of(edges: Floats, ranges: Floats, level: float) -> list[Band]:
         )
         for i in np.flatnonzero(n)
     ]  # fmt: skip
+
+
+def spread_of(ranges: Floats) -> Floats:
+    """Return the sum of squares in each range, of rounds or, where some waited, of blocks."""
+    in_blocks = ranges[:, BLOCKS] + (ranges[:, TOTALS] ** 2).sum(axis=1)
+    return np.where(ranges[:, MOST] > 0, in_blocks, ranges[:, V_AT])
 
 
 def curve_of(edges: Floats, ranges: Floats) -> Curve:

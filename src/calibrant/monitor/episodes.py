@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._checks import Floats, Id
+from calibrant.monitor.bands import spread_of
 from calibrant.monitor.clock import Time
 
 #: Normal quantile of a 95 % interval.
@@ -103,7 +104,7 @@ def interval_of(
 ) -> tuple[float, float]:
     """Return a 95 % interval of a mean of that many visits to a range, from its spread so far."""
     inside = (edges[:-1] >= low) & (edges[1:] <= high)
-    n, _, _, V, _ = ranges[inside].sum(axis=0)
+    n, V = float(ranges[inside, 0].sum()), float(spread_of(ranges[inside]).sum())
     half = TWO_SIDED * float(np.sqrt(V / max(n, 1.0) / max(visits, 1)))
     return max(bias - half, -1.0), min(bias + half, 1.0)
 

@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, as_unit_series, check_same_length
 
-#: Scores keep this far from 0 and 1: a score of 0 that comes true would be infinite evidence.
+#: Scores and predictions keep this far from 0 and 1: a 0 that comes true would be infinite
+#: evidence.
 LEAST = 1e-6
 
 
@@ -43,10 +44,8 @@ def gain_evidence(
     True
     """
     s = np.clip(as_unit_series(scores, "scores"), LEAST, 1.0 - LEAST)
-    q = as_unit_series(calibrated, "calibrated")
+    q = np.clip(as_unit_series(calibrated, "calibrated"), LEAST, 1.0 - LEAST)
     y = as_unit_series(outcomes, "outcomes")
     check_same_length("calibrated", len(q), "scores", len(s))
     check_same_length("outcomes", len(y), "scores", len(s))
-    with np.errstate(divide="ignore"):  # a ratio of 0 ends the bet
-        steps: Floats = np.log(y * (q / s) + (1.0 - y) * ((1.0 - q) / (1.0 - s)))
-    return np.cumsum(steps)
+    return np.cumsum(np.log(y * (q / s) + (1.0 - y) * ((1.0 - q) / (1.0 - s))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -23,9 +24,8 @@ from calibrant._checks import (
 from calibrant._groups import WHOLE, numbered
 from calibrant._kernels.rounds.settled import Steps
 from calibrant._kernels.watch.monitor import MonitorKernel
-from calibrant.monitor.arrivals import IMMEDIATE, Arrivals
 from calibrant.monitor.bands import Band, Curve, bands_of, curve_of
-from calibrant.monitor.clock import Clock, Time, as_time, as_times
+from calibrant.monitor.clock import IMMEDIATE, Arrivals, Clock, Time, as_time, as_times
 from calibrant.monitor.episodes import Episode, interval_of
 from calibrant.monitor.saving import loaded_past, saved_episode, saved_evidence
 from calibrant.saving import Savable
@@ -49,12 +49,12 @@ class Mark(NamedTuple):
 class Monitor(Savable, MonitorKernel):
     """Watch predictions and outcomes, and ring when they are no longer calibrated.
 
-    The null is that in every round the chance of the event, given what was known when it was
+    The null is that in every round the probability of the event, given what was known when it was
     predicted, is within `tolerance` of the prediction. Rounds that wait for their outcomes together
     may depend on one another in any way, and outcomes may come when they like, or never. Evidence
     against the null is gathered in ranges of predictions of five sizes, and in groups. While it
-    holds, the chance of an alarm within n predictions is at most n / `every`, however often one
-    looks, and whatever the number of ranges and groups; docs/monitor.md has the proof, and says
+    holds, the probability of an alarm within n predictions is at most n / `every`, however often
+    one looks, and whatever the number of ranges and groups; docs/monitor.md has the proof, and says
     what the alarm cannot see.
 
     Parameters
@@ -242,7 +242,7 @@ class Monitor(Savable, MonitorKernel):
         >>> monitor.rounds, monitor.pending
         (3, 0)
         """
-        return self._play(predictions, outcomes, by, times, available, None)
+        return self._play(predictions, outcomes, by, times, available)
 
     def trace(
         self,
@@ -274,7 +274,7 @@ class Monitor(Savable, MonitorKernel):
         by: Any,
         times: Any,
         available: Any,
-        evidence: Floats | None,
+        evidence: Floats = NO_EVIDENCE,
     ) -> list[Episode]:
         p = as_unit_series(predictions, "predictions")
         coming = IMMEDIATE
@@ -282,48 +282,47 @@ class Monitor(Savable, MonitorKernel):
             if self._given["block"]:
                 raise ValueError("available and block cannot be combined: give one of them")
             coming = Arrivals.of(times, available, len(p))
-            outcomes = coming.known_of(outcomes)
+            outcomes = np.array(as_series(outcomes, "outcomes"), dtype=np.float64)
+            # Those that never come may be anything.
+            outcomes[[row for row in coming.never if row < len(outcomes)]] = 0.0
         y = as_unit_series(outcomes, "outcomes")
         check_same_length("predictions", len(p), "outcomes", len(y))
-        clock = [] if times is None else as_times(times, len(p))
+        moments = [] if times is None else as_times(times, len(p))
         names = None
         if by is not None:
             names = as_listed(by, "by", "one group a round")
             check_same_length("by", len(names), "predictions", len(p))
         self._begin()
-        before = self._save()
+        clock = self._clock
+        before = self._get_state(), self.rounds, self._groups, list(self._episodes)
+        marks = clock.every, clock.last, list(clock.marks)
+        found: list[Episode] = []
         try:
-            evidence = np.empty(0) if evidence is None else evidence
-            return self._run_all(p, y, names, clock, coming, evidence)
+            groups = NO_GROUPS if names is None else np.array(self._numbers(names), dtype=np.int64)
+            fresh = NO_BLOCKS
+            if self._given["block"] and moments:
+                changed = [a != b for a, b in pairwise([clock.last, *moments])]
+                fresh = np.array(changed, dtype=np.uint8)
+            asked, came, noted, first = 0, 0, 0, self.rounds
+            total = len(coming.order) if len(coming.after) else len(p)
+            while asked < len(p) or came < total or self._has_due:
+                last = clock.last
+                asked, came, event = self._run(
+                    p, y, groups, fresh, coming.after, coming.order, evidence, asked, came
+                )
+                clock.note_all(first + noted, moments[noted:asked])
+                noted = asked
+                if event:
+                    self._note_into(found, event, moments[asked - 1] if moments and asked else last)
+            for row in coming.never:
+                self._drop(self._last_key - len(p) + 1 + row)
         except BaseException:
-            self._load(*before)
+            state, rounds, self._groups, self._episodes = before
+            self._set_state(state, rounds)
+            clock.every, clock.last, clock.marks = marks
             raise
         finally:
             self._finish()
-
-    def _run_all(
-        self, p: Floats, y: Floats, names: Any, times: list[Time], coming: Arrivals,
-        evidence: Floats,
-    ) -> list[Episode]:  # fmt: skip
-        groups = NO_GROUPS if names is None else np.array(self._numbers(names), dtype=np.int64)
-        fresh = NO_BLOCKS
-        if self._given["block"] and times:
-            before = [self._clock.last, *times[:-1]]
-            changed = [a != b for a, b in zip(before, times, strict=True)]
-            fresh = np.array(changed, dtype=np.uint8)
-        found: list[Episode] = []
-        asked, came, noted, first = 0, 0, 0, self.rounds
-        total = len(coming.order) if len(coming.after) else len(p)
-        while asked < len(p) or came < total or self._has_due:
-            last = self._clock.last
-            asked, came, event = self._run(
-                p, y, groups, fresh, coming.after, coming.order, evidence, asked, came
-            )
-            self._clock.note_all(first + noted, times[noted:asked])
-            noted = asked
-            self._note_into(found, event, times[asked - 1] if times and asked else last)
-        for row in coming.never:
-            self._drop(self._last_key - len(p) + 1 + row)
         return found
 
     # -- rounds of something that is watched -------------------------------------------------------
@@ -331,6 +330,26 @@ class Monitor(Savable, MonitorKernel):
     def watch(self, steps: Steps) -> None:
         """Take predictions that wait from now on, and outcomes, with what was expected of them."""
         self.play_steps(steps.numbers, steps.expected, steps.outcome, steps.by)
+
+    def watch_one(
+        self,
+        key: int,
+        raw: float,  # noqa: ARG002 - what watches the scores too is SideBySide
+        expected: float,
+        outcome: float,
+        by: Id | None,
+    ) -> None:
+        """Do what `watch` does with one step."""
+        group = WHOLE if by is None or not self._given["max_groups"] else self._number(by)
+        found: list[Episode] = []
+        if self._has_due:
+            self._release_into(found, None)
+        is_new = outcome != outcome  # noqa: PLR0124 - NaN
+        event = self._ask(key, expected, group) if is_new else self._take(key, outcome)
+        if event:
+            self._note_into(found, event, None)
+        if self._has_due:
+            self._release_into(found, None)
 
     def play_steps(
         self,
@@ -445,9 +464,11 @@ class Monitor(Savable, MonitorKernel):
     def bands(self, level: float = 0.95) -> list[Band]:
         """Return the bias of each range of predictions since the last restart, with its band.
 
-        A band holds at all times at once: with chance `level` it never leaves out the mean of
+        A band holds at all times at once: with probability `level` it never leaves out the mean of
         what was to be expected, whatever that does. Each range has a band of its own. Ranges
-        without rounds are left out.
+        without rounds are left out. Where rounds wait for their outcomes together, they may depend
+        on one another: then bands are made of blocks of as many rounds as wait, are wider, and hold
+        as long as no outcome takes longer than a block.
 
         Examples
         --------
@@ -458,7 +479,7 @@ class Monitor(Savable, MonitorKernel):
         return bands_of(*self._ranges(), check_real("level", level, 0.5, 0.9999))
 
     def curve(self) -> Curve:
-        """Return what was said and what happened in each range since the last restart.
+        """Return predicted and observed in each range since the last restart.
 
         Examples
         --------

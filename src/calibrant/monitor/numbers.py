@@ -8,15 +8,20 @@ alarms.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, as_series, check_integer, check_same_length
+from calibrant._checks import Floats, Id, as_series, check_integer, check_same_length
+from calibrant._kernels.rounds.settled import Steps
+from calibrant._kernels.saved import check_names
 from calibrant.measures.quantile_functions import as_levels, as_quantiles, quantile_at
 from calibrant.monitor.episodes import Episode
-from calibrant.monitor.monitor import Monitor
+from calibrant.monitor.monitor import Mark, Monitor
+from calibrant.saving import Savable
 
 #: The probability of each event, and what it means if it comes too often, or too rarely.
 QUESTIONS: dict[str, tuple[float, str, str]] = {
@@ -35,6 +40,8 @@ QUESTIONS: dict[str, tuple[float, str, str]] = {
     "above 95 %": (0.05, "95 % quantiles have been too low", "95 % quantiles have been too high"),
 }
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+#: How the names of what the monitor of one question saves begin.
+PREFIXES = {question: f"{at}_" for at, question in enumerate(QUESTIONS)}
 
 
 @dataclass(frozen=True)
@@ -56,19 +63,29 @@ class NumberEpisode:
         expected, too_often, too_rarely = QUESTIONS[self.question]
         words = too_often if self.episode.bias > 0 else too_rarely
         seen = min(1.0, max(0.0, expected + self.episode.bias))
-        until = "" if self.episode.end is None else f", over by round {self.episode.end:,}"
+        found = self.episode
+        onset, alarm, end = (
+            f"round {at:,}" if when is None else str(when)
+            for at, when in (
+                (found.onset, found.onset_at), (found.alarm, found.alarm_at),
+                (found.end or 0, found.end_at),
+            )
+        )  # fmt: skip
+        until = "" if found.end is None else f", over by {end}"
         return (
-            f"Since round {self.episode.onset:,}, {words}: {self.question} came {seen:.0%} of the "
-            f"time, not {expected:.0%}; alarm in round {self.episode.alarm:,}{until}."
+            f"Since {onset}, {words}: {self.question} came {seen:.0%} of the time, not "
+            f"{expected:.0%}; alarm {'in' if found.alarm_at is None else 'at'} {alarm}{until}."
         )
 
 
-class NumberMonitor:
+class NumberMonitor(Savable):
     """Watch predicted distributions and outcomes, and ring when they no longer hold.
 
-    While in every round the chance of each event, given all that was known, is within `tolerance`
-    of what the distribution says, the chance of an alarm within n rounds is at most n / `every`,
-    however often one looks: `docs/monitor.md` proves it for one event, and the five share it.
+    The null is that in every round the chance of each event, given what was known when it was
+    predicted, is within `tolerance` of what the distribution says. While it holds, the chance of an
+    alarm within n rounds is at most n / `every`, however often one looks and however late outcomes
+    come: `docs/monitor.md` proves it for one event, and the five share it.
+    ``NumberRecalibrator(monitor=True).monitors`` is one: it bets when a number is predicted.
 
     Parameters
     ----------
@@ -76,6 +93,11 @@ class NumberMonitor:
         At most one false alarm in so many rounds is to be expected.
     tolerance : float, default 0.02
         How far off a frequency may be.
+    patience : int, default 10_000
+        How many predictions may wait for their outcomes, at 320 bytes each; the oldest one too many
+        is given up, which is safe and costs power.
+    max_groups : int, default 10_000
+        How many groups `by` may name.
 
     Examples
     --------
@@ -93,12 +115,29 @@ class NumberMonitor:
     'miscalibrated'
     """
 
-    def __init__(self, every: int = 1_000_000, *, tolerance: float = 0.02) -> None:
+    __slots__ = ("_given", "monitors")
+
+    every: int
+    tolerance: float
+    patience: int
+    max_groups: int
+
+    def __init__(
+        self,
+        every: int = 1_000_000,
+        *,
+        tolerance: float = 0.02,
+        patience: int = 10_000,
+        max_groups: int = 10_000,
+    ) -> None:
         check_integer("every", every, 100, 10**14)
-        self.every, self.tolerance = every, tolerance
         self.monitors = {
-            question: Monitor(every * len(QUESTIONS), tolerance=tolerance) for question in QUESTIONS
-        }
+            question: Monitor(
+                every * len(QUESTIONS), tolerance=tolerance, patience=patience,
+                max_groups=max_groups,
+            )
+            for question in QUESTIONS
+        }  # fmt: skip
 
     @property
     def rounds(self) -> int:
@@ -110,6 +149,11 @@ class NumberMonitor:
         """Whether an episode lasts ("miscalibrated") or not ("calibrated", as far as one sees)."""
         states = {monitor.state for monitor in self.monitors.values()}
         return "miscalibrated" if "miscalibrated" in states else "calibrated"
+
+    @property
+    def evidence(self) -> float:
+        """The most evidence that there is for any of the questions; 1 is an alarm."""
+        return max(monitor.evidence for monitor in self.monitors.values())
 
     @property
     def episodes(self) -> list[NumberEpisode]:
@@ -128,31 +172,104 @@ class NumberMonitor:
         return self.run(np.asarray(quantiles)[None], levels, [outcome])
 
     def run(
-        self, quantiles: npt.ArrayLike, levels: npt.ArrayLike, outcomes: npt.ArrayLike
+        self,
+        quantiles: npt.ArrayLike,
+        levels: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        by: Sequence[Id | None] | None = None,
     ) -> list[NumberEpisode]:
-        """Take in rounds, a row of quantiles each; return the episodes that begin or end there."""
+        """Take in rounds, a row of quantiles each; return the episodes that begin or end there.
+
+        Each outcome came before the next prediction. All or nothing, as `Monitor.run`.
+        """
         tau = as_levels(levels)
         q = as_quantiles(quantiles, len(tau))
         y = np.asarray(as_series(outcomes, "outcomes"), dtype=np.float64)
         if q.ndim != 2 or not np.isfinite(y).all():
             raise ValueError("quantiles must have a row a round, and outcomes must be finite")
         check_same_length("quantiles", len(q), "outcomes", len(y))
-        found = []
-        for question, events in events_of(quantile_at(tau, q, LEVELS), y).items():
-            expected = np.full(len(y), QUESTIONS[question][0])
-            for episode in self.monitors[question].run(expected, events):
-                found.append(NumberEpisode(question, episode))
+        found, before = [], self.copy()
+        try:
+            for question, events in events_of(quantile_at(tau, q, LEVELS), y).items():
+                expected = np.full(len(y), QUESTIONS[question][0])
+                for episode in self.monitors[question].run(expected, events, by):
+                    found.append(NumberEpisode(question, episode))
+        except BaseException:
+            self.go_back(before)
+            raise
         return sorted(found, key=lambda each: each.episode.alarm)
+
+    # -- rounds of something that is watched ----------------------------------------------------
+
+    def watch(self, steps: Steps) -> None:
+        """Take distributions that wait from now on, and outcomes."""
+        rounds: Sequence[Any] = steps.rounds
+        if rounds:
+            levels = rounds[0].levels
+            said = np.stack([each.quantiles for each in rounds])
+            self.play_steps(
+                steps.numbers, quantile_at(levels, said, LEVELS), steps.outcome, steps.by
+            )
+
+    def play_steps(
+        self,
+        keys: npt.NDArray[np.int64],
+        quantiles: Floats,
+        outcomes: Floats,
+        by: Sequence[Id | None] | None,
+    ) -> None:
+        """Take steps in order, as `Monitor.play_steps` does; `quantiles` are at `LEVELS`."""
+        for question, events in events_of(quantiles, outcomes).items():
+            said = np.full(len(keys), QUESTIONS[question][0])
+            self.monitors[question].play_steps(keys, said, events, by)
+
+    def drop(self, numbers: Sequence[int]) -> None:
+        """Give up predictions that wait: their stakes are lost."""
+        for monitor in self.monitors.values():
+            monitor.drop(numbers)
+
+    def mark(self, outcomes: int) -> dict[str, Mark]:
+        """Return what is known now, for `go_back`, as long as only so many outcomes come."""
+        return {question: each.mark(outcomes) for question, each in self.monitors.items()}
+
+    def copy(self) -> dict[str, Any]:
+        """Return all that is known now, for `go_back`."""
+        return {question: each.copy() for question, each in self.monitors.items()}
+
+    def go_back(self, before: Mapping[str, Any]) -> None:
+        """Return to what `mark` or `copy` gave."""
+        for question, state in before.items():
+            self.monitors[question].go_back(state)
+
+    # -- saving ---------------------------------------------------------------------------------
+
+    def _save(self) -> tuple[int, dict[str, Any]]:
+        state: dict[str, Any] = {}
+        for question, prefix in PREFIXES.items():
+            _, parts = self.monitors[question]._save()
+            state |= {prefix + name: part for name, part in parts.items()}
+        return self.rounds, state
+
+    def _load(self, rounds: int, state: dict[str, Any]) -> None:
+        check_names(state, set(self._save()[1]))
+        for question, prefix in PREFIXES.items():
+            parts = {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
+            self.monitors[question]._load(rounds, parts)
 
 
 def events_of(quantiles: Floats, y: Floats) -> dict[str, Floats]:
-    """Return, of each question, whether its event came; on a tie its probability."""
+    """Return, of each question, whether its event came; on a tie its probability.
+
+    What is no number stays as it is: NaN and infinity mean something to monitors.
+    """
     below = np.where(quantiles == y[:, None], LEVELS, y[:, None] < quantiles)
     low, low_half, half, high_half, high = below.T
-    return {
+    events = {
         "outside 90 %": low + 1.0 - high,
         "outside 50 %": low_half + 1.0 - high_half,
         "below median": half,
         "below 5 %": low,
         "above 95 %": 1.0 - high,
     }
+    is_known = np.isfinite(y)
+    return {question: np.where(is_known, each, y) for question, each in events.items()}

@@ -32,9 +32,9 @@ from calibrant.monitor.clock import Clock, as_time
 from calibrant.monitor.episodes import Episode
 
 NUMBERS = (
-    "R", "restarted", "key", "counted", "fresh", "escrow", "in_block", "releasing", "lone", "named",
-    "direction", "margin", "L", "L_loss", "L_D", "L_asked", "W", "recovered", "unseen",
-    "most_unseen", "whole_key",
+    "R", "restarted", "key", "counted", "fresh", "escrow", "began", "lane", "in_block",
+    "releasing", "lone", "named", "direction", "margin", "L", "L_loss", "L_D", "L_asked", "W",
+    "recovered", "unseen", "most_unseen", "whole_key",
 )  # fmt: skip
 ARRAYS = (
     "cells", "edges", "ranges", "slopes", "sketch", "pots", "waiting", "of_group", "whole",
@@ -119,6 +119,8 @@ def checked_evidence(
         "counted": integer(state, "counted", low=0, high=key + 1),
         "fresh": integer(state, "fresh", low=0, high=key + 1),
         "escrow": number(state, "escrow", low=-SLACK * threshold, high=MOST),
+        "began": integer(state, "began", low=0, high=rounds - restarted),
+        "lane": integer(state, "lane", low=0, high=1),
         "margin": number(state, "margin", low=1 / MOST_MARGIN if is_open else 0, high=MOST_MARGIN),
         "L": number(state, "L", low=0.0, high=MOST_RECOVERY - 1e-9 if is_open else 0.0),
         "L_loss": number(state, "L_loss", low=0.0, high=1.0),
@@ -129,7 +131,7 @@ def checked_evidence(
         "unseen": integer(state, "unseen", low=0, high=rounds if is_open else 0),
         "most_unseen": integer(
             state, "most_unseen", low=FEWEST_UNSEEN if is_open else 0,
-            high=max(MOST_UNSEEN * rounds, FEWEST_UNSEEN) if is_open else 0,
+            high=max(MOST_UNSEEN * (rounds + 1), FEWEST_UNSEEN) if is_open else 0,
         ),
         **_waiting(state, rounds, groups, key, given),
         "cells": cells, "edges": _edges(state), "ranges": _ranges(state, rounds),
@@ -245,12 +247,18 @@ def _edges(state: Mapping[str, Any]) -> Floats:
 
 
 def _ranges(state: Mapping[str, Any], rounds: int) -> Floats:
-    ranges = floats(state, "ranges", size=RANGE_SIZE * RANGE_COUNT, low=0.0)
-    n = ranges[::RANGE_SIZE]
+    ranges = floats(state, "ranges", size=RANGE_SIZE * RANGE_COUNT)
+    rows = ranges.reshape(-1, RANGE_SIZE)
+    n, most, blocks, slack = rows[:, 0], rows[:, 5], rows[:, 6], 1 + 1e-6
     if (n != np.floor(n)).any() or n.sum() > rounds:
         raise ValueError("saved ranges must count at most the saved rounds")
-    if (ranges.reshape(-1, RANGE_SIZE)[:, 1:] > n[:, None] * (1 + 1e-6)).any():
+    if (rows[:, :9] < 0).any() or (rows[:, 1:6] > n[:, None] * slack).any():
         raise ValueError("saved ranges must hold at most 1 a round")
+    count, total, guess = rows[:, 7:9], rows[:, 9:11], rows[:, 11:]
+    if (blocks > most * n * slack).any() or (count > most[:, None]).any():
+        raise ValueError("saved blocks must be no larger than the largest")
+    if (np.abs(total) > count * slack).any() or (np.abs(guess) > slack).any():
+        raise ValueError("saved blocks must hold at most 1 a round")
     return ranges
 
 

@@ -86,6 +86,14 @@ class SideBySide:
         """Take predictions that wait from now on, and outcomes."""
         self.play_steps(steps.numbers, steps.raw, steps.expected, steps.outcome, steps.by)
 
+    def watch_one(
+        self, key: int, raw: float, expected: float, outcome: float, by: Id | None
+    ) -> None:
+        """Do what `watch` does with one step."""
+        self.raw.watch_one(key, raw, raw, outcome, by)
+        self.calibrated.watch_one(key, raw, expected, outcome, by)
+        self._gain_one(raw, expected, outcome)
+
     def play_steps(
         self, keys: npt.NDArray[np.int64], raw: Floats, expected: Floats, outcome: Floats,
         by: Sequence[Id | None] | None,
@@ -94,21 +102,23 @@ class SideBySide:
         self.raw.play_steps(keys, raw, outcome, by)
         self.calibrated.play_steps(keys, expected, outcome, by)
         if len(keys) <= FEW:  # in numbers: arrays of one take ten times as long
-            for score, mean, y in zip(
-                raw.tolist(), expected.tolist(), outcome.tolist(), strict=True
-            ):
-                if math.isfinite(y):
-                    s = min(max(score, LEAST), 1.0 - LEAST)
-                    ratio = y * (mean / s) + (1.0 - y) * ((1.0 - mean) / (1.0 - s))
-                    self.gain_evidence += math.log(ratio)
+            for step in zip(raw.tolist(), expected.tolist(), outcome.tolist(), strict=True):
+                self._gain_one(*step)
             return
         came = np.isfinite(outcome)
         self._gain(raw[came], expected[came], outcome[came])
 
+    def _gain_one(self, score: float, mean: float, y: float) -> None:
+        """Count what one prediction won against its score, once it has an outcome."""
+        if math.isfinite(y):
+            s, q = (min(max(p, LEAST), 1.0 - LEAST) for p in (score, mean))
+            ratio = y * (q / s) + (1.0 - y) * ((1.0 - q) / (1.0 - s))
+            self.gain_evidence += math.log(ratio)
+
     def _gain(self, scores: Floats, predictions: Floats, outcomes: Floats) -> None:
         """Count what the predictions won against the scores."""
-        s = np.clip(scores, LEAST, 1.0 - LEAST)
-        ratios = outcomes * (predictions / s) + (1.0 - outcomes) * ((1.0 - predictions) / (1.0 - s))
+        s, q = (np.clip(p, LEAST, 1.0 - LEAST) for p in (scores, predictions))
+        ratios = outcomes * (q / s) + (1.0 - outcomes) * ((1.0 - q) / (1.0 - s))
         gains = [self.gain_evidence, *map(math.log, ratios.tolist())]
         self.gain_evidence = float(np.cumsum(gains)[-1])
 

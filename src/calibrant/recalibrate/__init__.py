@@ -3,8 +3,8 @@
 `recalibrator` is the place to begin: `Recalibrator` is a rule for scores, whose numbers are made in
 the compiled kernels `recalibrate`, `sharp` and `safe`, and a book of the rounds that wait
 (`calibrant.rounds`). `groups` gives each named group a recalibrator of its own, and the kernel
-`pending` says what silence means until a deadline. Then `multiclass` and `class_rule` do the
-same for rows of probabilities, in two modes: `one_vs_rest` and `top_label`.
+`pending` says what silence means until a deadline. Then `multiclass` does the same for rows of
+scores, with the kernels `class_mixture` and `class_rule`.
 `numbers` turns forecasts of numbers into a `distribution`.
 `saving` turns all of it into arrays and back. `rows` and `frames` recalibrate whole tables,
 `calling` any function that scores, and `rivals` holds what others do.

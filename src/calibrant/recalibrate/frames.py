@@ -13,9 +13,10 @@ import numpy as np
 from calibrant._checks import Id, check_choice, check_id, check_seed, describe
 from calibrant._kernels.scores.recalibrate import KINDS
 from calibrant.recalibrate.recalibrator import Recalibrator
-from calibrant.recalibrate.rows import recalibrate_rows
+from calibrant.recalibrate.rows import checked, recalibrate_rows
 
 if TYPE_CHECKING:
+    from calibrant.recalibrate.multiclass import MulticlassRecalibrator
     from calibrant.recalibrate.numbers import NumberRecalibrator
     from calibrant.tables import Table
 
@@ -26,6 +27,7 @@ def recalibrate_frame(
     frame: Frame,
     *,
     score: str | None = None,
+    scores: str | Sequence[str] | None = None,
     forecast: str | None = None,
     outcome: str,
     id: str | None = None,  # noqa: A002
@@ -36,15 +38,19 @@ def recalibrate_frame(
     positive: str | float | None = None,
     kind: str = "probability",
     seed: int = 0,
-    silence: int | None = None,
+    silence: Id | None = None,
     after: float | timedelta | str | None = None,
     hold: float | timedelta | str | None = None,
     column: str = "calibrated",
     smooth: str | None = None,
     levels: Sequence[float] = (0.05, 0.25, 0.5, 0.75, 0.95),
-    recalibrator: Recalibrator | NumberRecalibrator | None = None,
+    recalibrator: Recalibrator | MulticlassRecalibrator | NumberRecalibrator | None = None,
+    allow: str | Sequence[str] = (),
 ) -> Frame:
     """Return a data frame with one more column: its scores, recalibrated row by row.
+
+    With `scores` in place of `score`, outcomes are the names of classes, and the new columns are
+    their probabilities, ``calibrated_`` and the name: `MulticlassRecalibrator`.
 
     With `forecast` in place of `score`, outcomes are numbers, and the new columns are quantiles, a
     column a level: q05, q25, q50, q75 and q95.
@@ -70,6 +76,10 @@ def recalibrate_frame(
         Each row's deadline, by the same clock, with `silence` or `hold`. Asks for `time`.
     by : str, optional
         A column of groups, text or integers, each recalibrated by itself once it has evidence.
+    scores : str or sequence of str, optional
+        The columns of several classes, in place of `score`: their names, or ``"p_*"`` for all that
+        begin so, whose classes are what follows. Missing outcomes are not known. `due`, `positive`
+        and `smooth` do not go with it.
     forecast : str, optional
         The column of a model's forecasts of a number, in place of `score`; missing where there is
         none. Only `outcome`, `id`, `time`, `available`, `by`, `hold`, `levels` and
@@ -85,20 +95,25 @@ def recalibrate_frame(
         rows by (`Recalibrator.smooth`).
     levels : sequence of float, default (0.05, 0.25, 0.5, 0.75, 0.95)
         With `forecast`, the levels of the new columns.
-    recalibrator : Recalibrator or NumberRecalibrator, optional
+    recalibrator : Recalibrator, MulticlassRecalibrator or NumberRecalibrator, optional
         One to go on with, instead of a fresh one of this `kind` and `seed`. It learns from the
         rows and is ready for more; those whose outcome is missing wait for it there by their `id`.
+    allow : str or sequence of str
+        Checks that you answer for, by name: "order" where rows that look sorted are not, for
+        instance. `docs/checks.md` has them all.
 
     Warns
     -----
     UserWarning
-        If outcomes of one kind become known later than the other: the message says by how much,
-        and which of `hold` and `silence` cures it.
+        If a check warns of the rows: outcomes of one kind become known later than the other, say.
+        The message has the figures and what to do about it.
 
     Raises
     ------
     InputError
         For a cell that cannot be used: the message names the row, counted from 1, and the column.
+        For rows that a check refuses: sorted by outcome, with outcomes of one kind only, or whose
+        scores are a copy of the outcome. The message says how to insist.
 
     Examples
     --------
@@ -114,7 +129,20 @@ def recalibrate_frame(
     >>> done = recalibrate_frame(frame, forecast="forecast", outcome="demand", levels=[0.05, 0.95])
     >>> done.columns
     ['forecast', 'demand', 'q05', 'q95']
+    >>> frame = polars.DataFrame({"cat": [0.9, 0.2], "dog": [0.1, 0.8], "seen": ["cat", None]})
+    >>> recalibrate_frame(frame, scores=["cat", "dog"], outcome="seen").columns
+    ['cat', 'dog', 'seen', 'calibrated_cat', 'calibrated_dog']
     """
+    if scores is not None:
+        others = {"score": score, "forecast": forecast, "due": due, "smooth": smooth}
+        for name, value in {**others, "positive": positive}.items():
+            if value is not None:
+                raise ValueError(f"{name} does not go with scores, whose outcomes are classes")
+        return class_frame(
+            frame, scores=scores, outcome=outcome, id=id, kind=kind, seed=seed, column=column,
+            policy={"silence": silence, "after": after, "hold": hold}, recalibrator=recalibrator,
+            time=time, available=available, by=by,
+        )  # fmt: skip
     if forecast is not None:
         for name, given, default in (
             ("score", score, None), ("due", due, None), ("positive", positive, None),
@@ -128,7 +156,6 @@ def recalibrate_frame(
             hold=hold, levels=levels, recalibrator=recalibrator,
         )  # fmt: skip
     # Needed for data frames only.
-    from calibrant.measures import DelayCheck  # noqa: PLC0415
     from calibrant.tables import take_scored  # noqa: PLC0415
     from calibrant.tables.frames import from_frame  # noqa: PLC0415
 
@@ -139,7 +166,7 @@ def recalibrate_frame(
     if recalibrator is None:
         recalibrator = Recalibrator(
             check_choice("kind", kind, KINDS), seed=check_seed(seed),
-            silence=silence, after=after, hold=hold,
+            silence=cast("int | None", silence), after=after, hold=hold,
         )  # fmt: skip
     elif not (silence is after is hold is None):
         raise ValueError("a recalibrator that is given has its own silence, after and hold")
@@ -155,17 +182,12 @@ def recalibrate_frame(
     rows = take_scored(
         table, score=str(score), outcome=str(outcome), kind=recalibrator.kind, text=False, **named
     )
+    for finding in checked(recalibrator, rows, allow):
+        if finding.is_open and finding.check != "maturity":  # that matters to a report only
+            warnings.warn(finding.message, stacklevel=2)
     ids = None if id is None or is_fresh else ids_in(table, str(id))
     with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
         said = recalibrate_rows(recalibrator, rows, ids, smooth=smooth is not None)
-    clock, known = rows.clock, rows.available
-    if clock is not None and known is not None and not recalibrator._book.has_deadlines:
-        delays = DelayCheck.from_times(
-            rows.outcomes, clock.ticks, known.ticks, scores=rows.scores,
-            is_time=clock.sort != "numbers",
-        )  # fmt: skip
-        if delays is not None and delays.depends:
-            warnings.warn(delays.sentence(), stacklevel=2)
     new = {column: said.predictions} | ({} if smooth is None else {smooth: said.smooth})
     return with_columns(frame, new)
 
@@ -178,7 +200,7 @@ def number_frame(
     id: str | None,  # noqa: A002
     hold: float | timedelta | str | None,
     levels: Sequence[float],
-    recalibrator: Recalibrator | NumberRecalibrator | None,
+    recalibrator: Recalibrator | MulticlassRecalibrator | NumberRecalibrator | None,
     **parts: str | None,
 ) -> Frame:
     """Do what `recalibrate_frame` does with forecasts of numbers."""
@@ -207,6 +229,57 @@ def number_frame(
     with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
         quantiles = recalibrate_numbers(recalibrator, rows, ids)
     return with_columns(frame, quantile_columns(recalibrator, quantiles, levels))
+
+
+def class_frame(
+    frame: Frame,
+    *,
+    scores: str | Sequence[str],
+    outcome: str,
+    id: str | None,  # noqa: A002
+    kind: str,
+    seed: int,
+    column: str,
+    policy: dict[str, Any],
+    recalibrator: Recalibrator | MulticlassRecalibrator | NumberRecalibrator | None,
+    **parts: str | None,
+) -> Frame:
+    """Do what `recalibrate_frame` does with the scores of several classes."""
+    from calibrant.recalibrate.class_rows import (  # noqa: PLC0415 - needed for classes only
+        probability_columns,
+        recalibrate_classes,
+        take_classes,
+    )
+    from calibrant.recalibrate.multiclass import MulticlassRecalibrator  # noqa: PLC0415
+    from calibrant.tables.frames import from_frame  # noqa: PLC0415
+
+    is_fresh = recalibrator is None
+    table = from_frame(frame, "data frame", empty=True)
+    if recalibrator is not None:
+        if not isinstance(recalibrator, MulticlassRecalibrator):
+            raise ValueError(
+                f"recalibrator must be a MulticlassRecalibrator, got {describe(recalibrator)}"
+            )
+        if any(value is not None for value in policy.values()):
+            raise ValueError("a recalibrator that is given has its own silence, after and hold")
+        kind = recalibrator.kind
+    named = {part: None if name is None else str(name) for part, name in parts.items()}
+    given = scores if isinstance(scores, str) else [str(name) for name in scores]
+    labels, rows = take_classes(table, scores=given, outcome=str(outcome), kind=kind, **named)
+    start = f"{column}_"
+    for name in probability_columns(labels, np.empty((0, len(labels))), start):
+        check_new_columns(list(table.columns), name, None)
+    if recalibrator is None:
+        recalibrator = MulticlassRecalibrator(labels, kind, seed=check_seed(seed), **policy)
+    elif recalibrator.classes != labels:
+        raise ValueError(
+            f"the recalibrator has the classes {describe(recalibrator.classes)}, and the scores "
+            f"are of {describe(labels)}"
+        )
+    ids = None if id is None or is_fresh else ids_in(table, str(id))
+    with nullcontext() if is_fresh else recalibrator._whole_or_not_at_all():
+        found = recalibrate_classes(recalibrator, rows, ids)
+    return with_columns(frame, probability_columns(labels, found, start))
 
 
 def with_columns(frame: Frame, new: dict[str, Any]) -> Frame:

@@ -1,42 +1,63 @@
 """Named groups: each starts from what all share, and leaves it as its own outcomes ask for it.
 
-A round of a group passes three stages. The *whole*, the recalibrator of all rounds, says m of the
-score. The group's *word* k is what its own outcomes add to m, by the rule of a fleet: 128 bytes a
-group, and how far a group's outcomes are trusted is learned from all groups. The *shared* last
-stage is a recalibrator of the words of all groups, and places k on its grid.
+A round of a group passes three stages. The *whole*, the recalibrator of all rounds, estimates m
+from the score. The group's own estimate k adds to m what its outcomes show, by the rule of a fleet:
+128 bytes a group, and how far a group's outcomes are trusted is learned from all groups. The
+*shared* last stage is a recalibrator of the estimates of all groups, and places k on its grid.
 
 Among few groups the others say little of one, and it has a curve and a grid of its own almost at
-once in place of the shared stage (`own_stages.py`): of n groups, one that has learned (n / FEW)^2
+once in place of the shared stage (`OwnStages`): of n groups, one that has learned (n / FEW)^2
 outcomes, or EARNED. So with R outcomes in all there are at most (3 FEW^2 R)^(1/3) or R / EARNED of
 these, whichever is more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, as_listed, as_series, check_id, check_same_length
+from calibrant._checks import (
+    MAX_SEED,
+    Floats,
+    Id,
+    as_listed,
+    as_series,
+    check_id,
+    check_same_length,
+)
 from calibrant._groups import WHOLE, numbered, one_too_many
+from calibrant._kernels.fleet.fleet_level import KEY, SCALING
+from calibrant._kernels.fleet.fleet_rounds import BUCKETS
 from calibrant._kernels.rounds.round import StagedRound
-from calibrant._kernels.scores.group_words import WORD, GroupWords, WordRound
-from calibrant._kernels.scores.pair import PairKernel
+from calibrant._kernels.saved import floats
+from calibrant._kernels.scores.group_words import SAID, WORD, GroupWords, WordRound, load_words
+from calibrant._kernels.scores.pair import LEAST, PairKernel
 from calibrant._kernels.scores.recalibrate import RecalibrateKernel, as_known
-from calibrant._kernels.scores.score_rounds import ScoreRound
+from calibrant._kernels.scores.score_rounds import ScoreRound, check_rounds
 from calibrant._kernels.scores.smooth import smooth_of_many
-from calibrant.recalibrate import saved_groups
-from calibrant.recalibrate.own_stages import OwnRound, OwnStages, last_stage
+from calibrant.recalibrate.saving import load_kernels, save_kernels
 from calibrant.recalibrate.whole_runs import whole_or_not_at_all
-from calibrant.rounds.saving import Integers
+from calibrant.rounds.saving import Integers, ids_of, integers
 
 #: So many outcomes are enough for stages of its own, however many groups there are.
 EARNED = 1000
 #: So many groups are few: one outcome is enough.
 FEW = 20
+#: No offset of a group and no scaling is larger than this, and no precision.
+LARGEST = 1e12
+#: No precision is smaller.
+SMALLEST = 1e-3
+#: How far rounding may have moved a sum of weights, or a precision, relative to itself.
+ROUNDED = 0.01
+#: The most that lateness counts for.
+MOST_LATE = 1000.0
+#: The first weight of the group's estimate in a new pair, and of the identity in a last stage. Each
+#: costs a group that has no curve of its own -log 0.9 = 0.1 nats.
+TRUST = 0.9
 
 Rows = npt.NDArray[np.intp]
 
@@ -81,7 +102,7 @@ class Groups:
         return np.array(numbers, dtype=np.int64), list(new)
 
     def keep(self, names: Sequence[Id]) -> None:
-        """Take in new names, whose words have begun."""
+        """Take in new names, whose estimates have begun."""
         self.index.update(zip(names, range(len(self.names), self.most), strict=False))
         self.names.extend(names)
 
@@ -134,7 +155,7 @@ class Groups:
         for each in pending.rounds:
             each.join(pending)
         first, *later = pending.rounds
-        word = word_of(pending)
+        word: WordRound = pending.word
         if len(later) == 1:
             self.shared._finish(later[0], outcome)
         else:
@@ -210,11 +231,11 @@ class Groups:
             if number == WHOLE:
                 self.shared._finish_many([each[0] for each in later], outcomes[rows[at]])
             else:
-                words = np.array([word_of(pending[place]).mean for place in at])
+                words = np.array([pending[place].word.mean for place in at])
                 begun = [OwnRound(*each) for each in later]
                 self.own[number].finish_many(begun, words, outcomes[rows[at]])
         for each, outcome in zip(pending, outcomes[rows].tolist(), strict=True):
-            self.words.finish(word_of(each), outcome)
+            self.words.finish(each.word, outcome)
 
     # -- looking --------------------------------------------------------------------------------
 
@@ -223,7 +244,7 @@ class Groups:
     ) -> tuple[RecalibrateKernel, float]:
         """Return a group's last stage and the score that it would get; changes nothing."""
         number = self.find(by)[1]
-        given, mean = (np.array([each]) for each in whole._look(score))
+        given, mean = [np.array([each]) for each in whole._look(score)]
         words = self.words.look_many(np.array([number]), mean, given)
         own = self.own_stages(number)
         if own is None:
@@ -258,7 +279,7 @@ class Groups:
         return found
 
     def smooth_many(self, whole: RecalibrateKernel, scores: npt.ArrayLike, by: object) -> Floats:
-        """Return the smooth words for many scores, each in its group; changes nothing."""
+        """Return the smooth estimates for many scores, each in its group; changes nothing."""
         given, words = smooth_of_many(whole, scores)
         if by is None:
             return words
@@ -268,7 +289,7 @@ class Groups:
         return words
 
     def smooth_in_groups(self, numbers: Integers, given: Floats, words: Floats) -> Floats:
-        """Return the smooth words of scores in these groups; `words` are those of the whole."""
+        """Return the smooth estimates of scores in these groups, given those of the whole."""
         said = self.words.look_many(numbers, words, given, smooth=True)
         for own, rows in self.stages_of(numbers):
             if own is None:
@@ -291,9 +312,9 @@ class Groups:
     ) -> Floats:
         """Play rounds of the whole, each in its group if it has one; return the predictions.
 
-        `words`, if given, takes two rows: the scores as probabilities, and the smooth words; and
-        `watched` the raw scores and the expected predictions. `see` is called when all is played:
-        if it fails, nothing was.
+        `words`, if given, takes two rows: the scores as probabilities, and the smooth estimates;
+        and `watched` the raw scores and the expected predictions. `see` is called when all is
+        played: if it fails, nothing was.
         """
         series, y = as_series(scores, "scores"), as_known(outcomes)
         numbers, new = self.numbers_of(by, len(series))
@@ -350,31 +371,98 @@ class Groups:
     # -- saving ---------------------------------------------------------------------------------
 
     def get_state(self) -> dict[str, Any]:
-        """Return everything as lists and arrays by name."""
-        return saved_groups.save(self)
+        """Return everything as lists and arrays by name; without groups, that there are none."""
+        owners = sorted(self.own)
+        own = [self.own[number] for number in owners]
+        weights = np.array([each.pair.weight for each in own], dtype=np.float64)
+        state: dict[str, Any] = {"groups": list(self.names), "group_weights": weights}
+        state |= save_kernels("own_", [each.own for each in own])
+        state |= save_kernels("last_", [each.last for each in own])
+        if not self.names:
+            return state
+        words = self.words
+        heard, used, scaling = words.shared()
+        return state | {
+            "group_owners": np.array(owners, dtype=np.int64),
+            "group_keys": words.keys().view(np.int64),
+            "group_counts": np.array([words.rounds, words.learned], dtype=np.int64),
+            "group_heard": heard.astype(np.float64),
+            "group_used": used,
+            "group_scaling": scaling,
+            **save_kernels("shared_", [self.shared]),
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Take over a state of `get_state`, or raise ValueError."""
-        saved_groups.load(self, state)
+        names = ids_of(state, "groups")
+        if len(names) > self.most:
+            raise ValueError(f"saved groups are more than max_groups={self.most}")
+        owners: list[int] = []
+        if names:  # nothing is saved of words and stages before there are groups
+            owners = integers(state, "group_owners", low=0).tolist()
+            if sorted({*owners}) != owners or (owners and owners[-1] >= len(names)):
+                raise ValueError(f"saved group_owners must be increasing, and below {len(names)}")
+        own = load_own(self.seed, owners, state)
+        words, shared = GroupWords(WORD), last_stage(self.seed - 1)
+        if names:
+            load_words_of(words, names, state)
+            load_kernels("shared_", state, [shared])
+            if not (words.learned >= shared.learned and words.rounds >= shared.rounds):
+                raise ValueError("the saved shared_ must have played rounds of groups")
+        made = words.made()
+        if any(stages.last.rounds > made[number] for number, stages in own.items()):
+            raise ValueError("saved own_ must not have played more rounds than its group")
+        self.index = {name: number for number, name in enumerate(names)}
+        self.names, self.own, self.words, self.shared = names, own, words, shared
 
     def check_pending(self, numbers: Integers, counts: Integers, places: Floats) -> None:
-        """Refuse saved predictions that cannot have been made in the groups of these numbers."""
-        saved_groups.check_pending(self, numbers, counts, places)
+        """Refuse saved predictions, of as many rounds each, that these groups cannot have made."""
+        if not ((numbers >= 0) & (numbers < len(self.names))).all():
+            raise ValueError("a saved prediction belongs to a group that is not there")
+        for off_grid in places.swapaxes(0, 1)[:-1]:  # there, the prediction is the mean
+            check_rounds(off_grid.reshape(-1), off_grid[:, 1])
+        if places.shape[1] == 2:
+            check_placed(self.shared, counts[:, 1:], places[:, -1])
+            return
+        for number in np.unique(numbers).tolist():
+            own, rows = self.own.get(number), numbers == number
+            if own is None or places.shape[1] != 3:
+                raise ValueError(
+                    f"a saved prediction of group {number} has stages that are not there"
+                )
+            check_placed(own.last, counts[rows, 1:], places[rows, -1])
 
     def words_of(self, numbers: Integers, saved: Integers) -> list[WordRound]:
-        """Return the words that were saved of predictions of these groups."""
-        return saved_groups.words_of(self, numbers, saved)
+        """Return the saved estimates of predictions of these groups, or raise ValueError."""
+        words = self.words
+        if len(saved) * 8 != SAID.itemsize * len(numbers):
+            raise ValueError(f"saved waiting_words must be {SAID.itemsize // 8} numbers of each")
+        said = saved.view(SAID)
+        views = said["views"]
+        sides = views["p"], views["q"]
+        if (said["slot"] != numbers).any():
+            raise ValueError("saved waiting_words must be of the groups of the predictions")
+        keys = words.keys()
+        waiting = np.bincount(numbers, minlength=len(keys))
+        if (waiting + keys["learned"] > keys["made"]).any():
+            raise ValueError("more saved predictions wait in a group than were made there")
+        for name, most in (("number", words.rounds - 1), ("age", words.learned)):
+            if not ((said[name] >= 0) & (said[name] <= most)).all():
+                raise ValueError(f"saved {name} of waiting_words must be in [0, {most}]")
+        # In single precision an expert's estimate may round to 1, the mean of all does not.
+        inside = [said["mean"] < 1, *((each > 0) & (each <= 1) for each in (said["mean"], *sides))]
+        if not all(each.all() for each in inside):
+            raise ValueError("saved waiting_words must be probabilities")
+        finite = [np.abs(views[name]) <= LARGEST for name in ("x", "v")]
+        finite.append((views["bucket"] >= 0) & (views["bucket"] < BUCKETS))
+        if not all(each.all() for each in finite):
+            raise ValueError("saved waiting_words must be of finite scores, in a bucket of weights")
+        return load_words(said)
 
 
 def has_earned(outcomes: Any, groups: Any) -> Any:
     """Return whether so many outcomes earn stages of its own to one of so many groups."""
     return outcomes >= np.minimum((groups / FEW) ** 2, EARNED)
-
-
-def word_of(pending: StagedRound) -> WordRound:
-    """Return the group's word in a round of a group."""
-    word: WordRound = pending.word
-    return word
 
 
 def on_whole(numbers: Integers) -> npt.NDArray[np.uint8]:
@@ -392,3 +480,161 @@ def parts_of(numbers: Integers, is_own: npt.NDArray[np.bool_]) -> Iterator[tuple
     for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
         if len(rows):
             yield int(numbers[rows[0]]), rows
+
+
+def last_stage(seed: int) -> RecalibrateKernel:
+    """Return a fresh recalibrator of estimates that may well be right already."""
+    last = RecalibrateKernel("probability", seed % (MAX_SEED + 1), inner=True)
+    last._trust(TRUST)
+    return last
+
+
+class OwnRound(NamedTuple):
+    """A round as the stages of one group remember it."""
+
+    own: ScoreRound
+    last: ScoreRound
+
+
+class OwnStages:
+    """What a group with outcomes enough has of its own: a mixture, a pair of weights, a last stage.
+
+    The group's estimate k comes from what all groups share. The group's *own* mixture turns the
+    score itself into a mean o; a pair, which trusts k at first, mixes k and o by their log loss.
+    The *last* stage is a recalibrator: it takes the mixture as its score and places it on the
+    group's own grid.
+
+    So a group follows the others until its own rounds speak against it. Small errors are corrected
+    by the last stage; where the group's scores need a curve of their own, its own mixture takes
+    over.
+    """
+
+    __slots__ = ("last", "own", "pair")
+
+    def __init__(self, seed: int, number: int) -> None:
+        seed = (seed + 1 + number) % (MAX_SEED + 1)  # draws of its own
+        self.own = RecalibrateKernel("probability", seed, inner=True)
+        self.pair = PairKernel(TRUST)
+        self.last = last_stage(seed)
+
+    def begin(self, probability: float, word: float) -> OwnRound:
+        """Predict for a score, as a probability, for which the group's estimate is `word`."""
+        own = self.own._begin(probability, placed=False)
+        return OwnRound(own, self.last._begin(self.pair.mix(word, own.mean)))
+
+    def finish(self, begun: OwnRound, word: float, outcome: float) -> None:
+        """Learn the outcome of a round."""
+        self.last._finish(begun.last, outcome)  # the only one that may want memory
+        self.own._finish(begun.own, outcome, placed=False)
+        self.pair.learn(word, begun.own.mean, outcome)
+
+    def begin_many(self, probabilities: Floats, words: Floats) -> list[OwnRound]:
+        """Predict for rounds that begin together."""
+        means, owns = self.own._begin_many(probabilities, off_grid(len(words)))
+        _, lasts = self.last._begin_many(self.pair.mix_many(words, means))
+        return [OwnRound(*rounds) for rounds in zip(owns, lasts, strict=True)]
+
+    def finish_many(self, begun: Sequence[OwnRound], words: Floats, outcomes: Floats) -> None:
+        """Learn the outcomes of rounds that came together."""
+        self.last._finish_many([each.last for each in begun], outcomes)
+        self.own._finish_many([each.own for each in begun], outcomes, off_grid(len(begun)))
+        for each, word, outcome in zip(begun, words.tolist(), outcomes.tolist(), strict=True):
+            self.pair.learn(word, each.own.mean, outcome)
+
+    def run(
+        self,
+        probabilities: Floats,
+        words: Floats,
+        outcomes: Floats,
+        smooth: Floats | None = None,
+        watched: Floats | None = None,
+    ) -> Floats:
+        """Play rounds with these estimates of the group; return the predictions.
+
+        `smooth`, if given, has the scores and the group's smooth estimates, which the last stage's
+        replace. `watched` takes the expected predictions in its second row.
+        """
+        given = None if smooth is None else smooth.copy()
+        own, _, _ = self.own._run_means(probabilities, outcomes, off_grid(len(words)), given)
+        scores, shares = self.pair.run(words, own, outcomes)
+        if smooth is not None and given is not None:
+            smooth[0] = given[1] + shares * (smooth[1] - given[1])
+        return self.last._run_means(scores, outcomes, words=smooth, watched=watched)[0]
+
+    def smooth_many(self, given: Floats, words: Floats) -> Floats:
+        """Return the smooth estimates where those of the group are `words`; changes nothing."""
+        own = smooth_of_many(self.own, given)[1]
+        return smooth_of_many(self.last, self.pair.mix_many(words, own))[1]
+
+    def scores(self, probabilities: Floats, words: Floats) -> Floats:
+        """Return the scores that the last stage would get; changes nothing."""
+        return self.pair.mix_many(words, self.own._look_many(probabilities)[1])
+
+
+def off_grid(rounds: int) -> npt.NDArray[np.uint8]:
+    """Return marks that send no round to the grid."""
+    return np.zeros(rounds, dtype=np.uint8)
+
+
+# -- saved groups ----------------------------------------------------------------------------------
+
+
+def load_own(seed: int, owners: list[int], state: Mapping[str, Any]) -> dict[int, OwnStages]:
+    """Return the stages that groups have of their own."""
+    weights = floats(state, "group_weights", size=len(owners), low=LEAST, high=1.0 - LEAST)
+    own = {number: OwnStages(seed, number) for number in owners}
+    load_kernels("own_", state, [each.own for each in own.values()])
+    load_kernels("last_", state, [each.last for each in own.values()])
+    for each, weight in zip(own.values(), weights.tolist(), strict=True):
+        if (each.own.rounds, each.own.learned) != (each.last.rounds, each.last.learned):
+            raise ValueError("saved own_ and last_ must have played the same rounds")
+        each.pair = PairKernel(weight)
+    return own
+
+
+def load_words_of(words: GroupWords, names: list[Id], state: Mapping[str, Any]) -> None:
+    """Give fresh estimates what was saved of each group and of what all share."""
+    size = KEY.itemsize // 8
+    keys = integers(state, "group_keys", size=size * len(names)).view(KEY)
+    rounds, learned = integers(state, "group_counts", size=2, low=0).tolist()
+    counts = [int(keys[name].sum(dtype=np.int64)) for name in ("made", "learned")]
+    if counts != [rounds, learned]:
+        raise ValueError(f"saved group_keys must be of {rounds} predictions, {learned} outcomes")
+    if (keys["learned"] > keys["made"]).any():
+        raise ValueError("saved group_keys must not have learned more than was predicted")
+    check_keys(keys)
+    heard = floats(state, "group_heard", low=0.0, high=1.0 + ROUNDED)
+    if len(heard) % BUCKETS or (np.abs(heard.reshape(BUCKETS, -1).sum(axis=1) - 1) > ROUNDED).any():
+        raise ValueError("saved group_heard must be weights that sum to 1 in each bucket")
+    if len(heard) != len(words.shared()[0]):
+        raise ValueError(f"saved group_heard must have {len(words.shared()[0])} values")
+    used = floats(state, "group_used", size=BUCKETS, low=0.0, high=1.0)
+    scaling = floats(state, "group_scaling", size=SCALING, low=-LARGEST, high=LARGEST)
+    lag, _, _, first, cross, last, _ = scaling.tolist()
+    if not 0 <= lag <= MOST_LATE or min(first, last) < SMALLEST:
+        raise ValueError("saved group_scaling must be a lateness and a scaling with a precision")
+    if cross**2 > first * last * (1 + ROUNDED):
+        raise ValueError("saved group_scaling must have a precision")
+    words.load(keys, heard.astype(np.float32), used, scaling)
+    words.set_counts(rounds, learned)
+
+
+def check_keys(keys: Any) -> None:
+    """Refuse groups that no outcomes lead to."""
+    slopes = keys["slope"].reshape(len(keys), -1, 5).astype(np.float64)
+    slope, offset, first, cross, last = np.moveaxis(slopes, 2, 0)
+    precise = (keys["precision"], first, last)
+    sound = [np.abs(each) <= LARGEST for each in (keys["offset"], slope, offset, cross)]
+    sound += [(each >= SMALLEST) & (each <= LARGEST) for each in precise]
+    sound.append(cross**2 <= first * last * (1 + ROUNDED))
+    if not all(each.all() for each in sound):
+        raise ValueError("saved group_keys must be offsets and slopes, each with its precision")
+
+
+def check_placed(last: RecalibrateKernel, counts: Integers, places: Floats) -> None:
+    """Refuse saved predictions that a last stage cannot have made."""
+    if (counts >= last.rounds).any():
+        raise ValueError("a saved prediction is ahead of its group")
+    if last.learned + len(counts) > last.rounds:
+        raise ValueError("more saved predictions wait in a group than were made there")
+    check_rounds(places.reshape(-1), last._get_state()["z"])

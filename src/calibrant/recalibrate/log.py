@@ -58,15 +58,17 @@ class Log:
         available: str | None = None,
         due: str | None = None,
         positive: str | None = None,
+        scale: str | None = None,
         smooth: bool = False,
     ) -> None:
         self.recalibrator, self.outcome, self.smooth = recalibrator, outcome, smooth
         self.take = partial(
             take_scored, score=score, kind=recalibrator.kind, time=time, available=available,
-            due=due, positive=positive,
+            due=due, positive=positive, scale=scale,
         )  # fmt: skip
         self.answers: Counter[str] = Counter()
         self.time = -np.inf  # of the last row
+        self.young = Judged(np.empty(0), np.empty(0), np.empty(0)), np.empty(0)
 
     def play(self, table: Table) -> Played:
         """Predict the rows of a table, and learn what becomes known in between."""
@@ -80,20 +82,36 @@ class Log:
             settled = book.take_settled()
         finally:
             book.stop_collecting()
-        judged = Judged(settled.raw, settled.prediction, settled.outcome)
+        judged = self._mature(Judged(settled.raw, settled.prediction, settled.outcome), settled.due)
         if said.outcomes is rows.outcomes:  # each was learned at once, without a round that waits
             judged = judged_at_once(rows, said.predictions, self.recalibrator.kind)
         return Played(said.predictions, rows, judged, said.smooth)
 
+    def _mature(self, judged: Judged, dues: Floats) -> Judged:
+        """Return the rows, also of before, whose deadline is over; the others are kept until it is.
+
+        With silence, outcomes of the kind that is announced are learned before their deadlines; to
+        measure them then would leave out the rest.
+        """
+        if not self.recalibrator._book.has_deadlines:
+            return judged
+        before, dues_before = self.young
+        rows = Judged(*map(np.concatenate, zip(before, judged, strict=True)))
+        dues = np.concatenate([dues_before, dues])
+        is_timed = self.time > -np.inf
+        is_young = dues >= self.time if is_timed else dues > self.recalibrator.rounds
+        self.young = Judged(*(column[is_young] for column in rows)), dues[is_young]
+        return Judged(*(column[~is_young] for column in rows))
+
     def finish(self) -> tuple[int, Judged]:
         """Return how many outcomes become known only after the last row, and rows that still wait.
 
-        The latter have an outcome that counts once their deadline, or their time, has come; the
-        recalibrator has not learned it.
+        The latter have an outcome that counts once its time has come; the recalibrator has not
+        learned it. Rows whose deadline is still to come are none of them.
         """
         book = self.recalibrator._book
         self.answers += book.late
-        return len(book.arrivals), still_open([book])
+        return len(book.arrivals), still_open([book], self.time)
 
 
 def time_after(rows: Scored, before: float) -> float:
@@ -114,14 +132,17 @@ def judged_at_once(rows: Scored, predictions: Floats, kind: str) -> Judged:
     return Judged(raw, predictions[has], rows.outcomes[has])
 
 
-def still_open(books: Iterable[Book]) -> Judged:
-    """Return the rows that wait and have an outcome that will count, though it is not learned."""
+def still_open(books: Iterable[Book], time: float) -> Judged:
+    """Return the rows with an outcome that is not learned yet; none with a deadline after `time`.
+
+    Of rows whose deadline is to come, what is known so early is mostly of one kind.
+    """
     found = []
     for book in books:
-        coming = {key: (time, outcome) for key, time, outcome in book.coming()}
+        coming = {key: outcome for key, _, outcome in book.coming()}
         for key, each in book.waiting():
-            time, outcome = coming.get(key, (-np.inf, each.outcome))
-            is_too_late = book.policy.silence is not None and time > each.due
-            if not np.isnan(outcome) and not is_too_late:
+            outcome = coming.get(key, each.outcome)
+            is_young = book.has_deadlines and not each.due < time
+            if not np.isnan(outcome) and not is_young:
                 found.append((each.raw, each.prediction, outcome))
     return Judged(*np.array(found, dtype=np.float64).reshape(-1, 3).T)

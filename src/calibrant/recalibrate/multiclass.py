@@ -1,10 +1,12 @@
-"""The recalibrator of several classes: rows of probabilities in, rows that sum to one out."""
+"""The recalibrator of several classes: rows of scores in, rows that sum to one out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,56 +21,72 @@ from calibrant._checks import (
     check_integer,
     check_same_length,
     check_seed,
-    check_unmasked,
     describe,
 )
+from calibrant._kernels.classes.class_mixture import WORDS
+from calibrant._kernels.classes.class_rule import ClassRule
 from calibrant._kernels.rounds.learner import Learner
-from calibrant._kernels.saved import check_names
+from calibrant._kernels.saved import check_names, part_of
+from calibrant._kernels.scores.pending import PendingKernel
+from calibrant._kernels.scores.pending_saving import load_pending, save_pending
+from calibrant._kernels.scores.score_rule import load_waits, save_waits
 from calibrant._times import Time
-from calibrant.recalibrate.class_rule import ClassRule
-from calibrant.recalibrate.named_columns import named_row
-from calibrant.recalibrate.one_vs_rest import NOT_KNOWN, PerClass
-from calibrant.recalibrate.recalibrator import PENDING, taken
-from calibrant.recalibrate.saving import load_rounds, save_rounds, take_rounds
-from calibrant.recalibrate.top_label import TopLabel
+from calibrant.forecasters.memories import Memory, heaviest_first
+from calibrant.monitor.monitor import Monitor
+from calibrant.monitor.settings import settings_of
+from calibrant.monitor.side_by_side import SideBySide
+from calibrant.recalibrate.named_columns import by_name, named_row
+from calibrant.recalibrate.recalibrator import PENDING, WATCH, taken
 from calibrant.rounds.policy import Policy
-from calibrant.rounds.saving import load_book, save_book, take_book, waiting_rounds
+from calibrant.rounds.saving import integers, load_book, save_book, take_book, waiting_rounds
 from calibrant.saving import Savable
 
-MODES = ("per-class", "top-label")
-#: With "per-class", so many take about 1 GB.
+KINDS = ("probability", "logit")
 MOST_CLASSES = 2**16
+WHOLE = -1
+#: What scores look like that have no names.
+PLAIN = (list, tuple, np.ndarray)
 
 
 class MulticlassRecalibrator(Savable, Learner):
-    """Turn a model's probabilities of several classes into ones that stay calibrated.
+    """Turn a model's scores of several classes into probabilities that stay calibrated.
 
-    `docs/multiclass.md` says how, and what each mode promises.
+    A mixture of temperatures, biases, base rates and confusions, each with several memories, gives
+    a row. Its likeliest class is the *named* one, whose probability is placed on the grid of
+    `Recalibrator`; the others share the rest in proportion. `docs/multiclass.md` says what is
+    proved: a log loss near that of the best of the mixture, and the calibration of the named class,
+    whatever happens.
 
     Parameters
     ----------
-    classes : int or sequence of str or int
+    classes : int, sequence of str or int, or None
         How many classes, labelled 0, 1, ...; or their labels, in the order of the columns. At
-        most 65,536.
-    mode : {"per-class", "top-label"}, default "per-class"
-        Recalibrate each class against the rest and divide by the sum; or recalibrate the
-        probability of the likeliest class, given which one it is, and let the others keep their
-        proportions.
+        most 65,536. With None they are learned: scores are then dicts or data frames, and every
+        name and every label that is new is a class from then on.
+    kind : {"probability", "logit"}, default "probability"
+        What the scores are: rows that sum to one, or any finite numbers, of which the softmax is
+        taken. A probability may be 0: it counts as half of the least one seen.
     seed : int, default 0
         Seed of the draws, in [0, 2**64 - 1].
     capacity : int, default 100_000
         How many predictions with an id may wait for their labels; also how many finished ids are
-        remembered, so that a label that comes twice is counted once.
+        remembered, so that a label that comes twice is counted once. Each takes 8 bytes a class,
+        and all of them together at most 16 MB more.
     when_full : {"expire", "refuse"}, default "expire"
         What happens when one more would wait: the oldest expires, or the new one is refused.
+    max_groups : int, default 1000
+        How many groups `by` may name. A group takes as much memory as the whole.
     silence : str or int, optional
         The class that is not announced: a prediction without a label by its deadline was of this
-        one. The others are used as soon as they come (`docs/silence.md`), with "per-class"; with
-        "top-label" all are learned at the deadlines. Predictions then have an id.
+        one. The others are used as soon as they come (`docs/silence.md`). Predictions then have an
+        id.
     after : number, timedelta or text such as "30d", optional
         The deadline with `silence`, as in `Recalibrator`. A row may have its own, ``due=...``.
     hold : number, timedelta or text, optional
         Learn every label at this age, or when it comes if that is later.
+    monitor : bool, dict or Monitor, default False
+        Whether to watch the probability of the named class, by the scores and as predicted, side
+        by side: `monitors`, as in `Recalibrator`.
 
     Examples
     --------
@@ -78,7 +96,7 @@ class MulticlassRecalibrator(Savable, Learner):
     >>> truth = random.dirichlet([1, 1, 1], 5000)
     >>> labels = (random.random((5000, 1)) > truth.cumsum(axis=1)).sum(axis=1)
     >>> sharpened = truth**3 / (truth**3).sum(axis=1, keepdims=True)  # a model too sure of itself
-    >>> recalibrator = MulticlassRecalibrator(3, mode="top-label", seed=7)
+    >>> recalibrator = MulticlassRecalibrator(3, seed=7)
     >>> predictions = recalibrator.run(sharpened, labels)
     >>> recalibrator.expected([0.9, 0.05, 0.05]).round(1).tolist()
     [0.6, 0.2, 0.2]
@@ -102,36 +120,55 @@ class MulticlassRecalibrator(Savable, Learner):
 
     __slots__ = ()
 
-    mode: str
+    kind: str
     seed: int
     capacity: int
     when_full: str
+    max_groups: int
     silence: Id | None
     after: float | timedelta | str | None
     hold: float | timedelta | str | None
+    monitor: bool | Mapping[str, Any]
     _rule: ClassRule
 
     def __init__(
         self,
-        classes: int | Sequence[Id],
-        mode: str = "per-class",
+        classes: int | Sequence[Id] | None,
+        kind: str = "probability",
         *,
         seed: int = 0,
         capacity: int = 100_000,
         when_full: str = "expire",
+        max_groups: int = 1000,
         silence: Id | None = None,
         after: float | timedelta | str | None = None,
         hold: float | timedelta | str | None = None,
+        monitor: bool | Mapping[str, Any] | Monitor = False,
     ) -> None:
-        labels = self._given["classes"] = check_classes(classes)
-        engine = PerClass if check_choice("mode", mode, MODES) == "per-class" else TopLabel
-        rule = ClassRule(labels, engine(len(labels), check_seed(seed)))
-        silent = None if silence is None else float(rule.column(silence, "silence"))
+        labels = check_classes(classes, silence)
+        self._given["classes"] = None if classes is None else labels
+        silent = None if silence is None else column_of(silence, labels)
         policy = Policy.of(
-            silence=silent, after=after, hold=hold, capacity=capacity, when_full=when_full
+            silence=None if silent is None else float(silent),
+            after=after,
+            hold=hold,
+            capacity=capacity,
+            when_full=when_full,
         )
-        rule.attend(silent)
-        super().__init__(rule, policy)
+        groups = check_integer("max_groups", max_groups, 0, sys.maxsize)
+        settings = None if monitor is False else settings_of(monitor)
+        self._given["monitor"] = monitor if isinstance(monitor, bool) else settings
+        rule = ClassRule(
+            labels,
+            check_choice("kind", kind, KINDS),
+            check_seed(seed),
+            grows=classes is None,
+            silent=silent,
+            silence=None if silent is None else PendingKernel(0),
+            max_groups=groups,
+        )
+        watcher = None if settings is None else SideBySide(settings, groups, patience=capacity)
+        super().__init__(rule, policy, watcher)
 
     @property
     def classes(self) -> list[Id]:
@@ -139,32 +176,73 @@ class MulticlassRecalibrator(Savable, Learner):
         return list(self._rule.labels)
 
     @property
-    def _engine(self) -> PerClass | TopLabel:
-        return self._rule.engine
+    def groups(self) -> dict[Id, int]:
+        """The names of the groups in the order they came, and how many predictions each made."""
+        return {name: kernel.begun for name, kernel in self._rule.groups.items()}
+
+    @property
+    def monitors(self) -> SideBySide | None:
+        """What watches the named class, with ``monitor=True``; else None."""
+        watcher: SideBySide | None = self._book.watcher
+        return watcher
+
+    def add_class(self, label: Id) -> None:
+        """Have one more class, in a column after the others; nothing is known of it yet.
+
+        Examples
+        --------
+        >>> from calibrant import MulticlassRecalibrator
+        >>> recalibrator = MulticlassRecalibrator(["cat", "dog"])
+        >>> recalibrator.add_class("fox")
+        >>> recalibrator.predict([0.2, 0.8, 0.0]).shape
+        (3,)
+        """
+        name = check_id(label, "label")
+        with self._book.lock:
+            labels = self._rule.labels
+            if name in labels or len(labels) >= MOST_CLASSES:
+                raise ValueError(
+                    f"label must be a new class, one of at most {MOST_CLASSES}, "
+                    f"got {describe(name)}"
+                )
+            self._rule.add_class(name)
+            if self._given["classes"] is not None:
+                self._given["classes"] = list(labels)
+
+    # -- predictions ----------------------------------------------------------------------------
 
     def predict(
         self,
-        probabilities: npt.ArrayLike,
+        probabilities: npt.ArrayLike | Mapping[Any, float],
         *,
         id: Id | None = None,  # noqa: A002
+        by: Id | None = None,
         at: Time | None = None,
         due: Time | None = None,
     ) -> Floats:
         """Return the recalibrated row, which sums to one, and open a round.
 
         Without an id, the next `update` without one answers it; a further `predict` without an
-        id gives it up. With one, it waits until ``update(label, id)``. An id is used once. `at`
-        says when it is predicted, for deadlines and ``expire(before=...)``, and `due` is the
-        deadline of this row, with `silence` or `hold`.
+        id gives it up. With one, it waits until ``update(label, id)``. An id is used once. `by`
+        names the group that the round belongs to, if any; `at` says when it is predicted, for
+        deadlines and ``expire(before=...)``, and `due` is the deadline of this row, with
+        `silence` or `hold`.
         """
-        row: Floats = self._predict(self._row(probabilities), id, None, at, due)
+        row: Floats
+        if type(probabilities) in PLAIN and not self._rule.grows:
+            row = self._predict(probabilities, id, by, at, due)
+            return row
+        with self._new_labels():
+            given = named_row(probabilities, self._rule.labels, self._add)
+            row = self._predict(given, id, by, at, due)
         return row
 
     def predict_many(
         self,
-        probabilities: npt.ArrayLike,
+        probabilities: Any,
         *,
         ids: Sequence[Id] | npt.NDArray[Any] | None = None,
+        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         at: Any = None,
         due: Any = None,
     ) -> Floats:
@@ -182,14 +260,17 @@ class MulticlassRecalibrator(Savable, Learner):
         >>> recalibrator.update_many(["dog", "cat"], ids=["b", "a"]).tolist()
         ['applied', 'applied']
         """
-        rows: Floats = self._predict_many(probabilities, ids, None, at, due)
+        with self._new_labels():
+            given = self._table(probabilities)
+            rows: Floats = self._predict_many(given, ids, names_of(by), at, due)
         return rows
 
     def run(
         self,
-        probabilities: npt.ArrayLike,
+        probabilities: Any,
         labels: Sequence[Id | None] | npt.NDArray[Any],
         *,
+        by: Sequence[Id | None] | npt.NDArray[Any] | None = None,
         at: Any = None,
         due: Any = None,
     ) -> Floats:
@@ -200,94 +281,316 @@ class MulticlassRecalibrator(Savable, Learner):
         label that is None or NaN is not known: the row is predicted, and nothing is learned. All or
         nothing: interrupted with Ctrl-C, it is as if `run` had not been called. With `silence` or
         `hold` each label is known right after its prediction and learned at its deadline, as in
-        `Recalibrator.run`.
+        `Recalibrator.run`. With ``classes=None`` all classes of the call are known from its start.
         """
-        rule = self._rule
-        rows = rule.check(probabilities, None)
-        columns = rule.columns_of(labels, missing=True)
-        check_same_length("probabilities", len(rows), "labels", len(columns))
-        if len(rows) == 0:
-            return rows
-        with self._book.lock:
-            if self._book.has_deadlines or at is not None or due is not None:
+        rule, names = self._rule, names_of(by)
+        with self._new_labels():
+            given = self._table(probabilities)
+            columns = rule.columns_of(labels, missing=True)
+            if rule.grows:
+                given = self._table(probabilities)
+            rows = rule.check(given, names)
+            check_same_length("probabilities", len(rows), "labels", len(columns))
+            if len(rows) == 0:
+                return rows
+            is_plain = not self._book.has_deadlines and self.monitors is None
+            if not is_plain or at is not None or due is not None:
                 opened: list[Any] = []
-                outcomes = np.where(columns == NOT_KNOWN, np.nan, columns)
-                self._play(rows, outcomes, at=at, due=due, opened=opened)
+                self._play(rows, columns, names, at=at, due=due, opened=opened)
                 return rule.answers(opened)
-            predictions = rule.engine.run(rows, columns)
-            self._book.unnamed = None
-        return predictions
+            with self._book.lock, self._whole_or_not_at_all():
+                self._book.forget_unnamed()
+                return rule.run(rows, names, columns)
 
-    def expected(self, probabilities: npt.ArrayLike) -> Floats:
-        """Return the row that `predict` gives now if each draw takes its mean; changes nothing.
+    def fit(self, probabilities: Any, labels: Any, *, by: Any = None, **times: Any) -> Self:
+        """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
 
-        Of several rows, each of them. The classes are put together after the means are taken, not
-        before.
+        Examples
+        --------
+        >>> from calibrant import MulticlassRecalibrator
+        >>> MulticlassRecalibrator(2).fit([[0.3, 0.7], [0.8, 0.2]], [1, 0]).learned
+        2
         """
-        many = is_table(probabilities)
-        rows = self._rule.check(probabilities, None) if many else self._row(probabilities)[None]
+        self.run(probabilities, labels, by=by, **times)
+        return self
+
+    # -- labels ---------------------------------------------------------------------------------
+
+    def update(
+        self,
+        outcome: Any,
+        *,
+        id: Id | None = None,  # noqa: A002
+        at: Time | None = None,
+    ) -> str | None:
+        """Learn a label: of the last prediction without an id, or of an id's.
+
+        The answers are those of `Recalibrator.update`.
+        """
+        if not self._rule.grows:
+            return super().update(outcome, id=id, at=at)
+        with self._new_labels():
+            return super().update(outcome, id=id, at=at)
+
+    def update_many(self, outcomes: Any, *, ids: Any, at: Any = None) -> npt.NDArray[np.str_]:
+        """Learn labels that came together, by id; return what became of each.
+
+        As `Recalibrator.update_many`.
+        """
+        with self._new_labels():
+            return super().update_many(outcomes, ids=ids, at=at)
+
+    @contextmanager
+    def _new_labels(self) -> Iterator[None]:
+        """Forget labels that the body brings if it is refused."""
+        before = len(self._rule.labels)
+        try:
+            yield
+        except BaseException:
+            self._rule.forget_labels(before)
+            raise
+
+    @property
+    def _add(self) -> Any:
+        """What adds a label that a row names, if there may be more."""
+        return self._add_label if self._rule.grows else None
+
+    def _add_label(self, label: Id) -> None:
+        name = check_id(label, "each of the classes")
+        if len(self._rule.labels) >= MOST_CLASSES:
+            raise ValueError(f"classes must be at most {MOST_CLASSES}")
+        if name not in self._rule.columns:
+            self._rule.add_label(name)
+
+    # -- looking --------------------------------------------------------------------------------
+
+    def expected(self, probabilities: Any, *, by: Any = None) -> Floats:
+        """Return the row that `predict` gives now if the draw takes its mean; changes nothing.
+
+        Of several rows, each of them.
+        """
+        rows: Floats = self._looked(probabilities, by)[2]
+        return rows
+
+    def smooth(self, probabilities: Any, *, by: Any = None) -> Floats:
+        """Return the mixture's row, which is not placed on the grid: for ranking.
+
+        Of several rows, each of them. Changes nothing.
+
+        Examples
+        --------
+        >>> from calibrant import MulticlassRecalibrator
+        >>> MulticlassRecalibrator(3).smooth([0.5, 0.25, 0.25]).round(2).tolist()
+        [0.49, 0.26, 0.26]
+        """
+        mixed = self._looked(probabilities, by)[0].astype(np.float64)
+        rows: Floats = mixed / mixed.sum(axis=-1, keepdims=True)
+        return rows
+
+    def named(self, probabilities: Any, *, by: Any = None) -> Any:
+        """Return the label of the class that `predict` makes the likeliest, of each row.
+
+        Examples
+        --------
+        >>> from calibrant import MulticlassRecalibrator
+        >>> MulticlassRecalibrator(["cat", "dog"]).named([0.2, 0.8])
+        'dog'
+        """
+        found = self._looked(probabilities, by)[1]
+        labels = self._rule.labels
+        return labels[int(found)] if np.ndim(found) == 0 else [labels[int(at)] for at in found]
+
+    def _next(self, probabilities: Any) -> Floats:
+        """Return the row that `predict` would give now, draw included; changes nothing."""
+        row: Floats = self._looked(probabilities, None)[3]
+        return row
+
+    def _looked(self, probabilities: Any, by: Any) -> tuple[Any, ...]:
+        """Return what the rule's look does, of one row or of many."""
+        is_one = not is_table(probabilities)
+        labels = self._rule.labels
+        with self._new_labels():
+            if is_one:
+                row = named_row(probabilities, labels, self._refuse_label)
+                try:
+                    rows: Any = np.asarray(row)
+                except ValueError:  # a list of lists of different lengths
+                    rows = np.empty(())
+                if rows.ndim != 1:
+                    raise ValueError(
+                        f"probabilities must be one row of {len(labels)}, "
+                        f"got {describe(probabilities)}"
+                    )
+                rows, names = rows[None], None if by is None else [by]
+            else:
+                rows = by_name(probabilities, labels, self._refuse_label)
+                names = names_of(by)
         with self._book.lock:
-            means = self._rule.engine.expected(rows)
-        return means if many else means[0]
+            found = self._rule.look(rows, names)
+        return tuple(each[0] for each in found) if is_one else found
+
+    @property
+    def _refuse_label(self) -> Any:
+        """What refuses a label that a row names, where a look must change nothing."""
+
+        def refuse(label: object) -> None:
+            raise ValueError(f"class {describe(label)} was neither predicted nor observed yet")
+
+        return refuse if self._rule.grows else None
+
+    def weights(self, *, by: Id | None = None) -> list[Memory]:
+        """Return what predictions rest on now, each in words with its weight, the heaviest first.
+
+        The weights sum to 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant import MulticlassRecalibrator
+        >>> random = np.random.default_rng(0)
+        >>> labels = (random.random((3000, 1)) > [0.6, 0.9]).sum(axis=1)
+        >>> recalibrator = MulticlassRecalibrator(3)
+        >>> recalibrator.weights()[0].words
+        'the scores as they are'
+        >>> _ = recalibrator.run(random.dirichlet([1, 1, 1], 3000), labels)  # worthless scores
+        >>> recalibrator.weights()[0].words
+        'base rates'
+        """
+        kernel = self._rule.whole
+        if by is not None:
+            if by not in self._rule.groups:
+                raise ValueError(f"by must name a group, got {describe(by)}")
+            kernel = self._rule.groups[by]
+        with self._book.lock:
+            weights = kernel.weights().tolist()
+        return heaviest_first(WORDS[: len(weights)], weights)
+
+    def __sizeof__(self) -> int:
+        """Return the bytes that all that is learned takes."""
+        kernels = [self._rule.whole, *self._rule.groups.values()]
+        return object.__sizeof__(self) + sum(map(sys.getsizeof, kernels))
+
+    # -- saving ---------------------------------------------------------------------------------
 
     @classmethod
     def _check_size(cls, saved: Saved) -> None:
-        """Refuse more classes than there are saved recalibrators, before any is made."""
-        parameters, state = saved.parameters, saved.state
-        if parameters.get("mode", MODES[0]) == MODES[0]:
-            classes = len(check_classes(parameters["classes"]))
-            if np.size(state["class_rounds"]) != classes:
-                raise ValueError(f"saved class_rounds must be of {classes} classes")
+        """Refuse more classes than the saved state holds, before anything is made."""
+        labels, bases = saved.state["labels"], saved.state["whole_mixture_bases"]
+        given = saved.parameters["classes"]
+        if not isinstance(labels, list) or np.size(bases) != 3 * len(labels):
+            raise ValueError("saved labels must be those of the saved base rates")
+        if given is not None and check_classes(given, None) != labels:
+            raise ValueError("saved labels must be the saved classes")
 
     def _save(self) -> tuple[int, dict[str, Any]]:
         with self._book.lock:
-            state = self._rule.engine.get_state() | save_book(self._book)
-            state |= save_rounds(waiting_rounds(self._book))
-            silences = self._rule.save_silences()
-            return self.rounds, state | {PENDING + k: part for k, part in silences.items()}
+            rule, rounds = self._rule, waiting_rounds(self._book)
+            names = {name: at for at, name in enumerate(rule.groups)}
+            own = [rule.group_of(each) for each in rounds]
+            parts = {"whole_": rule.save(rounds)}
+            parts |= {f"group{at}_": rule.groups[name].save(rounds) for name, at in names.items()}
+            state = save_book(self._book) | {
+                "labels": list(rule.labels),
+                "group_names": list(names),
+                "waiting_groups": np.array(
+                    [WHOLE if name is None else names[name] for name in own], dtype=np.int64
+                ),
+            }
+            if rule.silence is not None:
+                places, cells = save_waits(rounds)
+                waits = {"awaited": places, "awaited_cells": cells}
+                parts[PENDING] = save_pending(rule.silence) | waits
+            if self.monitors is not None:
+                parts[WATCH] = self.monitors.save()
+            for prefix, saved in parts.items():
+                state |= {prefix + name: value for name, value in saved.items()}
+            return self.rounds, state
 
     def _load(self, rounds: int, state: dict[str, Any]) -> None:
-        book, tokens, silences = take_book(state), take_rounds(state), taken(state, PENDING)
-        engine = self._rule.engine
-        engine.set_state(state)
-        check_names(state, set(engine.get_state()))
-        if self.rounds != rounds:
-            raise ValueError(f"saved rounds are {rounds} and {self.rounds}")
-        waiting = load_rounds(tokens, engine.check_pending, engine.words_of)
-        load_book(self._book, book, waiting, rounds, len(self._rule.labels))
-        self._rule.load_silences(silences, [each for _, each in self._book.waiting()])
-
-    def _row(self, probabilities: npt.ArrayLike) -> Floats:
-        check_unmasked(probabilities, "probabilities")
-        given = named_row(probabilities, self._rule.labels)
+        rule, book = self._rule, take_book(state)
+        silence, watch = taken(state, PENDING), taken(state, WATCH)
+        labels = check_classes(state.pop("labels"), None, least=0)
+        if labels[: len(rule.labels)] != rule.labels:
+            raise ValueError("saved labels must begin with the classes")
+        for label in labels[len(rule.labels) :]:
+            rule.add_class(label)
+        names, groups = state.pop("group_names"), integers(state, "waiting_groups", low=WHOLE)
+        del state["waiting_groups"]
+        if not isinstance(names, list) or len(set(names)) < len(names):
+            raise ValueError("saved group_names must be a list of distinct names")
+        rule.check_groups(names, len(names))
+        state, whole = part_of(state, "whole_")
+        waiting = rule.whole.load(whole)
+        inside = []
+        for at, name in enumerate(names):
+            state, saved = part_of(state, f"group{at}_")
+            inside.append(iter(rule.new_group(name).load(saved, is_inside=True)))
+        check_names(state, set())
+        if self.rounds != rounds or len(waiting) != len(groups) or (groups >= len(names)).any():
+            raise ValueError("the saved rounds are not those of the saved groups")
         try:
-            row = np.asarray(given)
-        except ValueError:  # a list of lists of different lengths
-            row = np.empty(())
-        if row.ndim != 1:
-            raise ValueError(
-                f"probabilities must be one row of {len(self._rule.labels)}, "
-                f"got {describe(probabilities)}"
-            )
-        checked: Floats = self._rule.check(row[None], None)[0]
-        return checked
+            waiting = [
+                each if group == WHOLE else rule.in_group(next(inside[group]), each)
+                for each, group in zip(waiting, groups.tolist(), strict=True)
+            ]
+        except StopIteration:
+            raise ValueError("a saved round is missing in its group") from None
+        if any(next(each, None) is not None for each in inside):
+            raise ValueError("a saved round of a group is missing in the whole")
+        load_book(self._book, book, waiting, rounds, len(labels))
+        if rule.silence is not None:
+            silent = rule.columns[self._given["silence"]]
+            places, cells = silence.pop("awaited"), silence.pop("awaited_cells")
+            load_pending(rule.silence, silence)
+            load_waits(rule.silence, waiting, places, cells, silent)
+        else:
+            check_names(silence, set())
+        if self.monitors is None:
+            check_names(watch, set())
+        else:
+            check_names(watch, set(self.monitors.save()))
+            self.monitors.load(watch)
+
+    def _table(self, probabilities: Any) -> Any:
+        """Return rows in the order of the labels, where they have names."""
+        return by_name(probabilities, self._rule.labels, self._add)
+
+
+def names_of(by: Any) -> list[Any] | None:
+    """Return the names of groups, one a row."""
+    return None if by is None else as_listed(by, "by", "names, one a row")
 
 
 def is_table(probabilities: object) -> bool:
     """Return whether these are several rows, and not one or none."""
+    if isinstance(probabilities, list | tuple) and isinstance(
+        next(iter(probabilities), 0), Mapping
+    ):
+        return True
     try:
         return np.ndim(probabilities) == 2  # type: ignore[arg-type]
     except ValueError:  # a list of lists of different lengths
         return False
 
 
-def check_classes(classes: object) -> list[Id]:
-    """Return the labels of two classes or more."""
+def column_of(label: object, labels: Sequence[Id]) -> int:
+    """Return the column of the class that is silence, or say which classes there are."""
+    name = check_id(label, "silence")
+    if name not in labels:
+        shown = ", ".join(map(repr, labels[:10])) + (", ..." if len(labels) > 10 else "")
+        raise ValueError(f"silence must be one of {shown}, got {describe(name)}")
+    return labels.index(name)
+
+
+def check_classes(classes: object, silence: object, *, least: int = 2) -> list[Id]:
+    """Return the labels of two classes or more; without classes, of the one that is silence."""
+    if classes is None:
+        return [] if silence is None else [check_id(silence, "silence")]
     if isinstance(classes, int | np.integer):
         return list(range(check_integer("classes", classes, 2, MOST_CLASSES)))
     listed = as_listed(classes, "classes", "a number or a sequence")
     labels = [check_id(label, "each of the classes") for label in listed]
-    if len(labels) < 2 or len(set(labels)) != len(labels):
+    if len(labels) < least or len(set(labels)) != len(labels):
         raise ValueError(
             f"classes must be two labels or more, all distinct, got {describe(labels)}"
         )

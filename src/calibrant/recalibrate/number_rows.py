@@ -13,7 +13,7 @@ from calibrant.measures.quantile_functions import as_levels, quantile_at
 from calibrant.recalibrate.numbers import NumberRecalibrator
 from calibrant.tables import Table
 from calibrant.tables.cells import Clock
-from calibrant.tables.scored import check_parts, check_times, take_groups
+from calibrant.tables.scored import check_parts, take_groups
 
 #: The levels of the columns that are added, unless others are asked for.
 SHOWN = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -66,7 +66,7 @@ def take_forecasts(
         None if name is None else table.cells(name).clock() for name in (time, available)
     )
     if clock is not None:
-        check_times(clock, available=known)
+        clock.check_order(available=known)
     groups = None if by is None else take_groups(table.cells(by))
     return Forecasts(m, y, clock, known, groups)
 

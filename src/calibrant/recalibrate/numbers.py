@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self, SupportsFloat
 
@@ -26,6 +27,8 @@ from calibrant._kernels.saved import check_names, part_of
 from calibrant._times import Time
 from calibrant.forecasters.memories import Memory, heaviest_first
 from calibrant.measures.quantile_functions import as_levels
+from calibrant.monitor.numbers import NumberMonitor
+from calibrant.monitor.settings import settings_of
 from calibrant.recalibrate.distribution import Distribution, as_given, as_given_rows
 from calibrant.rounds.policy import Policy
 from calibrant.rounds.saving import integers, load_book, save_book, take_book, waiting_rounds
@@ -40,6 +43,8 @@ LEVELS = (*HALF, 0.5, *(round(1.0 - level, 2) for level in reversed(HALF)))
 PERIODS = (7, 24, 48, 168, 336)
 LONGEST_PERIOD = 100_000
 WHOLE = -1
+#: How the names of the saved parts of a monitor begin, and what of it may be asked for.
+WATCH, WATCHED = "watch_", ("every", "tolerance")
 
 LOCATIONS = (
     "the forecast",
@@ -86,6 +91,9 @@ class NumberRecalibrator(Savable, Learner):
         How many groups `by` may name. A group takes 40 kB.
     hold : number, timedelta or text such as "30d", optional
         Learn every outcome at this age, or when it comes if that is later.
+    monitor : bool, dict or NumberMonitor, default False
+        Whether to watch the distributions: `monitors`. A dict may have `every` and `tolerance`, and
+        a NumberMonitor lends its own.
 
     Notes
     -----
@@ -121,6 +129,7 @@ class NumberRecalibrator(Savable, Learner):
     when_full: str
     max_groups: int
     hold: float | timedelta | str | None
+    monitor: bool | Mapping[str, Any]
     _rule: NumberRule
 
     def __init__(
@@ -134,6 +143,7 @@ class NumberRecalibrator(Savable, Learner):
         when_full: str = "expire",
         max_groups: int = 1000,
         hold: float | timedelta | str | None = None,
+        monitor: bool | Mapping[str, Any] | NumberMonitor = False,
     ) -> None:
         tau = as_levels(LEVELS if levels is None else levels)
         seasons = check_periods(periods)
@@ -146,7 +156,16 @@ class NumberRecalibrator(Savable, Learner):
             silence=None, after=None, hold=hold, capacity=capacity, when_full=when_full
         )
         kernel = NumberKernel(tau, seasons, low, high)
-        super().__init__(NumberRule(kernel, check_integer("max_groups", max_groups, 0)), policy)
+        most = check_integer("max_groups", max_groups, 0, sys.maxsize)
+        watched = watched_with(monitor)
+        self._given["monitor"] = monitor if isinstance(monitor, bool) else watched
+        super().__init__(
+            NumberRule(kernel, most),
+            policy,
+            None if watched is None else NumberMonitor(
+                **watched, max_groups=min(most, 10**9), patience=min(capacity, 10**9)
+            ),
+        )  # fmt: skip
 
     @property
     def levels(self) -> Floats:
@@ -158,6 +177,25 @@ class NumberRecalibrator(Savable, Learner):
     def groups(self) -> dict[Id, int]:
         """The names of the groups in the order they came, and how many predictions each made."""
         return {name: kernel.begun for name, kernel in self._rule.groups.items()}
+
+    @property
+    def monitors(self) -> NumberMonitor | None:
+        """What watches the distributions, with ``monitor=True``; else None.
+
+        It bets when a number is predicted, and is paid when the outcome is learned.
+
+        Examples
+        --------
+        >>> from calibrant import NumberRecalibrator
+        >>> recalibrator = NumberRecalibrator(monitor=True)
+        >>> _ = recalibrator.predict(3.0, id="a")
+        >>> recalibrator.update(3.5, id="a")
+        'applied'
+        >>> recalibrator.monitors.rounds, recalibrator.monitors.state
+        (1, 'calibrated')
+        """
+        watcher: NumberMonitor | None = self._book.watcher
+        return watcher
 
     # -- predictions ----------------------------------------------------------------------------
 
@@ -191,13 +229,12 @@ class NumberRecalibrator(Savable, Learner):
         >>> recalibrator.predict(quantiles=[-20, 2, 70], levels=[0.05, 0.5, 0.95]).interval(0.9)
         (-20.0, 70.0)
         """
-        own: Floats = self._rule.whole.levels.tau
         is_bare = quantiles is None and levels is None and scale is None
         row: Any = forecast
         if not is_bare or type(forecast) is not float:
-            row = as_given(forecast, quantiles, levels, scale, own)
-        begun = self._open_one(row, id, by, at, due)
-        return Distribution._of(own, begun.quantiles, (self._given["seed"], begun.number))
+            row = as_given(forecast, quantiles, levels, scale, self.levels)
+        begun: Any = self._open_one(row, id, by, at, due)
+        return Distribution._of(begun.levels, begun.quantiles, (self._given["seed"], begun.number))
 
     def predict_many(
         self,
@@ -283,7 +320,12 @@ class NumberRecalibrator(Savable, Learner):
         with self._book.lock, self._whole_or_not_at_all():
             if len(rows):
                 self._book.forget_unnamed()
-            return rule.run(rows, names, known)
+            found = rule.run(rows, names, known)
+            if self.monitors is not None:
+                came = ~np.isnan(known)
+                groups = None if names is None else [names[row] for row in np.flatnonzero(came)]
+                self.monitors.run(found[came], self.levels, known[came], groups)
+            return found
 
     def fit(
         self, forecasts: npt.ArrayLike, outcomes: npt.ArrayLike, *, by: Any = None, **more: Any
@@ -351,6 +393,9 @@ class NumberRecalibrator(Savable, Learner):
             }
             parts = {"whole_": rule.whole.save([rule.whole_of(each) for each in rounds])}
             parts |= {f"group{at}_": rule.groups[name].save(rounds) for name, at in names.items()}
+            if self.monitors is not None:
+                seen, saved = self.monitors._save()
+                parts[WATCH] = {"rounds": seen, **saved}
             for prefix, saved in parts.items():
                 state |= {prefix + name: value for name, value in saved.items()}
             return self.rounds, state
@@ -368,6 +413,12 @@ class NumberRecalibrator(Savable, Learner):
         for at, name in enumerate(names):
             state, saved = part_of(state, f"group{at}_")
             inside.append(iter(rule.new_group(name).load(saved)))
+        if self.monitors is not None:
+            state, watch = part_of(state, WATCH)
+            self.monitors._load(watch.pop("rounds"), watch)
+            seen = self.monitors.monitors.values()
+            if any(each.rounds > rounds or each._last_key >= rounds for each in seen):
+                raise ValueError("the saved monitors must have seen rounds that were predicted")
         check_names(state, set())
         if self.rounds != rounds or len(waiting) != len(groups) or (groups >= len(names)).any():
             raise ValueError("the saved rounds are not those of the saved groups")
@@ -383,6 +434,13 @@ class NumberRecalibrator(Savable, Learner):
         low, high = rule.whole.low, rule.whole.high
         bounds = max(low, -LARGEST), min(high, LARGEST)
         load_book(self._book, book, waiting, rounds, bounds=bounds)
+
+
+def watched_with(monitor: object) -> dict[str, Any] | None:
+    """Return the arguments of the monitor that is asked for, None if none is."""
+    if isinstance(monitor, NumberMonitor):
+        monitor = {name: monitor._given[name] for name in WATCHED}
+    return settings_of(monitor, WATCHED)
 
 
 def check_periods(periods: object) -> list[int]:

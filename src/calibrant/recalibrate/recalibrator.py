@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Self, SupportsFloat, overload
@@ -29,6 +30,8 @@ from calibrant._kernels.scores.score_rounds import check_rounds
 from calibrant._kernels.scores.score_rule import ScoreRule, load_waits, save_waits
 from calibrant._kernels.scores.smooth import smooth_of
 from calibrant._times import Time
+from calibrant.checks import Columns, check_columns, refuse
+from calibrant.checks.outcomes import too_many
 from calibrant.forecasters.memories import Memory, heaviest_first
 from calibrant.monitor.monitor import Monitor
 from calibrant.monitor.settings import settings_of
@@ -247,7 +250,8 @@ class Recalibrator(Savable, Learner):
         """Return the probabilities for many scores as things stand now.
 
         Each is what `predict` would give in its place. Those with ids wait for their outcomes,
-        which `update_many` or `update` bring; without ids nothing waits. `by` gives the group of
+        which `update_many` or `update` bring; without ids nothing waits. More ids than `capacity`
+        are warned of, because the first would expire at once. `by` gives the group of
         each row, None for a row without one, and `at` one time for all rows or one a row.
 
         Examples
@@ -260,6 +264,8 @@ class Recalibrator(Savable, Learner):
         2
         """
         predictions: Floats = self._predict_many(scores, ids, by, at, due)
+        if ids is not None and len(predictions) > self.capacity and self.when_full == "expire":
+            warnings.warn(too_many(len(predictions), self.capacity).message, stacklevel=2)
         return predictions
 
     # -- tables ---------------------------------------------------------------------------------
@@ -294,8 +300,13 @@ class Recalibrator(Savable, Learner):
         by: Names | None = None,
         at: Times | None = None,
         due: Times | None = None,
+        allow: str | Sequence[str] = (),
     ) -> Self:
         """Learn from history, oldest row first, as `run` does; return the recalibrator itself.
+
+        Unlike `run` it looks at the rows first: those that are sorted by outcome, say, are refused
+        with a ValueError, and of others it warns. `allow` names the checks that you answer for,
+        "order" for instance (`docs/checks.md`).
 
         Examples
         --------
@@ -304,6 +315,17 @@ class Recalibrator(Savable, Learner):
         >>> recalibrator.learned
         3
         """
+        given, known = as_series(scores, "scores"), as_known(outcomes)
+        if given.dtype.kind in "fiub" and len(given) == len(known):  # or `run` says what is wrong
+            columns = Columns(
+                known, given.astype(np.float64), kind=self.kind,
+                has_silence=self.silence is not None, has_hold=self.hold is not None,
+            )  # fmt: skip
+            found = check_columns(columns, allow)
+            refuse(found)
+            for finding in found:
+                if finding.is_open:
+                    warnings.warn(finding.message, stacklevel=2)
         self.run(scores, outcomes, by=by, at=at, due=due)
         return self
 
@@ -356,23 +378,24 @@ class Recalibrator(Savable, Learner):
 
         Of many scores, the mean of each; `by` then gives the group of each.
         """
+        whole, groups = self._rule.whole, self._rule.groups
         if is_one(score):
             if by is None:
-                return self._whole.expected(score)
+                return whole.expected(score)
             with self._book.lock:
-                last, word = self._groups.look(self._whole, score, by)
-                return last.expected(word)
+                last, estimate = groups.look(whole, score, by)
+                return last.expected(estimate)
         with self._book.lock:
             if by is None:
-                return self._whole._expected_many(score)
-            return self._groups.expected_many(self._whole, score, by)
+                return whole._expected_many(score)
+            return groups.expected_many(whole, score, by)
 
     @overload
     def smooth(self, score: SupportsFloat, by: Id | None = None) -> float: ...
     @overload
     def smooth(self, score: npt.ArrayLike, by: Names | None = None) -> Floats: ...
     def smooth(self, score: Any, by: Any = None) -> Any:
-        """Return the mixture's word for ranking, for a score or each of many; changes nothing.
+        """Return the mixture's estimate for ranking, for a score or each of many; changes nothing.
 
         As fine as the scores are, and hardly moved by experts that remember only a few events.
         Only what `predict` places on its grid has the guarantee; `docs/production.md` says which
@@ -466,7 +489,7 @@ class Recalibrator(Savable, Learner):
         if self._rule.silence is not None:
             places, cells = silence.pop("awaited"), silence.pop("awaited_cells")
             load_pending(self._rule.silence, silence)
-            load_waits(self._rule.silence, waiting, places, cells)
+            load_waits(self._rule.silence, waiting, places, cells, self._rule.silence.silence)
         else:
             check_names(silence, set())
         monitors = self.monitors

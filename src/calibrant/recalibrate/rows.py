@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from calibrant._checks import Floats, Id
+from calibrant.checks import Columns, Finding, check_columns, refuse
 from calibrant.recalibrate.recalibrator import Recalibrator
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ class Recalibrated(NamedTuple):
 
     `expected` is the mean of what might have been predicted, which a monitor watches; `smooth` the
     estimate for ranking, None unless it was asked for. `outcomes` are those that were settled, NaN
-    where none was; of rows that still wait, what is known by their deadlines. `known` is when each
-    became known, by the clock of the predictions or in rows, None where that was before the next.
+    where none was. Rows whose deadline is not over by the last row are `waiting`, and have none
+    either: what is known of them so early is mostly of one kind. `known` is when each became known,
+    by the clock of the predictions or in rows, None where that was before the next.
     """
 
     predictions: Floats
@@ -28,6 +30,7 @@ class Recalibrated(NamedTuple):
     outcomes: Floats
     smooth: Floats | None
     known: Floats | None = None
+    waiting: int = 0
 
 
 def recalibrate_rows(
@@ -42,44 +45,67 @@ def recalibrate_rows(
     What arrives after the last row, or is due then, waits in the recalibrator: the next table goes
     on as if both were one. Rows with `ids` wait under these. Not undone if it is interrupted.
     """
-    clock, available, due, book = rows.clock, rows.available, rows.due, recalibrator._book
-    has_more = (available, ids, due) != (None, None, None)
-    if not has_more and not book.has_deadlines and not book.coming():
+    clock, due, book = rows.clock, rows.due, recalibrator._book
+    known = None if rows.available is None else rows.available.ticks
+    if known is None and clock is not None and (np.diff(clock.ticks) == 0.0).any():
+        # Rows of one time are a batch: none of them can have known the outcome of another.
+        known = np.where(np.isnan(rows.outcomes), np.nan, clock.ticks)
+    is_plain = known is None and ids is None and due is None
+    if is_plain and not book.has_deadlines and not book.coming():
         predictions, watched, words = recalibrator._run(
             rows.scores, rows.outcomes, by=rows.groups, means=True, smooth=smooth
         )
         assert watched is not None
         return Recalibrated(predictions, watched[1], rows.outcomes, words)
-    known = when_known(recalibrator, rows)
+    made, dues = deadlines(recalibrator, rows)
     told, outcomes = recalibrator._play_table(
         rows.scores, rows.outcomes, rows.groups,
         at=None if clock is None else clock.ticks,
-        known=None if available is None else available.ticks,
-        due=None if due is None else due.ticks,
+        known=known, due=None if due is None else due.ticks,
         ids=ids, is_dated=clock is not None and clock.sort != "numbers", smooth=smooth,
     )  # fmt: skip
-    return Recalibrated(told[0], told[1], outcomes, told[2] if smooth else None, known)
+    waiting = 0
+    if dues is not None:
+        is_young = dues >= made[-1] if clock is not None else dues > len(made)
+        outcomes, waiting = np.where(is_young, np.nan, outcomes), int(is_young.sum())
+    words = told[2] if smooth else None
+    if known is not None or dues is not None:
+        known = np.where(np.isnan(rows.outcomes), np.nan, made if known is None else known)
+        if dues is not None:
+            # With silence an outcome counts at its deadline at the latest, held not before it.
+            known = (np.maximum if book.policy.silence is None else np.fmin)(known, dues)
+    return Recalibrated(told[0], told[1], outcomes, words, known, waiting)
 
 
-def when_known(recalibrator: Recalibrator, rows: Scored) -> Floats | None:
-    """Return when the recalibrator hears of each outcome; None if before the next prediction.
-
-    With silence that is at the deadline at the latest, with hold not before it.
-    """
-    policy, clock = recalibrator._book.policy, rows.clock
-    if rows.available is None and not policy.has_deadlines:
-        return None
-    size = len(rows.scores)
-    made, dues = policy.times(
-        size, None if clock is None else clock.ticks, None if rows.due is None else rows.due.ticks,
+def deadlines(recalibrator: Recalibrator, rows: Scored) -> tuple[Floats, Floats | None]:
+    """Return when rows are predicted, by the clock or counted, and their deadlines, if any."""
+    clock, due, size = rows.clock, rows.due, len(rows.scores)
+    made, dues = recalibrator._book.policy.times(
+        size, None if clock is None else clock.ticks, None if due is None else due.ticks,
         -np.inf, None, 0, clock is not None and clock.sort != "numbers",
     )  # fmt: skip
-    arrived = np.arange(size, dtype=np.float64) if made is None else made
-    if rows.available is not None:
-        arrived = rows.available.ticks
-    arrived = np.where(np.isnan(rows.outcomes), np.nan, arrived)
-    if dues is None:
-        return arrived
-    return np.asarray(
-        np.maximum(arrived, dues) if policy.silence is None else np.fmin(arrived, dues)
-    )
+    return np.arange(size, dtype=np.float64) if made is None else made, dues
+
+
+def checked(
+    recalibrator: Recalibrator,
+    rows: Scored,
+    allow: str | Sequence[str] = (),
+    source: str | None = None,
+) -> list[Finding]:
+    """Return what checks find in rows that are to be recalibrated; raise what they refuse."""
+    policy, clock = recalibrator._book.policy, rows.clock
+    has_silence = policy.silence is not None
+    found = check_columns(
+        Columns(
+            rows.outcomes, rows.scores,
+            None if clock is None else clock.ticks,
+            None if rows.available is None else rows.available.ticks,
+            deadlines(recalibrator, rows)[1] if has_silence and clock is not None else None,
+            kind=recalibrator.kind, is_time=clock is not None and clock.sort != "numbers",
+            has_silence=has_silence, has_hold=policy.has_deadlines and not has_silence,
+        ),
+        allow,
+    )  # fmt: skip
+    refuse(found, source)
+    return found

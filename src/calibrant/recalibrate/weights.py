@@ -23,6 +23,12 @@ from calibrant.recalibrate.groups import Groups
 #: Memories of at least so many outcomes, and what following the world with one is called.
 DRIFTS = ((1000, "a slow drift"), (100, "a drift within hundreds of outcomes"))
 FASTEST = "a drift within tens of outcomes"
+#: The autoregressions of orders 0, 1 and 4.
+LEVELS = (
+    "the mean level of all batches",
+    "a forecast from the level of the last batch",
+    "a forecast from the levels of the last 4 batches",
+)
 
 
 def drifts(fades: Iterable[float], fixed: str, batch: int = 0) -> list[str]:
@@ -59,7 +65,8 @@ def words(batch: int = 0) -> tuple[str, ...]:
         *drifts(OFFSET_FADES, "a fixed shift", batch),
         *drifts(BETA_FADES, "a fixed bend", batch),
         *(drifts(BIN_FADES, "a fixed curve", batch) * len(GRID_SIZES)),
-        *(last_outcomes(order) for order in ORDERS),
+        *LEVELS,
+        *[last_outcomes(order) for order in ORDERS],
         "the outcomes that are still pending",
         *drifts([forget for _, forget in OFFSET_EXPERTS], "a fixed shift"),
         *(["a fixed slope and shift"] * len(SLOPE_EXPERTS)),

@@ -3,7 +3,7 @@
 `recalibration` is the front door for a model's scores: from scores, calibrated probabilities and
 outcomes it makes a `RecalibrationReport`, with a `Verdict`, the measures before and after
 (`BeforeAfter`: two scorecards), the findings in sentences, and a `Page`. Read `before_after` (the
-numbers and what they mean), `verdict` (better or worse), `causes` (why), then `recalibration_page`
+numbers and what they mean), `verdict` (better or worse, and why), then `recalibration_page`
 (the call, and the page, one function a panel). `watching` is the same for a monitor: episodes and
 evidence through time. `forecasting` is the same for forecasts of events. `timeline` says when
 rounds were; `page` writes any page as one HTML file; `style` says how numbers and figures look;
@@ -13,6 +13,7 @@ rounds were; `page` writes any page as one HTML file; `style` says how numbers a
 from calibrant.measures import Change as Change
 from calibrant.report.before_after import BeforeAfter as BeforeAfter
 from calibrant.report.before_after import GroupMeasured as GroupMeasured
+from calibrant.report.class_page import ClassReport as ClassReport
 from calibrant.report.forecast_page import ForecastReport as ForecastReport
 from calibrant.report.forecast_page import forecasting as forecasting
 from calibrant.report.number_page import NumberReport as NumberReport

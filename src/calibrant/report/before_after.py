@@ -10,11 +10,9 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, check_integer, check_same_length
+from calibrant._checks import Floats, as_rounds, check_integer, check_same_length
 from calibrant.measures import Change, ReliabilityTable, Scorecard, WindowMeasures
-from calibrant.measures.binned import Scheme
 from calibrant.measures.chance import LEVEL, Differences, chance_ece
-from calibrant.measures.rounds import as_rounds
 from calibrant.report.style import show_share
 from calibrant.report.verdict import Verdict, judge
 
@@ -75,6 +73,8 @@ class BeforeAfter:
         The same by name: "raw", if there is one, and "calibrated".
     rounds : int
         Rounds with an outcome.
+    has_groups : bool
+        Whether rounds have groups.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class BeforeAfter:
         self.calibrated = Scorecard(window, cells=cells)
         after = {"calibrated": self.calibrated}
         self.columns = after if self.raw is None else {"raw": self.raw, **after}
-        self.rounds = 0
+        self.rounds, self.has_groups = 0, False
         self._differences = (Differences(), Differences())  # of squared and of log losses
 
     @classmethod
@@ -121,10 +121,6 @@ class BeforeAfter:
         after, y = as_rounds(calibrated, outcomes, mean=True)
         if groups is not None:
             check_same_length("groups", len(groups), "outcomes", len(y))
-            sizes = Counter(groups)
-            if len(sizes) > MOST_GROUPS:
-                largest = {group for group, _ in sizes.most_common(MOST_GROUPS)}
-                groups = [group if group in largest else None for group in groups]
         both.extend(None if raw is None else as_rounds(raw, y)[0], after, y, groups)
         return both
 
@@ -135,14 +131,24 @@ class BeforeAfter:
         outcomes: Floats,
         groups: Sequence[Hashable] | None = None,
     ) -> None:
-        """Measure more rounds."""
+        """Measure more rounds; of more than 1,000 groups in one call, the largest."""
+        if groups is not None:
+            self.has_groups = True
+            sizes = Counter(groups)
+            if len(sizes) > MOST_GROUPS:
+                largest = {group for group, _ in sizes.most_common(MOST_GROUPS)}
+                groups = [group if group in largest else None for group in groups]
         self.calibrated.extend(calibrated, outcomes, groups)
         self.rounds += len(outcomes)
         if self.raw is not None and raw is not None:
             self.raw.extend(raw, outcomes, groups)
-            before, after = losses(raw, outcomes), losses(calibrated, outcomes)
-            for each, values in zip(self._differences, after - before, strict=True):
-                each.extend(values)
+            squared, logged = [], []
+            for p in (raw, calibrated):
+                near = np.clip(p, CERTAIN, 1.0 - CERTAIN)
+                squared.append((p - outcomes) ** 2)
+                logged.append(-(outcomes * np.log(near) + (1.0 - outcomes) * np.log1p(-near)))
+            for each, (before, after) in zip(self._differences, (squared, logged), strict=True):
+                each.extend(after - before)
 
     @property
     def changes(self) -> tuple[Change, Change] | None:
@@ -174,22 +180,21 @@ class BeforeAfter:
         return judge(self)
 
     @property
-    def is_crowded(self) -> bool:
-        """Whether most rounds share one bin of ten, before or after: rare events, for instance."""
-        counts = [column.reliability(10).count.max() for column in self.columns.values()]
-        return bool(max(counts) > CROWDED * self.rounds)
-
-    @property
     def reliability(self) -> dict[str, ReliabilityTable]:
-        """Predicted and observed, by column: in bins of equal mass where it is crowded."""
-        scheme: Scheme = "mass" if self.is_crowded else "width"
-        return {
-            name: column.reliability(10, LEVEL, scheme) for name, column in self.columns.items()
-        }
+        """Predicted and observed, by column, in ten bins.
+
+        They are of equal mass where most rounds would share one of equal width, before or after:
+        with rare events, for instance.
+        """
+        tables = {name: card.reliability(10, LEVEL) for name, card in self.columns.items()}
+        if max([table.count.max() for table in tables.values()]) <= CROWDED * self.rounds:
+            return tables
+        return {name: card.reliability(10, LEVEL, "mass") for name, card in self.columns.items()}
 
     def findings(
         self,
         *,
+        verdict: Verdict | None = None,
         never: int = 0,
         place: Callable[[int], str] = lambda at: f"round {at + 1:,}",
     ) -> list[str]:
@@ -197,6 +202,8 @@ class BeforeAfter:
 
         Parameters
         ----------
+        verdict : Verdict, optional
+            What comes first; the one without a cause, if not given.
         never : int
             Outcomes that never arrived.
         place : callable
@@ -208,11 +215,11 @@ class BeforeAfter:
         'Too few rounds (2) to tell a change of the Brier score from chance: 0.4100 became 0.1600.'
         """
         before, after = self.raw, self.calibrated
-        points = [judge(self).size]
+        points = (verdict or self.verdict).sentences
         if before is not None:
             tables, table = self.reliability.values(), after.distinct()
             chance = chance_ece(table.prediction, table.count)
-            was_off, is_off = [int(table.off.sum()) for table in tables]
+            was_off, is_off = [int(table.miscalibrated.sum()) for table in tables]
             had, has = [int((table.count > 0).sum()) for table in tables]
             points.append(
                 f"The calibration error (ECE) was {show_share(before.ece)} and is "
@@ -234,7 +241,8 @@ class BeforeAfter:
                 f"{place(worst.start)}, the ECE is {show_share(worst.ece)}, of which chance alone "
                 f"explains about {show_share(chance)}: {_means(worst)}"
             )
-        large = [part for part in self.groups if part.rounds >= FEW_ROUNDS]
+        groups = self.groups if self.has_groups else []
+        large = [part for part in groups if part.rounds >= FEW_ROUNDS]
         if len(large) > 1:
             furthest = max(large, key=attrgetter("calibrated.ece"))
             was = "" if furthest.raw is None else f"; before it was {show_share(furthest.raw.ece)}"
@@ -256,12 +264,3 @@ def _means(window: WindowMeasures) -> str:
         show_share(mean, 2) for mean in (window.mean_prediction, window.mean_outcome)
     )
     return f"{predicted} was predicted on average, {observed} observed."
-
-
-def losses(p: Floats, y: Floats) -> Floats:
-    """Return the squared error of each round, and below it the log loss.
-
-    The log loss is finite also where what was certain was not observed.
-    """
-    near = np.clip(p, CERTAIN, 1.0 - CERTAIN)
-    return np.array([(p - y) ** 2, -(y * np.log(near) + (1.0 - y) * np.log1p(-near))])

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._checks import Floats
 from calibrant.decide import Decider, Reviewed, precision_bound, review
 from calibrant.decide.decider import Booleans
-from calibrant.measures.rounds import Indices
+from calibrant.measures.distinct import Indices
 from calibrant.report.figures import RateThroughTime
 from calibrant.report.page import Page
 from calibrant.report.style import show_number
@@ -32,7 +32,7 @@ class Decisions:
     acts : array of bool
         What it decided.
     outcomes, scores : array of float or None
-        What happened, and the model's own probabilities, once the report knows them.
+        What was observed, and the model's own probabilities, once the report knows them.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Decisions:
 
     @property
     def bound(self) -> float:
-        """What the mean chance of what was acted on is at least, at 95 % confidence."""
+        """The mean probability of what was acted on is at least this, at 95 % confidence."""
         assert self.outcomes is not None
         return precision_bound(self.probabilities[self.acts], self.outcomes[self.acts])
 

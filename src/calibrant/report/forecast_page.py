@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, as_series, check_same_length
+from calibrant._checks import Floats, as_rounds, as_series, check_same_length
 from calibrant.forecasters.memories import Memory
 from calibrant.measures import Scorecard
-from calibrant.measures.rounds import as_rounds
 from calibrant.report.figures.mean_through_time import MeanThroughTime
 from calibrant.report.figures.memory_through_time import MemoryThroughTime
 from calibrant.report.page import Page, Report
@@ -144,7 +143,7 @@ class ForecastReport(Report):
                 f"{show_number(abs(less), fine=True)}."
             )
         table = own.reliability(bins=20)
-        off, used = int(table.off.sum()), int((table.count > 0).sum())
+        off, used = int(table.miscalibrated.sum()), int((table.count > 0).sum())
         said.append(
             f"Of {used} bins of predictions, {off or 'none'} lie"
             f"{'s' if off == 1 else ''} outside a {table.level:.0%} interval; Cal2, exact, is "

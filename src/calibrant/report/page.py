@@ -33,7 +33,7 @@ SIGNS: dict[Word, tuple[str, str]] = {
     "no different": ("same", "="),
     "worse": ("worse", "!"),
     "cannot tell": ("unknown", "?"),
-    "one-sided": ("worse", "!"),
+    "doubtful": ("unknown", "!"),
 }
 
 #: Sizes in inches of a figure that fills the page, and of the same for a phone.
@@ -161,23 +161,23 @@ class Page:
         text: str,
         *,
         looks: Mapping[str, Series],
-        is_crowded: bool = False,
     ) -> None:
         """Add the section of observed against predicted, a diagram a table, beside each other.
 
-        Where most predictions are alike, the axes are those of the log-odds.
+        Where bins are of equal mass, the axes are those of the log-odds.
         """
         self.section(
             "Observed against predicted",
             "Points on the diagonal are calibrated: of what was called 70 %, 70 % was observed. "
             + text,
         )
+        is_crowded = {table.scheme for table in tables.values()} == {"mass"}
         ends = logit_ends(seen_in(tables.values())) if is_crowded else None
         figures: dict[str, Drawable | Figure] = {}
         off = []
         for name, table in tables.items():
             used = int((table.count > 0).sum())
-            off.append(f"{int(table.off.sum())} of {used} for {name}")
+            off.append(f"{int(table.miscalibrated.sum())} of {used} for {name}")
             diagram = ReliabilityDiagram({name: table}, ends, looks)
             size = (4.2, 5.5 if ends is None else 4.3)
             figures[f"Reliability of {name}, {int(table.count.sum()):,} rounds."] = drawn(
@@ -242,11 +242,20 @@ class Page:
 
     def html(self) -> str:
         """Return the whole page."""
+        verdict = ""
+        if self._verdict is not None:
+            name, sign = SIGNS[self._verdict.word]
+            said = [f"<p>{html.escape(sentence)}</p>\n" for sentence in self._verdict.sentences]
+            verdict = (
+                f'<section class="verdict {name}" aria-label="Verdict">\n<p class="word">'
+                f'<span class="sign" aria-hidden="true">{sign}</span>'
+                f"{self._verdict.word.capitalize()}</p>\n{''.join(said)}</section>\n"
+            )
         links = "".join(self._links)
         contents = f'<nav aria-label="Contents">\n<ol>\n{links}</ol>\n</nav>\n' if links else ""
         return DOCUMENT.format(
             title=html.escape(self._title),
-            verdict="" if self._verdict is None else _banner(self._verdict),
+            verdict=verdict,
             lead=_prose(self._lead),
             contents=contents,
             body="\n".join(self._parts),
@@ -281,18 +290,6 @@ class Report:
         # In a frame, because the page's style must not reach the notebook around it.
         page = html.escape(self.html())
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
-
-
-def _banner(verdict: Verdict) -> str:
-    """Return the verdict: its sign, its word, and its sentences."""
-    name, sign = SIGNS[verdict.word]
-    sentences = "".join([f"<p>{html.escape(sentence)}</p>\n" for sentence in verdict.sentences])
-    word = verdict.word[0].upper() + verdict.word[1:]
-    return (
-        f'<section class="verdict {name}" aria-label="Verdict">\n'
-        f'<p class="word"><span class="sign" aria-hidden="true">{sign}</span>{word}</p>\n'
-        f"{sentences}</section>\n"
-    )
 
 
 def _prose(text: str | Sequence[str]) -> str:

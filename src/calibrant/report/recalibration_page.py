@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +26,21 @@ from calibrant._checks import (
     check_same_length,
 )
 from calibrant._kernels.scores.recalibrate import KINDS
-from calibrant.measures import DelayCheck, Scorecard
+from calibrant.checks import Columns, Finding, check_columns
+from calibrant.measures import Scorecard
 from calibrant.measures.chance import dispersion_of
 from calibrant.monitor import Monitor
 from calibrant.recalibrate import Recalibrator
+from calibrant.recalibrate.rivals import WindowedRefit
+from calibrant.report import verdict as verdicts
 from calibrant.report.before_after import WINDOW, BeforeAfter
-from calibrant.report.causes import Evidence, explain, waits_of
 from calibrant.report.decisions import Decisions
 from calibrant.report.figures import ErrorThroughTime, MeanThroughTime, ScoreMap
 from calibrant.report.figures.score_map import HasMap
 from calibrant.report.page import Page, Report
 from calibrant.report.style import BEFORE_AFTER, drawn, show_number, show_share
 from calibrant.report.timeline import Timeline, Times, as_clock
-from calibrant.report.verdict import Verdict, judge
+from calibrant.report.verdict import Evidence, Verdict, judge, waits_of
 from calibrant.report.watch_page import (
     BIAS,
     HEAD,
@@ -74,6 +77,12 @@ ALARMS = (
     "most once in 1,000,000 rounds. Where predictions are drawn, their mean is watched."
 )
 EPISODES_ON_PAGE = 20
+#: Plain refits: rows from one to the next, outcomes of each, how many at most, and rows at least.
+REFITS: dict[str, Literal["isotonic", "sigmoid"]] = {
+    "Platt, refitted": "sigmoid",
+    "isotonic, refitted": "isotonic",
+}
+REFIT_EVERY, REFIT_WINDOW, MOST_REFITS, LEAST_TO_REFIT = 1_000, 10_000, 300, 500
 GROUPS_ON_PAGE = 40
 #: So many weights are shown, if they are not next to nothing.
 WEIGHTS_ON_PAGE, LEAST_WEIGHT = 5, 0.005
@@ -93,7 +102,8 @@ def recalibration(
     *,
     times: Times = None,
     available: npt.ArrayLike | Clock | None = None,
-    delays: DelayCheck | None = None,
+    checks: Sequence[Finding] | None = None,
+    allow: str | Sequence[str] = (),
     by: Sequence[Id] | npt.ArrayLike | None = None,
     kind: str = "probability",
     title: str = "Scores before and after recalibration",
@@ -104,6 +114,7 @@ def recalibration(
     expected: npt.ArrayLike | None = None,
     known: npt.ArrayLike | None = None,
     decisions: Decisions | None = None,
+    assumed: str = "",
 ) -> RecalibrationReport:
     """Report what a recalibration changed: measures, sentences, and a page that shows them.
 
@@ -124,9 +135,11 @@ def recalibration(
     available : array_like of shape (T,), optional
         When each outcome became known, by the clock of `times`, missing for never: such rounds are
         left out too. Then the report can say whether outcomes came too late.
-    delays : DelayCheck, optional
-        Whether delays depend on the outcome: if they do, the verdict turns. Made from `available`
-        if not given, unless the `recalibrator` has `silence` or `hold`, which cure it.
+    checks : sequence of Finding, optional
+        What `calibrant.checks.check_columns` found in the rows; looked for if not given. With a
+        warning among them, the verdict is "doubtful".
+    allow : str or sequence of str
+        Checks that you answer for, by name (`docs/checks.md`).
     by : array_like of shape (T,), optional
         The group of each round, text or integers.
     kind : {"probability", "logit", "margin"}
@@ -150,19 +163,21 @@ def recalibration(
         `available`, if not given.
     decisions : Decisions, optional
         What was acted on, for a section of its own.
+    assumed : str, optional
+        What was taken for granted of the rows, for the first sentence of the verdict.
 
     Examples
     --------
     >>> from calibrant import Recalibrator
     >>> from calibrant.report import recalibration
     >>> from calibrant.streams import load
-    >>> nba = load("nba538")
-    >>> calibrated = Recalibrator().run(nba.scores, nba.outcomes)
-    >>> report = recalibration(nba.scores, calibrated, nba.outcomes)
+    >>> rise = load("covid_rise")
+    >>> calibrated = Recalibrator().run(rise.scores, rise.outcomes)
+    >>> report = recalibration(rise.scores, calibrated, rise.outcomes)
     >>> report.verdict.word
     'better'
     >>> print(report.verdict.size)
-    The probabilities became better: the Brier score fell from 0.2147 to 0.2124, ...
+    The probabilities became better: the Brier score fell from 0.2534 to 0.2350, ...
     >>> report.html().startswith("<!doctype html>")
     True
     """
@@ -204,24 +219,27 @@ def recalibration(
     waits = None
     if later is not None and timeline.clock is not None:
         waits = waits_of(timeline.clock.ticks, later.ticks)[rows]
-        has_deadlines = (
-            getattr(recalibrator, "silence", None) is not None
-            or getattr(recalibrator, "hold", None) is not None
-        )
-        if delays is None and not has_deadlines:
-            delays = DelayCheck.from_times(
-                np.where(is_known, observed, np.nan), timeline.clock.ticks, later.ticks,
-                scores=given, is_time=timeline.has_dates,
-            )  # fmt: skip
+    if checks is None:
+        columns = Columns(
+            np.where(is_known, observed, np.nan), given,
+            None if timeline.clock is None else timeline.clock.ticks,
+            None if later is None or timeline.clock is None else later.ticks,
+            kind=kind, is_time=timeline.has_dates,
+            has_silence=getattr(recalibrator, "silence", None) is not None,
+            has_hold=getattr(recalibrator, "hold", None) is not None,
+        )  # fmt: skip
+        checks = check_columns(columns, allow)
     before, after, observed = as_probabilities(given[rows], kind), after[rows], observed[rows]
-    measures = BeforeAfter.from_predictions(before, after, observed, groups=groups, window=window)
+    measures = BeforeAfter(window, has_raw=before is not None)
+    measures.extend(before, after, observed, groups)
     predictions = {"calibrated": after}
     if before is not None:
         predictions = {"raw": before, **predictions}
     return RecalibrationReport.from_measures(
         measures, title=title, kind=kind, made={"scores are": kind} if made is None else made,
-        never=len(given) - len(rows) if never is None else never, waits=waits, delays=delays,
-        predictions=predictions, outcomes=observed, timeline=timeline, scores=given,
+        never=len(given) - len(rows) if never is None else never, waits=waits, checks=checks,
+        assumed=assumed, predictions=predictions, outcomes=observed, timeline=timeline,
+        scores=given,
         recalibrator=recalibrator, expected=means[rows], groups=groups,
         known=None if since is None else since[rows],
         decisions=None if decisions is None else decisions.of_rows(rows, observed, before),
@@ -249,6 +267,8 @@ class RecalibrationReport(Report):
         How the probabilities were made.
     kind : str
         What the scores are.
+    checks : list of Finding
+        What the checks of the rows found.
     recalibrator : Recalibrator or None
         The one that made the probabilities.
     keys : KeysWatched or None
@@ -287,6 +307,7 @@ class RecalibrationReport(Report):
     findings: list[str]
     made: dict[str, str]
     kind: str
+    checks: list[Finding] = field(default_factory=list)
     recalibrator: HasMap | None = None
     keys: KeysWatched | None = None
     predictions: dict[str, Floats] = field(default_factory=dict)
@@ -308,22 +329,26 @@ class RecalibrationReport(Report):
         made: Mapping[str, str],
         never: int = 0,
         waits: Floats | None = None,
-        delays: DelayCheck | None = None,
+        checks: Sequence[Finding] = (),
+        assumed: str = "",
         **kept: Any,
     ) -> RecalibrationReport:
         """Find what measures mean; `kept` are the attributes of a run whose rows were kept."""
-        verdict = explain(judge(measures), Evidence(measures, waits, delays))
+        verdict, evidence = judge(measures), Evidence(measures, waits, checks)
+        for diagnose in verdicts.CAUSES:
+            cause = diagnose(evidence, verdict.word)
+            if cause is not None:
+                word = cause.word or verdict.word
+                is_turned = word != verdict.word
+                verdict = replace(verdict, word=word, cause=cause.sentence, is_turned=is_turned)
+                break
+        verdict = replace(verdict, assumed=assumed)
         place = kept["timeline"].name if "timeline" in kept else Timeline(None).name
-        _, *others = measures.findings(never=never, place=place)
-        findings = [*verdict.sentences, *others]
+        findings = measures.findings(verdict=verdict, never=never, place=place)
+        findings += [finding.message for finding in checks if not finding.is_open]
         if kept.get("decisions") is not None:
             findings.append(kept["decisions"].sentence)
-        return cls(title, verdict, measures, findings, dict(made), kind, **kept)
-
-    @property
-    def alarms_note(self) -> str | None:
-        """What predictions are judged by, where outcomes came late; else None."""
-        return JUDGED_BY if any(each.is_late for each in self.watched.values()) else None
+        return cls(title, verdict, measures, findings, dict(made), kind, list(checks), **kept)
 
     @cached_property
     def watched(self) -> dict[str, WatchReport]:
@@ -341,6 +366,45 @@ class RecalibrationReport(Report):
             )
             for name, p in of.items()
         }  # fmt: skip
+
+    @cached_property
+    def refits(self) -> dict[str, Scorecard]:
+        """What plain refits would have done on the same rows with the same lateness, by name.
+
+        Platt's sigmoid and isotonic regression, on the last 10,000 outcomes that were known, fitted
+        anew every 1,000 rows, or ten times in a shorter run. Empty for margins, for a run whose
+        rows were not kept or are too few, and without scikit-learn.
+        """
+        raw, rounds = self.predictions.get("raw"), len(self.outcomes)
+        if raw is None or rounds < LEAST_TO_REFIT or find_spec("sklearn") is None:
+            return {}
+        learned_by = np.arange(1.0, rounds + 1.0)
+        if self.known is not None:
+            rows = self.timeline.ticks
+            learned_by = np.searchsorted(rows, self.known, side="right").astype(np.float64)
+            learned_by[np.isnan(self.known)] = np.inf
+        every = max(min(REFIT_EVERY, rounds // 10), rounds // MOST_REFITS)
+        cards = {}
+        for name, method in REFITS.items():
+            refit = WindowedRefit(method, window=REFIT_WINDOW, every=every)
+            cards[name] = Scorecard()
+            cards[name].extend(refit.play_late(raw, self.outcomes, learned_by), self.outcomes)
+        return cards
+
+    @property
+    def refits_in_words(self) -> str:
+        """Who wins against plain refits, by the log loss; empty where none were made."""
+        if not self.refits:
+            return ""
+        own = self.measures.calibrated.log_loss
+        best = min(self.refits, key=lambda name: self.refits[name].log_loss)
+        other = self.refits[best].log_loss
+        shown = [show_number(loss, fine=True) for loss in (own, other)]
+        ends = "wins" if own < other else "loses"
+        return (
+            f"Beside plain refits on the same rows, calibrant {ends}: "
+            f"its log loss is {shown[0]}, that of {best}, the better of two, {shown[1]}."
+        )
 
     @cached_property
     def dispersion(self) -> float:
@@ -362,8 +426,9 @@ class RecalibrationReport(Report):
              *[finding for finding in self.findings if finding not in first]],
             self.verdict,
         )  # fmt: skip
-        for panel in PANELS:
-            panel(self, page)
+        for panel, shown in PANELS:
+            if getattr(self, shown):
+                panel(self, page)
         page.made(self.made)
         return page
 
@@ -402,7 +467,7 @@ def key_rows(keys: Sequence[KeyMiscalibration]) -> list[list[str]]:
 def measures_panel(report: RecalibrationReport, page: Page) -> None:
     """Every measure before and after."""
     both = report.measures
-    counts = {name: column.summary()["distinct"] for name, column in both.columns.items()}
+    counts = {name: len(column.distinct().count) for name, column in both.columns.items()}
     distinct = ", ".join([f"{count:,} {name}" for name, count in reversed(counts.items())])
     page.section("Before and after", READING)
     page.table(
@@ -412,29 +477,47 @@ def measures_panel(report: RecalibrationReport, page: Page) -> None:
     )
 
 
+def refits_panel(report: RecalibrationReport, page: Page) -> None:
+    """What plain refits would have done."""
+    both = report.measures
+    page.section(
+        "Beside plain refits",
+        "What a team would do without calibrant: a sigmoid (Platt) or an isotonic map, fitted anew "
+        "every 1,000 rows, or ten times in a shorter run, on the last 10,000 outcomes known by "
+        "then. Same rows, same lateness.",
+    )
+    cards = {**both.columns, **report.refits}
+    rows = [
+        [name, *[show_number(value, fine=True) for value in (card.brier, card.log_loss, card.ece)]]
+        for name, card in cards.items()
+    ]
+    page.table(["", "Brier score", "log loss", "ECE"], rows, report.refits_in_words)
+
+
 def decisions_panel(report: RecalibrationReport, page: Page) -> None:
     """What was acted on."""
-    if report.decisions is not None:
-        window = shown_window(report.measures.rounds, report.measures.window)
-        report.decisions.draw(page, window, report.timeline.moments)
+    assert report.decisions is not None
+    window = shown_window(report.measures.rounds, report.measures.window)
+    report.decisions.draw(page, window, report.timeline.moments)
 
 
 def reliability_panel(report: RecalibrationReport, page: Page) -> None:
     """Predicted against observed, each column by itself."""
-    both = report.measures
+    tables = report.measures.reliability
+    is_crowded = {table.scheme for table in tables.values()} == {"mass"}
     bins = (
         "Most probabilities here are alike, so each point stands for a tenth of the rounds, and "
         "the axes are those of the log-odds; a point at the foot was never observed."
-        if both.is_crowded
+        if is_crowded
         else "The strip below counts the rounds."
     )
     page.reliability(
-        both.reliability,
+        tables,
         "Below the diagonal, predictions were too high; above it, too low. Bars are 95 % intervals "
         f"that take rounds as independent. {bins}"
         + (" Keys that are miscalibrated in opposite directions can cancel out here."
            if report.keys is not None else ""),
-        looks=BEFORE_AFTER, is_crowded=both.is_crowded,
+        looks=BEFORE_AFTER,
     )  # fmt: skip
 
 
@@ -499,10 +582,9 @@ def time_panel(report: RecalibrationReport, page: Page) -> None:
 
 def episodes_panel(report: RecalibrationReport, page: Page) -> None:
     """The alarms of a monitor, before and after."""
-    if not report.watched:
-        return
-    notes = [ALARMS, report.alarms_note, HOW_TO_READ]
-    page.section("Alarms", " ".join([note for note in notes if note]))
+    is_late = [each.is_late for each in report.watched.values()]
+    notes = [ALARMS, JUDGED_BY, HOW_TO_READ] if any(is_late) else [ALARMS, HOW_TO_READ]
+    page.section("Alarms", " ".join(notes))
     rows = []
     for name, watched in report.watched.items():
         watched.draw_evidence(page, f"{name.capitalize()}: {watched.sentence}")
@@ -517,14 +599,14 @@ def episodes_panel(report: RecalibrationReport, page: Page) -> None:
 
 def map_panel(report: RecalibrationReport, page: Page) -> None:
     """What each score would become now."""
-    if report.recalibrator is None:
-        return
+    assert report.recalibrator is not None
     both = report.measures
     groups = [part.group for part in both.groups[:GROUPS_IN_MAP]]
     is_probability = report.kind == "probability"
+    is_crowded = both.reliability["calibrated"].scheme == "mass"
     now = ScoreMap.from_recalibrator(
         report.recalibrator, report.scores, groups=groups, is_probability=is_probability,
-        scale="logit" if is_probability and both.is_crowded else "linear",
+        scale="logit" if is_probability and is_crowded else "linear",
     )  # fmt: skip
     low, high = now.middle
     spoken = []
@@ -577,8 +659,6 @@ def weights_panel(report: RecalibrationReport, page: Page) -> None:
 def groups_panel(report: RecalibrationReport, page: Page) -> None:
     """Each group by itself."""
     both = report.measures
-    if not both.groups:
-        return
     head, rows = group_rows(both, GROUPS_ON_PAGE)
     rest = len(both.groups) - len(rows)
     page.section(
@@ -595,8 +675,7 @@ def groups_panel(report: RecalibrationReport, page: Page) -> None:
 
 def keys_panel(report: RecalibrationReport, page: Page) -> None:
     """The keys of a fleet that are miscalibrated, and the episodes of all keys together."""
-    if report.keys is None:
-        return
+    assert report.keys is not None
     for name, found in report.keys.monitors.items():
         keys, episodes = found.miscalibrated_keys(), found.episodes
         sentence = report.keys.sentence(name)
@@ -622,16 +701,18 @@ def keys_panel(report: RecalibrationReport, page: Page) -> None:
             page.text(["All keys together, in ranges of probabilities:", *map(str, episodes[-10:])])
 
 
-PANELS: tuple[Panel, ...] = (
-    measures_panel,
-    decisions_panel,
-    reliability_panel,
-    time_panel,
-    episodes_panel,
-    map_panel,
-    weights_panel,
-    groups_panel,
-    keys_panel,
+#: In the order of the page; each with the attribute of the report that it shows, if it needs one.
+PANELS: tuple[tuple[Panel, str], ...] = (
+    (measures_panel, "measures"),
+    (refits_panel, "refits"),
+    (decisions_panel, "decisions"),
+    (reliability_panel, "measures"),
+    (time_panel, "measures"),
+    (episodes_panel, "watched"),
+    (map_panel, "recalibrator"),
+    (weights_panel, "recalibrator"),
+    (groups_panel, "groups"),
+    (keys_panel, "keys"),
 )
 
 

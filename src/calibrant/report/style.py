@@ -127,8 +127,8 @@ def new_axes(width: float = 6.4, height: float = 4.0) -> Axes:
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
-def figure_of(figure: Drawable | Figure) -> Figure:
-    """Return the matplotlib figure of something that can be drawn."""
+def drawn(figure: Drawable | Figure, *size: float) -> Figure:
+    """Return the matplotlib figure of something that can be drawn, in a size in inches if given."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     if isinstance(figure, Figure):
@@ -137,17 +137,8 @@ def figure_of(figure: Drawable | Figure) -> Figure:
         raise ValueError(
             f"figure must be a figure of calibrant or of matplotlib, got {type(figure).__name__}"
         )
-    drawn = figure.plot().get_figure(root=True)
-    assert isinstance(drawn, Figure)
-    return drawn
-
-
-def drawn(figure: Drawable, width: float, height: float) -> Figure:
-    """Return something that can be drawn in a size of its own, in inches."""
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
     with styled():
-        sheet = figure.plot(new_axes(width, height)).get_figure(root=True)
+        sheet = figure.plot(new_axes(*size) if size else None).get_figure(root=True)
     assert isinstance(sheet, Figure)
     return sheet
 
@@ -161,7 +152,7 @@ def as_svg(figure: Drawable | Figure, *, text: bool = False) -> str:
     with styled(**{"svg.fonttype": "none" if text else "path"}):
         buffer = io.StringIO()
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure_of(figure).savefig(buffer, format="svg", metadata=nothing)
+        drawn(figure).savefig(buffer, format="svg", metadata=nothing)
     return "\n".join(map(str.rstrip, buffer.getvalue().splitlines())) + "\n"
 
 
@@ -169,9 +160,7 @@ def as_png(figure: Drawable | Figure, *, dots_per_inch: int = 160) -> bytes:
     """Return a figure as PNG, always the same for the same numbers."""
     with styled():
         buffer = io.BytesIO()
-        figure_of(figure).savefig(
-            buffer, format="png", dpi=dots_per_inch, metadata={"Software": None}
-        )
+        drawn(figure).savefig(buffer, format="png", dpi=dots_per_inch, metadata={"Software": None})
     return buffer.getvalue()
 
 
@@ -189,16 +178,23 @@ def legend_above(ax: Axes) -> None:
 
 
 def show_share(value: float, places: int = 3) -> str:
-    """Return a share with some decimals or, a small one, with two digits that count.
+    """Return a share, or a loss, with some decimals or, a small one, with more.
+
+    One digit fewer than `places` counts, but two at least.
 
     Examples
     --------
     >>> [show_share(value) for value in (0.3881, 0.0342, 0.00512, 0.00097, 0.0)]
     ['0.388', '0.034', '0.0051', '0.00097', '0.000']
+    >>> [show_share(value, 4) for value in (0.17312, 0.00098765, 0.0, float("inf"))]
+    ['0.1731', '0.000988', '0.0000', 'infinite']
     """
-    if value == 0.0 or not abs(value) < 10.0 ** (1 - places):
-        return f"{value:.{places}f}"
-    return f"{value:.{min(1 - math.floor(math.log10(abs(value))), 9)}f}"
+    if math.isinf(value):
+        return "infinite"
+    if value != 0.0:
+        digits = max(places - 1, 2)
+        places = max(places, min(digits - 1 - math.floor(math.log10(abs(value))), 9))
+    return f"{value:.{places}f}"
 
 
 def short_number(value: float, _position: object = None) -> str:

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, as_listed, check_same_length
-from calibrant.measures.rounds import Indices
+from calibrant.measures.distinct import Indices
 from calibrant.tables import Cells, InputError
 from calibrant.tables.cells import Clock
-from calibrant.tables.scored import check_times
 
 #: Dates and times, or numbers: what an axis can show.
 Moments: TypeAlias = npt.NDArray[Any]
@@ -126,6 +125,5 @@ def as_clock(
     listed = as_listed(available, name, "the time of each outcome")
     check_same_length(name, len(listed), "outcomes", rounds)
     later = Cells(name, listed).clock()
-    clock.check_order()
-    check_times(clock, available=later)
+    clock.check_order(available=later)
     return later

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, as_series
+from calibrant._checks import Floats, Id, as_rounds, as_series
 from calibrant.measures import Scorecard
-from calibrant.measures.rounds import as_rounds
 from calibrant.monitor import Episode, Monitor
 from calibrant.report.figures.evidence_through_time import EvidenceThroughTime
 from calibrant.report.page import Page, Report
@@ -61,7 +60,7 @@ def watching(
         When the predictions were made: dates, numbers or text.
     available : array_like of shape (T,), optional
         When each outcome became known, by the clock of `times`; without it, before the next
-        prediction was made.
+        prediction was made. NaN: never, and its outcome may be NaN.
     due, silence : array_like of shape (T,) and {0, 1}, optional
         The deadline of each outcome, and what it is if none was known by then.
     every, tolerance
@@ -92,7 +91,12 @@ def watching(
             raise ValueError(f"silence must be 0 or 1, got {silence!r}")
         dues = as_clock(due, timeline.clock, rounds, "due").ticks
         outcomes, known = with_silence(outcomes, timeline.ticks, known, dues, float(silence or 0))
-    p, y = as_rounds(predictions, outcomes, mean=True)
+    never = np.zeros(rounds, dtype=np.bool_)
+    if known is not None:
+        never = np.isnan(known) | np.isnan(as_series(outcomes, "outcomes").astype(np.float64))
+        known = np.where(never, np.nan, known)
+    p, y = as_rounds(predictions, np.where(never, 0.0, outcomes), mean=True)
+    y = np.where(never, np.nan, y)
     monitor = Monitor(every, tolerance=tolerance)
     return watch_rounds(p, y, by, timeline, monitor, title, known)
 
@@ -142,7 +146,7 @@ class WatchReport(Report):
     trace : array of float
         The evidence after each round, as a share of what rings.
     predictions, outcomes : array of float
-        What was watched.
+        What was watched; NaN is an outcome that never became known.
     timeline : Timeline
         When the rounds were.
     is_late : bool
@@ -181,11 +185,16 @@ class WatchReport(Report):
     @property
     def sentence(self) -> str:
         """What was found, in one sentence, and how likely a false alarm was."""
-        rounds, found = len(self.predictions), len(self.episodes)
+        rounds, found, monitor = len(self.predictions), len(self.episodes), self.monitor
+        bound = rounds / monitor.every if monitor.alpha is None else monitor.alpha
+        chance = f"Probability of any false alarm in this run: at most {100 * bound:.2g} %."
+        if bound >= 1:
+            several = f"at most {bound:.2g} false alarms are to be expected in so many rounds"
+            chance = f"Were all predictions calibrated, {several}."
         if not found:
             return (
                 f"No alarm in {rounds:,} rounds: outcomes agree with predictions, as far as "
-                f"{rounds:,} rounds can tell. {self.chance}"
+                f"{rounds:,} rounds can tell. {chance}"
             )
         last = self.episodes[-1]
         off = f"{last.where} {{}} {last.direction} by {abs(last.bias):.2g}"
@@ -196,22 +205,12 @@ class WatchReport(Report):
             told = f"from {self.when(last.onset)} to about {self.when(last.recovered)}, "
             told += off.format("were")
         if found == 1:
-            return f"1 episode in {rounds:,} rounds: {told}. {self.chance}"
+            return f"1 episode in {rounds:,} rounds: {told}. {chance}"
         share = self.inside.mean()
         return (
             f"{found:,} episodes in {rounds:,} rounds, {share:.0%} of the time. The last: {told}. "
-            f"{self.chance}"
+            f"{chance}"
         )
-
-    @property
-    def chance(self) -> str:
-        """The bound on the chance of any false alarm in these rounds, in words."""
-        monitor = self.monitor
-        bound = len(self.predictions) / monitor.every if monitor.alpha is None else monitor.alpha
-        if bound >= 1:
-            several = f"at most {bound:.2g} false alarms are to be expected in so many rounds"
-            return f"Were all predictions calibrated, {several}."
-        return f"Chance of any false alarm in this run: at most {100 * bound:.2g} %."
 
     @property
     def inside(self) -> npt.NDArray[np.bool_]:
@@ -287,7 +286,8 @@ class WatchReport(Report):
 
     def _reliability(self, page: Page) -> None:
         tables = {}
-        for name, some in zip(LOOKS, (~self.inside, self.inside), strict=True):
+        came = ~np.isnan(self.outcomes)
+        for name, some in zip(LOOKS, (came & ~self.inside, came & self.inside), strict=True):
             if some.any():
                 card = Scorecard()
                 card.extend(self.predictions[some], self.outcomes[some])

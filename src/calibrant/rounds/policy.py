@@ -38,6 +38,8 @@ class Policy:
         How many finished ids are remembered: as many as may wait, if None.
     patience : float or None
         How long after its prediction an outcome is still taken.
+    has_deadlines : bool
+        Whether outcomes count at deadlines: with silence, or held.
     """
 
     silence: float | None = None
@@ -47,6 +49,7 @@ class Policy:
     when_full: str = "expire"
     remember: int | None = None
     patience: float | None = None
+    has_deadlines: bool = False
 
     @classmethod
     def of(
@@ -85,12 +88,8 @@ class Policy:
             hold is not None,
             check_integer("capacity", capacity, 1, sys.maxsize),
             check_choice("when_full", when_full, FULL),
+            has_deadlines=silence is not None or hold is not None,
         )
-
-    @property
-    def has_deadlines(self) -> bool:
-        """Whether outcomes count at deadlines."""
-        return self.silence is not None or self.is_held
 
     # -- the rule of deadlines ------------------------------------------------------------------
 

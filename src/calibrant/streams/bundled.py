@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from calibrant._checks import Floats, check_choice
 from calibrant.tables import Table
-from calibrant.tables.packed import unpacked
-from calibrant.tables.reading import decoded
+from calibrant.tables.reading import decoded, unpacked
 
 FLIGHTS = "arrival delayed by 15 minutes or more, departures from New York, March-December 2013"
 ELO = "FiveThirtyEight, via the R package fivethirtyeightdata"

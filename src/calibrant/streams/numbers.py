@@ -8,8 +8,7 @@ from importlib import resources
 import numpy as np
 
 from calibrant._checks import Floats, check_choice
-from calibrant.tables.packed import unpacked
-from calibrant.tables.reading import decoded
+from calibrant.tables.reading import decoded, unpacked
 
 #: Name: what the numbers are, where they come from, their licence.
 CATALOGUE: dict[str, tuple[str, str, str]] = {

@@ -2,13 +2,13 @@
 
 A file or a data frame becomes a `Table`, its columns as they were read; what a column holds is
 decided when it is taken. Read in the order in which a row travels: `reading` opens a file, unpacks
-it (`packed`) and calls `delimited` (CSV), `json_rows` or `frames`
-(data frames and Parquet), each of which gives a `table`. `notation` says what one cell stands for,
-`cells` reads a whole column as numbers, outcomes or a clock (`dates` many at once). `scored` takes
-from a table all that a recalibration needs; `inspection` looks at a table nobody has described yet,
-its `columns` and the `roles` they seem to play. `pipes` reads line by line, `chunks` some rows at a
-time, `writing` writes, and `atomic` sees to it that a file appears whole or not at all. What cannot
-be used is an `InputError` (`errors`): what is wrong, in which file, row and column.
+it and calls `delimited` (CSV), `json_rows` or `frames` (data frames and Parquet), each of which
+gives a `table`. `cells` says what one cell stands for, and reads a whole column as numbers,
+outcomes or a clock. `scored` takes from a table all that a recalibration needs; `inspection` looks
+at a table nobody has described yet, its `columns` and the `roles` they seem to play. `pipes` reads
+line by line, `chunks` some rows at a time, `writing` writes and packs, and `atomic` sees to it that
+a file appears whole or not at all. What cannot be used is an `InputError` (`errors`): what is
+wrong, in which file, row and column.
 """
 
 from __future__ import annotations

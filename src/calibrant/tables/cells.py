@@ -1,13 +1,15 @@
 """The cells of a column: as numbers, as probabilities, as plain values, or as a clock.
 
 A column is a list of cells that were text (CSV) or JSON, an array, or a series of a data frame.
-What a single cell stands for is `notation`'s to say.
+This is the only place that knows which words mean that a value is missing, how a number is written,
+and which words are true and false.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,17 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, describe
-from calibrant.tables.dates import dates_at_once
 from calibrant.tables.errors import InputError, listed
-from calibrant.tables.notation import (
-    NumberOf,
-    finite_number,
-    is_missing,
-    is_same,
-    number_in,
-    outcome_in,
-    probability,
-)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -39,6 +31,143 @@ if TYPE_CHECKING:
 #: What the readings of a clock are. Those of two sorts cannot be compared.
 Sort: TypeAlias = Literal["numbers", "times without a zone", "times with a zone"]
 TIME = "a number or an ISO date or time such as 2013-03-18T12:09"
+
+#: How a cell says that there is no value, in any case of letters.
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-"})
+#: How an outcome is written in words, in any case of letters.
+WORDS = {
+    "true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "false": 0.0, "f": 0.0, "no": 0.0, "n": 0.0,
+}  # fmt: skip
+#: A number as C and JSON write it: not Python's 0_1, and no digits of other scripts.
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+DECIMAL_COMMA = re.compile(r"[+-]?([0-9]+,[0-9]*|,[0-9]+)([eE][+-]?[0-9]+)?")
+#: What to do about scores and predictions from 0 to 100.
+PERCENTS = "divide percents by 100"
+THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([.,'\s][0-9]{3})+([.,][0-9]+)?")
+
+#: Reads one cell, given what its numbers have before their decimals: "." or ",".
+NumberOf: TypeAlias = Callable[[object, str], float]
+
+_MINUTES = "0000-00-00T00:00"
+_TIMES = (_MINUTES, f"{_MINUTES}:00", f"{_MINUTES}:00.000", f"{_MINUTES}:00.000000")
+#: The usual ways, with 0 for any digit. A cell's length tells which of them it may be.
+FORMS = {
+    len(time + zone): (time, zone)
+    for time, zone in (
+        ("0000-00-00", ""),
+        *((time, zone) for time in _TIMES for zone in ("", "Z", "+00:00")),
+    )
+}
+#: Makes a date its form.
+AS_FORM = str.maketrans("123456789 ", "000000000T")
+#: NumPy knows a year 0, Python does not.
+FIRST = np.datetime64("0001-01-01")
+#: Up to here a float64 holds every integer, and a division rounds only once, as Python's does.
+EXACT = 2**53
+
+
+# -- one cell --------------------------------------------------------------------------------------
+
+
+def is_empty(cell: object) -> bool:
+    """Return whether a cell holds nothing at all. A name may be NA; it may not be empty."""
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def is_missing(cell: object) -> bool:
+    """Return whether a cell that should hold a value says that it has none."""
+    return cell is None or (isinstance(cell, str) and cell.strip().lower() in MISSING)
+
+
+def number_in(cell: object, *, words: bool = True, decimal: str = ".") -> float | None:
+    """Return the number that a cell stands for, or None; `words` such as true are 1 and 0."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        if decimal == "," and DECIMAL_COMMA.fullmatch(text):
+            text = text.replace(",", ".")
+        if NUMBER.fullmatch(text):
+            return float(text)
+        return WORDS.get(text.lower()) if words else None
+    if isinstance(cell, bytes | bytearray):
+        return None
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def finite_number(cell: object, decimal: str = ".") -> float:
+    """Return one cell as a finite number, or raise InputError that says why not."""
+    number = number_in(cell, words=False, decimal=decimal)
+    if number is None or not math.isfinite(number):
+        raise _refusal(cell, "a number" if is_missing(cell) else "a finite number")
+    return number
+
+
+def probability(cell: object, decimal: str = ".") -> float:
+    """Return one cell as a number in [0, 1], or raise InputError that says why not."""
+    number = number_in(cell, decimal=decimal)
+    may_be_percent = number is not None and 1.0 < number <= 100.0
+    return _unit_number(cell, number, f"; {PERCENTS}" if may_be_percent else "")
+
+
+def outcome_in(cell: object, decimal: str = ".", positive: str | None = None) -> float:
+    """Return one cell as an outcome in [0, 1], or raise InputError that says why not.
+
+    With `positive`, a cell that holds this value is 1, and one that holds another is 0.
+    """
+    if positive is None:
+        can_be_named = not is_missing(cell) and not isinstance(cell, dict | list)
+        cure = "; for other values name the one that counts as 1 (--positive)"
+        return _unit_number(cell, number_in(cell, decimal=decimal), cure if can_be_named else "")
+    if is_same(cell, positive, decimal):
+        return 1.0
+    if is_missing(cell):
+        raise _refusal(cell, f"{positive!r}, or another value")
+    return 0.0
+
+
+def is_same(cell: object, value: str, decimal: str = ".") -> bool:
+    """Return whether a cell holds a value: the same text, or the same number."""
+    if str(cell).strip() == value.strip():
+        return True
+    number = number_in(cell, decimal=decimal)
+    return number is not None and number == number_in(value, decimal=decimal)
+
+
+def _unit_number(cell: object, number: float | None, cure: str) -> float:
+    """Return the number that a cell stands for if it is in [0, 1], or refuse the cell."""
+    if number is None or not 0.0 <= number <= 1.0:  # also refuses NaN
+        error = _refusal(cell, "a number in [0, 1], or true or false")
+        error.problem += cure
+        raise error
+    return number
+
+
+def _refusal(cell: object, allowed: str) -> InputError:
+    """Return the error for a cell, with the cure where the cell shows it."""
+    if is_missing(cell):
+        written = f" ({cell.strip()!r})" if isinstance(cell, str) and cell.strip() else ""
+        return InputError(f"the value is missing{written}; must be {allowed}", value=cell)
+    cure = ""
+    if isinstance(cell, str):
+        text = cell.strip()
+        if THOUSANDS.fullmatch(text) and number_in(cell) is None:
+            cure = "; write numbers without marks between thousands"
+        elif DECIMAL_COMMA.fullmatch(text):
+            cure = "; decimal commas need columns separated by ';', a tab or '|'"
+        elif text.endswith("%"):
+            cure = "; write 0.25 for 25 %"
+    return InputError(f"got {_shown(cell)}, must be {allowed}{cure}", value=cell)
+
+
+def _shown(cell: object) -> str:
+    if isinstance(cell, float):
+        cell = float(cell)  # or NumPy would write its type
+    return repr(cell) if isinstance(cell, str | float | int) else describe(cell)
+
+
+# -- a column --------------------------------------------------------------------------------------
 
 
 def _has_numbers(series: nw.Series[Any]) -> bool:
@@ -257,24 +386,20 @@ class Cells:
                     self, ticks / 1e6, "times with a zone" if zoned else "times without a zone"
                 )
         cells = self.values()
-        return Clock(self, *(self._ticks_at_once(cells) or self._ticks_one_by_one(cells)))
-
-    def _ticks_at_once(self, cells: Sequence[Any]) -> tuple[Floats, Sort | None] | None:
-        """Return what `read_tick` makes of all cells; None if it may refuse one, or is needed."""
         types = set(map(type, cells)) - {type(None)}
         first = next(itertools.filterfalse(is_missing, cells), None)
+        found: tuple[Floats, Sort | None] | None = None
         if number_in(first, words=False) is None:
-            return dates_at_once(cells) if types <= {str} else None
-        if not types <= {str, int, float}:  # a truth value is no time
-            return None
-        gone = _missing(cells)
-        known = [cell for cell, no in zip(cells, gone, strict=True) if not no]
-        numbers = self._all_at_once(known, -sys.float_info.max, sys.float_info.max)
-        if numbers is None:
-            return None
-        ticks = np.full(len(cells), math.nan)
-        ticks[~np.array(gone)] = numbers
-        return ticks, "numbers"
+            found = dates_at_once(cells) if types <= {str} else None
+        elif types <= {str, int, float}:  # a truth value is no time
+            gone = _missing(cells)
+            known = [cell for cell, no in zip(cells, gone, strict=True) if not no]
+            numbers = self._all_at_once(known, -sys.float_info.max, sys.float_info.max)
+            if numbers is not None:
+                ticks = np.full(len(cells), math.nan)
+                ticks[~np.array(gone)] = numbers
+                found = ticks, "numbers"
+        return Clock(self, *(found or self._ticks_one_by_one(cells)))
 
     def _ticks_one_by_one(self, cells: Sequence[Any]) -> tuple[Floats, Sort | None]:
         ticks = np.full(len(cells), math.nan)
@@ -330,8 +455,18 @@ class Clock:
         """Return a reading as a message shows it."""
         return str(self.cells.raw[row])
 
-    def check_order(self) -> None:
-        """Refuse a clock that some row lacks, or that runs backwards."""
+    def check_order(
+        self,
+        *,
+        available: Clock | None = None,
+        due: Clock | None = None,
+        predicted: npt.NDArray[np.bool_] | bool = True,
+    ) -> None:
+        """Refuse a clock that some row lacks, or that runs backwards, or that others cannot follow.
+
+        An outcome cannot be known before its prediction is made; a deadline must be there where a
+        row is `predicted`, and be later than that.
+        """
         missing = np.isnan(self.ticks)
         back = np.diff(self.ticks, prepend=self.ticks[:1]) < 0.0
         if missing.any():
@@ -343,6 +478,29 @@ class Clock:
                 row,
                 f"the clock runs backwards: {self.shown(row)} comes after {self.shown(row - 1)}; "
                 "rows must be in the order of time",
+            )
+        for other in (available, due):
+            if other is not None and other.sort not in (None, self.sort):
+                raise InputError(
+                    f"column {other.cells.column!r} holds {other.sort} and column "
+                    f"{self.cells.column!r} holds {self.sort}: the two cannot be compared",
+                    source=self.cells.source,
+                )
+        if available is not None and (early := available.ticks < self.ticks).any():
+            row = int(early.argmax())
+            raise available.cells.refusal(
+                row,
+                f"the outcome is available at {available.shown(row)}, before its prediction at "
+                f"{self.shown(row)}",
+            )
+        if due is not None and (wrong := ~(due.ticks > self.ticks) & predicted).any():
+            row = int(wrong.argmax())
+            if np.isnan(due.ticks[row]):
+                raise due.cells.refusal(row, "the deadline is missing")
+            raise due.cells.refusal(
+                row,
+                f"the deadline {due.shown(row)} is not later than the prediction at "
+                f"{self.shown(row)}",
             )
 
 
@@ -360,3 +518,52 @@ def read_tick(cell: object) -> tuple[float, Sort]:
     if isinstance(cell, bool | np.bool_) or not math.isfinite(cell):  # type: ignore[arg-type]
         raise ValueError("no time")
     return float(cell), "numbers"  # type: ignore[arg-type]
+
+
+def dates_at_once(cells: Sequence[str | None]) -> tuple[Floats, Sort | None] | None:
+    """Return the seconds since 1970, NaN for a missing cell, and what the times are.
+
+    None if not all cells are missing or times of one sort, written in a usual way.
+
+    Examples
+    --------
+    >>> from calibrant.tables.cells import dates_at_once
+    >>> dates_at_once(["1970-01-02", None, "1970-01-02 01:00"])
+    (array([86400.,    nan, 90000.]), 'times without a zone')
+    >>> dates_at_once(["1970-01-02", "a day later"])
+    """
+    sizes = np.array([len(cell or "") for cell in cells])
+    ticks = np.full(len(cells), np.nan)
+    sorts: set[Sort] = set()
+    for size in np.unique(sizes).tolist():
+        rows = np.flatnonzero(sizes == size)
+        alike = [cells[row] or "" for row in rows.tolist()]
+        if size not in FORMS:
+            if not all(map(is_missing, alike)):
+                return None
+            continue
+        time, zone = FORMS[size]
+        found = _of_one_form(alike, time, zone)
+        if found is None:
+            return None
+        ticks[rows] = found
+        sorts.add("times with a zone" if zone else "times without a zone")
+    return (ticks, next(iter(sorts), None)) if len(sorts) <= 1 else None
+
+
+def _of_one_form(cells: Sequence[str], time: str, zone: str) -> Floats | None:
+    """Return the seconds since 1970 of cells that all have the length of one form."""
+    text = "".join(cells)
+    # The form of a zone is also that of others.
+    if text.translate(AS_FORM) != (time + zone) * len(cells) or text.count(zone) < len(cells):
+        return None
+    unit, per_second = ("us", 1e6) if "." in time else ("s", 1.0)
+    whole = np.frombuffer(text.encode(), f"S{len(time + zone)}")
+    try:
+        dates = whole.astype(f"S{len(time)}").astype(f"datetime64[{unit}]")
+    except ValueError:  # no such day, hour or minute
+        return None
+    counts = dates.astype(np.int64)
+    if (dates < FIRST).any() or (np.abs(counts) > EXACT).any():
+        return None
+    return counts / per_second

@@ -19,10 +19,9 @@ from calibrant.tables.atomic import replacing
 from calibrant.tables.delimited import parse_csv
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import from_frame, import_pyarrow
-from calibrant.tables.packed import packing, packing_of
 from calibrant.tables.reading import UNREADABLE, decoded, kind_of, read
 from calibrant.tables.table import Table
-from calibrant.tables.writing import arrow_table, kind_to_write, write_csv
+from calibrant.tables.writing import arrow_table, kind_to_write, packing, write_csv
 
 #: Bytes of CSV, and rows of Parquet, that are in memory at a time.
 BLOCK = 2**22
@@ -67,10 +66,10 @@ def chunks(path: str | os.PathLike[str], *, delimiter: str | None = None) -> Ite
     [({'key': ['a', 'b'], 'y': ['1', '0']}, 1.0)]
     """
     name = os.fspath(path)
-    kind = kind_of(name)
-    if kind == "parquet" and packing_of(name) is None:
+    kind, packed_with = kind_of(name)
+    if kind == "parquet" and packed_with is None:
         pieces = _parquet(name)
-    elif kind in ("csv", "tsv") and packing_of(name) in UNPACK and not _is_utf16(name):
+    elif kind in ("csv", "tsv") and packed_with in UNPACK and not _is_utf16(name):
         pieces = _csv(name, "\t" if kind == "tsv" and delimiter is None else delimiter)
     else:
         pieces = ((table, 1.0) for table in [read(name, delimiter=delimiter)])
@@ -114,7 +113,7 @@ def _csv(name: str, delimiter: str | None) -> Iterator[tuple[Table, float]]:
     header, lines_before = "", 0
     with _opened(name) as file:
         size = os.fstat(file.fileno()).st_size
-        for block in _whole_rows(UNPACK[packing_of(name)](file), name):
+        for block in _whole_rows(UNPACK[kind_of(name).packing](file), name):
             text = decoded(block, name, lines_before + 1)
             if text.strip():
                 try:

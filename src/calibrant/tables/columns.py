@@ -9,9 +9,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from calibrant._checks import Floats
-from calibrant.tables.cells import Cells, Clock
+from calibrant.tables.cells import Cells, Clock, is_empty, is_missing
 from calibrant.tables.errors import InputError
-from calibrant.tables.notation import is_empty, is_missing
 
 #: 0 or 1 (also as words), other numbers in [0, 1], numbers, times, two values of another sort,
 #: text, or nothing at all.

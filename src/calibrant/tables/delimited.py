@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import NoReturn
 
+from calibrant.tables.cells import DECIMAL_COMMA, NUMBER
 from calibrant.tables.errors import InputError, listed, shown
-from calibrant.tables.notation import DECIMAL_COMMA, NUMBER
 from calibrant.tables.table import Table, check_names
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -36,7 +36,8 @@ def parse_csv(text: str, source: str, delimiter: str | None = None) -> Table:
     columns: list[list[str]] = []
     lines: list[int] = []
     before = end
-    allow_long_cells(len(text))
+    # Let cells be this long; the limit is shared, so it only ever grows.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     # strict: an open quote at the end of a file that was cut is an error, not a value.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -65,11 +66,6 @@ def parse_csv(text: str, source: str, delimiter: str | None = None) -> Table:
         raise InputError(f"there are no rows below the columns {listed(names)}", source=source)
     decimal = "," if delimiter != "," and "," in text and _have_commas(columns) else "."
     return Table(source, dict(zip(names, columns, strict=True)), lines, delimiter, decimal)
-
-
-def allow_long_cells(length: int) -> None:
-    """Let the csv module read cells of this length; its limit is shared, so it only ever grows."""
-    csv.field_size_limit(max(csv.field_size_limit(), length))
 
 
 def header_of(cells: Sequence[str], source: str, line: int) -> list[str] | None:

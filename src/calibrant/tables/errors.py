@@ -67,7 +67,7 @@ class InputError(ValueError):
         unit: str = "line",
         column: str | None = None,
     ) -> Self:
-        """Add where it happened and return the error; a row that is given replaces a position."""
+        """Add where the problem is and return the error; a row replaces a position."""
         self.source = source if self.source is None else self.source
         self.column = column if self.column is None else self.column
         if row is not None:

@@ -111,7 +111,10 @@ def inspect_table(table: Table) -> Inspection:
     roles, clocks = _roles(table, facts, notes)
     options: dict[str, str] = {}
     outcomes = None
-    if "outcome" in roles:
+    if "forecast" in roles:
+        parts = ("forecast", "outcome", "time", "available")
+        options = {part: roles[part] for part in parts if part in roles}
+    elif "outcome" in roles:
         options = _options(roles, {each.name: each for each in facts}, notes)
         outcomes, problem = _try(table, options)
         if problem is not None:
@@ -158,7 +161,13 @@ def _roles(
 
     settle("outcome", guess.likely_outcomes(facts))
     if not guess.likely_outcomes(facts):
-        notes.append("no column looks like an outcome: 0 and 1, yes and no, or two values")
+        numbers = guess.likely_numbers(facts)
+        roles |= {part: each.name for part, each in numbers.items()}
+        if not numbers:
+            notes.append(
+                "no column looks like an outcome: 0 and 1, yes and no, or two values; or a number, "
+                "with a forecast of it beside it"
+            )
     clocks = guess.clocks_of(table, rest())
     time, reasons = guess.likely_time(clocks)
     notes += reasons
@@ -170,7 +179,8 @@ def _roles(
     name = guess.likely_id(rest(), len(table))
     if name is not None:
         roles["id"] = name
-    settle("score", guess.likely_scores(rest()))
+    if "forecast" not in roles:
+        settle("score", guess.likely_scores(rest()))
     return roles, clocks
 
 

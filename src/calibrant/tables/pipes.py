@@ -7,19 +7,18 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from calibrant.tables.cells import outcome_in
 from calibrant.tables.delimited import (
     DECLARATION,
-    allow_long_cells,
     check_delimiter,
     find_delimiter,
     header_of,
     refuse_row,
 )
-from calibrant.tables.errors import InputError, listed, shown
+from calibrant.tables.errors import InputError, listed
 from calibrant.tables.json_rows import parse_object
-from calibrant.tables.notation import outcome_in
 from calibrant.tables.reading import decoded
-from calibrant.tables.table import find_column
+from calibrant.tables.table import Table
 
 
 def follow(
@@ -69,9 +68,10 @@ def follow(
     name: str | None = None
     for line in follow_lines(lines, source, delimiter):
         if name is None:
-            name, note = find_column(line.names, "outcome", outcome, source, line.delimiter)
+            header = line.header(source)
+            name, note = header.find("outcome", outcome)
             if announce is not None and not line.is_bare:
-                for each in filter(None, (line.note(source), note)):
+                for each in filter(None, (header.note, note)):
                     announce(each)
         if line.cells is None:
             continue
@@ -96,11 +96,9 @@ class Line(NamedTuple):
         """What numbers may have before their decimals: a comma only where it separates nothing."""
         return "." if self.delimiter in (None, ",") else ","
 
-    def note(self, source: str) -> str | None:
-        """Return a line for the user about how the lines are written, if not in the usual way."""
-        if self.delimiter in (None, ","):
-            return None
-        return f"{source}: columns are separated by {shown(self.delimiter)}"
+    def header(self, source: str) -> Table:
+        """Return the columns there are, as a table without rows."""
+        return Table(source, dict.fromkeys(self.names, ()), delimiter=self.delimiter)
 
 
 def follow_lines(
@@ -180,7 +178,7 @@ def _row(line: str, names: list[str], delimiter: str, source: str, number: int) 
 
 
 def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
-    allow_long_cells(len(line))
+    csv.field_size_limit(max(csv.field_size_limit(), len(line)))
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:

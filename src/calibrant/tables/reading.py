@@ -1,23 +1,29 @@
 """Read a file, standard input or a data frame.
 
 The kind of a file follows from its name (.csv, .tsv, .json, .jsonl, .parquet and so on, each also
-with .gz, .bz2, .xz or .zst), or else from how its content begins.
+with .gz, .bz2, .xz or .zst), or else from how its content begins; whether it is packed, from how it
+begins, whatever its name.
 """
 
 from __future__ import annotations
 
+import bz2
 import codecs
+import gzip
+import lzma
 import os
+import re
 import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from calibrant._checks import check_choice
 from calibrant.tables.delimited import check_delimiter, parse_csv
 from calibrant.tables.errors import InputError
-from calibrant.tables.frames import from_frame, parse_parquet
+from calibrant.tables.frames import from_frame, import_pyarrow, parse_parquet
 from calibrant.tables.json_rows import parse_json
-from calibrant.tables.packed import PACKINGS, packing_of, unpacked
 from calibrant.tables.table import Table
 
 KINDS = ("csv", "tsv", "json", "jsonl", "parquet")
@@ -29,6 +35,14 @@ SUFFIXES = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
+}
+#: How a name ends: what the file is packed with.
+PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+BEGINNINGS = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
 SPREADSHEETS = (".xls", ".xlsx", ".xlsm", ".xlsb", ".ods")
 OLD_EXCEL, ZIP = b"\xd0\xcf\x11\xe0", b"PK\x03\x04"
@@ -95,9 +109,21 @@ def read(
         raise InputError(problem, source=name) from None
     if not data:
         raise InputError("the file is empty", source=name)
-    data = unpacked(data, name, packing_of(path))
-    refuse_spreadsheet(data, path, name)
-    kind = kind or kind_of(path) or _sniffed(data)
+    named = kind_of(path)
+    data = unpacked(data, name, named.packing)
+    is_zip = data.startswith(ZIP)
+    if (
+        path.lower().endswith(SPREADSHEETS)
+        or data.startswith(OLD_EXCEL)
+        or (is_zip and b"xl/" in data)
+    ):
+        raise InputError(
+            "is a spreadsheet; save the sheet as CSV (in Excel: Save As, CSV UTF-8) and read that",
+            source=name,
+        )
+    if is_zip:
+        raise InputError("is a zip archive; unpack it (unzip) and read what is inside", source=name)
+    kind = kind or named.kind or _sniffed(data)
     if kind == "parquet":
         return parse_parquet(data, name)
     text = decoded(data, name)
@@ -113,10 +139,18 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def kind_of(name: str) -> str | None:
-    """Return the kind of file that a name promises, or None."""
+class NamedKind(NamedTuple):
+    """What the name of a file promises, None where it says nothing."""
+
+    kind: str | None
+    packing: str | None
+
+
+def kind_of(name: str) -> NamedKind:
+    """Return the kind of file, and the packing, that a name promises."""
     path = Path(name.lower())
-    return SUFFIXES.get(Path(path.stem).suffix if path.suffix in PACKINGS else path.suffix)
+    packing = PACKINGS.get(path.suffix)
+    return NamedKind(SUFFIXES.get((path if packing is None else Path(path.stem)).suffix), packing)
 
 
 def _sniffed(data: bytes) -> str:
@@ -126,21 +160,47 @@ def _sniffed(data: bytes) -> str:
     return "json" if start in (b"{", b"[") else "csv"
 
 
-def refuse_spreadsheet(data: bytes, path: str, source: str) -> None:
-    """Refuse spreadsheets and archives, and say what to do with them."""
-    if (
-        path.lower().endswith(SPREADSHEETS)
-        or data.startswith(OLD_EXCEL)
-        or (data.startswith(ZIP) and b"xl/" in data)
-    ):
+def unpacked(data: bytes, source: str, packing: str | None = None) -> bytes:
+    """Return the bytes of a file, unpacked if they are packed, or say how they are damaged.
+
+    `packing` is what the name of the file promises.
+    """
+    possible = [each for each, begins in BEGINNINGS.items() if begins.match(data)]
+    if not possible:
+        if packing is None:
+            return data
         raise InputError(
-            "is a spreadsheet; save the sheet as CSV (in Excel: Save As, CSV UTF-8) and read that",
+            f"the name says {packing}, but the content is not {packing}", source=source
+        )
+    (found,) = possible
+    try:
+        return UNPACK[found](data)
+    except ImportError:
+        raise InputError(
+            "is packed with zstd, which is read with pyarrow (pip install 'calibrant[parquet]'); "
+            "or unpack it first: zstd -d",
             source=source,
-        )
-    if data.startswith(ZIP):
-        raise InputError(
-            "is a zip archive; unpack it (unzip) and read what is inside", source=source
-        )
+        ) from None
+    except (EOFError, OSError, ValueError, lzma.LZMAError, zlib.error) as error:
+        if isinstance(error, EOFError) or re.search("ended before|[Tt]runcated", str(error)):
+            problem = f"the {found} data end too early: the file is cut short"
+        else:
+            problem = f"the {found} data are damaged ({error})"
+        raise InputError(problem, source=source) from None
+
+
+def _unpack_zstd(data: bytes) -> bytes:
+    arrow, _ = import_pyarrow()
+    with arrow.CompressedInputStream(arrow.BufferReader(data), "zstd") as stream:
+        return cast("bytes", stream.read())
+
+
+UNPACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.decompress,
+    "bzip2": bz2.decompress,
+    "xz": lzma.decompress,
+    "zstd": _unpack_zstd,
+}
 
 
 def decoded(data: bytes, source: str, line: int = 1) -> str:

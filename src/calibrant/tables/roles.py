@@ -60,6 +60,18 @@ def likely_outcomes(facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     return only(usual(fit, "outcome"), named, parts, fit)
 
 
+def likely_numbers(facts: Sequence[ColumnFacts]) -> dict[str, ColumnFacts]:
+    """Return the forecast and the outcome of a file of numbers, if the names of both say so."""
+    fit = [each for each in facts if each.kind == "number"]
+    outcomes = only(usual(fit, "outcome"), [each for each in fit if hints_at(each.name, "outcome")])
+    rest = [each for each in fit if each not in outcomes]
+    named = [each for each in rest if hints_at(each.name, "score")]
+    forecasts = only(usual(rest, "prediction"), named)
+    if len(outcomes) != 1 or len(forecasts) != 1:
+        return {}
+    return {"forecast": forecasts[0], "outcome": outcomes[0]}
+
+
 def likely_scores(facts: Sequence[ColumnFacts]) -> list[ColumnFacts]:
     """Return the column of a model's scores; several if it is not clear which; none."""
     fit = [each for each in facts if each.kind in ("probability", "number")]

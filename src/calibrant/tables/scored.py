@@ -7,18 +7,19 @@ which came first.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, Id, check_id, describe
-from calibrant.tables.cells import Cells, Clock
-from calibrant.tables.errors import InputError
-from calibrant.tables.notation import PERCENTS, is_empty
+from calibrant._checks import Floats, Id, check_choice, check_id, describe
+from calibrant.tables.cells import PERCENTS, Cells, Clock, is_empty, is_missing
 from calibrant.tables.table import Table
 
+#: What scores may be but shares.
+SCALES = ("percent",)
 Mask = npt.NDArray[np.bool_]
 
 
@@ -76,13 +77,15 @@ def take_scored(
     by: str | None = None,
     kind: str = "probability",
     positive: str | None = None,
+    scale: str | None = None,
     text: bool = True,
     missing: bool = False,
 ) -> Scored:
     """Return what a recalibration takes from a table, or say which row cannot be used.
 
     The parameters are those of `calibrant.recalibrate.recalibrate_frame`; `positive` is the value
-    of an outcome that counts as 1, where every other is 0; `text` says whether text may stand for
+    of an outcome that counts as 1, where every other is 0; with `scale` "percent" scores are from 0
+    to 100; `text` says whether text may stand for
     scores and outcomes, as it must in files, and `missing` whether scores may be missing and an id
     may come twice, as in a log.
 
@@ -106,13 +109,16 @@ def take_scored(
     if due is not None and time is None:
         raise ValueError("due needs time: a deadline is later than its prediction")
     scores = table.cells(score, text=text).numbers(missing=missing)
+    if scale is not None:
+        check_choice("scale", scale, SCALES)
+        scores = scores / 100.0
     outside = (scores < 0.0) | (scores > 1.0)
     if kind == "probability" and outside.any():
         row = int(outside.argmax())
         raise table.cells(score).refusal(
             row,
-            f"got {float(scores[row])!r}, must be a number in [0, 1]; {PERCENTS}, and for scores "
-            "of another scale say kind 'logit' or 'margin' (--kind)",
+            f"got {float(scores[row])!r}, must be a number in [0, 1]; {PERCENTS} (--scale "
+            "percent), and for scores of another scale say kind 'logit' or 'margin' (--kind)",
         )
     outcomes = table.cells(outcome, text=text).outcomes(positive=positive, missing=True)
     if id is not None and not missing:
@@ -121,10 +127,89 @@ def take_scored(
         None if name is None else table.cells(name).clock() for name in (time, available, due)
     ]
     if clock is not None:
-        clock.check_order()
-        check_times(clock, available=known, due=end, predicted=~np.isnan(scores))
+        clock.check_order(available=known, due=end, predicted=~np.isnan(scores))
     groups = None if by is None else take_groups(table.cells(by))
     return Scored(scores, outcomes, outcome, clock, known, end, groups, note)
+
+
+def prepare(
+    table: Table,
+    *,
+    score: str | None = None,
+    id: str | None = None,  # noqa: A002
+    sort: str | None = None,
+    missing: str | None = None,
+    clocks: Sequence[str | None] = (),
+    date_format: str | None = None,
+) -> tuple[Table, list[str]]:
+    """Return a table whose rows can be played, as the user asks for it, and what was done.
+
+    Parameters
+    ----------
+    score, id : str, optional
+        The column of scores; the column of ids, or several with commas, of which one is made.
+    sort : str, optional
+        The column of time that rows are put in the order of; rows of one time stay as they are.
+    missing : {"skip"}, optional
+        Leave out rows without a score.
+    clocks : sequence of str
+        Columns of times, and `date_format` how they are written, as `strptime` has it.
+
+    Examples
+    --------
+    >>> from calibrant.tables import Table
+    >>> from calibrant.tables.scored import prepare
+    >>> table = Table("memory", {"t": ["2", "1", "3"], "s": ["0.5", "0.25", ""]})
+    >>> prepare(table, score="s", sort="t", missing="skip")[0].columns
+    {'t': ['1', '2'], 's': ['0.25', '0.5']}
+    """
+    done = []
+    if date_format is not None:
+        named = dict.fromkeys(name for name in (*clocks, sort) if name is not None)
+        if not named:
+            raise ValueError("a date format needs a column of time")
+        table = replace(
+            table, columns={**table.columns, **{n: dated(table, n, date_format) for n in named}}
+        )
+    if id is not None and "," in id and id not in table.columns:
+        parts = [table.find("id", name.strip())[0] for name in id.split(",")]
+        cells = zip(*(table.cells(name).values() for name in parts), strict=True)
+        table = replace(
+            table, columns={**table.columns, id: ["|".join(map(str, c)) for c in cells]}
+        )
+    if missing is not None and score is not None:
+        check_choice("missing", missing, ("skip",))
+        table.find("score", score)
+        gone = np.array([is_missing(cell) for cell in table.cells(score).values()], dtype=bool)
+        if gone.any():
+            table = table.at(np.flatnonzero(~gone))
+            done.append(f"{int(gone.sum()):,} rows without a score are left out")
+    if sort is not None:
+        table.find("time", sort)
+        ticks = table.cells(sort).clock().ticks
+        if np.isnan(ticks).any():
+            raise table.cells(sort).refusal(int(np.isnan(ticks).argmax()), "the time is missing")
+        order = np.argsort(ticks, kind="stable")
+        moved = int((order != np.arange(len(order))).sum())
+        if moved:
+            table = table.at(order)
+            done.append(f"rows are sorted by {sort!r}: {moved:,} of {len(order):,} were moved")
+    return table, done
+
+
+def dated(table: Table, column: str, date_format: str) -> list[str | None]:
+    """Return a column of times, each written as ISO 8601 has it."""
+    table.find("time", column)
+    cells, times = table.cells(column), []
+    for row, cell in enumerate(cells.values()):
+        try:
+            is_time = not is_missing(cell)
+            times.append(datetime.strptime(str(cell), date_format).isoformat() if is_time else None)
+        except ValueError:
+            raise cells.refusal(
+                row, f"got {cell!r}, which is not written as --date-format {date_format} says"
+            ) from None
+    return times
 
 
 def check_parts(score: str, outcome: str, by: str | None) -> None:
@@ -150,7 +235,9 @@ def check_ids(cells: Cells) -> None:
         if before != row:
             unit, number = cells.row_name(before)
             raise cells.refusal(
-                row, f"the id {cell!r} comes again; it was there in {unit} {number}"
+                row,
+                f"the id {cell!r} comes again; it was there in {unit} {number}. An id names one "
+                "prediction: make it of several columns (--id customer,month), or leave it out",
             )
 
 
@@ -165,42 +252,6 @@ def take_groups(cells: Cells) -> list[Id]:
         except ValueError as error:
             raise cells.refusal(row, str(error)) from None
     return groups
-
-
-def check_times(
-    time: Clock,
-    *,
-    available: Clock | None = None,
-    due: Clock | None = None,
-    predicted: Mask | bool = True,
-) -> None:
-    """Refuse clocks that cannot be compared, and times that come before their prediction.
-
-    An outcome cannot be known before its prediction is made; a deadline must be there where a row
-    is `predicted`, and be later than that.
-    """
-    for other in (available, due):
-        if other is not None and other.sort not in (None, time.sort):
-            raise InputError(
-                f"column {other.cells.column!r} holds {other.sort} and column "
-                f"{time.cells.column!r} holds {time.sort}: the two cannot be compared",
-                source=time.cells.source,
-            )
-    if available is not None and (early := available.ticks < time.ticks).any():
-        row = int(early.argmax())
-        raise available.cells.refusal(
-            row,
-            f"the outcome is available at {available.shown(row)}, before its prediction at "
-            f"{time.shown(row)}",
-        )
-    if due is not None and (wrong := ~(due.ticks > time.ticks) & predicted).any():
-        row = int(wrong.argmax())
-        if np.isnan(due.ticks[row]):
-            raise due.cells.refusal(row, "the deadline is missing")
-        raise due.cells.refusal(
-            row,
-            f"the deadline {due.shown(row)} is not later than the prediction at {time.shown(row)}",
-        )
 
 
 def as_probabilities(scores: Floats, kind: str) -> Floats | None:

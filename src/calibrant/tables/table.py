@@ -136,8 +136,28 @@ class Table:
         return Column(name, cells.probabilities(missing=missing), note)
 
     def find(self, part: str, name: str | None) -> tuple[str, str | None]:
-        """Return the column that plays a part, and a line for the user when it was guessed."""
-        return find_column(list(self.columns), part, name, self.source, self.delimiter)
+        """Return the column that plays a part, and a line for the user when it was guessed.
+
+        A name that is given must be there; with None, the part's usual names are looked for.
+        """
+        names = list(self.columns)
+        if name is not None and name in names:
+            return name, None
+        there = f"the columns are {listed(names)}"
+        if self.delimiter is not None:
+            there += f", separated by {shown(self.delimiter)}"
+        if name is not None:
+            raise InputError(f"there is no column {name!r}; {there}", source=self.source)
+        found = [each for each in names if USUAL_NAMES[part].fullmatch(each.strip().lower())]
+        own = [each for each in found if each.strip().lower() == part]
+        if len(own) == 1:
+            found = own
+        elif part == "outcome" and not found and len(names) == 1:
+            found = names
+        if len(found) == 1:
+            return found[0], f"{self.source}: no {part} column was named, taking {found[0]!r}"
+        which = f": it may be {listed(found)}" if found else f"; {there}"
+        raise InputError(f"say which column holds the {part}{which}", source=self.source)
 
     def cells(self, name: str, *, text: bool = True) -> Cells:
         """Return the cells of a column, to be read as numbers, values or a clock."""
@@ -151,6 +171,24 @@ class Table:
         """Return the name of a row as a sentence says it."""
         return "{} {}".format(*self.row_name(position))
 
+    def at(self, rows: npt.NDArray[np.int64]) -> Table:
+        """Return the table with these rows, in this order.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant.tables import Table
+        >>> Table("memory", {"y": ["1", "0", "0"]}).at(np.array([2, 0])).columns
+        {'y': ['0', '1']}
+        """
+        numbers = rows.tolist()
+        columns: dict[str, Raw] = {
+            name: [raw[row] for row in numbers] if isinstance(raw, Sequence) else raw[numbers]
+            for name, raw in self.columns.items()
+        }
+        lines = None if self.lines is None else [self.lines[row] for row in numbers]
+        return replace(self, columns=columns, lines=lines)
+
     def with_column(self, name: str, values: npt.ArrayLike) -> Table:
         """Return the table with one more column of numbers at its end; whole ones stay whole."""
         series = as_series(values, "values")
@@ -160,33 +198,6 @@ class Table:
         if len(series) != len(self):
             raise ValueError(f"values must be one a row ({len(self)}), got {len(series)}")
         return replace(self, columns={**self.columns, name: series})
-
-
-def find_column(
-    names: Sequence[str], part: str, given: str | None, source: str, delimiter: str | None = None
-) -> tuple[str, str | None]:
-    """Return the column that plays a part, and a line for the user when it was guessed.
-
-    A name that is given must be there; with None, the part's usual names are looked for. Messages
-    say what the columns were split at.
-    """
-    if given is not None and given in names:
-        return given, None
-    there = f"the columns are {listed(names)}"
-    if delimiter is not None:
-        there += f", separated by {shown(delimiter)}"
-    if given is not None:
-        raise InputError(f"there is no column {given!r}; {there}", source=source)
-    found = [name for name in names if USUAL_NAMES[part].fullmatch(name.strip().lower())]
-    own = [name for name in found if name.strip().lower() == part]
-    if len(own) == 1:
-        found = own
-    elif part == "outcome" and not found and len(names) == 1:
-        found = list(names)
-    if len(found) == 1:
-        return found[0], f"{source}: no {part} column was named, taking {found[0]!r}"
-    which = f": it may be {listed(found)}" if found else f"; {there}"
-    raise InputError(f"say which column holds the {part}{which}", source=source)
 
 
 def check_names(names: Sequence[str], source: str, row: int | None = None) -> None:

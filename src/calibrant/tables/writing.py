@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import io
 import json
+import lzma
 import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from calibrant._checks import check_choice, describe
 from calibrant.tables.atomic import replacing
+from calibrant.tables.cells import DECIMAL_COMMA
 from calibrant.tables.errors import InputError
 from calibrant.tables.frames import import_pyarrow
-from calibrant.tables.notation import DECIMAL_COMMA
-from calibrant.tables.packed import check_packing, packing
 from calibrant.tables.reading import KINDS, SUFFIXES, kind_of
 from calibrant.tables.table import Table
 
@@ -66,13 +69,35 @@ def write(path: str | os.PathLike[str], table: Table, *, kind: str | None = None
 def kind_to_write(name: str) -> str:
     """Return what a file of this name is to be written as; refuse a name that does not say."""
     check_packing(name)
-    kind = kind_of(name)
+    kind = kind_of(name).kind
     if kind is None:
         raise InputError(
             f"the name must end in one of {', '.join(SUFFIXES)} (or these with .gz, .bz2 or .xz)",
             source=name,
         )
     return kind
+
+
+def check_packing(name: str) -> None:
+    """Refuse a name that says zstd: it is read, not written."""
+    if kind_of(name).packing == "zstd":
+        raise InputError("cannot be packed with zstd; .gz, .bz2 and .xz can", source=name)
+
+
+def packing(file: BinaryIO, name: str) -> AbstractContextManager[BinaryIO]:
+    """Return a file that packs what is written to it as the name says; equal bytes on every run."""
+    match kind_of(name).packing:
+        case "gzip":
+            # No name and no time inside: equal tables give equal files.
+            return cast(
+                "AbstractContextManager[BinaryIO]", gzip.GzipFile("", "wb", 6, file, mtime=0)
+            )
+        case "bzip2":
+            return cast("AbstractContextManager[BinaryIO]", bz2.BZ2File(file, "wb"))
+        case "xz":
+            return cast("AbstractContextManager[BinaryIO]", lzma.LZMAFile(file, "wb"))
+        case _:
+            return nullcontext(file)
 
 
 def write_csv(

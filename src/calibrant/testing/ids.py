@@ -83,13 +83,13 @@ def check_late_outcomes(subject: Subject) -> None:
     def other_ids(t: int) -> dict[str, Any]:
         return ({"id": f"{t} a"}, {}, {"id": -1 - t})[t % 3]
 
-    for kind, rounds in subject.streams(300, 5):
+    for kind, rounds in subject.streams(150, 5):
         expected = rounds.play(subject.make())
         named = rounds.play(subject.make(), ids=lambda t: {"id": f"round {t}"})
         require_same([named, expected], f"ids change the predictions on {kind}")
         late = subject.make()
-        expected = rounds.play_late(late, 0, 300)
-        require((late.learned, late.pending) == (300, 0), "late outcomes are lost or counted twice")
+        expected = rounds.play_late(late, 0, 150)
+        require((late.learned, late.pending) == (150, 0), "late outcomes are lost or counted twice")
         named = rounds.play(subject.make(), late=3, ids=other_ids)
         require_same([named, expected], f"late outcomes under other ids change them on {kind}")
 

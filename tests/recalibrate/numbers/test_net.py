@@ -10,9 +10,11 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.number_opponents import bound, opponents, play
 from calibrant import NumberRecalibrator
 from calibrant._kernels.numbers.net import Net
 from calibrant._kernels.numbers.quantile_mixture import Levels
+from calibrant.recalibrate.numbers import LEVELS as NUMBER_LEVELS
 from naive.numbers import NaiveNet
 
 LEVELS = np.array([0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95])
@@ -312,3 +314,20 @@ def test_every_level_keeps_the_bound_against_opponents_who_know_the_state(kind):
     tau = NumberRecalibrator().levels
     bound = 10 * np.sqrt(tau * (1 - tau) / (2 * rounds) + 1 / (2 * rounds**2)) + 3.4 / rounds
     assert (attack(kind, rounds) <= bound).all()
+
+
+@pytest.mark.parametrize("name", list(opponents(1500)))
+def test_opponents_who_know_the_state_stay_within_the_bound(name):
+    """The eleven kinds of `python -m benchmarks numbers attacks`, in short games."""
+    tau = np.array(NUMBER_LEVELS)
+    off, infinite = play(opponents(1500)[name], 1500, tau)
+    assert (np.abs(off) <= bound(tau, 1500)).all()
+    assert np.abs(off).max() > 0.02  # it does harm: chance alone leaves 0.013
+    assert infinite > 0
+
+
+def test_without_the_net_an_opponent_wins():
+    """The same game with a wall that nothing reaches: the bound must fail."""
+    tau = np.array(NUMBER_LEVELS)
+    off, _ = play(opponents(6000)["just above 0.5"], 6000, tau, wall=(1e9, 1e9))
+    assert (np.abs(off) > bound(tau, 6000)).any()

@@ -169,6 +169,53 @@ def test_late_outcomes_with_a_horizon():
     assert not np.isinf(said).any()
 
 
+def test_irregular_delays():
+    """Outcomes come after 0 to 200 rounds, a tenth of them never, in any order."""
+    random = np.random.default_rng(21)
+    m = random.normal(size=4000)
+    y = m + random.normal(size=4000) * np.repeat([1.0, 2.0], 2000)
+    wait = random.integers(0, 200, 4000)
+    never = random.random(4000) < 0.1
+    recalibrator = NumberRecalibrator(periods=(), capacity=1000)
+    said, coming = np.empty((4000, 33)), {}
+    for t in range(4000):
+        said[t] = recalibrator.predict(m[t], id=t).quantiles
+        if not never[t]:
+            coming.setdefault(t + wait[t], []).append(t)
+        for id_ in coming.pop(t, ()):
+            assert recalibrator.update(y[id_], id=id_) == "applied"
+    low, high = ends(recalibrator, said)
+    assert not np.isnan(said).any()
+    for part in (slice(500, 2000), slice(2600, 4000)):
+        covered = interval_coverage(low[part], high[part], y[part])
+        assert covered == pytest.approx(0.9, abs=0.03)
+
+
+def test_a_missing_forecast_is_the_recent_mean_of_outcomes():
+    random = np.random.default_rng(22)
+    y = 50.0 + random.normal(size=2000)
+    recalibrator = NumberRecalibrator(periods=())
+    said = recalibrator.run(np.full(2000, np.nan), y)
+    low, high = ends(recalibrator, said)
+    assert interval_coverage(low[300:], high[300:], y[300:]) == pytest.approx(0.9, abs=0.025)
+    assert (high - low)[300:].mean() < 1.15 * 3.29
+    now_and_then = np.where(random.random(2000) < 0.2, np.nan, 50.0)
+    said = NumberRecalibrator(periods=()).run(now_and_then, y)
+    assert not np.isnan(said).any()
+
+
+def test_memory_does_not_grow_with_rounds():
+    """Of 40,000 rounds, nothing is left but a longer horizon of the safe stage, 33 numbers."""
+    random = np.random.default_rng(23)
+    recalibrator = NumberRecalibrator(periods=())
+    sizes = []
+    for _ in range(2):
+        m = random.normal(size=20_000)
+        recalibrator.run(m, m + random.normal(size=20_000))
+        sizes.append(len(recalibrator.to_bytes()))
+    assert sizes[1] - sizes[0] <= 33 * 8 + 64
+
+
 def test_one_very_late_outcome_changes_little():
     m, y = switching(10, 3000)
     plain, late = NumberRecalibrator(periods=()), NumberRecalibrator(periods=())

@@ -7,7 +7,7 @@ import pytest
 from calibrant.service.api.server import check_host
 from calibrant.service.tokens import hash_of, new_token, rotate_token
 
-PATHS = ("/v1/streams", "/readyz", "/metrics", "/docs", "/openapi.json", "/v1/events", "/", "/x")
+PATHS = ("/v1/streams", "/metrics", "/docs", "/openapi.json", "/v1/events", "/", "/x")
 
 
 def bearer(token):
@@ -29,7 +29,7 @@ def closed(running, monkeypatch):
     return running
 
 
-def test_without_a_token_nothing_but_healthz_answers(closed):
+def test_without_a_token_nothing_but_probes_answers(closed):
     for path in PATHS:
         answer = closed.http.get(path)
         assert answer.status_code == 401, path
@@ -37,6 +37,10 @@ def test_without_a_token_nothing_but_healthz_answers(closed):
     assert closed.predict({"id": "a", "score": 0.5}, "one").status_code == 401
     assert closed.http.put("/v1/streams/three", json={}).status_code == 401
     assert closed.http.get("/healthz").json() == {"status": "ok"}
+    assert closed.http.get("/readyz").json() == {"status": "ready"}
+    admin = bearer(closed.tokens["admin", "*"])
+    told = closed.http.get("/readyz", headers=admin).json()
+    assert told == {"status": "ready", "streams": 2, "closed": 0}
 
 
 @pytest.mark.parametrize(
@@ -119,12 +123,12 @@ def test_the_store_has_no_secret(closed, path):
 
 def test_without_any_token_only_this_machine_is_served(running):
     for host in ("localhost:8042", "127.0.0.1", "[::1]:8042"):
-        assert running.http.get("/readyz", headers={"host": host}).status_code == 200
+        assert running.http.get("/v1/streams", headers={"host": host}).status_code == 200
     # A page elsewhere whose name was made to point here.
     for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", ""):
-        assert running.http.get("/readyz", headers={"host": host}).status_code == 403
+        assert running.http.get("/v1/streams", headers={"host": host}).status_code == 403
     forwarded = {"x-forwarded-for": "127.0.0.1", "host": "evil.example"}
-    assert running.http.get("/readyz", headers=forwarded).status_code == 403
+    assert running.http.get("/v1/streams", headers=forwarded).status_code == 403
 
 
 def test_it_does_not_listen_to_others_without_a_token(running):

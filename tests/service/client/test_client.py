@@ -1,6 +1,7 @@
 """The clients: what they return, what they raise, and what they do while the service is away."""
 
 import asyncio
+import math
 import socket
 import threading
 import time
@@ -270,3 +271,20 @@ def test_asyncio_waits_for_a_service_that_begins_late(path):
         assert asyncio.run(work()) == []
     finally:
         late.stop()
+
+
+def test_numbers_have_quantiles_and_a_median(running):
+    with Client(running.url, patience=5) as client:
+        client.put_stream("load", kind="number", levels=[0.05, 0.5, 0.95])
+        one = client.predict("load", forecast=7.0, id="a")
+        assert (one, one.id, one.forecast, one.answer) == (7.0, "a", 7.0, "applied")
+        assert one.quantiles == {"0.05": 7.0, "0.5": 7.0, "0.95": 7.0}
+        assert one.intervals["0.9"] == [7.0, 7.0]
+        missing, wide = client.predict_many("load", forecasts=[math.nan, 3.0], ids=["b", "c"])
+        assert missing.forecast is None
+        assert wide == 3.0
+        given = client.predict("load", forecast=3.0, scale=2.0, id="d")
+        assert given.quantiles["0.05"] < given < given.quantiles["0.95"]
+        with pytest.raises(RoundError, match="another score, forecast or key"):
+            client.predict("load", forecast=8.0, id="a")
+        assert client.update("load", 7.5, id="a") == "applied"

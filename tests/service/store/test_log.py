@@ -21,7 +21,9 @@ def test_batches_come_whole_and_in_order(size):
         sequence += count
         numbers = tuple(range(first, sequence + 1))
         if chance.random() < 0.5:
-            rows = [(n, f"r{n}", 0.5, None, None, 1.0, None, n / 2, n / 3) for n in numbers]
+            rows = [
+                (n, f"r{n}", 0.5, None, None, 1.0, None, n / 2, n / 3, None, None) for n in numbers
+            ]
             predictions += [(first, *row) for row in rows]
             expected.append(LoggedPredictions._make(zip(*rows, strict=True)))
         else:
@@ -35,5 +37,5 @@ def test_batches_come_whole_and_in_order(size):
 
 def test_a_log_may_be_empty_or_have_predictions_only():
     assert list(merged([], [])) == []
-    (batch,) = merged([[(1, 1, "a", 0.5, None, None, 0.0, None, 0.5, 0.5)]], [])
+    (batch,) = merged([[(1, 1, "a", 0.5, None, None, 0.0, None, 0.5, 0.5, None, None)]], [])
     assert batch.id == ("a",)

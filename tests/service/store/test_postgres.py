@@ -38,7 +38,7 @@ def store(address):
 
 def prediction(sequence, id_, value=0.5):
     return PredictionRow(
-        1, sequence, sequence, id_, value, None, None, value, None, value, value, value
+        1, sequence, sequence, id_, value, None, None, value, None, value, value, value, None, None
     )
 
 

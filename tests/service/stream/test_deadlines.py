@@ -282,7 +282,7 @@ def test_what_a_number_of_predictions_settles_is_settled_when_they_are_made(wait
     engine.learn(["b"], [1.0], [150.0])
     engine.predict(["c", "d", "e"], [0.2, 0.3, 0.4], at=[200.0, 200.0, 201.0])
     engine.measure()
-    times = engine.history.columns()
+    times = engine.measures.buckets.columns()
     assert times["start"].tolist() == times["end"].tolist() == [201.0]
 
 
@@ -293,6 +293,6 @@ def test_outcomes_that_come_together_are_measured_in_order_of_time():
     engine.predict(ids, [0.5] * 64, at=at)
     engine.learn(ids[::-1], [0.0] * 64, at[::-1])
     engine.measure()
-    times = engine.history.columns()
+    times = engine.measures.buckets.columns()
     assert times["start"].tolist() == [at[0], at[32]]
     assert times["end"].tolist() == [at[31], at[63]]

@@ -127,7 +127,7 @@ def test_a_seed_makes_the_draws(running):
 
 #: Values to try for each setting, good and bad, at the bounds and beyond them.
 TRIED = {
-    "kind": ["probability", "logit", "margin", "score", None, 1],
+    "kind": ["probability", "logit", "margin", "number", "score", None, 1],
     "silence": [0, 1, 1.0, None, 2, True, "0", 0.5],
     "after": [1, 2.5, 1e9, 1e9 + 1, 0, 0.5, "30d", "1.5h", "90min", "0d", "soon", "5", None, True],
     "hold": [1, 1e9, "30d", "1.5h", "2 w", "-1d", "", None, [], False],
@@ -139,6 +139,9 @@ TRIED = {
     "seed": [0, 2**53, 2**53 + 1, -1, 1.5, None],
     "keyed": [True, False, 1, None],
     "watch_keys": [True, False, 0, None],
+    "levels": [[0.1, 0.9], [0.1, 2], [0.5], "some", None],
+    "periods": [[7], [], [1], [7.5], None],
+    "bounds": [[0, None], [0], [None, "a"], None],
     "color": ["red"],
 }
 
@@ -177,7 +180,7 @@ def test_what_is_accepted_makes_a_stream(keyed):
         if is_accepted(settings) and settings.get("capacity", 0) <= 10_000:
             definition = Definition.from_json(settings)
             definition.monitor()
-            (definition.fleet if keyed else definition.recalibrator)()
+            definition.of_kind.learner(definition)
 
 
 def test_the_documentation_has_the_declared_settings():

@@ -122,7 +122,7 @@ def test_a_store_of_another_layout_is_refused(start, path, layout):
     with sqlite3.connect(path) as store:
         store.execute(f"UPDATE meta SET value = '{layout}' WHERE name = 'layout'")
     store.close()
-    words = f"has layout {layout}, and this version of calibrant reads 3: start a new store, or use"
+    words = f"has layout {layout}, and this version of calibrant reads 4: start a new store, or use"
     with pytest.raises(StoreError, match=words):
         Service(SqliteStore(path)).start()
     (found,) = check_store(SqliteStore(path), lambda _: None)

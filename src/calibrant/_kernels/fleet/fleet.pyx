@@ -1,7 +1,7 @@
 """One shard of a fleet: a score becomes the word of the whole, of its key, and a point of a grid."""
 
 cimport cython
-from libc.math cimport INFINITY, NAN, fabs, isnan, log
+from libc.math cimport fabs, isnan, log
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -199,14 +199,16 @@ cdef class ShardKernel(PartState):
         if found.owns[PARENT] == NULL and r.parent >= 0:
             self.promote(self.parents, r.parent)
         self._learned += 1
-        if self.watched is not None:
-            self.watched.hear(r.number, r.slot, r.raw, r.expected, y)
         return 0
 
-    cdef int settle(self, const Opened *r, double y) noexcept nogil:
+    cdef int settle(self, Opened *r, double y) noexcept nogil:
         """Learn the outcome of a prediction that has waited."""
         cdef Found found = self.find(r.slot, r.parent)
-        return self.finish(r, &found, y)
+        if self.finish(r, &found, y) < 0:
+            return -1
+        if self.watched is not None:
+            self.watched.settle(r.number, r.slot, r.raw, r.expected, y, &r.stakes)
+        return 0
 
     cdef void promote(self, Level level, int64_t slot) noexcept nogil:
         """Give a key with many outcomes something of its own; without memory, at its next one."""
@@ -283,9 +285,9 @@ cdef class ShardKernel(PartState):
                 self.begin(&r, &found, scores[i], times[i], &ahead[i % (2 * BLOCK)])
                 predictions[i] = r.z
                 if not isnan(outcomes[i]):
-                    if self.watched is not None:
-                        self.watched.note(r.number, r.raw, r.expected, NAN)
                     self.finish(&r, &found, outcomes[i])
+                    if self.watched is not None:
+                        self.watched.play(r.number, r.slot, r.raw, r.expected, outcomes[i])
 
     def expected(self, const int64_t[::1] slots, const int64_t[:] parents,
                  const double[::1] scores, bint placed):
@@ -369,15 +371,19 @@ cdef class FleetRule(Rule):
         cdef KeyEvidence watched = self.kernel.watched
         cdef FleetRound r
         watched.reserve(len(rounds), self.kernel.keys.count)
+        watched.expect_lateness()
         for r in rounds:
-            watched.note(r.opened.number, r.opened.raw, r.opened.expected, NAN)
+            watched.ask(
+                r.opened.number, r.opened.slot, r.opened.raw, r.opened.expected, &r.opened.stakes
+            )
 
     cpdef object drop(self, Round r):
         """Let monitors know of a round that was given up."""
         cdef KeyEvidence watched = self.kernel.watched
+        cdef Opened *own = &(<FleetRound>r).opened
         if watched is not None:
             watched.reserve(1, self.kernel.keys.count)
-            watched.note((<FleetRound>r).opened.number, NAN, NAN, INFINITY)
+            watched.drop(own.number, own.slot, own.raw, own.expected, &own.stakes)
 
     cpdef object reserve(self, Py_ssize_t outcomes):
         """Get the memory that so many outcomes may want."""

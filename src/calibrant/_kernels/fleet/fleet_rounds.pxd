@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t
 from calibrant._kernels.fleet.fleet_rule cimport Views
 from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.scores.sharp cimport EXPERTS
+from calibrant._kernels.watch.key_evidence cimport Stakes
 
 
 # A word passes through these levels, each with experts of its own: all keys together, as one; the
@@ -30,6 +31,7 @@ cdef struct Opened:
     Views[LEVELS] views             # what the experts of each level said
     int64_t is_learned              # does the whole learn from it?
     double[EXPERTS] said            # then, what its experts said
+    Stakes stakes                   # what the key staked on it, if monitors watch
 
 
 cdef class FleetRound(Round):

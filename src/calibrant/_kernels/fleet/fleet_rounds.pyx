@@ -11,6 +11,7 @@ from calibrant._kernels.fleet.fleet_rule cimport BUCKETS as _BUCKETS
 from calibrant._kernels.fleet.fleet_rule cimport EXPERTS as KEY_EXPERTS
 from calibrant._kernels.rounds.round cimport Round
 from calibrant._kernels.scores.sharp cimport EXPERTS
+from calibrant._kernels.watch.key_evidence cimport KEY_TILTS, SIDES
 
 cdef list VIEWS = [
     ("x", "<f8"), ("mean", "<f8"), ("v", "<f4"), ("bucket", "<i4"),
@@ -25,6 +26,7 @@ OPENED = np.dtype(
         ("gap", "<i8"), ("s", "<f8"), ("m", "<f8"), ("bet", "<f8"), ("z", "<f8"), ("raw", "<f8"),
         ("expected", "<f8"),
         ("views", VIEWS, LEVELS), ("is_learned", "<i8"), ("said", "<f8", EXPERTS),
+        ("stakes", "<f4", (SIDES, KEY_TILTS)), ("is_staked", "<i8"),
     ]
 )
 assert OPENED.itemsize == sizeof(Opened)

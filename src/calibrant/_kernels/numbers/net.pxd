@@ -27,10 +27,12 @@ cdef class Net:
     cdef double *pooled
     cdef int *pool
 
-    cdef int walls(self, int64_t n, int *low, int *high) noexcept nogil
+    cdef int walls(self, int64_t n, int first, int *low, int *high) noexcept nogil
     cdef int64_t place(
         self, const double *mixed, double far, int64_t n, double late, double *said
     ) noexcept nogil
+    cdef bint is_biased(self, int64_t n) noexcept nogil
+    cdef int64_t caught(self, int64_t n, int first, double *said) noexcept nogil
     cdef double u(self, int64_t turn) noexcept nogil
     cdef int64_t take_turn(self) noexcept nogil
     cdef int give_back(self, int64_t turn) except -1

@@ -143,23 +143,50 @@ cdef class Net:
 
     # -- a round --------------------------------------------------------------------------------
 
-    cdef int walls(self, int64_t n, int *low, int *high) noexcept nogil:
-        """Find the first level that is too low by the wall, and the last that is too high."""
+    cdef int walls(self, int64_t n, int first, int *low, int *high) noexcept nogil:
+        """Find the first level that is too low by the wall, and the last that is too high.
+
+        Horizons before the first need no look.
+        """
         cdef int h, k, K = self.K
-        cdef double m, wall, v
+        cdef double m, wall
+        cdef const double *bias
+        cdef const double *v = self.levels.variance
+        cdef int64_t is_beyond = 0
         low[0], high[0] = K, -1
         wall = self.at_once if self.most == 0.0 else self.late
         wall *= wall * (self.most + 1.0)  # all is squared
-        for h in range(self.horizons + 1):
+        for h in range(first, self.horizons + 1):
             m = n + 1.0 if h == self.horizons else lesser(self.memory[h], n + 1.0)
+            bias = self.bias + h * K
             for k in range(K):
-                v = self.levels.level[k] * (1.0 - self.levels.level[k])
-                if self.bias[h * K + k] * self.bias[h * K + k] > wall * (v * m / 2.0 + 0.5):
-                    if self.bias[h * K + k] > 0.0:
+                is_beyond |= bias[k] * bias[k] > wall * (v[k] * m / 2.0 + 0.5)
+        if not is_beyond:
+            return 0
+        for h in range(first, self.horizons + 1):
+            m = n + 1.0 if h == self.horizons else lesser(self.memory[h], n + 1.0)
+            bias = self.bias + h * K
+            for k in range(K):
+                if bias[k] * bias[k] > wall * (v[k] * m / 2.0 + 0.5):
+                    if bias[k] > 0.0:
                         high[0] = max(high[0], k)
                     else:
                         low[0] = min(low[0], k)
         return 0
+
+    cdef bint is_biased(self, int64_t n) noexcept nogil:
+        """Whether any bias is more than chance explains."""
+        cdef int h, k, K = self.K
+        cdef double m
+        cdef const double *bias
+        cdef const double *wider = self.wider
+        cdef const double *v = self.levels.variance
+        cdef int64_t is_beyond = 0
+        for h in range(self.horizons):
+            m, bias = lesser(self.memory[h], n + 1.0), self.bias + h * K
+            for k in range(K):
+                is_beyond |= bias[k] * bias[k] > ZONE * ZONE * (v[k] * m / 2.0 * wider[k] + 0.5)
+        return is_beyond != 0
 
     cdef int64_t place(
         self, const double *mixed, double far, int64_t n, double late, double *said
@@ -168,13 +195,15 @@ cdef class Net:
 
         Returns the turn of a marked round, and -1 of every other.
         """
-        cdef int h, k, i, blocks = 0, low, high, K = self.K
-        cdef double m, z, sigma, shift, v, gain, u
+        cdef int h, k, i, blocks = 0, K = self.K
+        cdef double m, z, sigma, shift, v, gain
         cdef double *moved = self.moved
-        cdef int64_t turn = -1
-        cdef bint is_moved = False
+        if not self.is_biased(n):
+            memcpy(said, mixed, K * sizeof(double))
+            # Then none is beyond the wall, but perhaps in the plain sum.
+            return self.caught(n, self.horizons if self.at_once >= ZONE <= self.late else 0, said)
         for k in range(K):
-            shift, v = 0.0, self.levels.level[k] * (1.0 - self.levels.level[k])
+            shift, v = 0.0, self.levels.variance[k]
             for h in range(self.horizons):
                 m = lesser(self.memory[h], n + 1.0)
                 z = self.bias[h * K + k]
@@ -183,25 +212,24 @@ cdef class Net:
                     z /= sqrt(sigma)
                     gain = lesser(GAIN, GAIN_LATE * sqrt(2.0 * m) / (late + 1.0))
                     shift += gain * (z - ZONE if z > 0.0 else z + ZONE)
-            is_moved = is_moved or shift != 0.0
             moved[k] = self.levels.logit[k] - shift
-        if is_moved:  # pool adjacent violators
-            for k in range(K):
-                self.pooled[blocks], self.pool[blocks] = moved[k], 1
-                blocks += 1
-                while blocks > 1 and self.pooled[blocks - 2] > self.pooled[blocks - 1]:
-                    i = self.pool[blocks - 2] + self.pool[blocks - 1]
-                    self.pooled[blocks - 2] = (
-                        self.pooled[blocks - 2] * self.pool[blocks - 2]
-                        + self.pooled[blocks - 1] * self.pool[blocks - 1]
-                    ) / i
-                    self.pool[blocks - 2] = i
-                    blocks -= 1
-            k = 0
-            for i in range(blocks):
-                for h in range(self.pool[i]):
-                    moved[k] = self.pooled[i]
-                    k += 1
+        # Pool adjacent violators.
+        for k in range(K):
+            self.pooled[blocks], self.pool[blocks] = moved[k], 1
+            blocks += 1
+            while blocks > 1 and self.pooled[blocks - 2] > self.pooled[blocks - 1]:
+                i = self.pool[blocks - 2] + self.pool[blocks - 1]
+                self.pooled[blocks - 2] = (
+                    self.pooled[blocks - 2] * self.pool[blocks - 2]
+                    + self.pooled[blocks - 1] * self.pool[blocks - 1]
+                ) / i
+                self.pool[blocks - 2] = i
+                blocks -= 1
+        k = 0
+        for i in range(blocks):
+            for h in range(self.pool[i]):
+                moved[k] = self.pooled[i]
+                k += 1
         for k in range(K):
             said[k] = (
                 mixed[k] if moved[k] == self.levels.logit[k]
@@ -209,7 +237,14 @@ cdef class Net:
             )
             if k > 0 and said[k] < said[k - 1]:
                 said[k] = said[k - 1]
-        self.walls(n, &low, &high)
+        return self.caught(n, 0, said)
+
+    cdef int64_t caught(self, int64_t n, int first, double *said) noexcept nogil:
+        """Let the net have its say; return the turn of a marked round, and -1 of every other."""
+        cdef int k, low, high, K = self.K
+        cdef int64_t turn = -1
+        cdef double u
+        self.walls(n, first, &low, &high)
         if low < K and high >= 0:
             turn = self.take_turn()
             u = self.u(turn)
@@ -228,16 +263,18 @@ cdef class Net:
     ) noexcept nogil:
         """Add 1{outcome < quantile} - level of a round to the biases; n outcomes are known now."""
         cdef int h, k, K = self.K
-        cdef double c, v, D = late.rounds + 1.0
+        cdef double v, keep, D = late.rounds + 1.0, counts = 0.0 if is_marked else 1.0
+        cdef double *bias = self.bias
         self.most = greater(self.most, late.rounds)
-        for k in range(K):
-            c = 0.0 if is_marked else below[k]
-            for h in range(self.horizons):
-                self.bias[h * K + k] += c - self.bias[h * K + k] / self.memory[h]
-            self.bias[self.horizons * K + k] += c
-            if late.is_late:
-                v = self.levels.level[k] * (1.0 - self.levels.level[k])
-                self.run[k] += c - self.run[k] / D
+        for h in range(self.horizons + 1):
+            keep = 1.0 if h == self.horizons else 1.0 - 1.0 / self.memory[h]
+            for k in range(K):
+                bias[k] = keep * bias[k] + counts * below[k]
+            bias += K
+        if late.is_late:
+            for k in range(K):
+                v = self.levels.variance[k]
+                self.run[k] += counts * below[k] - self.run[k] / D
                 if n > D:
                     self.wider[k] += greater(1.0 / (20.0 * D), 1.0 / n) * (
                         lesser(D, greater(1.0, self.run[k] * self.run[k] / (late.spread * v)))
@@ -263,7 +300,7 @@ cdef class Net:
     def is_caught(self, int64_t n):
         """Return whether some bias is beyond the wall."""
         cdef int low, high
-        self.walls(n, &low, &high)
+        self.walls(n, 0, &low, &high)
         return low < self.K or high >= 0
 
     def say(self, const double[::1] mixed, double far, int64_t n, double late=0.0):

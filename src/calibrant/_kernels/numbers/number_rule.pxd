@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from calibrant._kernels.numbers.net cimport Net
 from calibrant._kernels.numbers.quantile_mixture cimport (
-    KNOTS, Lateness, Levels, QuantileMixture, Regret, Shapes,
+    KNOTS, REGRETS, Lateness, Levels, QuantileMixture, Shapes,
 )
 from calibrant._kernels.numbers.residuals cimport Residuals
 from calibrant._kernels.rounds.round cimport Round
@@ -21,8 +21,8 @@ cdef class NumberKernel:
     cdef readonly int64_t begun, learned
     cdef Lateness late
     cdef double past                      # a moving mean of outcomes, the forecast where none is
-    cdef Regret[2 * KNOTS] given_regrets  # of the mixture, and of quantiles that were given
-    cdef double[2 * KNOTS] given_weights
+    cdef double[2 * KNOTS * REGRETS] given_regrets  # of the mixture, and of what was given
+    cdef double[2 * KNOTS] given_weights            # a row a knot
     cdef double *mixed                    # of the last round that began
     cdef double *below
 

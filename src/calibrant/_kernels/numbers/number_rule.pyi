@@ -10,6 +10,8 @@ LARGEST: float
 
 class NumberRound(Round):
     @property
+    def levels(self) -> Floats: ...
+    @property
     def quantiles(self) -> Floats: ...
 
 class NumberKernel:

@@ -12,14 +12,17 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 
 import numpy as np
+from numpy import frombuffer
 
 from calibrant._checks import as_listed, as_series, check_id, check_same_length, describe
 from calibrant._kernels.numbers.limits cimport greater, lesser
 from calibrant._kernels.numbers.net cimport Net
 from calibrant._kernels.numbers.quantile_mixture cimport (
-    KNOTS, Lateness, Levels, QuantileMixture, Regret, Shapes, regret_step, share_out, sort,
+    KNOTS, LARGEST as LARGEST_REGRET, REGRETS, RUNS, SQUARE, TOTAL, Lateness, Levels,
+    QuantileMixture, Shapes, regret_steps, share_out, sort,
 )
 from calibrant._kernels.numbers.quantile_mixture import check_regrets
 from calibrant._kernels.numbers.residuals cimport Residuals
@@ -103,21 +106,27 @@ cdef class NumberRound(Round):
         return self.kernel.shown(self, best)
 
     @property
+    def levels(self):
+        """The levels of its quantiles."""
+        return self.kernel.levels.tau
+
+    @property
     def quantiles(self):
         """What was predicted, at the levels of the recalibrator."""
-        cdef int k
-        found = np.empty(self.kernel.levels.K)
-        cdef double[::1] to = found
-        for k in range(self.kernel.levels.K):
+        cdef int k, K = self.kernel.levels.K
+        # A view of new memory takes half the time of an array and a view of that.
+        memory = PyByteArray_FromStringAndSize(NULL, K * sizeof(double))
+        cdef double *to = <double *>PyByteArray_AS_STRING(memory)
+        for k in range(K):
             to[k] = self.kernel.shown(self, k)
-        return found
+        return frombuffer(memory)
 
 
 cdef class NumberKernel:
     """Residuals, their quantiles and the net, of one stream of numbers."""
 
     def __cinit__(self, levels, periods, double low, double high):
-        cdef int i
+        cdef int i, g
         self.levels = Levels(levels)
         self.residuals = Residuals(periods)
         self.mixture = QuantileMixture(self.levels)
@@ -129,11 +138,14 @@ cdef class NumberKernel:
         self.below = <double *>malloc(self.levels.K * sizeof(double))
         if not (self.mixed and self.below):
             raise MemoryError
+        for i in range(2 * KNOTS * REGRETS):
+            self.given_regrets[i] = 0.0
         for i in range(2 * KNOTS):
-            self.given_weights[i] = GIVEN_PRIOR[i // KNOTS]
-            self.given_regrets[i].total = self.given_regrets[i].run = 0.0
-            self.given_regrets[i].square = self.given_regrets[i].runs = 1e-6
-            self.given_regrets[i].largest = 1e-3
+            self.given_weights[i] = GIVEN_PRIOR[i % 2]
+            g = i // 2 * REGRETS
+            self.given_regrets[2 * (g + SQUARE) + i % 2] = 1e-6
+            self.given_regrets[2 * (g + RUNS) + i % 2] = 1e-6
+            self.given_regrets[2 * (g + LARGEST_REGRET) + i % 2] = 1e-3
 
     def __dealloc__(self):
         free(self.mixed)
@@ -168,7 +180,7 @@ cdef class NumberKernel:
             for k in range(KNOTS):
                 # Before anything is learned, what is given is all there is.
                 r.given[K + k] = (
-                    1.0 if self.learned <= LEAST_WEIGHED else self.given_weights[KNOTS + k]
+                    1.0 if self.learned <= LEAST_WEIGHED else self.given_weights[2 * k + 1]
                 )
             self.mix_given(r.given, r.given + K, self.mixed)
             sort(self.mixed, K)
@@ -193,9 +205,11 @@ cdef class NumberKernel:
         """Learn how good the mixture and the given quantiles were."""
         cdef int k, g, i, K = self.levels.K
         cdef double grad, mine, theirs, mid = r.token[self.residuals.at_s + 1]
-        cdef double[2 * KNOTS] loss, eta
+        cdef double[2 * KNOTS] loss
+        cdef double[2] eta
         cdef double centre
         cdef double *both = self.below
+        cdef double *regrets
         self.mixture.say(r.shapes, self.residuals, r.token, r.far, r.place)
         memcpy(self.mixed, self.mixture.mixed, K * sizeof(double))
         memcpy(both, self.mixed, K * sizeof(double))
@@ -205,19 +219,18 @@ cdef class NumberKernel:
         for k in range(K):
             grad = ((1.0 if residual <= both[k] else 0.0) - self.levels.level[k]) / mid
             mine, theirs = grad * (both[k] - self.mixed[k]), grad * (both[k] - r.given[k])
-            g = self.levels.knot[k]
+            g = 2 * self.levels.knot[k]
             loss[g] += self.levels.hat[k] * mine
-            loss[g + 1] += (1.0 - self.levels.hat[k]) * mine
-            loss[KNOTS + g] += self.levels.hat[k] * theirs
-            loss[KNOTS + g + 1] += (1.0 - self.levels.hat[k]) * theirs
+            loss[g + 1] += self.levels.hat[k] * theirs
+            loss[g + 2] += (1.0 - self.levels.hat[k]) * mine
+            loss[g + 3] += (1.0 - self.levels.hat[k]) * theirs
         for g in range(KNOTS):
-            centre = (1.0 - r.given[K + g]) * loss[g] + r.given[K + g] * loss[KNOTS + g]
+            centre = (1.0 - r.given[K + g]) * loss[2 * g] + r.given[K + g] * loss[2 * g + 1]
             for i in range(2):
-                eta[i * KNOTS + g] = regret_step(
-                    &self.given_regrets[i * KNOTS + g],
-                    (loss[i * KNOTS + g] - centre) / self.levels.hats[g], GIVEN_SURPRISE[i], &self.late,
-                )
-            share_out(GIVEN_PRIOR, eta + g, self.given_regrets + g, 2, self.given_weights + g)
+                loss[2 * g + i] = (loss[2 * g + i] - centre) / self.levels.hats[g]
+            regrets = self.given_regrets + 2 * g * REGRETS
+            regret_steps(regrets, 2, loss + 2 * g, GIVEN_SURPRISE, &self.late, eta)
+            share_out(GIVEN_PRIOR, eta, regrets + 2 * TOTAL, 2, self.given_weights + 2 * g)
 
     cdef void note_lateness(self, NumberRound r, int64_t n) noexcept nogil:
         """Learn how late outcomes are: how many others were learned while a round waited.
@@ -345,9 +358,9 @@ cdef class NumberKernel:
         given = as_doubles(state["given"], "given")
         if len(given) != 12 * KNOTS:
             raise ValueError("saved given must have 60 numbers")
-        check_regrets(given[: 10 * KNOTS])
-        weights = given[10 * KNOTS :].reshape(2, KNOTS)
-        if not (weights >= 0.0).all() or not (np.abs(weights.sum(axis=0) - 1.0) < 1e-9).all():
+        check_regrets(given[: 10 * KNOTS].reshape(KNOTS, REGRETS, 2).transpose(0, 2, 1).ravel())
+        weights = given[10 * KNOTS :].reshape(KNOTS, 2)
+        if not (weights >= 0.0).all() or not (np.abs(weights.sum(axis=1) - 1.0) < 1e-9).all():
             raise ValueError("saved given must have weights that sum to 1")
         whole = as_integers(state["round_counts"], "round_counts").reshape(-1, 5)
         real = as_doubles(state["round_numbers"], "round_numbers", infinite=True)

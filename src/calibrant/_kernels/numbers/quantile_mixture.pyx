@@ -10,7 +10,7 @@ profit from outcomes that they did not have. Rounds keep a reference to the shap
 somebody holds is copied before it changes.
 """
 
-from libc.math cimport exp, fabs, log
+from libc.math cimport fabs, log
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
@@ -28,17 +28,17 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *)
 
 KNOT_LEVELS = (0.03, 0.2, 0.5, 0.8, 0.97)
-cdef double SHARE = 1e-3
 cdef double LEAST_SLOPE = 0.03
 # The scale of each kind (0 fast, 1 mid, 2 slow, 3 learned), and the slowest rate of its shape.
 cdef int[KINDS] SCALE_OF = [2, 2, 2, 1, 0, 3, 3]
 cdef double[KINDS] SLOWEST = [2e-4, 3e-3, 1e-2, 2e-4, 2e-4, 2e-4, 5e-3]
-cdef double[EXPERTS] PRIOR
-cdef double[EXPERTS] SURPRISE     # -log of the prior
+cdef double[LANES] PRIOR
+cdef double[LANES] SURPRISE       # -log of the prior
 cdef int expert_
 for expert_ in range(EXPERTS):
     PRIOR[expert_] = (4.0 if expert_ < KINDS else 1.0) / (6.0 * KINDS)
     SURPRISE[expert_] = -log(PRIOR[expert_])
+PRIOR[EXPERTS], SURPRISE[EXPERTS] = 0.0, 1.0
 
 
 cdef void sort(double *values, int size) noexcept nogil:
@@ -53,21 +53,14 @@ cdef void sort(double *values, int size) noexcept nogil:
         values[j] = value
 
 
-cdef void share_out(
-    const double *prior, const double *eta, const Regret *regrets, int count, double *w
-) noexcept nogil:
-    """Weigh experts at one knot; arrays have a stride of KNOTS, but for the prior."""
-    cdef double top = -1e300, total = 0.0
+cdef inline double sum_of(double *x) noexcept nogil:
+    """Return the sum over all lanes, which are used up: by halves, as the processor adds them."""
     cdef int i
-    for i in range(count):
-        top = greater(top, eta[i * KNOTS] * regrets[i * KNOTS].total)
-    for i in range(count):
-        w[i * KNOTS] = (
-            prior[i] * eta[i * KNOTS] * exp(eta[i * KNOTS] * regrets[i * KNOTS].total - top)
-        )
-        total += w[i * KNOTS]
-    for i in range(count):
-        w[i * KNOTS] = (1.0 - SHARE) * w[i * KNOTS] / total + SHARE * prior[i]
+    for i in range(11):
+        x[i] += x[i + 11]
+    for i in range(5):
+        x[i] += x[i + 6]
+    return (x[0] + x[3]) + (x[1] + x[4]) + (x[2] + x[5])
 
 
 cdef class Levels:
@@ -80,16 +73,20 @@ cdef class Levels:
         self.K = len(self.tau)
         self.level = <double *>malloc(self.K * sizeof(double))
         self.logit = <double *>malloc(self.K * sizeof(double))
+        self.variance = <double *>malloc(self.K * sizeof(double))
         self.inverse = <double *>malloc(self.K * sizeof(double))
         self.hat = <double *>malloc(self.K * sizeof(double))
         self.knot = <int *>malloc(self.K * sizeof(int))
-        if not (self.level and self.logit and self.inverse and self.hat and self.knot):
+        if not (
+            self.level and self.logit and self.variance and self.inverse and self.hat and self.knot
+        ):
             raise MemoryError
         for g in range(KNOTS):
             self.hats[g] = 0.0
         for k in range(self.K):
             self.level[k] = self.tau[k]
             self.logit[k] = log(self.level[k] / (1.0 - self.level[k]))
+            self.variance[k] = self.level[k] * (1.0 - self.level[k])
         for k in range(self.K):
             low, high = max(0, k - 2), min(self.K - 1, k + 2)
             self.inverse[k] = (1.5 if k < 2 or k > self.K - 3 else 1.0) / (
@@ -100,12 +97,11 @@ cdef class Levels:
             self.hat[k] = 1.0 - (at - self.knot[k])
             self.hats[self.knot[k]] += self.hat[k]
             self.hats[self.knot[k] + 1] += 1.0 - self.hat[k]
-        for g in range(KNOTS):
-            self.first[g] = sum([self.knot[k] < g for k in range(self.K)])
 
     def __dealloc__(self):
         free(self.level)
         free(self.logit)
+        free(self.variance)
         free(self.inverse)
         free(self.hat)
         free(self.knot)
@@ -116,8 +112,8 @@ cdef class Shapes:
 
     def __cinit__(self, int K):
         self.K = K
-        self.q = <double *>malloc(EXPERTS * K * sizeof(double))
-        self.w = <double *>malloc(EXPERTS * KNOTS * sizeof(double))
+        self.q = <double *>calloc(LANES * K, sizeof(double))
+        self.w = <double *>calloc(LANES * KNOTS, sizeof(double))
         if not (self.q and self.w):
             raise MemoryError
 
@@ -128,22 +124,20 @@ cdef class Shapes:
     cdef Shapes copied(self):
         cdef Shapes other = Shapes(self.K)
         other.n = self.n
-        memcpy(other.q, self.q, EXPERTS * self.K * sizeof(double))
-        memcpy(other.w, self.w, EXPERTS * KNOTS * sizeof(double))
+        memcpy(other.q, self.q, LANES * self.K * sizeof(double))
+        memcpy(other.w, self.w, LANES * KNOTS * sizeof(double))
         return other
 
     def save(self):
-        """Return all its numbers, the quantiles first."""
-        found = np.empty(EXPERTS * (self.K + KNOTS))
-        cdef double[::1] to = found
-        memcpy(&to[0], self.q, EXPERTS * self.K * sizeof(double))
-        memcpy(&to[EXPERTS * self.K], self.w, EXPERTS * KNOTS * sizeof(double))
-        return found
+        """Return all its numbers, a row of quantiles an expert, then a row of weights each."""
+        rows, weights = lanes_of(self.q, self.K), lanes_of(self.w, KNOTS)
+        return np.concatenate([rows.T.ravel(), weights.T.ravel()])
 
     @staticmethod
     def restored(int K, int64_t n, const double[::1] numbers):
         """Return what `save` saved, made when so many outcomes were known."""
         cdef Shapes shapes = Shapes(K)
+        cdef int i, k, g
         if numbers.shape[0] != EXPERTS * (K + KNOTS):
             raise ValueError(f"saved shapes must have {EXPERTS * (K + KNOTS)} numbers")
         rows = np.asarray(numbers[: EXPERTS * K]).reshape(EXPERTS, K)
@@ -153,9 +147,31 @@ cdef class Shapes:
         if not (weights >= 0.0).all() or not (np.abs(weights.sum(axis=0) - 1.0) < 1e-9).all():
             raise ValueError("saved weights must sum to 1 at each knot")
         shapes.n = n
-        memcpy(shapes.q, &numbers[0], EXPERTS * K * sizeof(double))
-        memcpy(shapes.w, &numbers[EXPERTS * K], EXPERTS * KNOTS * sizeof(double))
+        for i in range(EXPERTS):
+            for k in range(K):
+                shapes.q[k * LANES + i] = numbers[i * K + k]
+            for g in range(KNOTS):
+                shapes.w[g * LANES + i] = numbers[EXPERTS * K + i * KNOTS + g]
         return shapes
+
+
+cdef object lanes_of(const double *values, int rows):
+    """Return rows of lanes as an array, without the lane that is no expert."""
+    found = np.empty((rows, LANES))
+    cdef double[:, ::1] to = found
+    memcpy(&to[0, 0], values, rows * LANES * sizeof(double))
+    return found[:, :EXPERTS]
+
+
+cdef void placed(
+    Residuals residuals, const double *t, double *mu, double *s
+) noexcept nogil:
+    """Fill in the location and the scale of each expert."""
+    cdef int i
+    for i in range(EXPERTS):
+        mu[i] = t[residuals.at_mu + i // KINDS]
+        s[i] = t[residuals.at_s + i // KINDS * SCALES + SCALE_OF[i % KINDS]]
+    mu[EXPERTS] = s[EXPERTS] = 0.0
 
 
 cdef class QuantileMixture:
@@ -166,54 +182,63 @@ cdef class QuantileMixture:
         self.levels, self.K = levels, levels.K
         self.live = Shapes(self.K)
         self.live.n, self.said_of = 0, -1
-        self.regrets = <Regret *>calloc(EXPERTS * KNOTS, sizeof(Regret))
-        self.words = <double *>malloc(EXPERTS * self.K * sizeof(double))
+        self.regrets = <double *>calloc(KNOTS * REGRETS * LANES, sizeof(double))
+        self.words = <double *>malloc(LANES * self.K * sizeof(double))
         self.mixed = <double *>malloc(self.K * sizeof(double))
-        self.room = <double *>malloc((2 * self.K + 2 * EXPERTS * KNOTS) * sizeof(double))
-        if not (self.regrets and self.words and self.mixed and self.room):
+        self.spare = <double *>malloc(LANES * self.K * sizeof(double))
+        if not (self.regrets and self.words and self.mixed and self.spare):
             raise MemoryError
         normal = NormalDist()
         for k in range(self.K):
             # A standard normal distribution, scaled to mean absolute value 1.
-            self.live.q[k] = normal.inv_cdf(levels.level[k]) * 1.2533
-        for i in range(1, EXPERTS):
-            memcpy(self.live.q + i * self.K, self.live.q, self.K * sizeof(double))
-        for i in range(EXPERTS):
-            for g in range(KNOTS):
-                self.live.w[i * KNOTS + g] = PRIOR[i]
-                self.regrets[i * KNOTS + g].square = self.regrets[i * KNOTS + g].runs = 1e-6
-                self.regrets[i * KNOTS + g].largest = 1e-3
+            self.live.q[k * LANES] = normal.inv_cdf(levels.level[k]) * 1.2533
+            for i in range(1, EXPERTS):
+                self.live.q[k * LANES + i] = self.live.q[k * LANES]
+        for g in range(KNOTS):
+            for i in range(LANES):
+                self.live.w[g * LANES + i] = PRIOR[i]
+                self.regrets[(g * REGRETS + SQUARE) * LANES + i] = 1e-6
+                self.regrets[(g * REGRETS + RUNS) * LANES + i] = 1e-6
+                self.regrets[(g * REGRETS + LARGEST) * LANES + i] = 1e-3
 
     def __dealloc__(self):
         free(self.regrets)
         free(self.words)
         free(self.mixed)
-        free(self.room)
+        free(self.spare)
 
     cdef void say(
         self, Shapes shapes, Residuals residuals, const double *t, double far, int64_t place
     ) noexcept nogil:
         """Let each expert say its quantiles of the residual, none beyond far, and mix them."""
-        cdef int i, k, g, K = self.K
-        cdef const double *q
-        cdef const double *w
-        cdef const double *hat = self.levels.hat
-        cdef const int *first = self.levels.first
-        cdef double *word
-        cdef double *mixed = self.mixed
-        cdef double mu, s
+        cdef int i, k, K = self.K
+        cdef double[LANES] mu, s, product
+        cdef const double *q = shapes.q
+        cdef const double *low
+        cdef const double *high
+        cdef double *word = self.words
+        cdef double hat, other
+        cdef int64_t is_far = 0
         self.said_of = place if shapes is self.live else -1
+        placed(residuals, t, mu, s)
         for k in range(K):
-            mixed[k] = 0.0
-        for i in range(EXPERTS):
-            mu = t[residuals.at_mu + i // KINDS]
-            s = t[residuals.at_s + i // KINDS * SCALES + SCALE_OF[i % KINDS]]
-            q, word, w = shapes.q + i * K, self.words + i * K, shapes.w + i * KNOTS
-            for k in range(K):
-                word[k] = lesser(greater(mu + s * q[k], -far), far)
-            for g in range(KNOTS - 1):
-                for k in range(first[g], first[g + 1]):
-                    mixed[k] += (hat[k] * w[g] + (1.0 - hat[k]) * w[g + 1]) * word[k]
+            for i in range(LANES):
+                word[i] = mu[i] + s[i] * q[i]
+            q, word = q + LANES, word + LANES
+        word = self.words
+        for i in range(LANES):  # the outermost say whether any is beyond
+            is_far |= (word[i] < -far) | (word[(K - 1) * LANES + i] > far)
+        if is_far:
+            for i in range(K * LANES):
+                word[i] = lesser(greater(word[i], -far), far)
+        for k in range(K):
+            hat, other = self.levels.hat[k], 1.0 - self.levels.hat[k]
+            low = shapes.w + self.levels.knot[k] * LANES
+            high = low + LANES
+            for i in range(LANES):
+                product[i] = (hat * low[i] + other * high[i]) * word[i]
+            self.mixed[k] = sum_of(product)
+            word += LANES
 
     cdef int own_live(self, Py_ssize_t holders) except -1:
         """See to it that no more than these hold the live shapes, before they change."""
@@ -227,114 +252,95 @@ cdef class QuantileMixture:
     ) noexcept nogil:
         """Learn how good the experts were that said this, of a residual r."""
         cdef int i, k, g, K = self.K
-        cdef double *mixed = self.mixed
-        cdef double *lower = self.room
-        cdef double *upper = self.room + K
-        cdef double *loss = self.room + 2 * K
-        cdef double *eta = loss + EXPERTS * KNOTS
-        cdef double[KNOTS] centre
-        cdef const double *hat = self.levels.hat
-        cdef const int *first = self.levels.first
-        cdef const double *one
-        cdef const double *two
-        cdef const double *three
-        cdef double a, b, c, d, e, f, slope, mid = t[residuals.at_s + 1]
+        cdef double[KNOTS * LANES] loss
+        cdef double[LANES] eta, product
+        cdef double *one
+        cdef double *two
+        cdef const double *word
+        cdef double lower, upper, centre, mid = t[residuals.at_s + 1]
         if self.said_of != place or said is not self.live:
             self.say(said, residuals, t, far, place)
-        for k in range(K):
-            slope = ((1.0 if r <= mixed[k] else 0.0) - self.levels.level[k]) / mid
-            lower[k], upper[k] = -hat[k] * slope, -(1.0 - hat[k]) * slope
-        for g in range(KNOTS):
-            centre[g] = 0.0
-        for i in range(EXPERTS * KNOTS):
+        for i in range(KNOTS * LANES):
             loss[i] = 0.0
-        # Three experts at a time keep the processor busy while sums wait for their terms.
-        for i in range(0, EXPERTS, 3):
-            one, two, three = self.words + i * K, self.words + (i + 1) * K, self.words + (i + 2) * K
-            for g in range(KNOTS - 1):
-                a = b = c = d = e = f = 0.0
-                for k in range(first[g], first[g + 1]):
-                    a += lower[k] * (one[k] - mixed[k])
-                    b += upper[k] * (one[k] - mixed[k])
-                    c += lower[k] * (two[k] - mixed[k])
-                    d += upper[k] * (two[k] - mixed[k])
-                    e += lower[k] * (three[k] - mixed[k])
-                    f += upper[k] * (three[k] - mixed[k])
-                loss[i * KNOTS + g] += a
-                loss[i * KNOTS + g + 1] += b
-                loss[(i + 1) * KNOTS + g] += c
-                loss[(i + 1) * KNOTS + g + 1] += d
-                loss[(i + 2) * KNOTS + g] += e
-                loss[(i + 2) * KNOTS + g + 1] += f
-        for i in range(EXPERTS):
-            for g in range(KNOTS):
-                centre[g] += said.w[i * KNOTS + g] * loss[i * KNOTS + g]
-        for i in range(EXPERTS):
-            for g in range(KNOTS):
-                eta[i * KNOTS + g] = regret_step(
-                    &self.regrets[i * KNOTS + g],
-                    (loss[i * KNOTS + g] - centre[g]) / self.levels.hats[g], SURPRISE[i], late,
-                )
+        # What the mixture lost by itself is the same for all, and goes when they are centred.
+        word = self.words
+        for k in range(K):
+            lower = (self.levels.level[k] - (1.0 if r <= self.mixed[k] else 0.0)) / mid
+            upper = (1.0 - self.levels.hat[k]) * lower
+            lower *= self.levels.hat[k]
+            one = loss + self.levels.knot[k] * LANES
+            two = one + LANES
+            for i in range(LANES):
+                one[i] += lower * word[i]
+                two[i] += upper * word[i]
+            word += LANES
         for g in range(KNOTS):
-            share_out(PRIOR, eta + g, self.regrets + g, EXPERTS, self.live.w + g)
+            one = loss + g * LANES
+            for i in range(LANES):
+                product[i] = said.w[g * LANES + i] * one[i]
+            centre = sum_of(product)
+            for i in range(LANES):
+                one[i] = (one[i] - centre) / self.levels.hats[g]
+            two = self.regrets + g * REGRETS * LANES
+            regret_steps(two, LANES, one, SURPRISE, late, eta)
+            share_out(PRIOR, eta, two + TOTAL * LANES, LANES, self.live.w + g * LANES)
 
     cdef void shape(
         self, Residuals residuals, const double *t, double r, int64_t n
     ) noexcept nogil:
         """Move every quantile a step towards a residual, the n-th."""
         cdef int i, k, K = self.K
-        cdef double *q
-        cdef double *moved = self.room
-        cdef const double *inverse = self.levels.inverse
-        cdef const double *level = self.levels.level
-        cdef double z, step, least
-        cdef bint is_sorted
+        cdef double[LANES] z, s, step, least
+        cdef const double *q = self.live.q
+        cdef const double *up
+        cdef const double *down
+        cdef double *moved = self.spare
+        cdef double inverse, level
+        placed(residuals, t, z, s)
         for i in range(EXPERTS):
-            q = self.live.q + i * K
-            z = r - t[residuals.at_mu + i // KINDS]
-            z /= t[residuals.at_s + i // KINDS * SCALES + SCALE_OF[i % KINDS]]
-            step = greater(1.0 / (n + 20.0), SLOWEST[i % KINDS])
+            z[i] = (r - z[i]) / s[i]
+            step[i] = greater(1.0 / (n + 20.0), SLOWEST[i % KINDS])
             # What lies far beyond the grid moves it even where it has collapsed on a constant.
-            least = 1.0 if fabs(z) > 3.0 * greater(fabs(q[0]), fabs(q[K - 1])) else LEAST_SLOPE
-            for k in range(2, K - 2):
-                moved[k] = inverse[k] * (q[k + 2] - q[k - 2])
-            for k in range(min(2, K)):
-                moved[k] = inverse[k] * (q[min(K - 1, k + 2)] - q[0])
-            for k in range(max(2, K - 2), K):
-                moved[k] = inverse[k] * (q[K - 1] - q[k - 2])
-            is_sorted = True
-            for k in range(K):
-                moved[k] = q[k] + step * greater(moved[k], least) * (
-                    level[k] - (1.0 if z <= q[k] else 0.0)
+            least[i] = LEAST_SLOPE
+            if fabs(z[i]) > 3.0 * greater(fabs(q[i]), fabs(q[(K - 1) * LANES + i])):
+                least[i] = 1.0
+        z[EXPERTS] = step[EXPERTS] = least[EXPERTS] = 0.0
+        for k in range(K):
+            inverse, level = self.levels.inverse[k], self.levels.level[k]
+            up = self.live.q + min(K - 1, k + 2) * LANES
+            down = self.live.q + max(0, k - 2) * LANES
+            for i in range(LANES):
+                moved[i] = q[i] + step[i] * greater(inverse * (up[i] - down[i]), least[i]) * (
+                    level - (1.0 if z[i] <= q[i] else 0.0)
                 )
-            for k in range(1, K):
-                is_sorted = is_sorted & (moved[k] >= moved[k - 1])
-            if not is_sorted:
-                for k in range(1, K):
-                    moved[k] = greater(moved[k], moved[k - 1])
-            memcpy(q, moved, K * sizeof(double))
+            if k > 0:  # they must not cross
+                for i in range(LANES):
+                    moved[i] = greater(moved[i], moved[i - LANES])
+            q, moved = q + LANES, moved + LANES
+        self.live.q, self.spare = self.spare, self.live.q
 
     # -- saving ---------------------------------------------------------------------------------
 
     def save(self):
         """Return the regrets; shapes are saved with those that rounds keep."""
-        found = np.empty(EXPERTS * KNOTS * sizeof(Regret) // sizeof(double))
-        cdef double[::1] to = found
-        memcpy(&to[0], self.regrets, EXPERTS * KNOTS * sizeof(Regret))
-        return found
+        rows = lanes_of(self.regrets, KNOTS * REGRETS).reshape(KNOTS, REGRETS, EXPERTS)
+        return rows.transpose(2, 0, 1).ravel()
 
     def load(self, const double[::1] regrets, Shapes live not None):
         """Take over what `save` returned, and the shapes as they are."""
+        cdef int i, at
         rows = np.asarray(regrets)
-        if len(rows) != EXPERTS * KNOTS * 5 or live.K != self.K:
+        if len(rows) != EXPERTS * KNOTS * REGRETS or live.K != self.K:
             raise ValueError("saved regrets must be of 21 experts at 5 knots")
         check_regrets(rows)
         self.live, self.said_of = live, -1
-        memcpy(self.regrets, &regrets[0], EXPERTS * KNOTS * sizeof(Regret))
+        for i in range(EXPERTS):
+            for at in range(KNOTS * REGRETS):
+                self.regrets[at * LANES + i] = regrets[i * KNOTS * REGRETS + at]
 
     def weights(self):
         """Return the weight of each expert at each knot."""
-        return self.live.save()[EXPERTS * self.K :].reshape(EXPERTS, KNOTS)
+        return lanes_of(self.live.w, KNOTS).T
 
 
 def check_regrets(rows):

@@ -8,6 +8,7 @@ cdef enum:
     SCALES = 4                    # one a speed, and one that is learned
     PLAIN_X = 6                   # features of the location besides one a period
     PLAIN_S = 5                   # and of the scale
+    SYSTEMS = 4                   # a regression of each scale, and one of the location
 
 # What is known of residuals besides what each phase of a season says.
 cdef struct Known:
@@ -38,7 +39,7 @@ cdef class Residuals:
     cdef double *phase_s          # and the mean |error|, a row a location
     cdef int64_t *length          # of each period
     cdef unsigned char *heard     # residuals of each phase, at most 255
-    cdef double *solve            # room to solve in
+    cdef double *solve            # room to solve in, all systems at once
 
     cdef void look(self, double m, int64_t number, int64_t n, double *to) noexcept nogil
     cdef void learn(

@@ -37,42 +37,69 @@ cdef inline double clip(double x, double bound) noexcept nogil:
     return lesser(greater(x, -bound), bound)
 
 
-cdef void newton(
-    double *A, double *theta, const double *x, double step, double weight, double forget, int size,
-    double *room,
+cdef inline void remember(
+    double *A, const double *x, double weight, double forget, int size, double *lane, int width
 ) noexcept nogil:
-    """Forget a little, add weight x x' to A, and step * A^-1 x to theta.
+    """Forget a little of A, add weight x x' to it, and copy its upper half to a lane.
 
-    The ridge keeps A well away from singular, so that elimination needs no pivots.
+    A system that is smaller than the others is filled up with an unknown that is 0.
     """
-    cdef int i, j, k
+    cdef int i, j
     cdef double f, keep = 1.0 - forget
-    cdef double *M = room
-    cdef double *v = room + size * size
-    cdef double *row
-    cdef double *pivot
+    cdef double *row = A
     for i in range(size):
-        f, row, pivot = x[i] * weight, A + i * size, M + i * size
+        f = x[i] * weight
         for j in range(i, size):  # of a symmetric matrix, the upper half will do
             row[j] = keep * row[j] + f * x[j]
         row[i] += forget * RIDGE
         for j in range(i, size):
-            pivot[j] = row[j]
-        v[i] = step * x[i]
+            lane[j * SYSTEMS] = row[j]
+        if size < width:
+            lane[size * SYSTEMS] = 0.0
+        row, lane = row + size, lane + width * SYSTEMS
+    if size < width:
+        lane[size * SYSTEMS] = 1.0
+
+
+cdef void solve(double *M, double *v, int size) noexcept nogil:
+    """Solve M x = v of all systems at once, a lane each; v becomes x, and M is used up.
+
+    The ridge keeps M well away from singular, so that elimination needs no pivots.
+    """
+    cdef int i, j, k
+    cdef double a, b, c, d
+    cdef double[SYSTEMS] f, inverse
+    cdef double *pivot
+    cdef double *row
+    cdef double *x
     for i in range(size):
-        pivot = M + i * size
-        pivot[i] = 1.0 / pivot[i]
+        pivot = M + i * (size + 1) * SYSTEMS
+        for k in range(SYSTEMS):
+            inverse[k] = 1.0 / pivot[k]
         for j in range(i + 1, size):
-            row, f = M + j * size, pivot[j] * pivot[i]
-            for k in range(j, size):
-                row[k] -= f * pivot[k]
-            v[j] -= f * v[i]
+            row, x = M + j * (size + 1) * SYSTEMS, pivot + (j - i) * SYSTEMS
+            for k in range(SYSTEMS):
+                f[k] = x[k] * inverse[k]
+            for k in range(size - j):
+                a = row[0] - f[0] * x[0]
+                b = row[1] - f[1] * x[1]
+                c = row[2] - f[2] * x[2]
+                d = row[3] - f[3] * x[3]
+                row[0], row[1], row[2], row[3] = a, b, c, d
+                row, x = row + SYSTEMS, x + SYSTEMS
+            for k in range(SYSTEMS):
+                v[j * SYSTEMS + k] -= f[k] * v[i * SYSTEMS + k]
+        for k in range(SYSTEMS):
+            pivot[k] = inverse[k]
     for i in range(size - 1, -1, -1):
-        pivot, f = M + i * size, v[i]
-        for k in range(i + 1, size):
-            f -= pivot[k] * v[k]
-        v[i] = f * pivot[i]
-        theta[i] += v[i]
+        pivot, x = M + i * (size + 1) * SYSTEMS, v + i * SYSTEMS
+        for k in range(SYSTEMS):
+            f[k] = x[k]
+        for j in range(1, size - i):
+            for k in range(SYSTEMS):
+                f[k] -= pivot[j * SYSTEMS + k] * x[j * SYSTEMS + k]
+        for k in range(SYSTEMS):
+            x[k] = f[k] * pivot[k]
 
 
 cdef class Residuals:
@@ -95,7 +122,7 @@ cdef class Residuals:
         self.block = <double *>calloc(self.doubles, sizeof(double))
         self.length = <int64_t *>malloc((self.count + 1) * sizeof(int64_t))
         self.heard = <unsigned char *>calloc(self.phases + 1, 1)
-        self.solve = <double *>malloc(self.nx * (self.nx + 1) * sizeof(double))
+        self.solve = <double *>malloc(self.nx * (self.nx + 1) * SYSTEMS * sizeof(double))
         if not (self.block and self.length and self.heard and self.solve):
             raise MemoryError
         for i in range(self.count):
@@ -185,7 +212,8 @@ cdef class Residuals:
         cdef const double *sx
         cdef const double *s
         cdef double mid = t[self.at_s + 1], unit = t[self.at_unit], least = 1.0 / n
-        cdef double e, size, weight, clipped, rate
+        cdef double e, size, weight, clipped, rate, step
+        cdef double *v = self.solve + self.nx * self.nx * SYSTEMS
         cdef bint teaches = known > LEAST_KNOWN
         cdef int i, j, p, at
         for j in range(LOCATIONS):
@@ -193,10 +221,14 @@ cdef class Residuals:
             e = r - t[self.at_mu + j]
             size = fabs(e)
             if teaches:
-                newton(
-                    self.As + j * self.ns * self.ns, self.thetas + j * self.ns, sx,
-                    lesser(4.0, size / s[SPEEDS]) - 1.0, 1.0, FORGET_SCALE, self.ns, self.solve,
+                remember(
+                    self.As + j * self.ns * self.ns, sx, 1.0, FORGET_SCALE, self.ns,
+                    self.solve + j, self.nx,
                 )
+                step = lesser(4.0, size / s[SPEEDS]) - 1.0
+                for i in range(self.ns):
+                    v[i * SYSTEMS + j] = step * sx[i]
+                v[self.ns * SYSTEMS + j] = 0.0
             # One outlier counts at most 20 mean errors; each that follows, twice as much.
             if n > FEW and self.means[j * SPEEDS + SPEEDS - 1] > 0.0:
                 if size > self.cap[j]:
@@ -219,10 +251,18 @@ cdef class Residuals:
             s = t + self.at_s + (LOCATIONS - 1) * SCALES
             weight = lesser(5.0, unit / s[1])
             e = clip((r - t[self.at_mu + LOCATIONS - 1]) / s[1], 3.0)
-            newton(
-                self.A, self.theta, t, e * weight, weight * weight, FORGET_LOCATION, self.nx,
-                self.solve,
+            remember(
+                self.A, t, weight * weight, FORGET_LOCATION, self.nx, self.solve + LOCATIONS,
+                self.nx,
             )
+            for i in range(self.nx):
+                v[i * SYSTEMS + LOCATIONS] = e * weight * t[i]
+            solve(self.solve, v, self.nx)
+            for i in range(self.nx):
+                self.theta[i] += v[i * SYSTEMS + LOCATIONS]
+            for j in range(LOCATIONS):
+                for i in range(self.ns):
+                    self.thetas[j * self.ns + i] += v[i * SYSTEMS + j]
         clipped = clip(r, 4.0 * mid) if teaches else r
         e = clip(r - state.offset, 4.0 * mid) if teaches else r - state.offset
         state.offset += greater(1.0 / (50.0 + STALE * late), least) * e

@@ -56,17 +56,14 @@ cdef inline Py_ssize_t as_count(double B) noexcept nogil:
 
 
 cdef inline Cut paper_cut(
-    int measure, double C, double T, double delta, double s, double y_hat, bint moved
+    int measure, double C, double T, double delta, double s, double y_hat
 ) noexcept nogil:
     """As printed, with y_hat the mean of the last epoch, of n = s/2 rounds.
 
-    The inner region is centred on theta(y_hat) and then intersected with the domain. Calibrant 0.1
-    moved the centre into the domain first; `moved` does so for an epoch that it began.
+    The inner region is centred on theta(y_hat) and then intersected with the domain.
     """
     cdef double iota = log(T / delta), n = s / 2.0, I, N, B
     cdef Cut cut = domain_of(measure, T, y_hat)
-    if moved:
-        move_inside(&cut)
     if measure == PSEUDO_KL:
         set_region(&cut, 2.0 * M_PI * sqrt((iota + C) / n))
     else:

@@ -20,7 +20,6 @@ cdef class RefinedKernel(Restartable):
     cdef int m                # the epoch, of s_m = 2^m rounds
     cdef int64_t seen         # rounds of it so far
     cdef double y_hat         # the mean that its intervals were cut around
-    cdef bint moved           # was it cut around y_hat moved into the domain (calibrant 0.1)?
     cdef double total         # sum of the outcomes since the start
     cdef double epoch_total   # sum of the epoch's outcomes
 

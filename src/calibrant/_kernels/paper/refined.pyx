@@ -74,7 +74,7 @@ cdef class RefinedKernel(Restartable):
     # -- epochs ---------------------------------------------------------------------------------
 
     cdef void begin(self, double C) noexcept nogil:
-        self.C, self.moved = C, False
+        self.C = C
         self.m, self.seen, self.y_hat = 1, 0, 0.5
         self.total = self.epoch_total = self.closed = self.open = 0.0
         self.mass[0] = self.ones[0] = self.term[0] = 0.0
@@ -87,7 +87,7 @@ cdef class RefinedKernel(Restartable):
         if self.tuned:
             cut = tuned_cut(self.measure, self.C, s, y_hat)
         else:
-            cut = paper_cut(self.measure, self.C, T, self.delta, s, y_hat, self.moved)
+            cut = paper_cut(self.measure, self.C, T, self.delta, s, y_hat)
         if (self.open_interval(&cut) if self.swap is None else self.open_swap(&cut, s)) < 0:
             return -1
         self.m, self.seen, self.y_hat, self.epoch_total = m, 0, y_hat, 0.0
@@ -212,16 +212,13 @@ cdef class RefinedKernel(Restartable):
 
     cdef int learn(self, double y) noexcept nogil:
         cdef double s = ldexp(1.0, self.m), error, mean
-        cdef bint moved
         if self.seen + 1 >= s and self.m < LAST_EPOCH:
             # The next epoch starts afresh: the base forecaster need not learn this outcome.
             error = self.closed + self.open + self.gain_of(y, False)
             mean = (self.epoch_total + y) / s
             if self.tuned:
                 mean = (self.total + y) / (2.0 * s - 2.0)
-            moved, self.moved = self.moved, False
             if self.open_epoch(self.m + 1, fmin(mean, 1.0)) < 0:
-                self.moved = moved
                 return -1
             self.closed, self.open = error, 0.0
             self.total += y
@@ -262,8 +259,6 @@ cdef class RefinedKernel(Restartable):
             "ones": array_of(self.ones, points),
             "term": array_of(self.term, points),
         }
-        if self.measure == PSEUDO_KL:
-            state["moved"] = int(self.moved)
         if self.m > 1:
             state |= {f"base.{name}": value for name, value in self.base._get_state().items()}
         return state
@@ -275,10 +270,7 @@ cdef class RefinedKernel(Restartable):
         state, base = part_of(state, "base.")
         names = {"m", "seen", "y_hat", "total", "epoch_total", "closed", "open"}
         names |= {"mass", "ones", "term"}
-        if self.measure == PSEUDO_KL and "moved" in state:  # calibrant 0.1 did not save it
-            names.add("moved")
         check_names(state, names)
-        cdef bint moved = integer(state, "moved", low=0, high=1) if "moved" in state else True
         cdef int m = min((rounds + 2).bit_length() - 1, LAST_EPOCH)
         cdef int64_t seen = rounds + 2 - (<int64_t>1 << m)
         integer(state, "m", low=m, high=m)
@@ -295,7 +287,6 @@ cdef class RefinedKernel(Restartable):
                  <= SLACK * rounds)
         ):
             raise ValueError("saved total, epoch_total and y_hat must be of the same outcomes")
-        self.moved = moved
         if m == 1:
             check_names(base, set())
             self.begin(self.C)

@@ -98,6 +98,18 @@ cdef list once_each(
     return once
 
 
+cdef bint shown_one(Book book, Round r, double outcome) except -1:
+    """Let the watcher see one step, if it takes numbers: arrays of one cost much more."""
+    watch_one = getattr(book.watcher, "watch_one", None)
+    if watch_one is None:
+        return False
+    cdef object told = outcome, event = book.rule.events([r], told)
+    if event is not told:  # of several classes, whether the named one was observed
+        told = float(event[0])
+    watch_one(r.number, r.as_raw(), r.as_expected(), told, book.rule.group_of(r))
+    return True
+
+
 cdef class Book:
     """The rounds of one rule that wait for their outcomes, and the last ids that are done with.
 
@@ -381,7 +393,8 @@ cdef class Book:
         if self.rule.is_watched:
             self.rule.opened(rounds)
         if self.watcher is not None:
-            self.watcher.watch(Steps(self.rule, rounds, np.full(len(rounds), NAN)))
+            if len(rounds) != 1 or not shown_one(self, rounds[0], NAN):
+                self.watcher.watch(Steps(self.rule, rounds, np.full(len(rounds), NAN)))
         return 0
 
     # -- observing ------------------------------------------------------------------------------
@@ -611,7 +624,10 @@ cdef class Book:
         y = ordered
         self.rule.reserve(len(rounds))
         try:
-            if before is not None:
+            if before is not None and (
+                len(rounds) != 1 or rounds[0] is self.unnamed
+                or not shown_one(self, rounds[0], y[0])
+            ):
                 self.watcher.watch(self.steps_of(rounds, ordered))
             if len(rounds) == 1:
                 self.rule.learn_one(rounds[0], y[0])

@@ -39,7 +39,8 @@ cdef class StagedRound(Round):
     cdef readonly int64_t group       # the number of its group
     cdef readonly tuple rounds        # what each stage keeps; the last one makes the prediction
     cdef readonly object word         # what the group said in between; None without
-    cdef public object row            # what is predicted of several classes; None without
 
 
+cdef tuple companies(list rounds)
+cdef object drawn(list rounds)
 cdef tuple learning_order(list rounds, bint by_due)

@@ -33,7 +33,6 @@ class StagedRound(Round):
     group: int
     rounds: tuple[Any, ...]
     word: Any
-    row: Floats | None
 
 def round_columns(rounds: list[Any]) -> Any: ...
 def numbers_of(rounds: list[Any]) -> tuple[Integers, Floats, Floats]: ...

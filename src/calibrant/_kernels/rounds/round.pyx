@@ -151,6 +151,32 @@ cdef class StagedRound(Round):
         return (<Round>self.rounds[len(self.rounds) - 1]).as_expected()
 
 
+cdef tuple companies(list rounds):
+    """Return of each round with which batch it waited, and how many did with each."""
+    numbers, known = np.empty(len(rounds), dtype=np.intp), {}
+    cdef Py_ssize_t[::1] number = numbers
+    cdef Py_ssize_t i
+    cdef Round r, last = None
+    for i in range(len(rounds)):
+        r = rounds[i]
+        if last is not None and r.is_with(last):
+            number[i] = number[i - 1]
+        else:
+            number[i] = known.setdefault(r.company(), len(known))
+        last = r
+    return numbers, np.bincount(numbers)
+
+
+cdef object drawn(list rounds):
+    """Return numbers by which the rounds of a batch are sorted."""
+    keys = np.empty(len(rounds), dtype=np.uint64)
+    cdef uint64_t[::1] key = keys
+    cdef Py_ssize_t i
+    for i in range(len(rounds)):
+        key[i] = scramble(<uint64_t>(<Round>rounds[i]).number + 1)
+    return keys
+
+
 cdef tuple learning_order(list rounds, bint by_due):
     """Return the order in which outcomes that count together are learned, and the rounds in it.
 

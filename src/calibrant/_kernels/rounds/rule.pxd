@@ -30,6 +30,7 @@ cdef class Rule:
     cpdef object answers(self, list rounds)
     cpdef object group_of(self, Round r)
     cpdef object shown(self, double outcome)
+    cpdef object events(self, list rounds, outcomes)
     cdef int64_t begun(self) except -1
     cpdef double outcome_of(self, outcome) except? -1.0
     cpdef object outcomes_of(self, outcomes)

@@ -145,3 +145,7 @@ cdef class Rule:
     cpdef object shown(self, double outcome):
         """Return an outcome as its user knows it."""
         return outcome
+
+    cpdef object events(self, list rounds, outcomes):
+        """Return what a watcher is told of outcomes: those of the events that predictions are of."""
+        return outcomes

@@ -97,18 +97,21 @@ class Steps:
         The outcome that was learned; NaN where the round was predicted.
     raw, expected : array
         The score as a probability, and the mean of what might have been predicted.
+    rounds : list
+        The rounds themselves.
     """
 
-    __slots__ = ("_rounds", "_rule", "expected", "numbers", "outcome", "raw")
+    __slots__ = ("_rule", "expected", "numbers", "outcome", "raw", "rounds")
 
     def __init__(self, rule: Rule, rounds: list[Round], outcomes: Floats) -> None:
-        self._rule, self._rounds, self.outcome = rule, rounds, outcomes
+        self._rule, self.rounds = rule, rounds
+        self.outcome = rule.events(rounds, outcomes)
         self.numbers, self.raw, self.expected = numbers_of(rounds)
 
     def __len__(self) -> int:
-        return len(self._rounds)
+        return len(self.rounds)
 
     @property
     def by(self) -> list[Id | None]:
         """The group or key of each; None for a round without one."""
-        return [self._rule.group_of(each) for each in self._rounds]
+        return [self._rule.group_of(each) for each in self.rounds]

@@ -32,7 +32,9 @@ cdef int rows_start(Rows *rows, Py_ssize_t count) noexcept nogil
 cdef void rows_free(Rows *rows) noexcept nogil
 cdef double changed(double surprise) noexcept nogil
 cdef void batch_fit(SharpState *state, const Rows *rows) noexcept nogil
-cdef void batch_weigh(
+cdef double batch_keep(double keep) noexcept nogil
+cdef double batch_level(const SharpState *state) noexcept nogil
+cdef double batch_weigh(
     SharpState *state, const Rows *rows, const double *losses, double dispersed, double before,
     double change, double keep,
 ) noexcept nogil

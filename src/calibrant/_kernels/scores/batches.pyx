@@ -21,6 +21,8 @@ weights would return to their prior as often. So a batch of n outcomes is learne
    1978), to the power 1 / (HALF disp(n)).
 5. Weights return to their prior as for so many outcomes, but at most by RETURN.
 
+How batches follow one another is for `levels.pyx`.
+
 The past (`recent.pyx`) is that of single outcomes: experts that look at it are weighed with the same
 power, and learn nothing from a batch, whose outcomes have no order.
 
@@ -40,7 +42,7 @@ from calibrant._kernels.saved import SLACK
 from calibrant._kernels.scores.mixing cimport curvature, within
 from calibrant._kernels.scores.sharp cimport (
     ALL_BINS, BETA_FORGETS, BETAS, BIN_FORGETS, BINS, EXPERTS, FLAT, GRIDS, MEMORIES,
-    OFFSET_FORGETS, OFFSETS, PLATT_FORGETS, PLATTS, PRIORS, SharpState, View, sharp_view,
+    OFFSET_FORGETS, OFFSETS, PLATT_FORGETS, PLATTS, PRIORS, SharpState, View, sharp_view_at,
 )
 from calibrant._kernels.tally cimport bin_of
 
@@ -55,7 +57,7 @@ cdef double CHANCE = 0.05           # odds of a change where it begins
 cdef double RETURN = 0.03            # the most that a batch returns
 cdef double HALF = 4.0              # how much less a fit to known outcomes counts than a prediction
 cdef double STEP = 1.5              # the longest step of a fit in any parameter
-cdef double CLOSE = 0.01            # a last step shorter than this leaves an error of its square
+cdef double CLOSE = 0.05            # a last step shorter than this leaves an error of its square
 cdef int STEPS = 8                  # of a fit, at the most
 cdef double PRECISION = 10.0        # of the prior of slope and offset of a whole batch
 
@@ -295,7 +297,7 @@ cdef void fit_losses(SharpState *state, const Rows *rows, double *losses) noexce
     for k in range(ALL_BINS):
         visits[k] = 0.0
     for j in range(n):
-        sharp_view(state, rows.s[j], rows.least, &view)
+        sharp_view_at(state, rows.s[j], rows.u[j], rows.v[j], rows.least, &view)
         for i in range(EXPERTS):
             p = view.p[i]
             if rows.y[j] == 0.0 or rows.y[j] == 1.0:
@@ -326,15 +328,17 @@ cdef double normalised(double *w) noexcept nogil:
     return total
 
 
-cdef void weighed(double *w, const double *prior, const double *losses, double power) noexcept nogil:
-    """Weigh a prior by losses."""
+cdef double weighed(
+    double *w, const double *prior, const double *losses, double power
+) noexcept nogil:
+    """Weigh a prior by losses; return the logarithm of the mean likelihood to this power."""
     cdef double least = losses[0]
     cdef Py_ssize_t i
     for i in range(EXPERTS):
         least = min(least, losses[i])
     for i in range(EXPERTS):
         w[i] = prior[i] * exp((least - losses[i]) * power)
-    normalised(w)
+    return log(normalised(w)) - least * power
 
 
 cdef double changed(double surprise) noexcept nogil:
@@ -346,7 +350,17 @@ cdef double changed(double surprise) noexcept nogil:
     return odds / (1.0 + odds)
 
 
-cdef void batch_weigh(
+cdef double batch_keep(double keep) noexcept nogil:
+    """Return what does not return of the weights, if of so many outcomes this would not."""
+    return max(keep, 1.0 - RETURN)
+
+
+cdef double batch_level(const SharpState *state) noexcept nogil:
+    """Return the level of a batch that all have fitted: the offset that remembers hardly more."""
+    return state.offset[OFFSETS - 1]
+
+
+cdef double batch_weigh(
     SharpState *state, const Rows *rows, const double *losses, double dispersed, double before,
     double change, double keep,
 ) noexcept nogil:
@@ -354,18 +368,19 @@ cdef void batch_weigh(
 
     By the losses of what they said; with probability `change` by how they fit it now. The
     dispersion of the batch was `before` and is `dispersed`. Of the weights, `keep` does not return.
+    Returns the logarithm of what the mixture's likelihood counts for.
     """
     cdef double[EXPERTS] fits, fresh
+    cdef double likelihood = weighed(state.w, state.w, losses, 1.0 / dispersed)
     cdef Py_ssize_t i
-    weighed(state.w, state.w, losses, 1.0 / dispersed)
     if change > 0.0:
         fit_losses(state, rows, fits)
         weighed(fresh, PRIORS, fits, 1.0 / (HALF * before))
         for i in range(EXPERTS):
             state.w[i] += change * (fresh[i] - state.w[i])
-    keep = max(keep, 1.0 - RETURN)
     for i in range(EXPERTS):
         state.w[i] = keep * state.w[i] + (1.0 - keep) * PRIORS[i]
+    return likelihood
 
 
 cdef const double *batch_means(SharpState *state, const Rows *rows) noexcept nogil:
@@ -379,7 +394,7 @@ cdef const double *batch_means(SharpState *state, const Rows *rows) noexcept nog
     A[0] = A[2] = PRECISION
     A[1] = 0.0
     for i in range(rows.count):
-        sharp_view(state, rows.s[i], rows.least, &view)
+        sharp_view_at(state, rows.s[i], rows.u[i], rows.v[i], rows.least, &view)
         means[i] = log(view.mean) - log1p(-view.mean)
     fit_line(a, A, rows, means, 1.0, 0.0, 1e-9)
     for i in range(rows.count):

@@ -6,6 +6,7 @@ import numpy as np
 
 from calibrant._kernels.draws cimport uniform
 from calibrant._kernels.kernel cimport array_of
+from calibrant._kernels.scores.levels cimport REGRESSIONS
 from calibrant._kernels.scores.recent cimport RECENTS
 from calibrant._kernels.scores.safe cimport Place, safe_place
 from calibrant._kernels.scores.scoring cimport ScoringKernel, place_mean
@@ -35,10 +36,12 @@ cdef class LookingKernel(ScoringKernel):
         return probabilities, means
 
     def _weights(self, bint placed=True):
-        """Return the weights of the experts, of `sharp.pyx` first, then of `recent.pyx`."""
+        """Return the weights of the experts: of `sharp.pyx`, `levels.pyx` and `recent.pyx`."""
         self.enter()
         sharp, recent = array_of(self.sharp.w, EXPERTS), array_of(self.recent.w, 1 + RECENTS)
-        weights = [sharp * recent[0], recent[1:]] if placed else [sharp, np.zeros(RECENTS)]
+        levels = array_of(self.levels.w, 1 + REGRESSIONS)
+        mixture = np.concatenate([sharp * levels[0], levels[1:]])
+        weights = [mixture * recent[0], recent[1:]] if placed else [mixture, np.zeros(RECENTS)]
         return np.concatenate(weights)
 
     def _batch_size(self):

@@ -10,9 +10,9 @@ further such term for each change of the best expert (Herbster & Warmuth 1998), 
 If the last outcomes came `lag` predictions late on average, a likelihood is raised to the power
 1 / (1 + lag / LAG), but no less than 1 / SLOWEST: what late outcomes say about the experts may no
 longer hold, and those that waited together often repeat one another, as flights in one storm do.
-Weights that took each at its word would go to whoever was right in the storm, when it is over. The
-power is the same for all outcomes, early or late, because how late an outcome comes may depend on
-the outcome itself.
+Weights that took them as independent would go to whoever was right in the storm, when it is over.
+The power is the same for all outcomes, early or late, because how late an outcome comes may depend
+on the outcome itself.
 
 Outcomes that come together are weighed together: each weight is multiplied by its expert's
 likelihood of all of them, raised to the same power, and then moved towards w0 as often as there

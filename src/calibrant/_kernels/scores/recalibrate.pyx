@@ -13,13 +13,20 @@ from calibrant._kernels.grid cimport Grid, grid_bytes, grid_copy, grid_free
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 from calibrant._kernels.kernel import own_copy
 from calibrant._kernels.scores.batches cimport (
-    SMALLEST_BATCH, BatchState, Rows, batch_fit, batch_means, batch_weigh, batches_count, changed,
-    dispersion, rows_free, rows_start,
+    SMALLEST_BATCH, BatchState, Rows, batch_fit, batch_keep, batch_level, batch_means, batch_weigh,
+    batches_count, changed, dispersion, rows_free, rows_start,
 )
-from calibrant._kernels.rounds.round cimport Round
+from calibrant._kernels.rounds.round cimport Round, companies, drawn
 from calibrant._kernels.scores.batches import BATCH_PARTS, check_batches
+from calibrant._kernels.scores.levels cimport (
+    REGRESSIONS, TERMS, LevelState, levels_add, levels_known, levels_learn, levels_odds, levels_say,
+    levels_weigh,
+)
+from calibrant._kernels.scores.levels import LEVEL_PARTS, check_levels
 from calibrant._kernels.scores.looking cimport LookingKernel
-from calibrant._kernels.scores.mixing cimport LAG, Evidence, evidence_settle, evidence_start, slowness
+from calibrant._kernels.scores.mixing cimport (
+    LAG, Evidence, evidence_add, evidence_settle, evidence_start, slowness,
+)
 from calibrant._kernels.scores.recent import RECENT_PARTS, check_recent
 from calibrant._kernels.scores.recent cimport (
     RECENTS, RecentState, recent_count, recent_step, recent_weigh,
@@ -75,32 +82,6 @@ cdef dict doubles_of(void *state, dict parts):
     return named
 
 
-cdef tuple companies(list rounds):
-    """Return of each round with which batch it waited, and how many did with each."""
-    numbers, known = np.empty(len(rounds), dtype=np.intp), {}
-    cdef Py_ssize_t[::1] number = numbers
-    cdef Py_ssize_t i
-    cdef Round r, last = None
-    for i in range(len(rounds)):
-        r = rounds[i]
-        if last is not None and r.is_with(last):
-            number[i] = number[i - 1]
-        else:
-            number[i] = known.setdefault(r.company(), len(known))
-        last = r
-    return numbers, np.bincount(numbers)
-
-
-cdef object drawn(list rounds):
-    """Return numbers by which the rounds of a batch are sorted."""
-    keys = np.empty(len(rounds), dtype=np.uint64)
-    cdef uint64_t[::1] key = keys
-    cdef Py_ssize_t i
-    for i in range(len(rounds)):
-        key[i] = scramble(<uint64_t>(<Round>rounds[i]).number + 1)
-    return keys
-
-
 cdef class Copy:
     """The state of a kernel at some time, to go back to."""
 
@@ -108,6 +89,7 @@ cdef class Copy:
     cdef RecentState recent
     cdef Grid safe
     cdef BatchState batches
+    cdef LevelState levels
     cdef double size
     cdef int64_t rounds, learned, opened_as
     cdef bint open
@@ -234,6 +216,8 @@ cdef class RecalibrateKernel(LookingKernel):
             sharp_step(&self.sharp, &self.view, outcomes[i])
             recent_step(&self.recent, &self.recall, outcomes[i])
             self._learned += 1
+        for i in range(size):
+            self.weigh_levels(&(<ScoreRound>rounds[i]).begun, outcomes[i])
         sharp_weigh(&self.sharp, &evidence, late / <double>size)
         recent_weigh(&self.recent, &recalled, 1.0 / slowness(self.sharp.lag, LAG))
         self.view_age = -1
@@ -253,7 +237,7 @@ cdef class RecalibrateKernel(LookingKernel):
 
     cdef int catch_up(self) except -1:
         """Learn what was deferred: large batches as such, and all else as it came."""
-        cdef list calls = self.calls, rounds = [], rest
+        cdef list calls = self.calls, rounds = []
         cdef Py_ssize_t i, start = 0
         self.calls, self.deferred = [], 0
         for call in calls:
@@ -261,30 +245,34 @@ cdef class RecalibrateKernel(LookingKernel):
         outcomes = np.concatenate([call[1] for call in calls])
         placed = np.concatenate([self.mask_of(call[2], len(call[0])) for call in calls])
         batch, sizes = companies(rounds)
-        is_large = sizes[batch] >= SMALLEST_BATCH
-        for call in calls:
-            stop = start + len(call[0])
-            small = start + np.flatnonzero(~is_large[start:stop])
-            start = stop
-            if len(small):
-                rest = [rounds[i] for i in small]
-                self.learn_call(rest, outcomes[small], placed[small])
-        for i in np.flatnonzero(sizes >= SMALLEST_BATCH):
-            rows = np.flatnonzero(batch == i)
-            rest = [rounds[k] for k in rows]
-            order = np.argsort(drawn(rest))
-            rows = rows[order]
-            self.learn_batch([rest[k] for k in order], outcomes[rows], placed[rows])
+        is_large = sizes >= SMALLEST_BATCH
+        if not is_large.all():
+            for call in calls:
+                stop = start + len(call[0])
+                small = start + np.flatnonzero(~is_large[batch[start:stop]])
+                start = stop
+                if len(small):
+                    self.learn_call([rounds[i] for i in small], outcomes[small], placed[small])
+        # Sorted by batch, and by numbers of their own within each.
+        order = np.argsort(drawn(rounds))
+        if len(sizes) > 1:
+            order = order[np.argsort(batch[order], kind="stable")]
+        for i, start in zip(np.flatnonzero(is_large), (np.cumsum(sizes) - sizes)[is_large]):
+            self.learn_batch(rounds, outcomes, placed, order[start : start + sizes[i]])
         return 0
 
     cdef int learn_batch(
-        self, list rounds, const double[::1] outcomes, const unsigned char[::1] on_grid
+        self, list rounds, const double[::1] outcomes, const unsigned char[::1] on_grid,
+        const Py_ssize_t[::1] order,
     ) except -1:
-        """Learn the outcomes of a batch, as `batches.pyx` says."""
+        """Learn the outcomes of a batch, as `batches.pyx` says; of all rounds, in this order."""
         cdef double[EXPERTS] residual, variance, losses
-        cdef double missed = 0.0, noise = 0.0, dispersed, before, surprise, p, q, y
-        cdef Py_ssize_t n = len(rounds), i, k
-        cdef Evidence evidence, recalled
+        cdef double[REGRESSIONS] odds, levelled
+        cdef double[TERMS] terms
+        cdef double missed = 0.0, noise = 0.0, dispersed, before, surprise, keep, mixture, p, q, y
+        cdef Py_ssize_t n = order.shape[0], i, k, known
+        cdef int64_t earliest = self._rounds
+        cdef Evidence evidence, recalled, regressed
         cdef const double *means
         cdef uint64_t key = scramble(self._key)
         cdef bint is_first = self._learned == 0, is_usual = self._learned >= n
@@ -298,8 +286,13 @@ cdef class RecalibrateKernel(LookingKernel):
             residual[k] = variance[k] = 0.0
         evidence_start(&evidence, EXPERTS)
         evidence_start(&recalled, 1 + RECENTS)
+        evidence_start(&regressed, REGRESSIONS)
         for i in range(n):
-            r, y = rounds[i], outcomes[i]
+            earliest = min(earliest, (<Round>rounds[order[i]]).number)
+        known = levels_known(&self.levels, earliest, terms)
+        levels_odds(&self.levels, terms, odds)
+        for i in range(n):
+            r, y = rounds[order[i]], outcomes[order[i]]
             p = r.begun.recalled[0]
             missed += y - p
             noise += p * (1.0 - p)
@@ -309,6 +302,9 @@ cdef class RecalibrateKernel(LookingKernel):
                 variance[k] += q * (1.0 - q)
             sharp_count(&evidence, r.begun.said, p, y)
             recent_count(&recalled, r.begun.recalled, r.begun.moved, y)
+            if known:
+                levels_say(odds, r.begun.said[1], rows.least, levelled)
+                evidence_add(&regressed, levelled, y, 0.0)
             p = r.begun.s
             rows.s[i], rows.u[i], rows.v[i], rows.y[i] = p, log(p), -log1p(-p), y
             rows.least = min(rows.least, min(p, 1.0 - p))
@@ -322,18 +318,23 @@ cdef class RecalibrateKernel(LookingKernel):
         dispersed = dispersion(&self.batches, <double>n)
         batch_fit(&self.sharp, &rows)
         self._learned += n
-        batch_weigh(
+        keep = batch_keep(evidence.keep)
+        mixture = batch_weigh(
             &self.sharp, &rows, losses, dispersed, before,
-            1.0 if is_first else changed(surprise), evidence.keep,
+            1.0 if is_first else changed(surprise), keep,
         )
+        if known:
+            levels_weigh(&self.levels, &regressed, mixture, 1.0 / dispersed, keep)
+            levels_learn(&self.levels, terms, batch_level(&self.sharp))
+        levels_add(&self.levels, batch_level(&self.sharp), self._rounds)
         recent_weigh(&self.recent, &recalled, 1.0 / dispersed)
         means = batch_means(&self.sharp, &rows)
         for i in range(n):
-            r, y = rounds[i], outcomes[i]
-            if on_grid[i]:
+            if on_grid[order[i]]:
+                r = rounds[order[i]]
                 place = safe_place(&self.safe, means[i])
                 q = place.lo if uniform(key, <uint64_t>r.number) < place.share else place.hi
-                if safe_learn(&self.safe, means[i], q, y, place.bet, 0.0) < 0:
+                if safe_learn(&self.safe, means[i], q, rows.y[i], place.bet, 0.0) < 0:
                     rows_free(&rows)
                     raise MemoryError
         rows_free(&rows)
@@ -428,7 +429,7 @@ cdef class RecalibrateKernel(LookingKernel):
         if grid_copy(&copy.safe, &self.safe) < 0:
             raise MemoryError
         copy.sharp, copy.recent, copy.size = self.sharp, self.recent, self.size
-        copy.batches = self.batches
+        copy.batches, copy.levels = self.batches, self.levels
         copy.current, copy.opened_as = self.current, self.opened_as
         copy.rounds, copy.learned, copy.open = self._rounds, self._learned, self._open
         return copy
@@ -437,7 +438,8 @@ cdef class RecalibrateKernel(LookingKernel):
         """Return to the state that `_copy` gave, which must not be used again."""
         self.safe, before.safe = before.safe, self.safe
         self.sharp, self.recent, self.size = before.sharp, before.recent, before.size
-        self.batches, self.calls, self.deferred = before.batches, [], 0
+        self.batches, self.levels = before.batches, before.levels
+        self.calls, self.deferred = [], 0
         self.current, self.opened_as = before.current, before.opened_as
         self._rounds, self._learned, self._open = before.rounds, before.learned, before.open
         self.view_age = -1
@@ -453,7 +455,8 @@ cdef class RecalibrateKernel(LookingKernel):
         opened = self.opened_as if self._open else 0
         state = {"learned": self._learned, "size": self.size, "number": opened}
         state |= doubles_of(&self.sharp, SHARP_PARTS) | doubles_of(&self.recent, RECENT_PARTS)
-        state |= doubles_of(&self.batches, BATCH_PARTS) | safe_save(&self.safe)
+        state |= doubles_of(&self.batches, BATCH_PARTS) | doubles_of(&self.levels, LEVEL_PARTS)
+        state |= safe_save(&self.safe)
         state["open"] = array_of(<double *>&self.current, ROUND if self._open else 0)
         return state
 
@@ -461,7 +464,8 @@ cdef class RecalibrateKernel(LookingKernel):
         """Take over a state of `_get_state`, or raise ValueError and change nothing."""
         names = {"rounds", "learned", "size", "number", "open"}
         check_has_purse(state)
-        check_names(state, {*names, *SHARP_PARTS, *RECENT_PARTS, *BATCH_PARTS, *SAFE_PARTS})
+        learned_parts = {*SHARP_PARTS, *RECENT_PARTS, *BATCH_PARTS, *LEVEL_PARTS}
+        check_names(state, {*names, *learned_parts, *SAFE_PARTS})
         cdef int64_t rounds = check_integer("saved rounds", state["rounds"], 0, 2**53)
         cdef int64_t learned = check_integer("saved learned", state["learned"], 0, rounds)
         cdef int64_t opened = check_integer("saved number", state["number"], 0, max(rounds - 1, 0))
@@ -470,10 +474,12 @@ cdef class RecalibrateKernel(LookingKernel):
         parts = {name: floats(state, name, size=count) for name, count in SHARP_PARTS.items()}
         memory = {name: floats(state, name, size=count) for name, count in RECENT_PARTS.items()}
         seen = {name: floats(state, name, size=count) for name, count in BATCH_PARTS.items()}
+        followed = {name: floats(state, name, size=count) for name, count in LEVEL_PARTS.items()}
         cdef const double[::1] waiting = floats(state, "open", low=0.0)
         cdef const double[::1] sharp = np.concatenate(list(parts.values()))
         cdef const double[::1] recent = np.concatenate(list(memory.values()))
         cdef const double[::1] batches = np.concatenate(list(seen.values()))
+        cdef const double[::1] levels = np.concatenate(list(followed.values()))
         if waiting.shape[0] not in (0, ROUND):
             raise ValueError(f"saved open must have 0 or {ROUND} values, got {waiting.shape[0]}")
         check_rounds(state["open"], state["z"])
@@ -484,10 +490,12 @@ cdef class RecalibrateKernel(LookingKernel):
         check_sharp(parts, learned, seen["batches"][0] > 0.0)
         check_recent(memory, learned)
         check_batches(seen, learned)
+        check_levels(followed, rounds, learned)
         safe_load(&self.safe, state, learned)
         memcpy(&self.sharp, &sharp[0], sizeof(SharpState))
         memcpy(&self.recent, &recent[0], sizeof(RecentState))
         memcpy(&self.batches, &batches[0], sizeof(BatchState))
+        memcpy(&self.levels, &levels[0], sizeof(LevelState))
         self.calls, self.deferred = [], 0
         self._rounds, self._learned, self.size = rounds, learned, size
         self._open, self.view_age = waiting.shape[0] > 0, -1

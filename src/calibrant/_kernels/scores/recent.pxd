@@ -3,7 +3,7 @@ from calibrant._kernels.scores.sharp cimport Events, View
 
 # How many experts look at the last outcomes; `recent.pyx` says at how many of these each looks.
 cdef enum:
-    LASTING = 5                     # experts that move the lasting word
+    LASTING = 5                     # experts that move the lasting estimate
     PASSING = 3                     # experts that move the mixture's mean
     RECENTS = LASTING + PASSING
     SLOTS = 116                     # of all these: 2 + 4 + 8 + 16 + 64, and 2 + 4 + 16
@@ -31,7 +31,7 @@ cdef double recent_view(
     const RecentState *state, double past, const View *view, Recall *recall
 ) noexcept nogil
 cdef double recent_smooth(
-    const RecentState *state, const Recall *recall, double word, Events events
+    const RecentState *state, const Recall *recall, double estimate, Events events
 ) noexcept nogil
 cdef void recent_silence(double *said, double q) noexcept nogil
 cdef void recent_learn(

@@ -2,10 +2,10 @@
 
 The last six outcomes known when a score comes are its past, 1 for those above 1/2; before the first
 there were zeros. Eight experts look at the last few of these, 1, 2, 3, 4 or 6, and each keeps a slot
-for every way they can have come. A slot multiplies the odds of some word q by its own odds r, so
-the expert says p = q r / (1 - q + q r); r starts at 1. For five experts q is the lasting word: what
-the experts of the mixture that forget nothing say together. For three, by the last 1, 2 and 4, q is
-the mixture's mean. Fast experts follow the last outcomes themselves, and a slot would have to undo
+for every way they can have come. A slot multiplies the odds of some estimate q by its own odds r, so
+the expert says p = q r / (1 - q + q r); r starts at 1. For five experts q is the lasting estimate:
+what the experts of the mixture that forget nothing say together. For three, by the last 1, 2 and 4,
+q is the mixture's mean. Fast experts follow the last outcomes themselves, and a slot would have to undo
 that; but where the world moves fast, they alone are near.
 
 Slots take Newton steps on the log loss, one an outcome: A = lam A + (1 - lam) + h, which starts at
@@ -90,16 +90,16 @@ cdef double recent_view(
 
 
 cdef double recent_smooth(
-    const RecentState *state, const Recall *recall, double word, Events events
+    const RecentState *state, const Recall *recall, double estimate, Events events
 ) noexcept nogil:
-    """Return the smooth word, given that of the mixture and what the outcomes were."""
+    """Return the smooth estimate, given that of the mixture and what the outcomes were."""
     cdef Py_ssize_t i
-    cdef double share = heard(events, FORGET), total = state.w[0], m = state.w[0] * word
+    cdef double share = heard(events, FORGET), total = state.w[0], m = state.w[0] * estimate
     for i in range(RECENTS):
         total += share * state.w[1 + i]
         m += share * state.w[1 + i] * (
             recall.p[1 + i] if i < LASTING
-            else within(multiplied(word, state.odds[recall.slot[i]]), recall.least)
+            else within(multiplied(estimate, state.odds[recall.slot[i]]), recall.least)
         )
     return within(m / total, recall.least)
 

@@ -1,6 +1,6 @@
 """The rule for the scores of one event: the whole, groups beside it, and what silence says."""
 
-from libc.math cimport isfinite
+from libc.math cimport isfinite, isnan
 from libc.stdint cimport int64_t
 from libc.stdlib cimport malloc
 
@@ -207,12 +207,14 @@ def save_waits(list rounds not None):
     return save_awaited(awaited)
 
 
-def load_waits(PendingKernel silence not None, list rounds not None, places, cells):
-    """Give rounds that wait for their deadlines what `save_waits` returned."""
+def load_waits(PendingKernel silence not None, list rounds not None, places, cells, double silent):
+    """Give rounds that wait for their deadlines, with this silent outcome, what was saved."""
     cdef Awaited each
     cdef Round r
     cdef list held = [r for r in rounds if r.is_held()], awaited = load_awaited(silence, places, cells)
-    check_waits(awaited, held, [r.outcome == 1 - silence.silence for r in held])
+    check_waits(
+        awaited, held, [not isnan(r.story.outcome) and r.story.outcome != silent for r in held]
+    )
     for r, each in zip(held, awaited):
         r.told().pending = malloc(sizeof(Wait))
         if r.story.pending == NULL:

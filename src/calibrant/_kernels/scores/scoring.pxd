@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from calibrant._kernels.grid cimport Grid
 from calibrant._kernels.scores.batches cimport BatchState
+from calibrant._kernels.scores.levels cimport LevelState
 from calibrant._kernels.scores.pending cimport PendingKernel
 from calibrant._kernels.scores.recent cimport Recall, RecentState
 from calibrant._kernels.scores.score_rounds cimport Begun
@@ -35,6 +36,7 @@ cdef class ScoringKernel:
     cdef RecentState recent
     cdef Grid safe
     cdef BatchState batches
+    cdef LevelState levels
     cdef list calls               # outcomes of rounds that waited together, by call: not learned yet
     cdef int64_t deferred         # how many these are
     cdef int _kind
@@ -67,6 +69,7 @@ cdef class ScoringKernel:
     cdef Begun begin(self, double score) noexcept nogil
     cdef double mean_begun(self, const Begun *r) noexcept nogil
     cdef double lateness(self, int64_t number) noexcept nogil
+    cdef void weigh_levels(self, const Begun *r, double y) noexcept nogil
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil
     cdef int finish(self, const Begun *r, double y, double late) noexcept nogil
     cdef int enter(self) except -1

@@ -10,6 +10,7 @@ from calibrant._kernels.scores.delays cimport RANGES
 from calibrant._kernels.draws cimport scramble, uniform
 from calibrant._kernels.grid cimport grid_free
 from calibrant._kernels.kernel import own_copy
+from calibrant._kernels.scores.levels cimport levels_start, levels_view, levels_weigh_one
 from calibrant._kernels.scores.mixing cimport within
 from calibrant._kernels.scores.pending cimport PendingKernel
 from calibrant._kernels.scores.recent cimport (
@@ -29,6 +30,7 @@ from calibrant._kernels.scores.sharp cimport (
     sharp_events,
     sharp_learn,
     sharp_least,
+    sharp_returned,
     sharp_smooth,
     sharp_start,
     sharp_view,
@@ -45,6 +47,7 @@ cdef class ScoringKernel:
         sharp_start(&self.sharp)
         recent_start(&self.recent)
         batches_start(&self.batches)
+        levels_start(&self.levels)
         self.calls, self.deferred = [], 0
         self.view_age = -1
         if safe_start(&self.safe) < 0:
@@ -85,6 +88,8 @@ cdef class ScoringKernel:
         least = min(least, s, 1.0 - s)
         self.view_age = self._learned
         sharp_view(&self.sharp, s, least, &self.view)
+        if self.levels.count > 0.0:
+            levels_view(&self.levels, &self.view)
         return recent_view(&self.recent, past, &self.view, &self.recall)
 
     cdef double look(self, double s) noexcept nogil:
@@ -150,10 +155,18 @@ cdef class ScoringKernel:
         """Return how many predictions were made since the one of this number."""
         return <double>(self._rounds - number - 1)
 
+    cdef void weigh_levels(self, const Begun *r, double y) noexcept nogil:
+        """Weigh those that forecast the levels of batches, if there were any, by one outcome."""
+        if self.levels.count > 0.0:
+            levels_weigh_one(
+                &self.levels, self.sharp.w, r.said, sharp_returned(r.recalled[0]), y, self.sharp.lag
+            )
+
     cdef void finish_mean(self, const Begun *r, double y, double late) noexcept nogil:
         """Learn the outcome of a round that stayed off the grid."""
         if self.view_age != self._learned or self.view.s != r.s or self.recall.past != r.past:
             self.waiting_mean(r.s, r.past)
+        self.weigh_levels(r, y)
         sharp_learn(&self.sharp, &self.view, r.said, r.recalled[0], y, late)
         recent_learn(&self.recent, &self.recall, r.recalled, r.moved, y, self.sharp.lag)
         self._learned += 1

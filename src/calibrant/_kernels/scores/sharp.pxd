@@ -14,7 +14,7 @@ cdef enum:
     EXPERTS = 1 + PLATTS + OFFSETS + BETAS + GRIDS * MEMORIES
     KEPT = 4 + GRIDS                # experts that forget nothing
     FLAT = 10                       # the least curvature that a Newton step sees, over `least`
-    EVENTS = 10                     # a memory of so many counts a quarter in the smooth word
+    EVENTS = 10                     # a memory of so many counts a quarter in the smooth estimate
     LEARNED = 100                   # so does what was learned from so many
 
 
@@ -60,7 +60,7 @@ cdef struct Events:
 
 
 cdef inline double heard(Events events, double forget) noexcept nogil:
-    """Return how far the smooth word hears what was learned, if it forgets that fast."""
+    """Return how far the smooth estimate uses what was learned, if it forgets that fast."""
     cdef double share = events.variance / (events.variance + EVENTS * forget)
     share *= events.count / (events.count + LEARNED)
     return share * share
@@ -68,8 +68,12 @@ cdef inline double heard(Events events, double forget) noexcept nogil:
 
 cdef void sharp_start(SharpState *s) noexcept nogil
 cdef double sharp_least(int64_t outcomes) noexcept nogil
+cdef double sharp_returned(double m) noexcept nogil
 cdef void sharp_view(
     const SharpState *state, double s, double least, View *view
+) noexcept nogil
+cdef void sharp_view_at(
+    const SharpState *state, double s, double u, double v, double least, View *view
 ) noexcept nogil
 cdef Events sharp_events(const SharpState *state) noexcept nogil
 cdef void sharp_view_smooth(const SharpState *state, double s, View *view) noexcept nogil

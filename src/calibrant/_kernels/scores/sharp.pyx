@@ -18,15 +18,15 @@ They are mixed as `mixing.pyx` says, with SHARE of the weights returning to the 
 late the last hundred outcomes came on average is their lag, and outcomes that come together count
 as late as they are on average; the experts still learn one after the other.
 
-The experts that forget nothing have a word of their own beside the mixture's mean, their mean by
-the same weights: the lasting word, which `recent.pyx` needs.
+The experts that forget nothing have an estimate of their own beside the mixture's mean, their mean by
+the same weights: the lasting estimate, which `recent.pyx` needs.
 
 No expert says less than `least`, or more than 1 - least. It follows the evidence: after n outcomes
 it is 1 / (n + 2), the rule of succession for what was never seen, but never above LEAST or below
 TINIEST. So rare events are not over-predicted once there is evidence that they are rare, and one
 surprise never costs more than -log(least).
 
-The smooth word is for ranking rows of different times. There, what moves from round to round only
+The smooth estimate is for ranking rows of different times. There, what moves from round to round only
 costs, and an expert whose memory holds few events does hardly anything else. With v the variance of
 an outcome, v / f is about how many events a memory with forgetting f holds; each weight is
 multiplied by (v / (v + EVENTS f))^2. And whatever was learned from few events moves with each
@@ -104,7 +104,7 @@ KEEPERS[:] = [
     *(1 + PLATTS + OFFSETS + BETAS + i * MEMORIES for i in range(GRIDS)),
 ]
 
-cdef double[EXPERTS] FADES           # how fast each expert forgets, for the smooth word
+cdef double[EXPERTS] FADES           # how fast each expert forgets, for the smooth estimate
 FADES[:] = (
     [0.0]
     + [forget for forget in PLATT_FORGETS]
@@ -118,6 +118,11 @@ cdef double sharp_least(int64_t outcomes) noexcept nogil:
     """Return the smallest probability that so many outcomes allow to be said."""
     cdef double least = 1.0 / (<double>outcomes + 2.0)
     return LEAST if least > LEAST else TINIEST if least < TINIEST else least
+
+
+cdef double sharp_returned(double m) noexcept nogil:
+    """Return the share of the weights that returns to the prior where the mean is m."""
+    return returned(SHARE, m)
 
 
 cdef inline double sigmoid(double x) noexcept nogil:
@@ -150,8 +155,15 @@ cdef void sharp_view(
     const SharpState *state, double s, double least, View *view
 ) noexcept nogil:
     """Ask every expert about the score s, inside [least, 1 - least]."""
+    sharp_view_at(state, s, log(s), -log1p(-s), least, view)
+
+
+cdef void sharp_view_at(
+    const SharpState *state, double s, double u, double v, double least, View *view
+) noexcept nogil:
+    """Do what `sharp_view` does, given u = log s and v = -log(1 - s)."""
     cdef Py_ssize_t i, j, k, before = 0, at = 1
-    cdef double u = log(s), v = -log1p(-s), m = 0.0, lasting = 0.0, total = 0.0, base
+    cdef double m = 0.0, lasting = 0.0, total = 0.0, base
     view.s, view.u, view.v, view.least = s, u, v, least
     view.p[0] = s
     for i in range(PLATTS):
@@ -201,7 +213,7 @@ cdef Events sharp_events(const SharpState *state) noexcept nogil:
 
 
 cdef void sharp_view_smooth(const SharpState *state, double s, View *view) noexcept nogil:
-    """Ask every expert about s without a floor, for the smooth word."""
+    """Ask every expert about s without a floor, for the smooth estimate."""
     sharp_view(state, within(s, TINIEST), TINIEST, view)
 
 
@@ -306,13 +318,13 @@ cdef void sharp_learn(
     `late` other predictions were made.
     """
     state.lag += LAG_FORGET * (late - state.lag)
-    weigh(state.w, PRIORS, EXPERTS, said, y, state.lag, returned(SHARE, m))
+    weigh(state.w, PRIORS, EXPERTS, said, y, state.lag, sharp_returned(m))
     sharp_step(state, view, y)
 
 
 cdef void sharp_count(Evidence *evidence, const double *said, double m, double y) noexcept nogil:
     """Count how likely each expert made one outcome of many."""
-    evidence_add(evidence, said, y, returned(SHARE, m))
+    evidence_add(evidence, said, y, sharp_returned(m))
 
 
 cdef void sharp_weigh(SharpState *state, Evidence *evidence, double late) noexcept nogil:

@@ -32,6 +32,13 @@ cdef struct Range:               # what a range saw since the evidence started a
     double happened              # sum of y
     double V                     # sum of (y - p - the mean of that before)^2
     double spread                # sum of p (1 - p)
+    # Where rounds wait, they are summed in blocks, of which two are not over: those with an even
+    # number and those with an odd one.
+    double most                  # rounds of the largest block so far; 0 where nothing waited
+    double blocks                # sum over blocks of (the sum of y - p - guess)^2, as far as over
+    double count[2]              # rounds of the blocks that are not over,
+    double total[2]              # their sums of y - p - guess,
+    double guess[2]              # and the mean of y - p when they began
 
 cdef struct Evidence:
     double R
@@ -53,7 +60,7 @@ cdef double GROUP_WEIGHT
 
 cdef double tilt_weight(Py_ssize_t i) noexcept nogil
 cdef void evidence_start(Evidence *v, double tolerance) noexcept nogil
-cdef void evidence_restart(Evidence *v) noexcept nogil
+cdef void evidence_restart(Evidence *v, bint is_late) noexcept nogil
 cdef Py_ssize_t range_of(const Evidence *v, double p) noexcept nogil
 cdef double granted(double alpha, int64_t rounds) noexcept nogil
 cdef float bet(float b, float r, float rest, float y, float no) noexcept nogil
@@ -63,8 +70,11 @@ cdef void play(
 ) noexcept nogil
 cdef void date_onset(Cell *cell, const float *e, double x, uint32_t t) noexcept nogil
 cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept nogil
+cdef void count_in_block(Evidence *v, Py_ssize_t r, double p, double y, int lane) noexcept nogil
+cdef void begin_block(Evidence *v, int lane) noexcept nogil
+cdef void begin_blocks(Evidence *v) noexcept nogil
 cdef bint count_prediction(Evidence *v, double p, int64_t t) noexcept nogil
-cdef bint settle_ranges(Evidence *v) noexcept nogil
+cdef bint settle_ranges(Evidence *v, bint is_late) noexcept nogil
 cdef float sum_of(const float *M) noexcept nogil
 cdef double shift_of(Py_ssize_t tilt) noexcept nogil
 cdef double as_prediction(object prediction) except? -1.0

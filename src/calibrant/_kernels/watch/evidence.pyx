@@ -58,6 +58,8 @@ cdef enum:
     LANES = 4                    # sums that run side by side
 cdef double TINY = 1e-9          # likelihood ratios keep this far from 0 and 1
 cdef int64_t SETTLE = 512        # predictions after which the ranges follow them
+cdef double CROWDED = 0.5        # what one even range has of them when they are cut anew
+cdef double CROWDED_LATE = 0.9   # where rounds wait
 cdef int64_t SKETCHED = 1 << 20  # predictions after which the sketch forgets half of them
 cdef double WIDEST = 14.0        # logits beyond it fall into the sketch's last bins
 
@@ -129,14 +131,14 @@ cdef void evidence_start(Evidence *v, double tolerance) noexcept nogil:
     v.tolerance, v.edges = tolerance, EVEN
 
 
-cdef void evidence_restart(Evidence *v) noexcept nogil:
+cdef void evidence_restart(Evidence *v, bint is_late) noexcept nogil:
     """Forget all evidence, and choose the ranges from the predictions so far."""
     v.R = 0.0
     memset(v.cells, 0, sizeof(v.cells))
     memset(v.slopes, 0, sizeof(v.slopes))
     memset(v.ranges, 0, sizeof(v.ranges))
     if v.sketched >= SETTLE:
-        cut_ranges(v)
+        cut_ranges(v, is_late)
 
 
 # -- one round ----------------------------------------------------------------------------------
@@ -251,10 +253,14 @@ cdef void bet_on_slopes(Evidence *v, const Bets *bets, float add) noexcept nogil
 
 # -- ranges -------------------------------------------------------------------------------------
 
+cdef inline double mean_residual(const Range *own) noexcept nogil:
+    return (own.happened - own.said) / own.n if own.n > 0.0 else 0.0
+
+
 cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept nogil:
     """Keep what bands and curves are made of."""
     cdef Range *own = &v.ranges[r]
-    cdef double guess = (own.happened - own.said) / own.n if own.n > 0.0 else 0.0
+    cdef double guess = mean_residual(own)
     cdef double x = y - p
     guess = min(max(guess, -p), 1.0 - p)
     own.n += 1.0
@@ -262,6 +268,33 @@ cdef void count_outcome(Evidence *v, Py_ssize_t r, double p, double y) noexcept 
     own.happened += y
     own.V += (x - guess) * (x - guess)
     own.spread += p * (1.0 - p)
+
+
+cdef void count_in_block(Evidence *v, Py_ssize_t r, double p, double y, int lane) noexcept nogil:
+    """Count an outcome in a block that is not over, too."""
+    cdef Range *own = &v.ranges[r]
+    own.count[lane] += 1.0
+    own.total[lane] += y - p - min(max(own.guess[lane], -p), 1.0 - p)
+    own.most = max(own.most, own.count[lane])
+
+
+cdef void begin_block(Evidence *v, int lane) noexcept nogil:
+    """Begin a block in the place of the one before the last, which is over."""
+    cdef Py_ssize_t r
+    cdef Range *own
+    for r in range(RANGES):
+        own = &v.ranges[r]
+        own.blocks += own.total[lane] * own.total[lane]
+        own.count[lane] = own.total[lane] = 0.0
+        own.guess[lane] = mean_residual(own)
+
+
+cdef void begin_blocks(Evidence *v) noexcept nogil:
+    """Begin to sum rounds in blocks; each of those so far was one by itself."""
+    cdef Py_ssize_t r
+    for r in range(RANGES):
+        v.ranges[r].most = min(v.ranges[r].n, 1.0)
+        v.ranges[r].blocks = v.ranges[r].V
 
 
 cdef bint count_prediction(Evidence *v, double p, int64_t t) noexcept nogil:
@@ -280,13 +313,13 @@ cdef bint count_prediction(Evidence *v, double p, int64_t t) noexcept nogil:
     return v.sketched == SETTLE
 
 
-cdef bint settle_ranges(Evidence *v) noexcept nogil:
+cdef bint settle_ranges(Evidence *v, bint is_late) noexcept nogil:
     """Let the ranges follow the first predictions; return whether they changed.
 
     The evidence of the old ranges is given up.
     """
     cdef Py_ssize_t i
-    if not cut_ranges(v):
+    if not cut_ranges(v, is_late):
         return False
     for i in range(1, CELLS):
         v.R -= tilt_weight(i) * sum_of(v.cells[i].M)
@@ -295,10 +328,11 @@ cdef bint settle_ranges(Evidence *v) noexcept nogil:
     return True
 
 
-cdef bint cut_ranges(Evidence *v) noexcept nogil:
+cdef bint cut_ranges(Evidence *v, bint is_late) noexcept nogil:
     """Make the ranges even, or of equal mass where one even range has most predictions.
 
-    Return whether they changed.
+    Where rounds wait, nearly all: a pot with few rounds that wait finds most, and ranges of equal
+    mass leave none for predictions that move. Return whether they changed.
     """
     cdef double[RANGES] share
     cdef double[RANGES + 1] before = v.edges
@@ -311,7 +345,7 @@ cdef bint cut_ranges(Evidence *v) noexcept nogil:
         share[range_in(EVEN, sketch_point(at + 0.5))] += v.sketch[at]
     v.edges = EVEN
     for at in range(RANGES):
-        if share[at] > 0.5 * total:
+        if share[at] > (CROWDED_LATE if is_late else CROWDED) * total:
             break
     else:
         k = RANGES

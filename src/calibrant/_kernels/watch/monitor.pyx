@@ -26,18 +26,19 @@ import numpy as np
 from calibrant._kernels.watch.evidence cimport (
     CELLS, DATING, GROUPS_AT, LEVELS, RANGES, SKETCH, SLOPES, SLOPES_AT, SLOPE_WEIGHT, STEPS, TILTS,
     Bets, Cell, Evidence, Range,
-    as_prediction, bets_of, count_outcome, count_prediction, date_onset, evidence_restart,
-    evidence_start, granted, mean_of, play, range_of, settle_ranges, tilt_weight,
+    as_prediction, begin_block, begin_blocks, bets_of, count_in_block, count_outcome,
+    count_prediction, date_onset, evidence_restart, evidence_start, granted, mean_of, play, range_of, settle_ranges, tilt_weight,
 )
 from calibrant._kernels.watch.pots cimport (
     NO_STAKE, STAKES, WHOLE_STAKE, Flow, OfGroup, Pot, Waiting,
-    ask_pot, code_of, pay_pot, share_of, stake_of, stake_pot,
+    ask_pot, code_of, pay_pot, share_of, share_of_losses, stake_of, stake_pot,
 )
 from calibrant._kernels.kernel cimport UNINTERRUPTED, array_of, as_outcome
 
 cdef int64_t LONGEST = 2**32 - 1
 cdef double CLOSE = 1e6          # of the sum that ends an episode
 cdef double LEAST_CLOSE = 100.0  # times D, where D rounds wait
+cdef double MOST_UNLIKE = 4.0    # times the loss of its opposite that the loss of a bet counts as
 cdef double RECOVERY_LEVERAGE = 2.0
 cdef double RECOVERY_SCALE = 2.0**20
 cdef double WIDEST_SHIFT = 2.0   # of the logit, that recovery is tested against
@@ -84,6 +85,8 @@ cdef struct Course:              # where a monitor stands, besides its evidence
     int64_t fresh                # and since that or the alarm: older stakes are void
     bint is_late                 # is the evidence in pots?
     double escrow                # what stakes may lose, weighted
+    uint32_t began               # rounds from the restart to the block that began last,
+    int lane                     # and whether its number is odd
     # The one round that waits while nothing is late.
     bint has_lone
     int64_t lone_key
@@ -177,7 +180,7 @@ cdef class MonitorKernel:
             play(v, cell, &bets, r, y - p, granted(self.alpha_, t), self.since_restart(t))
         count_outcome(v, r, p, y)
         if count_prediction(v, p, t) and not self.course.is_open:
-            settle_ranges(v)
+            settle_ranges(v, False)
         self.course.rounds = t + 1
         return self.conclude()
 
@@ -203,11 +206,12 @@ cdef class MonitorKernel:
 
     cdef void restart(self) noexcept nogil:
         cdef Course *c = &self.course
-        evidence_restart(&self.evidence_)
+        evidence_restart(&self.evidence_, c.is_late)
         if self.group_count:
             memset(self.groups, 0, self.group_count * sizeof(Cell))
         c.escrow = c.L = 0.0
         c.unseen = c.most_unseen = 0
+        c.began, c.lane = 0, 0
         c.is_open, c.restarted = False, c.rounds
         c.fresh = c.counted = c.key + 1
         if c.is_late:
@@ -266,6 +270,7 @@ cdef class MonitorKernel:
         memset(self.evidence_.slopes, 0, sizeof(self.evidence_.slopes))
         self.recount(GROUPS_AT + self.group_count)
         c.L_D, c.L_loss, c.L_open, c.L_asked = 1.0, 0.0, 0, 0
+        begin_blocks(&self.evidence_)
         if c.has_lone:
             c.has_lone = False
             self.add(c.lone_key, c.lone_p, c.lone_group, c.rounds - 1, &self.whole[0])
@@ -336,6 +341,9 @@ cdef class MonitorKernel:
             self.follow_predictions(key)
         own = &self.waiting[self.length]
         own.key, own.p, own.t = key, p, self.since_restart(t)
+        if own.t - c.began >= self.pots[0].D:    # as many as wait: all of the block before last came
+            c.began, c.lane = own.t, 1 - c.lane
+            begin_block(v, c.lane)
         memset(own.stakes, NO_STAKE, sizeof(own.stakes))
         if self.of_group != NULL:
             self.of_group[self.length].group = <int32_t>group
@@ -384,7 +392,7 @@ cdef class MonitorKernel:
         """Let the ranges follow the first predictions; stakes before the key's are void."""
         cdef Evidence *v = &self.evidence_
         cdef Py_ssize_t i, k
-        if not settle_ranges(v):
+        if not settle_ranges(v, True):
             return
         for i in range(1, CELLS):
             for k in range(TILTS):
@@ -448,6 +456,9 @@ cdef class MonitorKernel:
             self.pots[at[k]].open -= 1
         if came and key >= c.counted:
             count_outcome(v, range_of(v, own.p), own.p, y)
+            count_in_block(
+                v, range_of(v, own.p), own.p, y, c.lane if own.t >= c.began else 1 - c.lane
+            )
         if key < c.fresh:
             return
         if c.is_open:
@@ -460,6 +471,8 @@ cdef class MonitorKernel:
             flow = self.pay_one(own, i, k, at[k], &bets, &least, whole)
             v.R += self.weight_at(at[k]) * flow.cash
             c.escrow += self.weight_at(at[k]) * flow.escrow
+            if c.escrow < -1e-6 * self.threshold:
+                c.escrow = 0.0  # no rounding makes it so: the state was forged
             if came and k != LEVELS:
                 self.date(self.cell_at(at[k] - (at[k] > CELLS)), &self.pots[at[k]], &bets,
                           y - own.p, own.t)
@@ -490,7 +503,7 @@ cdef class MonitorKernel:
         for j in range(4):
             k = DATING + j % 2 + j // 2 * STEPS
             dating[j] = <float>(
-                1.0 + share_of(pot, k, DATING_LEVERAGES[j % 2]) * (<double>bets.e[k] - 1.0)
+                1.0 + share_of(pot, k, TILTS, DATING_LEVERAGES[j % 2]) * (<double>bets.e[k] - 1.0)
             )
         date_onset(cell, dating, x, t)
 
@@ -596,6 +609,8 @@ cdef class MonitorKernel:
         c.fresh, c.escrow = c.key + 1, 0.0
         length = <int64_t>(self.since_restart(c.rounds) - cell.start[2 * direction])
         c.most_unseen = max(FEWEST_GONE, GONE * length // max(<int64_t>cell.n[direction], 1))
+        if c.is_late:            # a storm may keep predictions away as long as rounds wait, and longer
+            c.most_unseen = max(c.most_unseen, GONE * <int64_t>self.pots[0].D)
 
     cdef double spread_of(self, Py_ssize_t named) noexcept nogil:
         """Return the mean variance of the outcomes in a cell: predicted or observed, if that is more.
@@ -631,10 +646,14 @@ cdef class MonitorKernel:
         return f0, f0 / self.course.margin
 
     cdef inline double recovery_share(self) noexcept nogil:
+        """Return which share of L is staked; the opposite bet is that the odds are B times p's."""
         cdef Course *c = &self.course
-        if c.L_D <= 1.0 or c.L_loss <= 0.0:
-            return 1.0
-        return min(1.0, max(RECOVERY_LEVERAGE, c.L_loss) / (c.L_D * c.L_loss))
+        cdef double B = c.margin
+        cdef double p = 1.0 - c.L_loss / (1.0 - 1.0 / B) if B > 1.0 else c.L_loss / (1.0 - B)
+        cdef double other = 1.0 - min(1.0, B) / (1.0 - p + p * B)
+        return share_of_losses(
+            c.L_D, c.L_loss, max(other, c.L_loss / MOST_UNLIKE), RECOVERY_LEVERAGE
+        )
 
     cdef inline double recovery_stake(self, const Waiting *own) noexcept nogil:
         if own.stakes[0] == WHOLE_STAKE:
@@ -933,7 +952,7 @@ cdef class MonitorKernel:
         return self.course.recovered
 
     def _ranges(self):
-        """Return the edges of the ranges and, a row each: n, said, happened, V, spread."""
+        """Return the edges of the ranges and, a row each, what they saw, as `Range` has it."""
         edges = array_of(self.evidence_.edges, RANGES + 1)
         ranges = array_of(<double *>self.evidence_.ranges, RANGE_SIZE * RANGES)
         return edges, ranges.reshape(RANGES, RANGE_SIZE)
@@ -1046,6 +1065,7 @@ cdef class MonitorKernel:
         return {
             "R": v.R, "restarted": c.restarted, "key": c.key, "counted": c.counted,
             "fresh": c.fresh, "escrow": c.escrow, "in_block": c.in_block,
+            "began": c.began, "lane": c.lane,
             "releasing": c.releasing,
             "lone": [c.lone_key, c.lone_p, c.lone_group] if c.has_lone else [],
             "named": c.named if c.is_open else -1, "direction": c.direction, "margin": c.margin,
@@ -1086,6 +1106,7 @@ cdef class MonitorKernel:
             v.slopes[i] = state["slopes"][i]
         c.rounds, c.restarted, c.key = rounds, state["restarted"], state["key"]
         c.counted, c.fresh, c.escrow = state["counted"], state["fresh"], state["escrow"]
+        c.began, c.lane = state["began"], state["lane"]
         c.in_block, c.releasing = state["in_block"], state["releasing"]
         c.has_lone = len(state["lone"]) > 0
         if c.has_lone:

@@ -30,10 +30,15 @@ cdef struct Flow:                # what a step moves: into cash, and into escrow
     double cash
     double escrow
 
+cdef double FORGET               # what a prediction takes off D
+
 cdef uint8_t code_of(double stake, double scale) noexcept nogil
 cdef double stake_of(uint8_t code, double scale) noexcept nogil
 cdef void ask_pot(Pot *pot) noexcept nogil
-cdef double share_of(const Pot *pot, Py_ssize_t k, double leverage) noexcept nogil
+cdef double share_of_losses(
+    double D, double loss, double other, double leverage
+) noexcept nogil
+cdef double share_of(const Pot *pot, Py_ssize_t k, Py_ssize_t count, double leverage) noexcept nogil
 cdef Flow stake_pot(
     Pot *pot, const float *least, Py_ssize_t count, double add, bint paused, double scale,
     uint8_t *codes, double *whole,

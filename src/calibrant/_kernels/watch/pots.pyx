@@ -9,7 +9,9 @@ owns cash C, of which a share phi is staked, does
 so that cash is never negative, and an outcome that never comes has cost the worst there was. Where
 all is staked and the outcome comes next, C <- e (C + 1): the rule of evidence.pyx. A share is as
 large as the log of the cash likes it if D rounds that wait go the same way: g / (D l), with g the
-leverage of a tilt and l the mean of 1 - e_min.
+leverage of a tilt and l the mean of 1 - e_min. A bet and the one in the other direction stake alike:
+l is the smaller one of theirs. Else a bet that predictions are too high, which loses much by an event
+and wins little by none, would stake less than it should.
 
 A stake is kept as one byte: it is rounded down to a power of 2^(1/4).
 """
@@ -17,12 +19,12 @@ A stake is kept as one byte: it is rounded down to a power of 2^(1/4).
 from libc.math cimport frexp
 from libc.stdint cimport uint8_t
 
-from calibrant._kernels.watch.evidence cimport STEPS
+from calibrant._kernels.watch.evidence cimport STEPS, TILTS
 
 cdef enum:
     CODES = 254
     MEMORY = 64                  # predictions that the mean loss is of
-cdef double FORGET = 0.125       # what a prediction takes off D
+cdef double FORGET = 0.125
 cdef double[4] ROOTS             # powers of 2^(1/4), from 1/2 on
 ROOTS[:] = [2.0**-1.0, 2.0**-0.75, 2.0**-0.5, 2.0**-0.25]
 # Stakes by code, in units of the scale: the largest is 2^8, which frexp has as 0.5 * 2^9.
@@ -35,7 +37,7 @@ UNITS[:] = [0.0] + [
 ] + [0.0]
 #: How many times the mean loss tilts of 0.1, 0.25, 0.64 and 1.6 may put at risk at once.
 cdef double[STEPS] LEVERAGES
-LEVERAGES[:] = [0.5, 1.0, 2.0, 4.0]
+LEVERAGES[:] = [0.75, 1.5, 3.0, 6.0]
 
 
 cdef uint8_t code_of(double stake, double scale) noexcept nogil:
@@ -63,13 +65,20 @@ cdef void ask_pot(Pot *pot) noexcept nogil:
     pot.asked += 1
 
 
-cdef double share_of(const Pot *pot, Py_ssize_t k, double leverage) noexcept nogil:
-    """Return which share of its cash a bet stakes."""
-    if pot.D <= 1.0:
+cdef double share_of_losses(double D, double loss, double other, double leverage) noexcept nogil:
+    """Return which share of its cash a bet stakes, from its mean loss and that of its opposite."""
+    cdef double least = min(loss, other)
+    if D <= 1.0:
         return 1.0
-    if pot.loss[k] <= 0.0:
+    if least <= 0.0:
         return 0.0
-    return min(1.0, max(leverage, pot.loss[k]) / (pot.D * pot.loss[k]))
+    return min(1.0, max(leverage, least) / (D * least))
+
+
+cdef double share_of(const Pot *pot, Py_ssize_t k, Py_ssize_t count, double leverage) noexcept nogil:
+    """Return which share of its cash one of so many bets stakes; bets on the slope have no opposite."""
+    cdef Py_ssize_t opposite = (k + STEPS) % TILTS if count == TILTS else k
+    return share_of_losses(pot.D, pot.loss[k], pot.loss[opposite], leverage)
 
 
 cdef Flow stake_pot(
@@ -84,12 +93,16 @@ cdef Flow stake_pot(
     for k in range(count):
         loss = 1.0 - <double>least[k]
         pot.loss[k] += (loss - pot.loss[k]) / <double>min(pot.asked, <int64_t>MEMORY)
+    for k in range(count):
+        loss = 1.0 - <double>least[k]
         pot.cash[k] += add
         if whole != NULL:
             codes[k], whole[k] = WHOLE_STAKE, pot.cash[k]
             stake = whole[k]
         else:
-            share = 0.0 if paused and pot.D > 1.0 else share_of(pot, k, LEVERAGES[k % STEPS])
+            share = 0.0 if paused and pot.D > 1.0 else share_of(
+                pot, k, count, LEVERAGES[k % STEPS]
+            )
             codes[k] = code_of(share * pot.cash[k], scale)
             stake = stake_of(codes[k], scale)
         pot.cash[k] -= stake * loss

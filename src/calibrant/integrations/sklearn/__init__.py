@@ -2,8 +2,8 @@
 
 `OnlineCalibratedClassifier`, in `classifier`, wraps a classifier, or a frozen one that is deployed
 already, and follows it batch by batch. `OnlineCalibratedRegressor`, in `regressor`, does so for the
-prediction intervals of a regressor. `CalibrationDisplay`, in `display`, draws what was said
-beside what happened.
+prediction intervals of a regressor. `CalibrationDisplay`, in `display`, draws what was predicted
+beside what was observed.
 """
 
 try:

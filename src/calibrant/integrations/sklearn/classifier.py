@@ -22,7 +22,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from calibrant._checks import Floats, check_choice, check_integer, check_seed, describe
-from calibrant._kernels.scores.recalibrate import RecalibrateKernel
 from calibrant.integrations import ROUNDING
 from calibrant.integrations.sklearn.labels import (
     Codes,
@@ -33,15 +32,19 @@ from calibrant.integrations.sklearn.labels import (
     of_rows,
     rows_with_labels,
 )
-from calibrant.recalibrate import Recalibrator
-from calibrant.recalibrate.one_vs_rest import expected_rows, nth_seed, run_rows
+from calibrant.recalibrate import MulticlassRecalibrator, Recalibrator
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
 
-def kernels_of(recalibrators: list[Recalibrator]) -> list[RecalibrateKernel]:
-    """Return what plays rounds that are known at once, all members of a row or none."""
-    return [each._whole for each in recalibrators]
+def learn(
+    recalibrator: Recalibrator | MulticlassRecalibrator, scores: Floats, codes: Codes
+) -> None:
+    """Let a recalibrator learn the classes of rows, one after the other."""
+    if isinstance(recalibrator, Recalibrator):
+        recalibrator.run(scores[:, 0], codes == 1)
+    else:
+        recalibrator.run(scores, codes)
 
 
 def _can_follow(classifier: OnlineCalibratedClassifier) -> bool:
@@ -58,13 +61,13 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     """Recalibrate a classifier's probabilities, out of sample, and go on with every new batch.
 
     - ``fit`` takes the rows as a set without order, as scikit-learn does. Each of ``cv`` folds is
-      scored by a clone of the estimator that was fitted on the others, and the recalibrators learn
+      scored by a clone of the estimator that was fitted on the others, and the recalibrator learns
       these scores, with the outcomes, in random order. In the end the estimator is fitted on
       everything.
-    - ``fit`` of a ``FrozenEstimator``, a model deployed already, teaches the recalibrators its
+    - ``fit`` of a ``FrozenEstimator``, a model deployed already, teaches the recalibrator its
       scores on X, in random order; X must be rows that the model was not fitted on.
     - ``partial_fit`` takes the rows in order of time, oldest first, and later than all before. It
-      scores the batch with the model as it stands, teaches the recalibrators, and then lets the
+      scores the batch with the model as it stands, teaches the recalibrator, and then lets the
       estimator learn the batch if it has ``partial_fit``. One that has not, or is frozen, stays as
       it is and is followed.
 
@@ -87,7 +90,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         Which scores of the estimator to take; "auto" prefers probabilities.
     cv : int, default 5
         Folds of ``fit``, at least two, and no more than rows of the rarest class; without
-        `shuffle`, stretches that teach the recalibrators. A stretch before which some class was
+        `shuffle`, stretches that teach the recalibrator. A stretch before which some class was
         never seen is passed over.
     shuffle : bool, default True
         Whether the rows of ``fit`` have no order; False if they are in order of time.
@@ -101,8 +104,8 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         The labels.
     estimator_ : classifier
         The fitted estimator, or the frozen one.
-    recalibrators_ : list of Recalibrator
-        One for the second of two classes; one a class, against the rest, for three or more.
+    recalibrator_ : Recalibrator or MulticlassRecalibrator
+        Of the second of two classes, or of three and more.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -144,7 +147,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
     # -- learning -----------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Fit the estimator, and teach the recalibrators its scores out of sample.
+        """Fit the estimator, and teach the recalibrator its scores out of sample.
 
         Parameters
         ----------
@@ -167,7 +170,7 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             estimator = clone(estimator).fit(X, y, **params)
             cut = self._folds if self.shuffle else self._stretches
             pieces = self._models(estimator, X, y, params, cut(codes))
-        recalibrators = self._fresh(estimator, len(classes))
+        recalibrator = self._fresh(estimator, len(classes))
         scored = [
             (self._scores(model, _safe_indexing(X, rows), len(classes)), codes[rows])
             for model, rows in pieces
@@ -177,8 +180,8 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             order = np.arange(len(happened))
             if self.shuffle:
                 check_random_state(self.random_state).shuffle(order)
-            run_rows(kernels_of(recalibrators), scores[order], happened[order])
-        return self._keep(estimator, classes, recalibrators)
+            learn(recalibrator, scores[order], happened[order])
+        return self._keep(estimator, classes, recalibrator)
 
     @available_if(_can_follow)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
@@ -212,10 +215,10 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         scores = self._scores(estimator, X, len(known)) if is_fitted or is_frozen else None
         if not is_frozen and hasattr(estimator, "partial_fit"):
             estimator.partial_fit(X, y, classes=known, **params)
-        recalibrators = self.recalibrators_ if is_fitted else self._fresh(estimator, len(known))
+        recalibrator = self.recalibrator_ if is_fitted else self._fresh(estimator, len(known))
         if scores is not None:
-            run_rows(kernels_of(recalibrators), scores, codes)
-        return self._keep(estimator, known, recalibrators)
+            learn(recalibrator, scores, codes)
+        return self._keep(estimator, known, recalibrator)
 
     # -- predicting ---------------------------------------------------------------------------
 
@@ -225,7 +228,10 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         An array of shape (n_samples, n_classes).
         """
         scores = self.raw_scores(X)
-        return expected_rows(kernels_of(self.recalibrators_), scores)
+        if isinstance(self.recalibrator_, MulticlassRecalibrator):
+            return self.recalibrator_.expected(scores)
+        second = self.recalibrator_._whole._expected_many(scores[:, 0])
+        return np.column_stack([1.0 - second, second])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class with the highest calibrated probability for each row of X."""
@@ -338,15 +344,19 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
             )
         return scores
 
-    def _fresh(self, estimator: Any, classes: int) -> list[Recalibrator]:
+    def _fresh(self, estimator: Any, classes: int) -> Recalibrator | MulticlassRecalibrator:
         if classes < 2:
             raise ValueError(f"y must hold at least two classes, got {classes}")
-        kind = "probability" if self._response(estimator) == "predict_proba" else "margin"
+        is_probability = self._response(estimator) == "predict_proba"
         state = self.random_state
         if state is None or isinstance(state, np.random.RandomState):
             state = check_random_state(state).randint(2**31 - 1)
         seed = check_seed(state)
-        return [Recalibrator(kind, seed=nth_seed(seed, n)) for n in range(_columns(classes))]
+        if classes == 2:
+            return Recalibrator("probability" if is_probability else "margin", seed=seed)
+        return MulticlassRecalibrator(
+            classes, "probability" if is_probability else "logit", seed=seed
+        )
 
     def _classes_of_stream(self, classes: Any) -> npt.NDArray[Any]:
         """Return the labels that `partial_fit` may meet."""
@@ -363,11 +373,14 @@ class OnlineCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstima
         return known
 
     def _keep(
-        self, estimator: Any, classes: npt.NDArray[Any], recalibrators: list[Recalibrator]
+        self,
+        estimator: Any,
+        classes: npt.NDArray[Any],
+        recalibrator: Recalibrator | MulticlassRecalibrator,
     ) -> Self:
         self.classes_ = classes
         self.estimator_ = estimator
-        self.recalibrators_ = recalibrators
+        self.recalibrator_ = recalibrator
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
             if hasattr(estimator, name):

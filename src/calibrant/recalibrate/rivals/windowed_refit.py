@@ -12,14 +12,13 @@ from calibrant.recalibrate.rivals.base import Rival
 from calibrant.recalibrate.rivals.newton import INSIDE, logit, sigmoid
 
 
-def _scikit_learn() -> Any:
+def scikit_learn() -> Any:
+    """Return scikit-learn, or say that it is needed."""
     try:
         import sklearn.isotonic  # noqa: PLC0415 - an extra
         import sklearn.linear_model  # noqa: PLC0415
     except ImportError as error:
-        raise ImportError(
-            "WindowedRefit needs scikit-learn: pip install 'calibrant[sklearn]'"
-        ) from error
+        raise ImportError("refits need scikit-learn: pip install 'calibrant[sklearn]'") from error
     return sklearn
 
 
@@ -63,7 +62,7 @@ class WindowedRefit(Rival):
         self._method = check_choice("method", method, ("isotonic", "sigmoid"))
         self._every = check_integer("every", every, 1)
         size = check_integer("window", window, 1)
-        self._sklearn = _scikit_learn()
+        self._sklearn = scikit_learn()
         self._past: deque[tuple[float, float]] = deque(maxlen=size)
         self._until_fit = self._every
         self._score = 0.0
@@ -79,6 +78,48 @@ class WindowedRefit(Rival):
             slope, intercept = self._line
             return sigmoid(slope * logit(score) + intercept)
         return score
+
+    def _map(self, scores: Floats) -> Floats:
+        """Return what `_forecast` makes of many scores."""
+        if self._knots is not None:
+            return np.asarray(np.interp(scores, *self._knots))
+        if self._line is None:
+            return scores
+        p = np.clip(scores, INSIDE, 1.0 - INSIDE)
+        slope, intercept = self._line
+        return np.asarray(1.0 / (1.0 + np.exp(-slope * np.log(p / (1.0 - p)) - intercept)))
+
+    def play_late(self, scores: Floats, outcomes: Floats, learned_by: Floats) -> Floats:
+        """Return what refits would have predicted of rows whose outcomes come late.
+
+        `learned_by` is the first row that may know each outcome. A fit is made every so many rows,
+        on the last outcomes of the window that are known by then.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from calibrant.recalibrate.rivals import WindowedRefit
+        >>> s, y = np.array([0.1, 0.2, 0.3, 0.4, 0.2]), np.array([0.0, 1.0, 0.0, 1.0, 1.0])
+        >>> rival = WindowedRefit("isotonic", window=4, every=4)
+        >>> rival.play_late(s, y, np.arange(1.0, 6.0)).tolist()
+        [0.1, 0.2, 0.3, 0.4, 0.5]
+        """
+        predictions = np.empty(len(scores))
+        order = np.argsort(learned_by, kind="stable")
+        times = learned_by[order]
+        for start in range(0, len(scores), self._every):
+            known = order[: np.searchsorted(times, start, side="right")][
+                -(self._past.maxlen or 0) :
+            ]
+            if len(known):
+                self._past.clear()
+                self._past.extend(
+                    zip(scores[known].tolist(), outcomes[known].tolist(), strict=True)
+                )
+                self._fit()
+            stop = start + self._every
+            predictions[start:stop] = self._map(scores[start:stop])
+        return predictions
 
     def _learn(self, outcome: float) -> None:
         self._past.append((self._score, outcome))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats, as_unit_series, check_choice, check_integer
+from calibrant._checks import Floats, as_rounds, as_unit_series, check_choice, check_integer
 from calibrant.forecasters import Restarting
 from calibrant.measures import Scorecard
-from calibrant.measures.rounds import Indices, as_rounds
+from calibrant.measures.distinct import Indices
 from calibrant.report.figures.axes import chance_band, time_axis
 from calibrant.report.style import (
     MUTED,

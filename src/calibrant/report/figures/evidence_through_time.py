@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, as_series
-from calibrant.measures.rounds import Indices
+from calibrant.measures.distinct import Indices
 from calibrant.monitor import Episode
 from calibrant.report.figures.axes import time_axis
 from calibrant.report.style import MUTED, SERIES, legend_above, new_axes, short_number, styled

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, as_rounds
 from calibrant.measures import Scorecard
-from calibrant.measures.rounds import Indices, as_rounds
+from calibrant.measures.distinct import Indices
 from calibrant.report.figures.axes import chance_band, percent, time_axis
 from calibrant.report.style import INK, Series, legend_above, look_of, new_axes, styled
 from calibrant.report.timeline import Moments

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._checks import Floats
 from calibrant.forecasters.memories import Memory, family_of
-from calibrant.measures.rounds import Indices
+from calibrant.measures.distinct import Indices
 from calibrant.report.figures.axes import percent, time_axis
 from calibrant.report.style import SERIES, legend_above, new_axes, styled
 from calibrant.report.timeline import Moments
@@ -60,7 +60,7 @@ class MemoryThroughTime:
         *,
         times: Moments | None = None,
     ) -> MemoryThroughTime:
-        """Take what `EventForecaster.memory` said after so many rounds, several times."""
+        """Take what `EventForecaster.memory` returned after so many rounds, several times."""
         if not looks:
             raise ValueError("looks must be at least one, got none")
         shares: defaultdict[str, Floats] = defaultdict(lambda: np.zeros(len(looks)))

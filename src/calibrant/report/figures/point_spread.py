@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, as_unit_series, check_integer, check_same_length
-from calibrant.measures.rounds import Indices
+from calibrant.measures.distinct import Indices
 from calibrant.report.style import SERIES, legend_above, new_axes, plain_number, styled
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant._checks import Floats, as_series, check_integer, check_same_length
-from calibrant.measures.rounds import Indices
+from calibrant.measures.distinct import Indices
 from calibrant.report.figures.axes import percent, time_axis
 from calibrant.report.style import MUTED, RULE, Series, legend_above, look_of, new_axes, styled
 from calibrant.report.timeline import Moments

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calibrant._checks import Floats
+from calibrant._checks import Floats, as_rounds
 from calibrant.measures import ReliabilityTable, Scorecard
-from calibrant.measures.rounds import as_rounds
 from calibrant.report.figures.axes import logit_axis
 from calibrant.report.style import (
     MUTED,
@@ -38,13 +37,13 @@ PREDICTED = "predicted probability"
 class ReliabilityDiagram:
     """Observed against predicted, with counts and intervals.
 
-    A calibrated forecaster's points lie on the diagonal: of what it called 70 %, 70 % happened.
+    A calibrated forecaster's points lie on the diagonal: of what it called 70 %, 70 % was observed.
     Below it predictions were too high, above it too low. The bars give an interval for what
-    would have happened in the long run; a diagonal outside one is more than chance. The strip
+    would be observed in the long run; a diagonal outside one is more than chance. The strip
     below shows how many rounds each point stands for; a faint point, less than 1 in 200.
 
     For rare events, take bins of equal mass and the logit scale: it gives 0.1 %, 1 % and 10 % the
-    same room. What never happened in a bin is then drawn at the foot.
+    same room. A bin in which the event was never observed is drawn at the foot.
 
     Attributes
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from calibrant.service.api.requests import Name, service_of
 from calibrant.service.problems import Problem
-from calibrant.service.stream.engine import as_probabilities
+from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.keys import keys_of_text
 
 router = APIRouter(prefix="/v1/streams")
@@ -24,9 +23,8 @@ TYPES = {
     "sequence": "int64", "id": "string", "score": "double", "by": "string", "key": "string",
     "at": "double", "due": "double", "deadline": "double", "probability": "double",
     "smooth": "double", "outcome": "double", "outcome_at": "double", "outcome_sequence": "int64",
-    "raw": "double",
 }  # fmt: skip
-KEY = list(TYPES).index("key")
+KEY, SCORE = list(TYPES).index("key"), list(TYPES).index("score")
 
 
 @router.get(
@@ -44,26 +42,27 @@ async def get_export(name: Name, request: Request) -> Response:
         raise Problem(503, "an export needs pyarrow: pip install 'calibrant[service]'") from None
     rows = service.store.export(stream.number, PORTION)
     return StreamingResponse(
-        parquet(rows, stream.definition.kind),
+        parquet(rows, stream.definition),
         media_type=PARQUET,
         headers={"content-disposition": f'attachment; filename="{name}.parquet"'},
     )
 
 
-def parquet(portions: Iterator[list[tuple[Any, ...]]], kind: str) -> Iterator[bytes]:
-    """Return the pieces of a Parquet file."""
+def parquet(portions: Iterator[list[tuple[Any, ...]]], definition: Definition) -> Iterator[bytes]:
+    """Return the pieces of a Parquet file; the columns of the stream's kind come last."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
+    own = definition.of_kind.exported([], [], definition)
+    types = TYPES | dict.fromkeys(own, "double")
     schema = pa.schema([(name, getattr(pa, kind)() if kind != "double" else pa.float64())
-                        for name, kind in TYPES.items()])  # fmt: skip
+                        for name, kind in types.items()])  # fmt: skip
     sink = Pieces()
     with pq.ParquetWriter(sink, schema) as writer:
         for rows in portions:
-            columns = [list(column) for column in zip(*rows, strict=True)]
+            *columns, predicted = [list(column) for column in zip(*rows, strict=True)]
             columns[KEY] = shown_keys(columns[KEY])
-            raw = as_probabilities(columns[2], kind)
-            columns.append([None if math.isnan(each) else each for each in raw])
+            columns += definition.of_kind.exported(columns[SCORE], predicted, definition).values()
             writer.write_table(pa.table(columns, schema=schema))
             yield sink.take()
     yield sink.take()

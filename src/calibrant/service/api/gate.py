@@ -1,4 +1,4 @@
-"""The gate: which requests are allowed. Everything but ``/healthz`` passes it.
+"""The gate: which requests are allowed. Probes are answered without a token, and say less then.
 
 Without any token in the store, only this machine is served, and only under its own names: a page of
 another site whose name points here is refused. With tokens, every request needs one.
@@ -26,7 +26,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-FREE = "/healthz"
+#: What an orchestrator asks, which has no token.
+PROBES = ("/healthz", "/readyz")
 STREAMS = "/v1/streams/"
 #: Paths that show only those streams that a token may see, or none.
 SHARED = ("/", "/v1/streams", "/v1/events", "/docs", "/docs.css", "/openapi.json")
@@ -75,11 +76,13 @@ class Gate:
                 await send(message)
 
         try:
-            if scope["path"] != FREE:
-                scope.setdefault("state", {})["access"] = self._admit(scope)
+            access = self._admit(scope)
         except Problem as problem:
-            await refuse(problem, send_with_headers)
-            return
+            if scope["path"] not in PROBES:
+                await refuse(problem, send_with_headers)
+                return
+            access = None
+        scope.setdefault("state", {})["access"] = access
         try:
             await self.app(scope, receive, send_with_headers)
         except (TimeoutError, ClientDisconnect):

@@ -20,10 +20,12 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_model=models.Ready)
 async def readyz(request: Request) -> Response:
-    """Whether rows can be stored."""
-    owner = service_of(request).owner
+    """Whether rows can be stored. Needs no token, and says more to one."""
+    owner, may_know = service_of(request).owner, request.state.access is not None
     if not owner.is_alive:
         raise Problem(503, "the service is stopping")
     if owner.trouble is not None:
-        raise Problem(503, f"the store could not be written: {owner.trouble}")
-    return as_json({"status": "ready", "streams": len(owner.streams), "closed": len(owner.closed)})
+        why = f": {owner.trouble}" if may_know else "; the log says why"
+        raise Problem(503, f"the store could not be written{why}")
+    counts = {"streams": len(owner.streams), "closed": len(owner.closed)} if may_know else {}
+    return as_json({"status": "ready", **counts})

@@ -43,9 +43,9 @@ async def get_stream(name: Name, request: Request) -> Response:
     return await shown(request, name, views.detail)
 
 
-@router.get("/{name}/scorecard", response_model=models.ScorecardView)
+@router.get("/{name}/scorecard", response_model=models.ScorecardView | models.NumberMeasuresView)
 async def get_scorecard(name: Name, request: Request) -> Response:
-    """The measures of the raw, the calibrated and the smooth probabilities."""
+    """The measures of raw, calibrated and smooth probabilities; of numbers, of distributions."""
     return await shown(request, name, views.scorecard)
 
 
@@ -58,6 +58,20 @@ async def get_reliability(
 ) -> Response:
     """Observed frequencies by predicted probability, with intervals."""
     return await shown(request, name, lambda stream: views.reliability(stream, bins, level))
+
+
+@router.get("/{name}/coverage", response_model=models.Coverage)
+async def get_coverage(name: Name, request: Request) -> Response:
+    """Of a stream of numbers: what each level covered, and where outcomes fell."""
+    return await shown(request, name, views.coverage)
+
+
+@router.get("/{name}/fan", response_model=models.Fan)
+async def get_fan(
+    name: Name, request: Request, points: Annotated[int, Query(ge=1, le=300)] = 300
+) -> Response:
+    """Of a stream of numbers: the last settled rounds, with their intervals."""
+    return await shown(request, name, lambda stream: views.fan(stream, points))
 
 
 @router.get("/{name}/map", response_model=models.ScoreMap)
@@ -116,7 +130,7 @@ async def get_miscalibrated_keys(name: Name, request: Request, limit: KeyLimit =
     return await shown(request, name, lambda stream: views.miscalibrated_keys(stream, limit))
 
 
-@router.get("/{name}/history", response_model=models.HistoryView)
+@router.get("/{name}/history", response_model=models.HistoryView | models.NumberHistoryView)
 async def get_history(
     name: Name, request: Request, points: Annotated[int, Query(ge=1, le=512)] = 512
 ) -> Response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -13,20 +12,14 @@ from pydantic_core import from_json
 from calibrant.service.limits import AHEAD, EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
 from calibrant.service.stream.definition import Definition
+from calibrant.service.stream.plain import shown
 from calibrant.service.stream.stream import Outcomes, Predictions
 
-PREDICTION = frozenset(("id", "score", "by", "key", "at", "due"))
-PREDICTION_NEEDS = frozenset(("id", "score"))
 OUTCOME = frozenset(("id", "outcome", "at"))
 OUTCOME_NEEDS = frozenset(("id", "outcome"))
 TEXT = f"text of 1 to {LONGEST_ID} characters, or an integer of up to 2**53"
 KEY = f"an integer of 64 bits, or text of 1 to {LONGEST_ID} characters"
 TIME = 'seconds since 1970, or text such as "2026-07-01T12:00:00Z"'
-SCORES = {
-    "probability": "a number in [0, 1]",
-    "logit": "a finite number",
-    "margin": "a finite number",
-}
 
 
 # -- from bytes to rows -------------------------------------------------------------------------
@@ -90,12 +83,13 @@ def as_rows(parsed: object) -> tuple[list[dict[str, Any]], bool]:
 
 def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: float) -> Predictions:
     """Return rows to predict as columns, or raise a `Problem` that names field and row."""
-    seen = check_fields(rows, PREDICTION, PREDICTION_NEEDS)
+    kind = definition.of_kind
+    seen = check_fields(rows, kind.allowed, kind.needed)
     if not definition.keyed and "key" in seen:
         raise bad_value("this stream is not keyed", "key", "no key")
     keys = keys_of(rows, seen) if definition.keyed else None
     ids = texts(rows, "id")
-    scores = numbers(rows, "score", SCORES[definition.kind], definition.kind == "probability")
+    scores, given = kind.inputs(rows, seen, definition)
     by = optional(rows, "by", text_of) if "by" in seen else None
     at = times(rows, "at", seen, definition, now)
     due = optional(rows, "due", time_of) if "due" in seen else None
@@ -108,7 +102,7 @@ def predictions_of(rows: list[dict[str, Any]], definition: Definition, now: floa
         )  # fmt: skip
     if definition.is_timed:
         check_deadlines(definition, at, due)
-    return Predictions(ids, scores, by, at, due, keys)
+    return Predictions(ids, scores, by, at, due, keys, given)
 
 
 def keys_of(rows: list[dict[str, Any]], seen: set[str]) -> list[int] | list[str]:
@@ -145,11 +139,7 @@ def outcomes_of(rows: list[dict[str, Any]], definition: Definition, now: float) 
     """Return outcomes as columns, or raise a `Problem` that names field and row."""
     seen = check_fields(rows, OUTCOME, OUTCOME_NEEDS)
     ids = texts(rows, "id")
-    outcomes = numbers(rows, "outcome", "a number in [0, 1], true or false", True, (bool,))
-    if definition.silence is not None:  # a fraction would be neither silence nor the event
-        for number, outcome in enumerate(outcomes):
-            if outcome % 1.0:
-                raise bad_value("got " + shown(outcome), "outcome", "0 or 1, with silence", number)
+    outcomes = definition.of_kind.outcomes(rows, definition)
     return Outcomes(ids, outcomes, times(rows, "at", seen, definition, now))
 
 
@@ -203,29 +193,6 @@ def text_of(value: object, name: str, number: int) -> str:
     if "\0" in value or any("\ud800" <= each <= "\udfff" for each in value):
         raise bad_value("it has a character that cannot be stored", name, TEXT, number)
     return value
-
-
-def numbers(
-    rows: list[dict[str, Any]],
-    name: str,
-    allowed: str,
-    is_share: bool,
-    others: tuple[type, ...] = (),
-) -> list[float]:
-    """Return a column of finite numbers, in [0, 1] if they are shares."""
-    kinds = (float, int, *others)
-    column: list[float] = []
-    for number, row in enumerate(rows):
-        value = row[name]
-        try:
-            # Adding 0.0 makes one of the two zeros, as databases do.
-            real = float(value) + 0.0 if type(value) in kinds else math.nan
-        except OverflowError:
-            real = math.nan
-        if not (0.0 <= real <= 1.0 if is_share else math.isfinite(real)):
-            raise bad_value("got " + shown(value), name, allowed, number)
-        column.append(real)
-    return column
 
 
 def optional(
@@ -288,12 +255,3 @@ def check_deadlines(
             raise bad_value("it is missing, and the stream has no after", "due", TIME, number)
         if end is not None and end <= made:
             raise bad_value("it is not later than at", "due", "a time after at", number)
-
-
-def shown(value: object) -> str:
-    """Return a value as a message shows it: short, as JSON."""
-    try:
-        text = json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        text = type(value).__name__
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from calibrant.service.limits import EARLIEST, LATEST, LONGEST_ID, MOST_ROWS
 from calibrant.service.problems import TITLES
 from calibrant.service.stream import models
-from calibrant.service.stream.definition import Definition
+from calibrant.service.stream.definition import KINDS, Definition, families
 
 ID = {
     "oneOf": [
@@ -33,30 +33,28 @@ TIME = {
     ],
     "description": "Seconds since 1970, or ISO 8601; without a zone in UTC.",
 }
-PREDICTION: dict[str, Any] = {
-    "type": "object",
-    "required": ["id", "score"],
-    "additionalProperties": False,
-    "properties": {
-        "id": ID,
-        "score": {"type": "number", "description": "In [0, 1] for probabilities."},
-        "by": NAMED,
-        "key": KEY,
-        "at": TIME,
-        "due": TIME,
-    },
-}
-OUTCOME: dict[str, Any] = {
-    "type": "object",
-    "required": ["id", "outcome"],
-    "additionalProperties": False,
-    "properties": {
-        "id": ID,
-        "outcome": {"oneOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "boolean"}]},
-        "at": TIME,
-    },
-}
 
+
+def row_of(needed: list[str], fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a row."""
+    return {
+        "type": "object", "required": needed, "additionalProperties": False, "properties": fields
+    }  # fmt: skip
+
+
+#: One kind of each family: rows differ by family alone.
+OF_FAMILIES = [KINDS[names[0]] for names in families()]
+PREDICTIONS = [
+    row_of(
+        sorted(kind.needed),
+        {"id": ID, **kind.fields, "by": NAMED, "key": KEY, "at": TIME, "due": TIME},
+    )
+    for kind in OF_FAMILIES
+]
+OUTCOME = row_of(
+    ["id", "outcome"],
+    {"id": ID, "outcome": {"anyOf": [kind.outcome for kind in OF_FAMILIES]}, "at": TIME},
+)
 
 PROBLEM = TypeAdapter(models.ProblemDocument).json_schema()
 #: What may be wrong with any request.
@@ -82,10 +80,11 @@ def body(
     }
 
 
-def one_or_many(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a row or of a list of rows."""
-    many = {"type": "array", "items": row, "minItems": 1, "maxItems": MOST_ROWS}
-    return {"oneOf": [row, many]}
+def one_or_many(*rows: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a row or of a list of rows, each of one of these sorts."""
+    each = rows[0] if len(rows) == 1 else {"oneOf": list(rows)}
+    many = {"type": "array", "items": each, "minItems": 1, "maxItems": MOST_ROWS}
+    return {"oneOf": [*rows, many]}
 
 
 PUT_STREAM = body(
@@ -93,14 +92,16 @@ PUT_STREAM = body(
     {
         "no outcome within 30 days means 0": {"kind": "probability", "silence": 0, "after": "30d"},
         "a million keys": {"keyed": True, "watch_keys": True},
+        "a demand, known a day later": {"kind": "number", "bounds": [0, None], "hold": "1d"},
     },
     required=False,
 )
 POST_PREDICTIONS = body(
-    one_or_many(PREDICTION),
+    one_or_many(*PREDICTIONS),
     {
         "rows": [{"id": "order 17", "score": 0.83, "by": "web"}, {"id": "order 18", "score": 0.12}],
         "a row of a keyed stream": {"id": "order 19", "score": 0.5, "key": "shop 4"},
+        "a number": {"id": "tuesday 9:00", "forecast": 1900.0},
     },
 )
 POST_OUTCOMES = body(one_or_many(OUTCOME), {"a row": {"id": "order 17", "outcome": 1}})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -29,11 +29,10 @@ from calibrant.service.problems import Problem
 from calibrant.service.service import Service
 from calibrant.service.stream import models
 from calibrant.service.stream.definition import Definition
-from calibrant.service.stream.engine import as_probabilities
-from calibrant.service.stream.stream import Answer
 
 router = APIRouter(prefix="/v1/streams")
 
+Predicted = models.PredictionAnswer | models.NumberAnswer
 ROWS = re.compile(rf"/v1/streams/({NAME})/(predictions|outcomes)")
 
 
@@ -60,7 +59,7 @@ async def put_stream(name: Name, request: Request) -> Response:
 @router.post(
     "/{name}/predictions",
     openapi_extra=schemas.POST_PREDICTIONS,
-    response_model=models.PredictionAnswer | list[models.PredictionAnswer],
+    response_model=Predicted | list[Predicted],
 )
 async def post_predictions(name: Name, request: Request) -> Response:
     """Predict one row, a list of rows, or lines of them; each is stored before it is answered."""
@@ -117,33 +116,15 @@ async def post_rows(service: Service, name: str, kind: str, request: Request) ->
 
 async def answers_to(
     service: Service, name: str, kind: str, rows: list[Any], definition: Definition
-) -> list[Any]:
+) -> Sequence[Mapping[str, Any]]:
     """Read rows, let the owner work on them, and return what became of each."""
     if kind == "predictions":
         columns = predictions_of(rows, definition, service.clock.now())
-        return shown_predictions(await answered(service, name, columns), definition.kind)
+        return definition.of_kind.shown(await answered(service, name, columns), definition)
     outcomes = outcomes_of(rows, definition, service.clock.now())
     answers: list[str] = await answered(service, name, outcomes)
     return [
         {"id": id_, "answer": answer} for id_, answer in zip(outcomes.ids, answers, strict=True)
-    ]
-
-
-def shown_predictions(answers: list[Answer], kind: str) -> list[models.PredictionAnswer]:
-    """Return what is answered to rows to predict."""
-    raw: list[Any] = [None] * len(answers)
-    if kind != "margin":
-        raw = as_probabilities([row.score for row, _ in answers], kind)
-    return [
-        {
-            "id": row.id,
-            "probability": row.probability,
-            "smooth": row.smooth,
-            "raw": own,
-            "sequence": row.sequence,
-            "answer": answer,
-        }
-        for (row, answer), own in zip(answers, raw, strict=True)
     ]
 
 

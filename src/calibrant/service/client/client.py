@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from calibrant.service.client import protocol
@@ -47,38 +47,53 @@ class _Methods:
     def predict(
         self,
         stream: str,
-        score: float,
+        score: float | None = None,
         *,
         id: str | int,  # noqa: A002 - as Recalibrator has it
         by: str | None = None,
         at: Moment | None = None,
         due: Moment | None = None,
         key: str | int | None = None,
+        forecast: float | None = None,
+        scale: float | None = None,
+        quantiles: Sequence[float] | None = None,
+        levels: Sequence[float] | None = None,
     ) -> Any:
         """Predict one row, which is stored when this returns; return the `Prediction`, a float.
 
-        An id that was predicted before with another score or key raises a `RoundError`.
+        A stream of numbers takes a forecast, NaN for a missing one, in place of a score, and
+        returns a `NumberPrediction`. An id that was predicted before with another score, forecast
+        or key raises a `RoundError`.
         """
-        row = {"score": score, "id": id, "by": by, "at": at, "due": due, "key": key}
+        row = {
+            "score": score, "id": id, "by": by, "at": at, "due": due, "key": key,
+            "forecast": forecast, "scale": scale, "quantiles": quantiles, "levels": levels,
+        }  # fmt: skip
         return self._run(protocol.predict(stream, one_row(row), self.patience))
 
     def predict_many(
         self,
         stream: str,
-        scores: Iterable[float],
+        scores: Iterable[float] | None = None,
         *,
         ids: Iterable[str | int],
         by: Iterable[str | None] | None = None,
         at: Moment | Iterable[Moment | None] | None = None,
         due: Moment | Iterable[Moment | None] | None = None,
         keys: Iterable[str | int] | None = None,
+        forecasts: Iterable[float] | None = None,
     ) -> Any:
         """Predict rows, 10,000 in a request; return a list of `Prediction`.
+
+        A stream of numbers takes forecasts in place of scores.
 
         The rows of one request came together and have no order. `at` and `due` are one time, or
         one a row.
         """
-        columns = {"score": scores, "id": ids, "by": by, "at": at, "due": due, "key": keys}
+        columns = {
+            "score": scores, "id": ids, "by": by, "at": at, "due": due, "key": keys,
+            "forecast": forecasts,
+        }  # fmt: skip
         return self._run(protocol.predict_many(stream, columns, self.patience))
 
     def update(

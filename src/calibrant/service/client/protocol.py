@@ -8,6 +8,7 @@ the blocking client and the asynchronous one share every rule about retries.
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -115,6 +116,49 @@ class Prediction(float):
     answer: str
 
 
+class NumberPrediction(float):
+    """The median of a predicted distribution, with what the service answered beside it.
+
+    Attributes
+    ----------
+    id : str
+        The id of the round.
+    forecast : float or None
+        The forecast that was sent; None if it was missing.
+    quantiles : dict
+        The quantile at each level, the level as text; None where it is infinite.
+    intervals : dict
+        The ends of the central intervals, by what they should cover: "0.5", "0.8" and "0.9".
+    sequence : int
+        The position in the stream's log.
+    answer : str
+        "applied", "repeated" or "conflict".
+
+    Examples
+    --------
+    >>> row = {"id": "a", "forecast": 3.0, "median": 3.5, "quantiles": {"0.05": 1.0, "0.95": 6.0}}
+    >>> row |= {"intervals": {"0.9": [1.0, 6.0]}, "sequence": 1, "answer": "applied"}
+    >>> predicted = NumberPrediction(row)
+    >>> predicted, predicted.intervals["0.9"]
+    (3.5, [1.0, 6.0])
+    """
+
+    def __new__(cls, row: Row) -> NumberPrediction:
+        """Return the prediction of a row that was answered."""
+        median = row["median"]
+        found = super().__new__(cls, math.nan if median is None else median)
+        found.__dict__.update((name, row[name]) for name in cls.__annotations__)
+        return found
+
+    id: str
+    forecast: float | None
+    quantiles: dict[str, float | None]
+    intervals: dict[str, list[float | None]]
+    sequence: int
+    answer: str
+
+
+Predicted = Prediction | NumberPrediction
 Exchange = Generator[Request | float, Reply | None, T]
 
 
@@ -228,19 +272,19 @@ def get_streams(patience: float) -> Exchange[list[Row]]:
     return found["streams"]  # type: ignore[no-any-return]
 
 
-def predict_many(stream: str, columns: Columns, patience: float) -> Exchange[list[Prediction]]:
+def predict_many(stream: str, columns: Columns, patience: float) -> Exchange[list[Predicted]]:
     """Predict rows."""
     rows = rows_of(columns)
     answers = yield from post_rows(stream_path(stream, "predictions"), rows, patience)
-    return list(map(Prediction, answers))
+    return [NumberPrediction(row) if "quantiles" in row else Prediction(row) for row in answers]
 
 
-def predict(stream: str, columns: Columns, patience: float) -> Exchange[Prediction]:
-    """Predict one row; another score or key for its id is an error."""
+def predict(stream: str, columns: Columns, patience: float) -> Exchange[Predicted]:
+    """Predict one row; another score, forecast or key for its id is an error."""
     (found,) = yield from predict_many(stream, columns, patience)
     if found.answer == "conflict":
         raise RoundError(
-            f"id {found.id!r} was predicted before, with another score or key", "conflict"
+            f"id {found.id!r} was predicted before, with another score, forecast or key", "conflict"
         )
     return found
 
@@ -272,13 +316,22 @@ def rows_of(columns: Columns) -> list[Row]:
     count = next(iter(lengths.values()))
     full = {name: lists.get(name) or [given[name]] * count for name in given}
     return [
-        {name: plain(value) for name, value in zip(full, row, strict=True) if value is not None}
+        {
+            name: plain(value, name)
+            for name, value in zip(full, row, strict=True)
+            if value is not None
+        }
         for row in zip(*full.values(), strict=True)
     ]
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it: NumPy's numbers as Python's, a datetime as text."""
+def plain(value: Any, name: str) -> Any:
+    """Return a value as JSON has it: NumPy's as Python's, a datetime as text.
+
+    A forecast that is NaN is missing, and null; of anything else, NaN is a mistake.
+    """
     if isinstance(value, datetime):
         return value.isoformat()
-    return value.item() if hasattr(value, "item") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    is_missing = name == "forecast" and isinstance(value, float) and math.isnan(value)
+    return None if is_missing else value

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from calibrant.service.api.gate import FREE, Receive, Scope, Send, refuse, stream_of
+from calibrant.service.api.gate import Receive, Scope, Send, refuse, stream_of
 from calibrant.service.api.health import healthz
 from calibrant.service.cluster.terms import Terms
 from calibrant.service.problems import Problem
@@ -40,7 +40,7 @@ class Relay:
         """Answer a request, or forward it."""
         if scope["type"] != "http":
             return
-        if scope["path"] == FREE:
+        if scope["path"] == "/healthz":
             await (await healthz())(scope, receive, send)
             return
         try:

@@ -40,7 +40,8 @@ async def get_stream(name: str, request: Request) -> HTMLResponse:
     # A problem if there is none.
     definition = await asked(service, lambda: service.owner.stream(name).definition)
     keyed, watched = definition.keyed, definition.watch_keys
-    return page("stream.html", name=name, keyed=keyed, watched=watched)
+    panels = definition.of_kind.panels
+    return page("stream.html", name=name, keyed=keyed, watched=watched, panels=panels)
 
 
 @router.get("/static/{name}")

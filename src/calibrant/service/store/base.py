@@ -209,7 +209,7 @@ class Store(ABC):
         """Return all predictions with their outcomes, in order, so many at a time.
 
         The columns: sequence, id, score, by, key, at, due, deadline, probability, smooth, outcome,
-        and the outcome's time and sequence.
+        the outcome's time and sequence, and what is predicted, packed.
         """
         with self._one_view(portion, (sql.EXPORT, (stream,))) as (rows,):
             yield from rows

@@ -26,21 +26,25 @@ class StreamRow(NamedTuple):
 class PredictionRow(NamedTuple):
     """A prediction as it is logged. Rows that came in one request have the same `batch`.
 
-    `due` is what the client gave, `deadline` what follows from that or from the settings.
+    `due` is what the client gave, `deadline` what follows from that or from the settings. Kinds of
+    streams whose rows are more than a score and a probability have these packed, as doubles, in
+    `given` and `predicted`.
     """
 
     stream: int
     sequence: int
     batch: int
     id: str
-    score: float
+    score: float | None
     by: str | None
     key: str | None
     at: float
     due: float | None
     deadline: float | None
-    probability: float
-    smooth: float
+    probability: float | None
+    smooth: float | None
+    predicted: bytes | None
+    given: bytes | None
 
 
 class OutcomeRow(NamedTuple):
@@ -59,13 +63,15 @@ class LoggedPredictions(NamedTuple):
 
     sequence: tuple[int, ...]
     id: tuple[str, ...]
-    score: tuple[float, ...]
+    score: tuple[float | None, ...]
     by: tuple[str | None, ...]
     key: tuple[str | None, ...]
     at: tuple[float, ...]
     due: tuple[float | None, ...]
-    probability: tuple[float, ...]
-    smooth: tuple[float, ...]
+    probability: tuple[float | None, ...]
+    smooth: tuple[float | None, ...]
+    predicted: tuple[bytes | None, ...]
+    given: tuple[bytes | None, ...]
 
 
 class LoggedOutcomes(NamedTuple):

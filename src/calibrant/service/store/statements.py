@@ -10,7 +10,7 @@ from typing import NamedTuple
 from calibrant.service.store.records import LoggedOutcomes, LoggedPredictions
 
 #: The layout of tables, log and snapshots. A store of another layout is refused.
-LAYOUT = "3"
+LAYOUT = "4"
 #: Ids that one statement asks for; shorter lists are filled up, so that few texts are prepared.
 ASKED = (1, 16, 256)
 
@@ -41,9 +41,9 @@ TABLES = (
         created {real} NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS predictions (
         stream {integer} NOT NULL, sequence {integer} NOT NULL, batch {integer} NOT NULL,
-        id TEXT NOT NULL, score {real} NOT NULL, "by" TEXT, key TEXT, at {real} NOT NULL,
-        due {real}, deadline {real}, probability {real} NOT NULL, smooth {real} NOT NULL,
-        PRIMARY KEY (stream, sequence)) {clustered}""",
+        id TEXT NOT NULL, score {real}, "by" TEXT, key TEXT, at {real} NOT NULL,
+        due {real}, deadline {real}, probability {real}, smooth {real}, predicted {blob},
+        given {blob}, PRIMARY KEY (stream, sequence)) {clustered}""",
     """CREATE UNIQUE INDEX IF NOT EXISTS prediction_ids ON predictions (stream, id)""",
     """CREATE TABLE IF NOT EXISTS outcomes (
         stream {integer} NOT NULL, sequence {integer} NOT NULL, batch {integer} NOT NULL,
@@ -68,7 +68,10 @@ TABLES = (
         created {real} NOT NULL, expires {real})""",
 )
 
-PREDICTION = 'stream, sequence, batch, id, score, "by", key, at, due, deadline, probability, smooth'
+PREDICTION = (
+    'stream, sequence, batch, id, score, "by", key, at, due, deadline, probability, smooth, '
+    "predicted, given"
+)
 OUTCOME = "stream, sequence, batch, id, outcome, at"
 SNAPSHOT = "stream, sequence, at, blob, checksum"
 TOKEN = "name, hash, scope, stream, created, expires"
@@ -102,7 +105,7 @@ LOGGED_PREDICTIONS = f"""SELECT batch, {", ".join(map('"{}"'.format, LoggedPredi
 LOGGED_OUTCOMES = f"""SELECT batch, {", ".join(LoggedOutcomes._fields)} FROM outcomes
     WHERE stream = ? AND sequence > ? AND sequence <= ? ORDER BY sequence"""
 EXPORT = """SELECT p.sequence, p.id, p.score, p."by", p.key, p.at, p.due, p.deadline,
-    p.probability, p.smooth, o.outcome, o.at, o.sequence
+    p.probability, p.smooth, o.outcome, o.at, o.sequence, p.predicted
     FROM predictions p LEFT JOIN outcomes o ON o.stream = p.stream AND o.id = p.id
     WHERE p.stream = ? ORDER BY p.sequence"""
 LAST_PREDICTION = "SELECT MAX(sequence) FROM predictions WHERE stream = ?"

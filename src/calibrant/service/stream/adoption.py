@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from calibrant import Fleet, Recalibrator
+from calibrant import Fleet, NumberRecalibrator, Recalibrator
+from calibrant._bytes import unpack
 from calibrant.fleet.file import MAGIC as FLEET
 from calibrant.service.limits import NAME, NAME_IN_WORDS
 from calibrant.service.problems import Problem
@@ -20,10 +21,14 @@ from calibrant.service.store.base import Store
 from calibrant.service.store.records import StoreError
 from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.engine import Engine
-from calibrant.service.stream.learners import ByKey, OneForAll
+from calibrant.service.stream.learners import ByKey, OfNumbers, OneForAll
 from calibrant.service.stream.snapshots import PIECE
 from calibrant.service.stream.stream import checksum_of
 from calibrant.tables import InputError
+
+#: The arguments of what learns that are settings of a stream.
+OF_SCORES = ("kind", "seed", "silence", "after", "hold", "capacity")
+OF_NUMBERS = ("seed", "hold", "capacity", "levels", "periods", "bounds")
 
 
 def adopt(store: Store, name: str, path: Path, now: float, *, give_up: bool = False) -> str:
@@ -70,6 +75,8 @@ def engine_of(path: Path) -> Engine:
     try:
         if blob.startswith(FLEET):
             return engine_with_fleet(Fleet.from_bytes(blob))
+        if unpack(blob).name == NumberRecalibrator.__name__:
+            return engine_with_numbers(NumberRecalibrator.from_bytes(blob))
         return engine_with_recalibrator(Recalibrator.from_bytes(blob))
     except Problem as problem:
         raise InputError(f"does not make a stream: {problem.detail}", source=str(path)) from None
@@ -81,7 +88,7 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
     """Return the engine of a keyed stream."""
     if fleet.shards != 1:
         raise ValueError(f"the fleet has {fleet.shards} shards; a stream's has one")
-    definition = definition_of(fleet, keyed=True, **watched_with(fleet))
+    definition = definition_of(fleet, OF_SCORES, keyed=True, **watched_with(fleet))
     learner = ByKey(fleet, definition)
     if learner.watch is not None:
         learner.watch.begin()
@@ -90,8 +97,20 @@ def engine_with_fleet(fleet: Fleet) -> Engine:
 
 def engine_with_recalibrator(recalibrator: Recalibrator) -> Engine:
     """Return the engine of a stream that is not keyed."""
-    definition = definition_of(recalibrator, groups=recalibrator.max_groups)
-    engine = checked(Engine(definition, OneForAll(recalibrator)))
+    definition = definition_of(recalibrator, OF_SCORES, groups=recalibrator.max_groups)
+    return with_groups(checked(Engine(definition, OneForAll(recalibrator))), recalibrator)
+
+
+def engine_with_numbers(recalibrator: NumberRecalibrator) -> Engine:
+    """Return the engine of a stream of numbers."""
+    definition = definition_of(
+        recalibrator, OF_NUMBERS, kind="number", groups=recalibrator.max_groups
+    )
+    return with_groups(checked(Engine(definition, OfNumbers(recalibrator))), recalibrator)
+
+
+def with_groups(engine: Engine, recalibrator: Recalibrator | NumberRecalibrator) -> Engine:
+    """Return an engine that counts the groups that are there already."""
     for name in recalibrator.groups:
         if not isinstance(name, str):
             raise ValueError(f"its group {name!r} is not text; the groups of a stream are")
@@ -99,10 +118,9 @@ def engine_with_recalibrator(recalibrator: Recalibrator) -> Engine:
     return engine
 
 
-def definition_of(learner: Recalibrator | Fleet, **own: Any) -> Definition:
-    """Return the settings of a stream in which this learns."""
-    names = ("kind", "seed", "silence", "after", "hold", "capacity")
-    settings = {name: getattr(learner, name) for name in names} | own
+def definition_of(learner: Any, names: tuple[str, ...], **own: Any) -> Definition:
+    """Return the settings of a stream in which this learns, with its arguments of these names."""
+    settings = {name: learner._given[name] for name in names} | own
     return Definition.from_json({k: v for k, v in settings.items() if v is not None})
 
 

@@ -13,11 +13,16 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from calibrant import Fleet, Monitor, Recalibrator
+from calibrant import Monitor
 from calibrant._spans import UNITS, as_span
 from calibrant.service.limits import MOST_ROWS
 from calibrant.service.problems import Problem, bad_value
+from calibrant.service.stream.kinds import Kind
+from calibrant.service.stream.number_kind import Numbers
+from calibrant.service.stream.score_kind import SCORES, Scores
 
+#: The kinds of streams, by name.
+KINDS: dict[str, Kind] = {each.name: each for each in (*map(Scores, SCORES), Numbers())}
 SPAN_TEXT = rf"[1-9][0-9]{{0,8}}(\.[0-9]{{1,9}})?({'|'.join(UNITS)})"
 MOST_PREDICTIONS = 1e9
 
@@ -66,6 +71,18 @@ SPAN = Allowed(
 )
 
 
+def listed(of: Allowed, least: int, most: int, *, is_nullable: bool = False) -> Allowed:
+    """Return lists of values, each of which is allowed by itself, or null."""
+    size = str(most) if least == most else f"{least} to {most}"
+    inner = {"oneOf": [of.schema, {"type": "null"}]} if is_nullable else of.schema
+    return Allowed(
+        lambda value: type(value) is list and least <= len(value) <= most and all(
+            (is_nullable and each is None) or of.accepts(each) for each in value),
+        f"a list of {size}, each {of.words}" + (" or null" if is_nullable else ""),
+        {"type": "array", "items": inner, "minItems": least, "maxItems": most},
+    )  # fmt: skip
+
+
 def setting(default: Any, allowed: Allowed, description: str) -> Any:
     """Declare a setting; one whose default is None may also be null."""
     return field(default=default, metadata={"allowed": allowed, "description": description})
@@ -85,8 +102,10 @@ class Definition:
     """
 
     kind: str = setting(
-        "probability", one_of("probability", "logit", "margin"), "what the scores are"
-    )
+        "probability", one_of(*KINDS),
+        "what is predicted from: a probability, log odds or a margin of an event; or the forecast "
+        "of a number",
+    )  # fmt: skip
     silence: int | None = setting(
         None, one_of(0, 1), "the outcome that no outcome by the deadline means"
     )
@@ -121,6 +140,18 @@ class Definition:
         False, one_of(False, True), "every prediction has a `key`, and there are no groups"
     )
     watch_keys: bool = setting(False, one_of(False, True), "with `keyed`: monitor each key too")
+    levels: tuple[float, ...] | None = setting(
+        None, listed(number(1e-6, 1 - 1e-6), 2, 199),
+        'of kind "number": the levels of its quantiles, increasing; none are 33 from 0.01 to 0.99',
+    )  # fmt: skip
+    periods: tuple[int, ...] | None = setting(
+        None, listed(number(2, 100_000, is_integer=True), 0, 20),
+        'of kind "number": seasons to look for, in rounds; none are 7, 24, 48, 168 and 336',
+    )  # fmt: skip
+    bounds: tuple[float | None, ...] | None = setting(
+        None, listed(number(-1e250, 1e250), 2, 2, is_nullable=True),
+        'of kind "number": what outcomes cannot be below and above, null for no bound',
+    )  # fmt: skip
 
     @classmethod
     def from_json(cls, given: object) -> Definition:
@@ -139,6 +170,8 @@ class Definition:
             is_unset = value is None and declared[name].default is None
             if not is_unset and not allowed.accepts(settings[name]):
                 raise bad_value(f"got {value!r:.60}", name, allowed.words)
+            if type(value) is list:
+                settings[name] = tuple(value)
         definition = cls(**settings)
         if definition.after is not None and definition.silence is None:
             raise bad_value("it needs silence", "after", "no after, or silence 0 or 1 beside it")
@@ -146,18 +179,29 @@ class Definition:
             raise bad_value("it excludes hold", "silence", "silence or hold")
         if definition.watch_keys and not definition.keyed:
             raise bad_value("this stream is not keyed", "watch_keys", "false, or keyed true")
+        for name in definition.of_kind.lacks:
+            if getattr(definition, name) != declared[name].default:
+                raise bad_value(
+                    f"a stream of kind {definition.kind!r} has none", name,
+                    json.dumps(declared[name].default),
+                )  # fmt: skip
+        definition.of_kind.check(definition)
         return definition
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """Return the JSON schema of the settings: one alternative for each kind of stream."""
 
-        def stream(title: str, *required: str, excluded: tuple[str, ...]) -> dict[str, Any]:
+        def stream(
+            kinds: list[str], title: str, *required: str, excluded: frozenset[str]
+        ) -> dict[str, Any]:
             properties = {}
             for each in fields(cls):
                 schema = dict(each.metadata["allowed"].schema)
                 if each.name in excluded:
                     schema = {"type": "null"} if each.default is None else {"enum": [each.default]}
+                elif each.name == "kind":
+                    schema = {"enum": kinds}
                 elif each.name == "keyed":
                     schema = {"enum": ["keyed" in required]}
                 elif each.default is None and each.name not in required:
@@ -171,19 +215,30 @@ class Definition:
                 "additionalProperties": False, "properties": properties,
             }  # fmt: skip
 
-        plain = (
-            ("every outcome is reported", (), ("silence", "after", "hold")),
-            ("no outcome by the deadline means an outcome", ("silence",), ("hold",)),
-            ("outcomes are learned at one age", ("hold",), ("silence", "after")),
+        ways = (
+            ("every outcome is reported", (), {"silence", "after", "hold"}),
+            ("no outcome by the deadline means an outcome", ("silence",), {"hold"}),
+            ("outcomes are learned at one age", ("hold",), {"silence", "after"}),
         )
-        return {
-            "oneOf": [
-                *(stream(title, *needed, excluded=(*without, "watch_keys"))
-                  for title, needed, without in plain),
-                *(stream(f"{title}, by key", *needed, "keyed", excluded=without)
-                  for title, needed, without in plain),
-            ]
-        }  # fmt: skip
+        found = []
+        for family in families():
+            kind, names = KINDS[family[0]], family
+            # The kind of the default need not be named.
+            named = () if cls.kind in names else ("kind",)
+            for title, needed, without in ways:
+                if kind.lacks & set(needed):
+                    continue
+                shut = kind.lacks | without
+                found.append(
+                    stream(names, f"{kind.title}, {title}", *named, *needed,
+                           excluded=shut | {"keyed", "watch_keys"})
+                )  # fmt: skip
+                if "keyed" not in kind.lacks:
+                    found.append(
+                        stream(names, f"{kind.title}, {title}, by key", *named, *needed, "keyed",
+                               excluded=shut)
+                    )  # fmt: skip
+        return {"oneOf": found}
 
     @classmethod
     def table(cls) -> str:
@@ -217,34 +272,21 @@ class Definition:
         span = self.after if self.hold is None else self.hold
         return None if span is None else as_span(span, "after").length
 
-    def recalibrator(self) -> Recalibrator:
-        """Return a fresh recalibrator."""
-        return Recalibrator(
-            self.kind,
-            seed=self.seed,
-            capacity=self.capacity,
-            max_groups=self.groups,
-            silence=self.silence,
-            after=self.after,
-            hold=self.hold,
-        )
-
-    def fleet(self) -> Fleet:
-        """Return a fresh fleet, of a keyed stream."""
-        return Fleet(
-            self.seed,
-            self.kind,
-            capacity=self.capacity,
-            monitor={"every": self.every, "tolerance": self.tolerance}
-            if self.watch_keys
-            else False,
-            silence=self.silence,
-            after=self.after,
-            hold=self.hold,
-        )
+    @cached_property
+    def of_kind(self) -> Kind:
+        """What is particular to its kind."""
+        return KINDS[self.kind]
 
     def monitor(self) -> Monitor:
         """Return a fresh monitor."""
         return Monitor(
             self.every, tolerance=self.tolerance, max_groups=self.groups, patience=self.capacity
         )
+
+
+def families() -> list[list[str]]:
+    """Return the kinds, those that differ in name alone together."""
+    found: dict[type[Kind], list[str]] = {}
+    for name, kind in KINDS.items():
+        found.setdefault(type(kind), []).append(name)
+    return list(found.values())

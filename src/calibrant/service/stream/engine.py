@@ -9,47 +9,35 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant import Episode, Monitor
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import ANSWERS, Book
 from calibrant._kernels.rounds.round import Round
 from calibrant._kernels.rounds.settled import Steps
-from calibrant.measures import Scorecard
 from calibrant.rounds import Settled
 from calibrant.service.problems import bad_value
 from calibrant.service.stream.definition import Definition
-from calibrant.service.stream.history import History
 from calibrant.service.stream.key_watch import KeyChange
 from calibrant.service.stream.keys import Key
-from calibrant.service.stream.learners import ByKey, Learner, fresh_learner, saved_learner
+from calibrant.service.stream.learners import ByKey, Learner
+from calibrant.service.stream.measures import EpisodeChange, Timed
 from calibrant.service.stream.tallies import Tallies
 
 #: What becomes of an outcome, by the number that a book answers with.
 NAMES: list[str] = ANSWERS.tolist()
 APPLIED = NAMES.index("applied")
-#: Raw and smooth probabilities are measured on a grid, so that scorecards do not grow with rows.
-GRID = 4096.0
 
 
 class Predicted(NamedTuple):
-    """The predictions of a batch; `deadline` is None where there is none."""
+    """The predictions of a batch, as `Kind.answered` says; None where there is no deadline."""
 
     deadline: list[float | None]
-    probability: list[float]
-    smooth: list[float]
-
-
-class EpisodeChange(NamedTuple):
-    """An episode that began or ended, of the raw or of the calibrated probabilities."""
-
-    of: str
-    is_over: bool
-    episode: Episode
+    probability: Sequence[float | None]
+    smooth: Sequence[float | None]
+    predicted: Sequence[bytes | None]
 
 
 class Engine:
@@ -70,16 +58,12 @@ class Engine:
 
     def __init__(self, definition: Definition, learner: Learner | None = None) -> None:
         self.definition = definition
-        self.learner = fresh_learner(definition) if learner is None else learner
+        self.kind = definition.of_kind
+        self.learner = self.kind.learner(definition) if learner is None else learner
         #: What waits, and the clock: nothing else decides what is due.
         self.book: Book = self.learner.book
-        self.monitor = definition.monitor()
-        self.raw_monitor: Monitor | None = None
-        self.card, self.smooth_card = Scorecard(), Scorecard()
-        self.raw_card: Scorecard | None = None
-        if definition.kind != "margin":  # a margin is no probability to be watched
-            self.raw_monitor, self.raw_card = definition.monitor(), Scorecard()
-        self.tallies, self.history = Tallies(), History()
+        self.measures = self.kind.measures(definition)
+        self.tallies = Tallies()
         #: Rounds that the monitors have not seen yet, and how many were settled before them.
         self._opened: list[tuple[int, list[Round]]] = []
         #: How many waited after each row that was settled and is not measured yet.
@@ -104,20 +88,22 @@ class Engine:
     def predict(
         self,
         ids: list[str],
-        scores: list[float],
+        scores: list[float | None],
         by: list[str | None] | None = None,
         at: Sequence[float] = (),
         due: Sequence[float | None] | None = None,
         keys: Sequence[Key] | None = None,
+        given: list[bytes] | None = None,
     ) -> Predicted:
         """Predict rows that came together; the ids are new, and the rows wait for outcomes.
 
-        `due` is given where rows have deadlines of their own.
+        `due` is given where rows have deadlines of their own, `given` where they hold more than a
+        score.
         """
         book, timed = self.book, self.definition.is_timed
         before, latest = len(book.settled), max(at)
         ends = None if due is None else self._own_deadlines(at, due)
-        rounds = self.learner.open(ids, scores, by, keys, list(at) if timed else None, ends)
+        rounds = self.learner.open(ids, scores, by, keys, list(at) if timed else None, ends, given)
         # What is due by a time is settled before the prediction; by a count of predictions, after.
         self._opened.append((len(book.settled) if timed else before, rounds))
         for each, made in zip(rounds, at, strict=True):
@@ -130,8 +116,7 @@ class Engine:
             self._note_settled(before)
         return Predicted(
             [None if math.isnan(each.due) else each.due for each in rounds],
-            [each.prediction for each in rounds],
-            [each.smooth for each in rounds],
+            *self.kind.answered(rounds),
         )
 
     def _own_deadlines(self, at: Sequence[float], due: Sequence[float | None]) -> list[float]:
@@ -205,31 +190,13 @@ class Engine:
         return changes
 
     def _measure(self, rows: Settled) -> list[EpisodeChange]:
-        times, y = self._times(rows), rows.outcome
+        times = self._times(rows)
         by: list[Any] | None = rows.by if self.tallies.groups else None
-        steps = self._steps(rows, times)
-        found, evidence = watch("calibrated", self.monitor, steps, steps.rows.expected)
-        raw = evidence_raw = np.full(len(rows), np.nan)
-        if self.raw_monitor is not None:
-            more, evidence_raw = watch("raw", self.raw_monitor, steps, steps.rows.raw)
-            found += more
-        if not len(rows):
-            return found
-        self.card.extend(rows.prediction, y)
-        self.smooth_card.extend(on_grid(rows.smooth), y)
-        if self.raw_card is not None:
-            raw = rows.raw
-            self.raw_card.extend(on_grid(raw), y)
-        self.history.add(
-            {
-                "raw": raw, "prediction": rows.prediction, "smooth": rows.smooth, "outcome": y,
-                "at": times, "delay": times - rows.at,
-                "waiting": np.array(self._waiting, dtype=np.float64),
-                "evidence": evidence, "evidence_raw": evidence_raw,
-            }
-        )  # fmt: skip
-        self._waiting = []
-        self.tallies.measured(rows, by)
+        waiting = np.array(self._waiting, dtype=np.float64)
+        found = self.measures.take(rows, self._steps(rows, times), times, waiting)
+        if len(rows):
+            self._waiting = []
+            self.tallies.measured(rows, by, self.measures.spread(rows))
         return found
 
     def _steps(self, rows: Settled, times: Floats) -> Timed:
@@ -261,12 +228,8 @@ class Engine:
         """Return a function that gives `to_bytes` as of now, in any thread."""
         self.measure()
         learned = self.learner.frozen()
-        parts = {
-            "monitor": self.monitor, "raw_monitor": self.raw_monitor, "card": self.card,
-            "smooth_card": self.smooth_card, "raw_card": self.raw_card, "tallies": self.tallies,
-            "history": self.history,
-        }  # fmt: skip
-        blobs = {name: part.to_bytes() for name, part in parts.items() if part is not None}
+        parts = self.measures.parts() | {"tallies": self.tallies}
+        blobs = {name: part.to_bytes() for name, part in parts.items()}
 
         def joined() -> bytes:
             whole = learned() | blobs
@@ -284,68 +247,14 @@ class Engine:
             parts[name] = body[start : start + length]
             start += length
         try:
-            engine = cls(definition, saved_learner(parts, definition))
-            engine.monitor = Monitor.from_bytes(parts["monitor"])
-            engine.card = Scorecard.from_bytes(parts["card"])
-            engine.smooth_card = Scorecard.from_bytes(parts["smooth_card"])
-            if engine.raw_monitor is not None:
-                engine.raw_monitor = Monitor.from_bytes(parts["raw_monitor"])
-                engine.raw_card = Scorecard.from_bytes(parts["raw_card"])
+            engine = cls(definition, definition.of_kind.restored(parts, definition))
+            engine.measures.load(parts)
             engine.tallies = Tallies.from_bytes(bytes(parts["tallies"]))
-            engine.history = History.from_bytes(bytes(parts["history"]))
         except (KeyError, TypeError, IndexError) as error:
             raise ValueError(f"the snapshot is inconsistent: {error}") from None
         return engine
 
 
-class Timed(NamedTuple):
-    """Steps of monitors, when each was, and the group of each if there are groups."""
-
-    rows: Steps
-    at: Floats
-    by: list[Any] | None
-
-
-def watch(
-    of: str, monitor: Monitor, steps: Timed, said: Floats
-) -> tuple[list[EpisodeChange], Floats]:
-    """Show steps to a monitor; return what began or ended, and the evidence after each outcome."""
-    before, open_before = len(monitor.episodes), monitor.state == "miscalibrated"
-    rows, evidence = steps.rows, np.zeros(len(steps.rows))
-    monitor.play_steps(rows.numbers, said, rows.outcome, steps.by, steps.at.tolist(), evidence)
-    found: list[EpisodeChange] = []
-    episodes = monitor.episodes[max(before - 1, 0) :] if before else monitor.episodes
-    for at, episode in enumerate(episodes):
-        is_old = before > 0 and at == 0
-        if not is_old:
-            # As it was at its alarm.
-            begun = replace(episode, end=None, end_at=None, recovered=None, recovered_at=None)
-            found.append(EpisodeChange(of, False, begun))
-        if episode.end is not None and (not is_old or open_before):
-            found.append(EpisodeChange(of, True, episode))
-    return found, evidence[~np.isnan(rows.outcome)]
-
-
 def arrival(settled: tuple[Any, Round]) -> float:
     """Return when the outcome of a round came that stands beside its id."""
     return settled[1].arrived
-
-
-def as_probabilities(scores: list[float], kind: str) -> list[float]:
-    """Return scores as probabilities: NaN for margins."""
-    if kind == "probability":
-        return scores
-    return [math.nan] * len(scores) if kind == "margin" else [sigmoid(each) for each in scores]
-
-
-def on_grid(probabilities: Floats) -> Floats:
-    """Round probabilities to the grid on which they are measured."""
-    return np.rint(probabilities * GRID) / GRID
-
-
-def sigmoid(logit: float) -> float:
-    """Return log odds as a probability."""
-    if logit >= 0.0:
-        return 1.0 / (1.0 + math.exp(-logit))
-    odds = math.exp(logit)
-    return odds / (1.0 + odds)

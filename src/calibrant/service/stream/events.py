@@ -10,10 +10,11 @@ from typing import Any, cast
 
 from calibrant.fleet import KeyMiscalibration
 from calibrant.monitor import Episode
+from calibrant.monitor.numbers import NumberEpisode
 from calibrant.service.store.records import EventRow
 from calibrant.service.stream import models
-from calibrant.service.stream.engine import EpisodeChange
 from calibrant.service.stream.key_watch import KeyChange
+from calibrant.service.stream.measures import EpisodeChange
 
 
 def event_of(stream: str, now: float, change: EpisodeChange | KeyChange) -> EventRow:
@@ -21,7 +22,7 @@ def event_of(stream: str, now: float, change: EpisodeChange | KeyChange) -> Even
     body: dict[str, Any]
     if isinstance(change, EpisodeChange):
         kind = "episode.closed" if change.is_over else "episode.opened"
-        body = {"of": change.of, "episode": episode_json(change.episode)}
+        body = {"of": change.of, "episode": episode_json(change.episode, change.question)}
     else:
         kind = "key.calibrated" if change.found is None else "key.miscalibrated"
         key: Any = {"key": change.key, "since": finite(change.since)}
@@ -35,7 +36,8 @@ def identity_of(event: EventRow) -> tuple[Any, ...]:
     """Return what no two events of a stream have in common, of episodes and of keys."""
     body = json.loads(event.body)
     about = body.get("episode", body.get("key", {}))
-    return event.kind, body.get("of"), about.get("alarm"), about.get("key"), about.get("since")
+    named = (about.get(name) for name in ("alarm", "question", "key", "since"))
+    return event.kind, body.get("of"), *named
 
 
 def key_json(found: KeyMiscalibration, since: float) -> models.MiscalibratedKey:
@@ -49,13 +51,15 @@ def finite(since: float) -> float | None:
     return since if math.isfinite(since) else None
 
 
-def episode_json(episode: Episode) -> models.EpisodeView:
-    """Return an episode as JSON has it."""
-    own = {"direction": episode.direction, "text": in_words(episode)}
+def episode_json(episode: Episode, question: str | None = None) -> models.EpisodeView:
+    """Return an episode as JSON has it; of numbers, with the question that it is about."""
+    own: dict[str, Any] = {"direction": episode.direction, "text": in_words(episode, question)}
+    if question is not None:
+        own["question"] = question
     return cast(models.EpisodeView, asdict(episode) | own)
 
 
-def in_words(episode: Episode) -> str:
+def in_words(episode: Episode, question: str | None = None) -> str:
     """Return the sentence of an episode, with dates."""
     dated = replace(
         episode,
@@ -63,7 +67,7 @@ def in_words(episode: Episode) -> str:
         alarm_at=as_date(episode.alarm_at),
         end_at=as_date(episode.end_at),
     )
-    return str(dated)
+    return str(dated if question is None else NumberEpisode(question, dated))
 
 
 def as_date(seconds: str | float | None) -> str | None:

@@ -6,19 +6,21 @@ The engine uses both through the same methods, and their books for all that wait
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calibrant import Fleet, Recalibrator
+from calibrant import Fleet, NumberRecalibrator, Recalibrator
 from calibrant._checks import Floats
 from calibrant._kernels.rounds.book import Book
 from calibrant._kernels.rounds.round import Round
 from calibrant.service.problems import Problem, bad_value
-from calibrant.service.stream.definition import Definition
 from calibrant.service.stream.key_watch import KeyWatch
 from calibrant.service.stream.keys import Key, as_integer, same_kind
 from calibrant.service.stream.rankings import Rankings
+
+if TYPE_CHECKING:
+    from calibrant.service.stream.definition import Definition
 
 
 class OneForAll:
@@ -34,11 +36,12 @@ class OneForAll:
     def open(
         self,
         ids: list[str],
-        scores: list[float],
+        scores: list[float | None],
         by: list[str | None] | None,
         keys: Sequence[Key] | None,  # noqa: ARG002 - its rows have none
         at: list[float] | None,
         due: list[float] | None,
+        given: list[bytes] | None = None,  # noqa: ARG002 - a score is all that its rows have
     ) -> list[Round]:
         """Predict new rows; return their rounds. `at` is given where deadlines are times."""
         if len(ids) > 1:
@@ -77,11 +80,12 @@ class ByKey:
     def open(
         self,
         ids: list[str],
-        scores: list[float],
+        scores: list[float | None],
         by: list[str | None] | None,  # noqa: ARG002 - its rows have none
         keys: Sequence[Key] | None,
         at: list[float] | None,
         due: list[float] | None,
+        given: list[bytes] | None = None,  # noqa: ARG002 - a score is all that its rows have
     ) -> list[Round]:
         """Predict new rows; return their rounds. `at` is given where deadlines are times."""
         assert keys is not None
@@ -136,28 +140,52 @@ class ByKey:
         return lambda: {name: part() for name, part in parts.items()}
 
 
-Learner = OneForAll | ByKey
+class OfNumbers:
+    """A recalibrator of numbers, with groups if rows name them."""
+
+    name = "recalibrator"
+    #: It has no keys to watch.
+    watch: KeyWatch | None = None
+
+    def __init__(self, recalibrator: NumberRecalibrator) -> None:
+        self.recalibrator = recalibrator
+        self.book = measured(recalibrator._book, smooth=False)
+
+    def open(
+        self,
+        ids: list[str],
+        scores: list[float | None],
+        by: list[str | None] | None,
+        keys: Sequence[Key] | None,  # noqa: ARG002 - its rows have none
+        at: list[float] | None,
+        due: list[float] | None,
+        given: list[bytes] | None = None,
+    ) -> list[Round]:
+        """Predict new rows; return their rounds. `given` has the quantiles of a model, if it does.
+
+        One of these is the forecast, followed by its quantiles at the levels of the stream.
+        """
+        rows = np.array(scores, dtype=np.float64)  # NaN for None
+        if given is not None:
+            rows = np.stack([np.frombuffer(each) for each in given])
+        return self.recalibrator._open(rows, ids, by, at, due)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what grows with keys: nothing does."""
+        return 0
+
+    def frozen(self) -> Callable[[], dict[str, bytes]]:
+        """Return a function that gives the whole state as of now, as parts of a snapshot."""
+        blob = self.recalibrator.to_bytes()
+        return lambda: {self.name: blob}
 
 
-def measured(book: Book) -> Book:
+Learner = OneForAll | ByKey | OfNumbers
+
+
+def measured(book: Book, *, smooth: bool = True) -> Book:
     """Return a book that collects what is settled, to be measured; the store remembers the ids."""
     book.remember = 0
-    book.collect(smooth=True)
+    book.collect(smooth=smooth)
     return book
-
-
-def fresh_learner(definition: Definition) -> Learner:
-    """Return what learns in a stream, before its first row."""
-    if definition.keyed:
-        return ByKey(definition.fleet(), definition)
-    return OneForAll(definition.recalibrator())
-
-
-def saved_learner(parts: dict[str, Any], definition: Definition) -> Learner:
-    """Return what learns in a stream, from the parts of a snapshot."""
-    if definition.keyed:
-        learner = ByKey(Fleet.from_bytes(parts[ByKey.name]), definition)
-        if learner.watch is not None:
-            learner.watch.load(parts[KeyWatch.name])
-        return learner
-    return OneForAll(Recalibrator.from_bytes(parts[OneForAll.name]))

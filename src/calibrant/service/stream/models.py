@@ -23,6 +23,14 @@ class CountedSides(TypedDict):
     calibrated: int | None
 
 
+class Headline(TypedDict):
+    """The few figures of a stream's summary; of numbers, the mean median and the coverage error."""
+
+    mean_prediction: float | None
+    mean_outcome: float | None
+    error: Sides
+
+
 class Verdict(TypedDict):
     """Whether a stream is calibrated, with a sentence, and whether the raw scores are."""
 
@@ -31,10 +39,11 @@ class Verdict(TypedDict):
     raw: str | None
 
 
-class Summary(TypedDict):
+class Summary(Headline):
     """How a stream is going."""
 
     name: str
+    kind: str
     created: float
     verdict: Verdict
     sequence: int
@@ -47,9 +56,6 @@ class Summary(TypedDict):
     last_prediction_at: float | None
     last_outcome_at: float | None
     silent_since: float | None
-    mean_prediction: float | None
-    mean_outcome: float | None
-    error: Sides
     evidence: Sides
     groups: int
     keys: int | None
@@ -88,6 +94,21 @@ class PredictionAnswer(TypedDict):
     answer: str
 
 
+class NumberAnswer(TypedDict):
+    """What became of a row whose number was predicted; an infinite quantile is null.
+
+    Quantiles are named by their levels, and central intervals by what they should cover.
+    """
+
+    id: str
+    forecast: float | None
+    median: float | None
+    quantiles: dict[str, float | None]
+    intervals: dict[str, Numbers]
+    sequence: int
+    answer: str
+
+
 class OutcomeAnswer(TypedDict):
     """What became of an outcome: "applied", "repeated", "conflict", "unknown" or "expired"."""
 
@@ -116,6 +137,75 @@ class ScorecardView(TypedDict):
     raw: Measures | None
     calibrated: Measures | None
     smooth: Measures | None
+
+
+class NumberMeasuresView(TypedDict):
+    """The measures of predicted distributions; null where there is no round.
+
+    `infinite` counts the rounds with an infinite quantile, which the others leave out.
+    """
+
+    rounds: int
+    infinite: int
+    mean_outcome: float | None
+    mean_median: float | None
+    pinball: float | None
+    error: float | None
+    intervals: list[IntervalView]
+
+
+class IntervalView(TypedDict):
+    """What central intervals of one sort did: covered, their mean width, their mean score."""
+
+    coverage: float
+    covered: float | None
+    width: float | None
+    score: float | None
+
+
+class Coverage(TypedDict):
+    """Of each level, the share of outcomes below and at most at its quantile, and the PIT."""
+
+    rounds: int
+    level: list[float]
+    below: Numbers
+    at_most: Numbers
+    pit: list[int]
+
+
+class Fan(TypedDict):
+    """The last settled rounds, by when they were predicted: a few quantiles, and what came."""
+
+    at: list[float]
+    levels: list[float]
+    quantiles: list[Numbers]
+    forecast: Numbers
+    outcome: list[float]
+
+
+class NumberBuckets(TypedDict):
+    """Numbers through time: a column for each field, a row for a bucket of settled rounds."""
+
+    start: Numbers
+    end: Numbers
+    count: list[int]
+    mean_outcome: Numbers
+    mean_forecast: Numbers
+    mean_median: Numbers
+    mean_low: Numbers
+    mean_high: Numbers
+    covered: Numbers
+    evidence_calibrated: Numbers
+    waiting: list[int]
+    delay: Numbers
+
+
+class NumberHistoryView(TypedDict):
+    """A stream of numbers through time, with its 90 % intervals."""
+
+    rows_a_bucket: int
+    threshold: float
+    buckets: NumberBuckets
 
 
 class Curve(TypedDict):
@@ -168,6 +258,7 @@ class EpisodeView(TypedDict):
     end_at: float | str | None
     direction: str
     text: str
+    question: NotRequired[str]
 
 
 class Episodes(TypedDict):
@@ -183,11 +274,13 @@ class WaitingRow(TypedDict):
     id: str
     at: float
     due: float | None
-    probability: float
+    probability: float | None
     raw: float | None
     by: str | None
     key: str | int | None
     outcome: float | None
+    forecast: NotRequired[float | None]
+    median: NotRequired[float | None]
 
 
 class Delay(TypedDict):
@@ -342,10 +435,10 @@ class Health(TypedDict):
 
 
 class Ready(Health):
-    """Whether rows can be stored."""
+    """Whether rows can be stored; how many streams there are is for those with a token."""
 
-    streams: int
-    closed: int
+    streams: NotRequired[int]
+    closed: NotRequired[int]
 
 
 class ProblemDocument(TypedDict):

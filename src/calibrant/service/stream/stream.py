@@ -27,11 +27,13 @@ from calibrant.service.store.records import (
     StreamRow,
 )
 from calibrant.service.stream.definition import Definition
-from calibrant.service.stream.engine import Engine, EpisodeChange
+from calibrant.service.stream.engine import Engine
 from calibrant.service.stream.events import event_of, identity_of
 from calibrant.service.stream.garbage import collection_paused
 from calibrant.service.stream.key_watch import KeyChange
 from calibrant.service.stream.keys import Key, key_as_text, keys_of_text
+from calibrant.service.stream.kinds import Answer
+from calibrant.service.stream.measures import EpisodeChange
 
 #: Settled rows that a replay measures at once.
 PORTION = 4096
@@ -42,20 +44,18 @@ T = TypeVar("T")
 make_prediction = partial(tuple.__new__, PredictionRow)
 make_outcome = partial(tuple.__new__, OutcomeRow)
 
-#: What became of a row to predict: what is stored, and "applied", "repeated" or "conflict".
-Answer = tuple[PredictionRow, str]
-
 
 @dataclass(slots=True)
 class Predictions:
-    """Rows to predict, as columns."""
+    """Rows to predict, as columns; `given` is packed, where rows hold more than a score."""
 
     ids: list[str]
-    scores: list[float]
+    scores: list[float | None]
     by: list[str | None] | None
     at: list[float]
     due: list[float | None] | None
     keys: list[int] | list[str] | None = None
+    given: list[bytes] | None = None
 
 
 @dataclass(slots=True)
@@ -123,14 +123,15 @@ class Stream:
         scores, at = [request.scores[row] for row in rows], [request.at[row] for row in rows]
         by, due = picked(request.by, rows), picked(request.due, rows)
         keys = None if request.keys is None else [request.keys[row] for row in rows]
+        given = None if request.given is None else [request.given[row] for row in rows]
         self.engine.check(by, keys)
-        predicted = self.engine.predict(ids, scores, by, at, due, keys)
+        predicted = self.engine.predict(ids, scores, by, at, due, keys, given)
         first, nothing = self.sequence + 1, [None] * len(rows)
         self.sequence += len(rows)
         logged = zip(
             repeat(self.number), range(first, first + len(rows)), repeat(first), ids, scores,
             by or nothing, nothing if keys is None else map(key_as_text, keys), at,
-            due or nothing, *predicted, strict=False,
+            due or nothing, *predicted, given or nothing, strict=False,
         )  # fmt: skip
         new = list(map(make_prediction, logged))
         group.predictions += new
@@ -268,10 +269,12 @@ class Stream:
 
     def _predict_again(self, batch: LoggedPredictions) -> bool:
         """Predict what the log says; return whether that gives what was answered."""
-        by, due, keys = given(batch.by), given(batch.due), self._logged_keys(batch)
-        predicted = self.engine.predict(list(batch.id), list(batch.score), by, batch.at, due, keys)
-        found = tuple(predicted.probability), tuple(predicted.smooth)
-        return found == (batch.probability, batch.smooth)
+        by, due, keys = known_of(batch.by), known_of(batch.due), self._logged_keys(batch)
+        more: Any = known_of(batch.given)
+        _, *predicted = self.engine.predict(
+            list(batch.id), list(batch.score), by, batch.at, due, keys, more
+        )
+        return [*map(tuple, predicted)] == [batch.probability, batch.smooth, batch.predicted]
 
     def _logged_keys(self, batch: LoggedPredictions) -> list[Key] | None:
         if not self.definition.keyed:
@@ -296,15 +299,16 @@ def all_events(store: Store, stream: str) -> Iterator[EventRow]:
 def is_same(found: PredictionRow, request: Predictions, row: int) -> bool:
     """Whether a row asks for what is stored under its id."""
     key = None if request.keys is None else key_as_text(request.keys[row])
-    return found.score == request.scores[row] and found.key == key
+    given = None if request.given is None else request.given[row]
+    return (found.score, found.key, found.given) == (request.scores[row], key, given)
 
 
 def picked(column: Sequence[T | None] | None, rows: Iterable[int]) -> list[T | None] | None:
     """Return some rows of a column; None if all are None."""
-    return None if column is None else given([column[row] for row in rows])
+    return None if column is None else known_of([column[row] for row in rows])
 
 
-def given(column: Sequence[T | None]) -> list[T | None] | None:
+def known_of(column: Sequence[T | None]) -> list[T | None] | None:
     """Return a column; None if all of it is None, live as in a replay."""
     return None if column.count(None) == len(column) else list(column)
 

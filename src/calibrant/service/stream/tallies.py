@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from bisect import bisect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from calibrant._checks import Floats
 from calibrant.rounds import Settled
 
 #: Delays are counted in bins whose edges grow by this factor, from a thousandth of a second to 30
@@ -16,7 +18,8 @@ FACTOR, SHORTEST = 2.0**0.25, 1e-3
 EDGES = [SHORTEST * FACTOR**step for step in range(160)]
 #: So many rows are counted faster in arrays.
 MANY = 16
-#: The fields of a group: predictions, settled, and sums of p, of y and of p * (1 - p).
+#: The fields of a group: predictions, settled, and sums of predictions, of outcomes
+#: and of variances.
 GROUP = 5
 #: Outcomes have stopped when predictions continue without one for this long at least, and for so
 #: many times the usual gap.
@@ -82,14 +85,17 @@ class Tallies:
         #: The first prediction after the last outcome.
         self.unanswered_since: float | None = None
 
-    def predicted(self, scores: list[float], by: list[str | None] | None, at: float) -> None:
+    def predicted(
+        self, scores: Sequence[float | None], by: list[str | None] | None, at: float
+    ) -> None:
         """Count predictions."""
         self.predictions += len(scores)
         self.last_prediction = at
         if self.unanswered_since is None:
             self.unanswered_since = at
-        known = self.range + scores
-        self.range = [min(known), max(known)]
+        known = self.range + [each for each in scores if each is not None]
+        if known:
+            self.range = [min(known), max(known)]
         for name in by or ():
             if name is not None:
                 self.groups.setdefault(name, [0.0] * GROUP)[0] += 1
@@ -118,19 +124,21 @@ class Tallies:
             self.delay_bins[bin_] += count
         self.delay_total += int(np.rint(np.maximum(column, 0.0) * 1000.0).astype(np.int64).sum())
 
-    def measured(self, rows: Settled, by: list[Any] | None) -> None:
-        """Count what was settled, by group too."""
+    def measured(self, rows: Settled, by: list[Any] | None, spread: Floats) -> None:
+        """Count what was settled, by group too; `spread` is the variance that each row adds."""
         self.settled += len(rows)
         if by is None:
             return
-        columns = zip(by, rows.expected.tolist(), rows.outcome.tolist(), strict=True)
-        for name, expected, outcome in columns:
+        columns = zip(
+            by, rows.expected.tolist(), rows.outcome.tolist(), spread.tolist(), strict=True
+        )
+        for name, expected, outcome, variance in columns:
             if name is not None:
                 group = self.groups[name]
                 group[1] += 1
                 group[2] += expected
                 group[3] += outcome
-                group[4] += expected * (1.0 - expected)
+                group[4] += variance
 
     @property
     def longest_gap(self) -> float | None:

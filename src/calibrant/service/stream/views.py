@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import islice
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from calibrant import Monitor
 from calibrant.fleet import FleetMonitor, KnownKey
-from calibrant.measures import Scorecard
 from calibrant.service.problems import Problem
 from calibrant.service.stream import models
-from calibrant.service.stream.engine import Engine, as_probabilities
-from calibrant.service.stream.events import episode_json, in_words, key_json
+from calibrant.service.stream.engine import Engine
+from calibrant.service.stream.events import key_json
 from calibrant.service.stream.keys import Key
-from calibrant.service.stream.learners import ByKey
+from calibrant.service.stream.learners import ByKey, OfNumbers
+from calibrant.service.stream.measures import Measures
+from calibrant.service.stream.number_measures import NumberMeasures
+from calibrant.service.stream.plain import number
+from calibrant.service.stream.score_kind import as_probabilities
+from calibrant.service.stream.score_measures import ScoreMeasures
 from calibrant.service.stream.stream import Stream
+
+T = TypeVar("T", bound=Measures)
 
 #: Settled rounds before there is a verdict.
 FEW = 100
-MEASURES = ("mean_prediction", "mean_outcome", "brier", "log_loss", "ece", "cal1", "cal2", "klcal")
-CURVE = ("lower", "upper", "mean_prediction", "mean_outcome", "interval_low", "interval_high")
 
 
 def summary(stream: Stream) -> models.Summary:
     """Return how a stream is going."""
     engine, tallies = stream.engine, stream.engine.tallies
-    card, raw_card = measures(engine.card), measures(engine.raw_card)
+    monitors = engine.measures.monitors
     return {
         "name": stream.name,
+        "kind": stream.definition.kind,
         "created": stream.created,
         "verdict": verdict(engine),
         "sequence": stream.sequence,
@@ -44,12 +49,10 @@ def summary(stream: Stream) -> models.Summary:
         "last_prediction_at": tallies.last_prediction,
         "last_outcome_at": tallies.last_outcome,
         "silent_since": tallies.silent_since,
-        "mean_prediction": card and card["mean_prediction"],
-        "mean_outcome": card and card["mean_outcome"],
-        "error": {"raw": raw_card and raw_card["ece"], "calibrated": card and card["ece"]},
+        **engine.measures.headline(),
         "evidence": {
-            "raw": None if engine.raw_monitor is None else engine.raw_monitor.evidence,
-            "calibrated": engine.monitor.evidence,
+            "raw": monitors["raw"].evidence if "raw" in monitors else None,
+            "calibrated": monitors["calibrated"].evidence,
         },
         "groups": len(tallies.groups),
         "keys": len(engine.learner.fleet) if isinstance(engine.learner, ByKey) else None,
@@ -66,33 +69,36 @@ def detail(stream: Stream) -> models.Detail:
 def verdict(engine: Engine) -> models.Verdict:
     """Return whether a stream is calibrated, with a sentence."""
     rows, few = engine.tallies.settled, engine.tallies.settled < FEW
-    state = "new" if few else state_of(engine, "calibrated", engine.monitor)
+    state = "new" if few else state_of(engine, "calibrated")
     if few:
         words = f"{rows:,} outcomes so far: too few for a verdict."
     elif state == "miscalibrated":
         words = in_trouble(engine)
     else:
         words = f"No evidence of miscalibration in {rows:,} rounds."
-        past = len(engine.monitor.episodes)
+        past = len(engine.measures.episodes("calibrated"))
         if past:
             words += f" Past episodes: {past}."
     raw = None
-    if engine.raw_monitor is not None:
-        raw = "new" if few else state_of(engine, "raw", engine.raw_monitor)
+    if "raw" in engine.measures.monitors:
+        raw = "new" if few else state_of(engine, "raw")
     return {"state": state, "words": words, "raw": raw}
 
 
-def state_of(engine: Engine, of: str, monitor: Monitor) -> str:
+def state_of(engine: Engine, of: str) -> str:
     """Return "miscalibrated" while an episode lasts or any key is miscalibrated."""
     watch = engine.learner.watch
-    return "miscalibrated" if watch is not None and watch.since.get(of) else monitor.state
+    if watch is not None and watch.since.get(of):
+        return "miscalibrated"
+    return engine.measures.monitors[of].state
 
 
 def in_trouble(engine: Engine) -> str:
-    """Say what is wrong with the calibrated probabilities: an episode, keys, or both."""
+    """Say what is wrong with the calibrated predictions: an episode, keys, or both."""
     words = []
-    if engine.monitor.state == "miscalibrated":
-        words.append(in_words(engine.monitor.episodes[-1]))
+    if engine.measures.monitors["calibrated"].state == "miscalibrated":
+        lasting = [each for each in engine.measures.episodes("calibrated") if each["end"] is None]
+        words.append(lasting[-1]["text"])
     watch = engine.learner.watch
     if watch is not None:
         many = len(watch.since["calibrated"])
@@ -114,52 +120,41 @@ def count_miscalibrated(engine: Engine) -> models.CountedSides | None:
     return {"raw": None if raw is None else len(raw), "calibrated": calibrated}
 
 
-def measures(card: Scorecard | None) -> models.Measures | None:
-    """Return the measures of a scorecard, null where there is no round."""
-    if card is None:
-        return None
-    found = card.summary()
-    columns = {name: number(found[name]) for name in MEASURES}
-    return cast(models.Measures, {"rounds": card.rounds, **columns})
-
-
-def scorecard(stream: Stream) -> models.ScorecardView:
-    """Return the measures of the raw, calibrated and smooth probabilities."""
-    engine = stream.engine
-    return {
-        "rounds": engine.card.rounds,
-        "raw": measures(engine.raw_card),
-        "calibrated": measures(engine.card),
-        "smooth": measures(engine.smooth_card),
-    }
+def scorecard(stream: Stream) -> Mapping[str, Any]:
+    """Return all measures of a stream."""
+    return stream.engine.measures.scorecard()
 
 
 def reliability(stream: Stream, bins: int, level: float) -> models.Reliability:
     """Return observed frequencies by predicted probability."""
-    engine = stream.engine
-    return {
-        "level": level,
-        "bins": bins,
-        "raw": curve(engine.raw_card, bins, level),
-        "calibrated": curve(engine.card, bins, level),
-    }
+    return measured_as(stream, ScoreMeasures, "/coverage").reliability(bins, level)
 
 
-def curve(card: Scorecard | None, bins: int, level: float) -> models.Curve | None:
-    """Return the bins of a scorecard that have rounds."""
-    if card is None:
-        return None
-    if card.rounds == 0:
-        return cast(models.Curve, {name: [] for name in ("count", *CURVE)})
-    table = card.reliability(bins, level)
-    filled = table.count > 0
-    columns = {name: numbers(getattr(table, name)[filled]) for name in CURVE}
-    return cast(models.Curve, {**columns, "count": table.count[filled].tolist()})
+def coverage(stream: Stream) -> models.Coverage:
+    """Return what the quantiles of a stream of numbers cover."""
+    return measured_as(stream, NumberMeasures, "/reliability").coverage()
+
+
+def fan(stream: Stream, points: int) -> models.Fan:
+    """Return the last settled rounds of a stream of numbers, each with its intervals."""
+    return measured_as(stream, NumberMeasures, "/history").fan(points)
+
+
+def measured_as(stream: Stream, kind: type[T], instead: str) -> T:
+    """Return the measures of a stream, or say where to look in one of another kind."""
+    found = stream.engine.measures
+    if not isinstance(found, kind):
+        raise Problem(
+            404, f"stream {stream.name!r} is of kind {stream.definition.kind!r}; see {instead}"
+        )
+    return found
 
 
 def score_map(stream: Stream, points: int, by: str | None, key: str | None) -> models.ScoreMap:
     """Return the map from score to probability as it is now, of a group or a key if named."""
     engine, kind = stream.engine, stream.definition.kind
+    if isinstance(engine.learner, OfNumbers):
+        raise Problem(404, f"stream {stream.name!r} is of kind {kind!r}, which has no such map")
     low, high = (0.0, 1.0) if kind == "probability" else engine.tallies.range or (-3.0, 3.0)
     scores = np.linspace(low, high, points)
     expected, smooth = engine.learner.map(scores, by, key)
@@ -176,21 +171,19 @@ def score_map(stream: Stream, points: int, by: str | None, key: str | None) -> m
 
 def episodes(stream: Stream) -> models.Episodes:
     """Return the episodes of both monitors."""
-
-    def of(monitor: Monitor | None) -> list[models.EpisodeView] | None:
-        return None if monitor is None else [episode_json(each) for each in monitor.episodes]
-
-    return {"calibrated": of(stream.engine.monitor), "raw": of(stream.engine.raw_monitor)}
+    measures = stream.engine.measures
+    raw = measures.episodes("raw") if "raw" in measures.monitors else None
+    return {"calibrated": measures.episodes("calibrated"), "raw": raw}
 
 
 def pending(stream: Stream, limit: int) -> models.Pending:
     """Return what waits, the oldest first, and how long outcomes took."""
     book, tallies, settings = stream.engine.book, stream.engine.tallies, stream.definition
     waiting = (each for each in book.known.items() if each[0] is not None)
-    rows: list[models.WaitingRow] = [
+    rows: list[Any] = [
         {
-            "id": str(id_), "at": each.at, "due": number(each.due), "probability": each.prediction,
-            "raw": None if settings.kind == "margin" else each.raw,
+            "id": str(id_), "at": each.at, "due": number(each.due),
+            **settings.of_kind.waiting(each),
             "by": None if settings.keyed else cast(Any, book.rule.group_of(each)),
             "key": book.rule.group_of(each) if settings.keyed else None,
             "outcome": number(each.outcome),
@@ -231,20 +224,9 @@ def groups(stream: Stream, limit: int) -> models.Groups:
     return {"count": len(found), "groups": found[:limit]}
 
 
-def history(stream: Stream, points: int) -> models.HistoryView:
+def history(stream: Stream, points: int) -> models.HistoryView | models.NumberHistoryView:
     """Return what was predicted and observed through time."""
-    buckets = stream.engine.history
-    columns: dict[str, Any] = {
-        name: numbers(column) for name, column in buckets.columns(points).items()
-    }
-    if stream.definition.kind == "margin":
-        columns |= {"mean_raw": None, "error_raw": None, "evidence_raw": None}
-    for name in ("count", "waiting"):
-        columns[name] = [int(each) for each in columns[name]]
-    rows = max(columns["count"], default=buckets.size)
-    return {
-        "rows_a_bucket": rows, "threshold": 1.0, "buckets": cast(models.Buckets, columns)
-    }  # fmt: skip
+    return stream.engine.measures.history(points)
 
 
 def experts(stream: Stream) -> models.Experts:
@@ -303,7 +285,7 @@ def miscalibrated_keys(stream: Stream, limit: int) -> models.MiscalibratedKeys:
 
 def guarantee(monitor: FleetMonitor) -> str:
     """Say in a sentence what the list of miscalibrated keys guarantees."""
-    chance, rounds = monitor.false_alarm_probability, f"{monitor.outcomes:,} outcomes"
+    chance, rounds = monitor.false_alarm_probability, f"{monitor.rounds:,} predictions"
     if chance >= 1.0:
         return (
             f"After {rounds}, nothing is guaranteed any more: the setting every is too small for "
@@ -327,13 +309,3 @@ def by_key(stream: Stream) -> ByKey:
 def key_view(key: Key, known: KnownKey) -> models.KeyView:
     """Return what is known of a key."""
     return cast(models.KeyView, {"key": key, **asdict(known), "trouble": known.trouble})
-
-
-def number(value: float) -> float | None:
-    """Return a number as JSON has it: null where there is none."""
-    return float(value) if math.isfinite(value) else None
-
-
-def numbers(values: Any) -> list[float | None]:
-    """Return numbers as JSON has them."""
-    return [number(each) for each in values.tolist()]

@@ -18,9 +18,10 @@ const resized = new ResizeObserver((entries) => {
  * Draw lines into an element.
  *
  * `picture` has `label` (for readers who cannot see it), `series` (each with name, x, y, and
- * optionally `dots`: areas, drawn instead of a line), `xLabel`, `yLabel`, and optionally `time`
+ * optionally `dots`: areas of dots on the line, or without a line if it is `loose`), `xLabel`, `yLabel`, and optionally `time`
  * (x is seconds since 1970), `log` (the y axis), `xRange`, `yRange`, `diagonal`, `threshold`
- * ({ value, label }) and `shaded` (spans of x, as [from, to]).
+ * ({ value, label }), `shaded` (spans of x, as [from, to]) and `bands` (each with name, x, low and
+ * high, the wider ones first).
  */
 export function draw(element, picture) {
   const again = () => {
@@ -36,8 +37,10 @@ function makeSvg(picture, width) {
   const height = picture.square ? Math.min(width, 420) : Math.min(Math.max(width * 0.42, 200), 300);
   const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", width, height });
   svg.append(node("title", {}, picture.label));
+  const bands = picture.bands ?? [];
   const [x0, x1] = picture.xRange ?? extent(picture.series.flatMap((each) => each.x));
-  const [y0, y1] = picture.yRange ?? padded(extent(picture.series.flatMap((each) => each.y)));
+  const heights = [...picture.series.map((each) => each.y), ...bands.flatMap((each) => [each.low, each.high])];
+  const [y0, y1] = picture.yRange ?? padded(extent(heights.flat()));
   const x = linear(x0, x1, MARGIN.left, width - MARGIN.right);
   const y = (picture.log ? logarithmic : linear)(y0, y1, height - MARGIN.bottom, MARGIN.top);
   svg.append(axes(picture, { x, y, x0, x1, y0, y1, width, height }));
@@ -48,6 +51,7 @@ function makeSvg(picture, width) {
       svg.append(node("rect", { ...size, height: y(y0) - MARGIN.top, class: "shaded" }));
     }
   }
+  for (const band of bands) svg.append(areaOf(band, x, y));
   if (picture.diagonal) {
     svg.append(line([[x(x0), y(y0)], [x(x1), y(y1)]], "reference"));
   }
@@ -58,6 +62,13 @@ function makeSvg(picture, width) {
   }
   picture.series.forEach((series, position) => svg.append(lineOf(series, position, x, y)));
   return svg;
+}
+
+function areaOf(band, x, y) {
+  const known = band.x.map((_, k) => k).filter((k) => band.low[k] !== null && band.high[k] !== null);
+  const there = known.map((k) => [x(band.x[k]), y(band.high[k])]);
+  const back = known.map((k) => [x(band.x[k]), y(band.low[k])]).reverse();
+  return line([...there, ...back], "band");
 }
 
 function lineOf(series, position, x, y) {
@@ -71,7 +82,7 @@ function lineOf(series, position, x, y) {
     const value = series.y[k];
     if (value === null) return close(); // nothing is known here: the line is broken
     const point = [x(at), y(value)];
-    piece.push(point);
+    if (!series.loose) piece.push(point);
     if (series.dots) {
       const r = Math.min(2 + Math.sqrt(series.dots[k]) * 10, 12);
       group.append(node("circle", { cx: fixed(point[0]), cy: fixed(point[1]), r: fixed(r) }));
@@ -106,6 +117,14 @@ function axes(picture, { x, y, x0, x1, y0, y1, width, height }) {
 function legend(picture) {
   const list = document.createElement("ul");
   list.className = "legend";
+  for (const { name } of picture.bands ?? []) {
+    const item = document.createElement("li");
+    const sample = node("svg", { viewBox: "0 0 28 10", width: 28, height: 10 });
+    sample.setAttribute("aria-hidden", "true");
+    sample.append(node("rect", { x: 1, y: 1, width: 26, height: 8, class: "band" }));
+    item.append(sample, name);
+    list.append(item);
+  }
   picture.series.forEach((series, position) => {
     if (!series.name) return;
     const item = document.createElement("li");

@@ -3,14 +3,12 @@
 import { draw } from "./chart.js";
 import { showNumber } from "./scales.js";
 import { NEWS, ask, listen, oneAtATime } from "./server.js";
-import { element, showNumbers, showShare, showSpan, showTable, showTime, showVerdict } from "./words.js";
+import { element, find, showNumbers, showShare, showSpan, showTable, showTime, showVerdict } from "./words.js";
 
 const main = document.querySelector("main");
+// What only this kind of stream has.
+const { panels: own } = await import(`./${main.dataset.panels}.js`);
 const base = `/v1/streams/${encodeURIComponent(main.dataset.stream)}`;
-const find = (id) => document.getElementById(id);
-// Raw and calibrated look the same in every picture: the reports' colours.
-const RAW = { name: "raw score", look: 2 }, CALIBRATED = { name: "calibrated", look: 1 };
-const OBSERVED = { name: "observed", look: 3 };
 
 function showSummary(stream) {
   showVerdict(find("verdict"), stream.verdict);
@@ -19,55 +17,20 @@ function showSummary(stream) {
     "settled": showNumber(stream.settled),
     waiting: showNumber(stream.waiting),
     ...(stream.keys === null ? {} : { keys: showNumber(stream.keys) }),
-    "mean prediction": showShare(stream.mean_prediction),
-    "mean outcome": showShare(stream.mean_outcome),
-    "error, raw score": showShare(stream.error.raw),
-    "error, calibrated": showShare(stream.error.calibrated),
+    ...own.figures(stream),
   });
 }
 
-function showReliability({ raw, calibrated }) {
-  const lines = [[raw, RAW], [calibrated, CALIBRATED]].filter(([curve]) => curve !== null);
-  const series = lines.map(([curve, look]) => {
-    const all = curve.count.reduce((sum, count) => sum + count, 0);
-    const dots = curve.count.map((count) => count / all);
-    return { ...look, x: curve.mean_prediction, y: curve.mean_outcome, dots };
-  });
-  draw(find("reliability-picture"), {
-    label: "Reliability: observed frequency by predicted probability", series, square: true, diagonal: true,
-    xRange: [0, 1], yRange: [0, 1], xLabel: "predicted", yLabel: "observed",
-  });
-}
-
-function showMap({ kind, score, smooth }) {
-  const isProbability = kind === "probability";
-  draw(find("map-picture"), {
-    label: "The map from a score to a probability, now", square: true, diagonal: isProbability,
-    series: [{ look: 1, x: score, y: smooth }], yRange: [0, 1],
-    xRange: isProbability ? [0, 1] : undefined, xLabel: "score", yLabel: "probability now",
-  });
-}
-
-function showHistory({ buckets, rows_a_bucket: rows }, episodes) {
+function showHistory({ buckets }, episodes) {
   const x = buckets.end;
   const time = { time: true, xLabel: "time (UTC)" };
-  const lines = (raw, calibrated) =>
-    [[raw, RAW], [calibrated, CALIBRATED]].filter(([y]) => y !== null).map(([y, look]) => ({ ...look, x, y }));
-  draw(find("means-picture"), {
-    ...time, label: "Mean prediction and mean outcome, over time", yLabel: "mean",
-    series: [...lines(buckets.mean_raw, buckets.mean_prediction), { ...OBSERVED, x, y: buckets.mean_outcome }],
-  });
-  draw(find("error-picture"), {
-    ...time, label: "Calibration error, over time", yLabel: "error (ECE)",
-    series: lines(buckets.error_raw, buckets.error_calibrated),
-  });
-  find("error-caption").textContent =
-    `Expected calibration error of ${showNumber(rows)} rounds at a time, in ten bins; chance alone contributes about ${showNumber(0.5 * Math.sqrt(10 / Math.max(rows, 1)))}.`;
+  const lines = [[buckets.evidence_raw, { name: "raw score", look: 2 }], [buckets.evidence_calibrated, { name: "calibrated", look: 1 }]]
+    .filter(([y]) => y).map(([y, look]) => ({ ...look, x, y }));
   const shaded = episodes.calibrated.map((each) => [each.onset_at ?? 0, each.end_at ?? Infinity]);
   draw(find("evidence-picture"), {
     ...time, label: "Evidence of miscalibration, over time", yLabel: "evidence (1 is an alarm)", log: true,
     yRange: [1e-7, 10], threshold: { value: 1, label: "alarm" }, shaded,
-    series: lines(buckets.evidence_raw, buckets.evidence_calibrated),
+    series: lines,
   });
   draw(find("waiting-picture"), {
     ...time, label: "Predictions that wait for an outcome, over time", yLabel: "waiting",
@@ -79,7 +42,7 @@ function showEpisodes({ raw, calibrated }) {
   const rows = [["calibrated", calibrated], ["raw score", raw ?? []]].flatMap(([of, episodes]) =>
     episodes.map((each) => [
       of, showTime(each.onset_at), showTime(each.alarm_at), each.end === null ? "ongoing" : showTime(each.end_at),
-      each.group ?? "all", `${showNumber(each.low)} to ${showNumber(each.high)}`,
+      each.group ?? "all", own.range(each),
       each.bias, each.direction,
     ]),
   );
@@ -148,32 +111,24 @@ function showExperts({ experts }) {
   }));
 }
 
-function showScorecard({ raw, calibrated, smooth }) {
-  const columns = [["raw score", raw], ["calibrated", calibrated], ["smooth", smooth]].filter(([, each]) => each !== null);
-  const head = ["", "rounds", "mean prediction", "mean outcome", "Brier", "log loss", "ECE", "Cal2"];
-  showTable(find("scorecard"), head, columns.map(([name, each]) => [
-    name, each.rounds, each.mean_prediction, each.mean_outcome, each.brier, each.log_loss, each.ece, each.cal2,
-  ]));
-}
-
 // What a stream consists of: keys, perhaps watched, or groups and experts.
-const panels = !("keyed" in main.dataset)
+const parted = !("keyed" in main.dataset)
   ? { "/groups?limit=50": showGroups, "/experts": showExperts }
   : { "/keys?limit=50": showKeys, ...("watched" in main.dataset ? { "/miscalibrated_keys?limit=25": showMiscalibratedKeys } : {}) };
+const panels = { ...own.views, ...parted };
 const [parts, showParts] = [Object.keys(panels), Object.values(panels)];
 
 const showAll = oneAtATime(async () => {
-  const names = ["", "/reliability?bins=10", "/map", "/history?points=120", "/episodes", "/pending", "/scorecard", ...parts];
-  const [stream, reliability, map, history, episodes, pending, scorecard, ...own] =
+  const names = ["", "/history?points=120", "/episodes", "/pending", "/scorecard", ...parts];
+  const [stream, history, episodes, pending, scorecard, ...rest] =
     await Promise.all(names.map((name) => ask(base + name)));
   showSummary(stream);
-  showReliability(reliability);
-  showMap(map);
+  own.showHistory(history);
   showHistory(history, episodes);
   showEpisodes(episodes);
   showPending(pending, stream);
-  showScorecard(scorecard);
-  own.forEach((each, position) => showParts[position](each));
+  own.showScorecard(scorecard);
+  rest.forEach((each, position) => showParts[position](each));
   main.dataset.sequence = stream.sequence; // every panel is drawn
 });
 

@@ -9,6 +9,9 @@ const VERDICTS = {
   new: ["unknown", "?", "Too early to tell"],
 };
 
+/** Return the element of an id. */
+export const find = (id) => document.getElementById(id);
+
 /** Return an element with a class, and children or text. */
 export function element(name, className, ...children) {
   const made = document.createElement(name);

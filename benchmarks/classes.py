@@ -1,0 +1,290 @@
+"""Several classes beside rivals: ``python -m benchmarks classes [PART ...] [--streams FOLDER]``.
+
+The parts are made, real, late, batches, opponents and speed; without any, all of them. A folder
+holds streams as .npz files with `p` (rounds by classes), or `table` and `ctx` (logarithms of
+probabilities, one row a context, and the row of each round), and `y`. Rivals are the best of
+several settings, chosen in hindsight for each stream. `classes.md` holds the last run of each part.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks import machine
+from benchmarks.class_streams import (
+    KINDS,
+    KINDS_OF_MANY,
+    MONTHS,
+    OTHERS,
+    contrarian,
+    drag,
+    made,
+    monthly,
+)
+from benchmarks.peers import RiverPair
+from benchmarks.tables import table
+from calibrant import MulticlassRecalibrator
+from calibrant.measures import confidence_ece
+from calibrant.recalibrate.rivals import (
+    ClassRefit,
+    OnlinePriorShift,
+    OnlineTemperature,
+    OnlineTemperatureBias,
+    OnlineVectorScaling,
+)
+from calibrant.recalibrate.rivals.classes import fitted
+
+PAGE = Path(__file__).with_suffix(".md")
+ROUNDS, LATE, LONGEST = 10_000, 100, 30_000
+RIVALS = {
+    "temperature": [lambda f=f: OnlineTemperature(f) for f in (0, 0.001, 0.01)],
+    "temperature + bias": [
+        lambda f=f, a=a: OnlineTemperatureBias(f, a)
+        for f, a in ((0, 1), (0, 10), (0.001, 1), (0.01, 1))
+    ],
+    "vector scaling": [lambda f=f: OnlineVectorScaling(f) for f in (0, 0.001)],
+    "prior shift": [lambda f=f: OnlinePriorShift(f) for f in (0, 0.001, 0.01)],
+}
+
+
+def refits(classes):
+    """Return the refits that are played; a matrix of many classes cannot be fitted."""
+    methods = [("temperature", 1000), *([("isotonic", 1000)] if classes <= 100 else [])]
+    if classes <= 20:
+        methods.append(("dirichlet", 2000))
+    return [lambda m=m, e=e: ClassRefit(m, 5000, e) for m, e in methods]
+
+
+def log_losses(rows, labels):
+    """Return the log loss of each row, in which nothing is below 1e-6."""
+    return -np.log(np.maximum(rows[np.arange(len(labels)), labels], 1e-6))
+
+
+def ece(rows, labels):
+    return confidence_ece(rows, labels, bins=15, scheme="mass")
+
+
+def ours(rows, labels, late=0):
+    """Return our rows, each label being known so many rounds late; and what is not placed."""
+    recalibrator = MulticlassRecalibrator(rows.shape[1])
+    if not late:
+        return recalibrator.run(rows, labels)
+    said = np.empty_like(rows)
+    for t, row in enumerate(rows):
+        said[t] = recalibrator.predict(row, id=t)
+        if t >= late:
+            recalibrator.update(int(labels[t - late]), id=t - late)
+    return said
+
+
+def best_of(makers, rows, labels, late):
+    """Return the least mean log loss of several settings."""
+    return min(log_losses(make().run(rows, labels, late=late), labels).mean() for make in makers)
+
+
+def compared(name, rows, labels, truth, late=0):
+    """Return a row of the table: losses, and errors of the confidence."""
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    said = ours(rows, labels, late)
+    losses = {"raw": log_losses(rows, labels).mean()}
+    makers = RIVALS | ({} if late else {"refit": refits(rows.shape[1])})
+    for rival, settings in makers.items():
+        losses[rival] = best_of(settings, rows, labels, late)
+    own, best = log_losses(said, labels).mean(), min(losses.values())
+    errors = [ece(rows, labels), ece(said, labels)]
+    if truth is not None:
+        errors.append(ece(truth, labels))
+    return (
+        [name, *(f"{each:.4f}" for each in losses.values()), f"{own:.4f}", f"{own - best:+.4f}",
+         f"{own - losses['raw']:+.4f}", *(f"{each:.3f}" for each in errors)],
+        (own - best, own - losses["raw"], errors),
+    )  # fmt: skip
+
+
+def head(late, has_truth):
+    rivals = ["raw", *RIVALS, *([] if late else ["refit"])]
+    return [
+        "stream", *rivals, "calibrant", "less the best", "less raw", "ECE raw", "calibrant",
+        *(["truth"] if has_truth else []),
+    ]  # fmt: skip
+
+
+def made_table(progress, sizes, late=0, kinds=KINDS):
+    rows, found = [], []
+    for classes in sizes:
+        for kind in kinds if classes < 1000 else KINDS_OF_MANY:
+            progress(f"{kind}, {classes} classes, {late} late")
+            stream = made(kind, classes, ROUNDS, seed=7)
+            row, numbers = compared(f"{kind} {classes}", *stream, late)
+            rows.append(row)
+            found.append(numbers)
+    worst = [max(each[at] for each in found) for at in range(2)]
+    excess = max(each[2][1] - each[2][2] for each in found)
+    title = (
+        f"Made streams, {ROUNDS:,} rounds, labels {f'{late} rounds late' if late else 'at once'}"
+    )
+    text = table(title, head(late, True), rows)
+    return text + (
+        f"\nAt worst {worst[0]:+.4f} above the best rival, {worst[1]:+.4f} above the raw scores, "
+        f"and a calibration error of the confidence {excess:+.3f} above the truth's.\n"
+    )
+
+
+def real_streams(folder):
+    """Yield the name, rows and labels of each stream of a folder."""
+    for path in sorted(Path(folder).glob("*.npz")):
+        with np.load(path) as held:
+            y = held["y"].astype(np.int64)
+            if "p" in held:
+                rows = held["p"].astype(np.float64)
+            else:
+                logs = held["table"].astype(np.float64)
+                rows = np.exp(logs)[held["ctx"]]
+        yield path.stem, rows / rows.sum(axis=1, keepdims=True), y
+
+
+def real_table(progress, folder, late=0):
+    rows = []
+    for name, p, y in real_streams(folder):
+        some = slice(LONGEST if late else None)
+        progress(f"{name}, {late} late")
+        rows.append(compared(name, p[some], y[some], None, late)[0])
+    title = (
+        f"Real streams, labels {f'{late} rounds late, {LONGEST:,} rounds' if late else 'at once'}"
+    )
+    return table(title, head(late, False), rows)
+
+
+def monthly_losses(kind, classes, seed, size=3000):
+    """Return our loss and that of monthly refits of 1, 3 and all months, from the second month."""
+    rows, labels = monthly(kind, classes, size=size, seed=seed)
+    recalibrator, said = MulticlassRecalibrator(classes, seed=seed), np.empty_like(rows)
+    others = {months: np.empty_like(rows) for months in (1, 3, 99)}
+    for start in range(0, len(rows), size):
+        now = slice(start, start + size)
+        said[now] = recalibrator.predict_many(rows[now], ids=list(range(start, start + size)))
+        recalibrator.update_many(labels[now].tolist(), ids=list(range(start, start + size)))
+        for months, other in others.items():
+            past = slice(max(0, start - months * size), start)
+            other[now] = (
+                fitted("temperature and biases", rows[past], labels[past], rows[now])
+                if start
+                else rows[now]
+            )
+    losses = [log_losses(each, labels)[size:].mean() for each in (rows, said, *others.values())]
+    return losses[0], losses[1], min(losses[2:])
+
+
+def batch_table(progress):
+    rows = []
+    for classes in (3, 10):
+        for kind in MONTHS:
+            progress(f"months: {kind}, {classes} classes")
+            found = np.mean([monthly_losses(kind, classes, seed) for seed in (10, 11)], axis=0)
+            rows.append(
+                [
+                    f"{kind} {classes}",
+                    *(f"{each:.4f}" for each in found),
+                    f"{found[1] - found[2]:+.4f}",
+                ]
+            )
+    return table(
+        "Labels in monthly batches of 3,000, two seeds",
+        ["stream", "raw", "calibrant", "best refit in hindsight", "difference"],
+        rows,
+    )
+
+
+def opponent_table(progress, rounds=20_000):
+    rows = []
+    for classes in (3, 10):
+        for way in OTHERS:
+            progress(f"opponents: {way}, {classes} classes")
+            rows.append(
+                [f"{way} {classes}", f"{contrarian(classes, rounds, way, 10):.0f}",
+                 f"{drag(classes, rounds, way, 10):.0f}"]
+            )  # fmt: skip
+    return table(
+        f"Cal2 of the named class against opponents, {rounds:,} rounds",
+        ["how the other class is chosen", "contrarian", "Drag"],
+        rows,
+    )
+
+
+def speed_table(progress, repeats=7):
+    rows = []
+    for classes, count in ((3, 4000), (100, 2000), (1000, 400)):
+        progress(f"speed: {classes} classes")
+        p, y, _ = made("overconfident", classes, count, seed=1)
+        recalibrator, pair = MulticlassRecalibrator(classes), RiverPair()
+        listed, best = list(p), [np.inf, np.inf]
+        for repeat in range(repeats):
+            start = time.process_time()
+            for t, (row, label) in enumerate(zip(listed, y.tolist(), strict=True)):
+                recalibrator.predict(row, id=(repeat, t)[1] + repeat * count)
+                recalibrator.update(label, id=t + repeat * count)
+            middle = time.process_time()
+            for label in y.tolist():
+                pair.predict()
+                pair.update(label % 2)
+            end = time.process_time()
+            best = [min(best[0], middle - start), min(best[1], end - middle)]
+        rows.append(
+            [str(classes), f"{1e6 * best[0] / count:.2f}", f"{best[0] / best[1]:.2f}",
+             f"{sys.getsizeof(recalibrator) / 1000:,.0f}"]
+        )  # fmt: skip
+    return table(
+        "One row with an id: predict and update",
+        ["classes", "microseconds", "of river's pair", "state, kB"],
+        rows,
+    )
+
+
+PARTS = ("made", "real", "late", "batches", "opponents", "speed")
+
+
+def texts_of(part, progress, folder, sizes):
+    """Return the tables of one part."""
+    if part == "made":
+        return [made_table(progress, sizes)]
+    if part == "real":
+        return [real_table(progress, folder)] if folder else []
+    if part == "late":
+        small = [each for each in sizes if each < 1000]
+        found = [made_table(progress, small, LATE)]
+        return [*found, real_table(progress, folder, LATE)] if folder else found
+    return [
+        {"batches": batch_table, "opponents": opponent_table, "speed": speed_table}[part](progress)
+    ]
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks classes", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help="all, unless some are named")
+    parser.add_argument("--streams", help="a folder of real streams")
+    parser.add_argument("--classes", default="3,10,100,1000", help="numbers of classes")
+    given = parser.parse_args(arguments)
+    sizes = [int(each) for each in given.classes.split(",")]
+    console, kept = Console(stderr=True), sections()
+    for part in given.parts or PARTS:
+        with console.status(part) as status:
+            texts = texts_of(part, status.update, given.streams, sizes)
+        if texts:
+            kept[part] = "\n".join(texts)
+            print(kept[part], flush=True)
+    made_on = f"Measured on {machine.describe()}, with `python -m benchmarks classes`."
+    title = f"# Several classes\n\n{made_on}\n\n"
+    marked = (f"<!-- {part} -->\n{kept[part]}" for part in PARTS if part in kept)
+    PAGE.write_text(title + "\n".join(marked))
+
+
+def sections():
+    """Return what the page holds of each part."""
+    if not PAGE.exists():
+        return {}
+    pieces = PAGE.read_text().split("<!-- ")[1:]
+    return dict(piece.split(" -->\n", 1) for piece in pieces)

@@ -1,0 +1,120 @@
+"""Check that other compilers and optimisation levels give the same draws and saved states.
+
+    python packaging/same_bytes.py [--rounds 100000] [--compilers gcc clang] [--flags=-O0] ...
+
+Compiles the kernels' C files that `make setup` left in build/ once for each compiler and each set
+of flags, plays every public class on a made stream with each of them, and compares digests of the
+predictions and of the saved states, line by line. What makes them agree: IEEE arithmetic in the
+order of the source (no fused multiply-add, no fast-math: see meson.build), a generator of integers
+inside the kernels, and sums whose order is fixed. exp, log and the like are the C library's, so
+this holds for one C library; another may round them differently in the last bit.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FLAGS = ("-O0", "-O2", "-O3 -march=native")
+
+
+def digests(rounds: int) -> dict[str, str]:
+    """Return a digest of the predictions and the state of every public class, by name."""
+    sys.path[:0] = [str(ROOT / "tests")]
+    import numpy as np  # noqa: PLC0415 - only where the classes are played
+
+    from forecasters.table import FORECASTERS  # noqa: PLC0415
+    from recalibrate.table import IDS, RECALIBRATORS  # noqa: PLC0415
+
+    found = {}
+    random = np.random.default_rng(1)
+    drift = (random.random(rounds) < 0.5 + 0.4 * np.sin(np.arange(rounds) / 500)).astype(float)
+    for cls, arguments in FORECASTERS:
+        player = cls(**arguments, seed=7)
+        name = f"{cls.__name__} {arguments}"
+        found[name] = digest(player.run(drift[: limit(cls, rounds)]), player)
+    for (cls, inputs, arguments), name in zip(RECALIBRATORS, IDS, strict=True):
+        n = limit(cls, rounds)
+        player = cls(**arguments)
+        columns = inputs.stream("switching", n, seed=3)
+        found[name] = digest(inputs.calls.run(player, *columns, **inputs.lists(0, n)), player)
+    return found
+
+
+def limit(cls: type, rounds: int) -> int:
+    """Return how many rounds a class is played: the rivals in plain Python get a tenth."""
+    return rounds // 10 if "rivals" in cls.__module__ else rounds
+
+
+def digest(predictions: object, player: object) -> str:
+    """Return one digest of both."""
+    import numpy as np  # noqa: PLC0415
+
+    drawn = np.ascontiguousarray(predictions, dtype=float).tobytes()
+    state = player.to_bytes() if hasattr(player, "to_bytes") else b""  # some rivals are not saved
+    return hashlib.sha256(drawn + state).hexdigest()[:16]
+
+
+def compile_all(compiler: str, flags: str, package: Path) -> None:
+    """Compile every kernel anew into a copy of the package."""
+    build = ROOT / "build"
+    entries = json.loads((build / "compile_commands.json").read_text())
+    objects = [entry for entry in entries if entry["file"].endswith(".c")]
+
+    def one(entry: dict[str, str]) -> None:
+        given = shlex.split(entry["command"])
+        kept = [each for each in given if each.startswith(("-I", "-f", "-D", "-std"))]
+        place = entry["output"].split(".p/")[0]
+        source = build / entry["file"]
+        (target,) = package.rglob(Path(place).name)
+        command = [compiler, "-shared", "-fPIC", "-w", *kept, *flags.split(), str(source)]
+        subprocess.run([*command, "-o", str(target), "-lm"], check=True, cwd=build)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, objects))
+
+
+def main() -> None:
+    """Compare; the exit code is 1 if anything differs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=100_000)
+    parser.add_argument("--compilers", nargs="+", default=["gcc", "clang"])
+    parser.add_argument("--flags", action="append", help="may be repeated: --flags=-O0")
+    parser.add_argument("--digests", action="store_true", help="print those of this Python")
+    arguments = parser.parse_args()
+    if arguments.digests:
+        print(json.dumps(digests(arguments.rounds)))
+        return
+    import calibrant  # noqa: PLC0415
+
+    installed = Path(calibrant.__file__).parent
+    expected: dict[str, str] = digests(arguments.rounds)
+    print(f"{len(expected)} ways of making the public classes, {arguments.rounds:,} rounds each")
+    differ = False
+    for compiler in arguments.compilers:
+        for flags in arguments.flags or FLAGS:
+            with tempfile.TemporaryDirectory() as folder:
+                shutil.copytree(installed, Path(folder) / "calibrant")
+                compile_all(compiler, flags, Path(folder) / "calibrant")
+                environment = {**os.environ, "PYTHONPATH": folder}
+                command = [sys.executable, __file__, "--digests", "--rounds", str(arguments.rounds)]
+                printed = subprocess.run(
+                    command, env=environment, check=True, capture_output=True, text=True
+                ).stdout
+            got = json.loads(printed)
+            wrong = [name for name in expected if got[name] != expected[name]]
+            differ |= bool(wrong)
+            print(f"{compiler} {flags}: {wrong or 'the same bytes'}", flush=True)
+    sys.exit(differ)
+
+
+if __name__ == "__main__":
+    main()

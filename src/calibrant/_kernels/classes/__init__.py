@@ -1,0 +1,1 @@
+"""Several classes: vectors of probabilities mixed, and the rule that plays their rounds."""

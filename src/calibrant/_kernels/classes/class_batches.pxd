@@ -1,0 +1,10 @@
+"""Batches of labels that waited together, learned in one step."""
+
+from libc.stdint cimport int64_t
+
+from calibrant._kernels.classes.class_mixture cimport ClassMixture, Said
+
+cdef int batch_learn(
+    ClassMixture mixture, const Said **rows, const int *named, const int64_t *labels, Py_ssize_t n
+) except -1
+cdef void batch_mix(ClassMixture mixture, const Said *r, float *P, float *q) noexcept nogil

@@ -1,0 +1,116 @@
+"""What is measured of a stream's settled rows: monitors, scorecards and a history.
+
+Each kind of stream has its own `Measures`; the engine and the views know only these methods.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from calibrant import Episode, Monitor
+from calibrant._checks import Floats
+from calibrant._kernels.rounds.settled import Steps
+from calibrant.rounds import Settled
+from calibrant.service.stream import models
+
+
+class EpisodeChange(NamedTuple):
+    """An episode that began or ended; `of` is "raw" or "calibrated".
+
+    `question` names the event that came too often or too rarely, where a prediction is no
+    probability of one.
+    """
+
+    of: str
+    is_over: bool
+    episode: Episode
+    question: str | None = None
+
+
+class Timed(NamedTuple):
+    """Steps of monitors, when each was, and the group of each if there are groups."""
+
+    rows: Steps
+    at: Floats
+    by: list[Any] | None
+
+
+class Watching(Protocol):
+    """What a view asks of a monitor."""
+
+    @property
+    def state(self) -> str: ...  # noqa: D102
+
+    @property
+    def evidence(self) -> float: ...  # noqa: D102
+
+
+class Measures(ABC):
+    """What the predictions of a stream have been worth so far."""
+
+    @property
+    @abstractmethod
+    def monitors(self) -> Mapping[str, Watching]:
+        """The monitor of the "calibrated" predictions, and of the "raw" ones if they have any."""
+
+    @abstractmethod
+    def episodes(self, of: str) -> list[models.EpisodeView]:
+        """Return the episodes of one of the monitors, the oldest first."""
+
+    @abstractmethod
+    def take(
+        self, rows: Settled, steps: Timed, times: Floats, waiting: Floats
+    ) -> list[EpisodeChange]:
+        """Measure settled rows, and show all steps to the monitors; return what began or ended.
+
+        `times` says since when rows are settled, and `waiting` how many waited after each.
+        """
+
+    @abstractmethod
+    def spread(self, rows: Settled) -> Floats:
+        """Return the variance that each outcome adds to the bias of its group."""
+
+    @abstractmethod
+    def headline(self) -> models.Headline:
+        """Return the few figures of a stream's summary."""
+
+    @abstractmethod
+    def scorecard(self) -> Mapping[str, Any]:
+        """Return all measures."""
+
+    @abstractmethod
+    def history(self, points: int) -> models.HistoryView | models.NumberHistoryView:
+        """Return what was predicted and observed through time."""
+
+    @abstractmethod
+    def parts(self) -> dict[str, Any]:
+        """Return what is saved, by name: each has `to_bytes`."""
+
+    @abstractmethod
+    def load(self, parts: Mapping[str, Any]) -> None:
+        """Take over what was saved."""
+
+
+def watch(
+    of: str, monitor: Monitor, steps: Timed, said: Floats, outcomes: Floats
+) -> tuple[list[EpisodeChange], Floats]:
+    """Show steps to a monitor; return what began or ended, and the evidence after each outcome."""
+    before, open_before = len(monitor.episodes), monitor.state == "miscalibrated"
+    evidence = np.zeros(len(steps.rows))
+    monitor.play_steps(steps.rows.numbers, said, outcomes, steps.by, steps.at.tolist(), evidence)
+    found: list[EpisodeChange] = []
+    episodes = monitor.episodes[max(before - 1, 0) :] if before else monitor.episodes
+    for at, episode in enumerate(episodes):
+        is_old = before > 0 and at == 0
+        if not is_old:
+            # As it was at its alarm.
+            begun = replace(episode, end=None, end_at=None, recovered=None, recovered_at=None)
+            found.append(EpisodeChange(of, False, begun))
+        if episode.end is not None and (not is_old or open_before):
+            found.append(EpisodeChange(of, True, episode))
+    return found, evidence[~np.isnan(outcomes)]

@@ -1,0 +1,167 @@
+"""Several classes in data frames, files and reports."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from calibrant import MulticlassRecalibrator
+from calibrant.cli import app
+from calibrant.measures import class_summary, multiclass_brier, multiclass_log_loss
+from calibrant.measures.multiclass import classwise_ece, confidence_ece
+from calibrant.recalibrate import recalibrate_frame
+from calibrant.recalibrate.rivals import (
+    ClassRefit,
+    OnlinePriorShift,
+    OnlineTemperature,
+    OnlineTemperatureBias,
+    OnlineVectorScaling,
+)
+from calibrant.report import ClassReport
+
+LABELS = ["cat", "dog", "eel"]
+
+
+def overconfident(rounds, seed=0):
+    random = np.random.default_rng(seed)
+    truth = random.dirichlet([1, 1, 1], rounds)
+    labels = (random.random((rounds, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    rows = truth**2.5
+    return rows / rows.sum(axis=1, keepdims=True), labels, truth
+
+
+def framed(rounds=300, seed=0, start="p_"):
+    rows, labels, _ = overconfident(rounds, seed)
+    columns = {f"{start}{name}": rows[:, at] for at, name in enumerate(LABELS)}
+    seen = [None if t % 10 == 9 else LABELS[k] for t, k in enumerate(labels.tolist())]
+    return pl.DataFrame(columns | {"seen": seen, "t": np.arange(rounds)})
+
+
+def test_a_frame_is_what_a_run_gives():
+    frame = framed()
+    done = recalibrate_frame(frame, scores="p_*", outcome="seen")
+    rows = frame.select(pl.col("^p_.*$")).to_numpy()
+    expected = MulticlassRecalibrator(LABELS).run(rows, frame["seen"].to_list())
+    names = [f"calibrated_{name}" for name in LABELS]
+    np.testing.assert_array_equal(done.select(names).to_numpy(), expected)
+    assert done.columns == [*frame.columns, *names]
+
+
+def test_a_frame_goes_on_with_a_recalibrator():
+    frame = framed()
+    whole = recalibrate_frame(frame, scores="p_*", outcome="seen", time="t", available="t")
+    recalibrator = MulticlassRecalibrator(LABELS)
+    parts = [
+        recalibrate_frame(
+            part, scores="p_*", outcome="seen", time="t", available="t", recalibrator=recalibrator
+        )
+        for part in (frame[:120], frame[120:])
+    ]
+    assert pl.concat(parts).equals(whole)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"smooth": "s"}, "smooth does not go with scores"),
+        ({"scores": "q_*"}, "two columns or more"),
+        ({"scores": ["p_cat", "nothing"]}, "nothing"),
+        ({"outcome": "t"}, "the label must be one of 'cat', 'dog', 'eel', got '0'"),
+        ({"recalibrator": MulticlassRecalibrator(2)}, "has the classes"),
+    ],
+)
+def test_frames_that_cannot_be(more, message):
+    with pytest.raises(ValueError, match=message):
+        recalibrate_frame(framed(20), **{"scores": "p_*", "outcome": "seen", **more})
+
+
+def test_the_command_writes_probabilities_and_a_page(tmp_path):
+    path, out, page, state = (tmp_path / name for name in ("a.csv", "b.csv", "c.html", "state"))
+    frame = framed(900)
+    frame.write_csv(path)
+    given = ["recalibrate", str(path), "--scores", "p_*", "--outcome", "seen", "--out", str(out)]
+    given += ["--report", str(page), "--state", str(state)]
+    said = CliRunner().invoke(app, given)
+    assert said.exit_code == 0, said.output
+    assert "the log loss fell" in said.output
+    assert "Miscalibrated classes after: none" in said.output
+    done = pl.read_csv(out)
+    expected = recalibrate_frame(frame, scores="p_*", outcome="seen")
+    names = [f"calibrated_{name}" for name in LABELS]
+    np.testing.assert_allclose(done.select(names).to_numpy(), expected.select(names).to_numpy())
+    assert MulticlassRecalibrator.load(state).rounds == 900
+    assert "Confusion" in page.read_text()
+    told = CliRunner().invoke(app, [*given[:6], "--json"])
+    found = json.loads(told.stdout)
+    assert found["verdict"] == "better"
+    assert found["measured"] == 810
+    refused = CliRunner().invoke(app, [*given[:6], "--budget", "0.1"])
+    assert refused.exit_code != 0
+    assert "--budget does not go with --scores" in refused.output
+
+
+def test_a_file_whose_rows_do_not_sum_to_one_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("cat,dog,y\n0.5,0.5,cat\n0.5,0.4,dog\n")
+    said = CliRunner().invoke(
+        app, ["recalibrate", str(path), "--scores", "cat,dog", "--outcome", "y"]
+    )
+    assert said.exit_code != 0
+    assert "must sum to one, got 0.9" in said.output
+    assert "line 3" in said.output
+
+
+def test_the_summary_has_the_measures_and_what_chance_explains():
+    rows, labels, truth = overconfident(20_000, 1)
+    found = class_summary(rows, labels)
+    assert found.log_loss == multiclass_log_loss(rows, labels)
+    assert found.brier == multiclass_brier(rows, labels)
+    assert found.confidence_ece == confidence_ece(rows, labels)
+    assert found.classwise_ece == pytest.approx(classwise_ece(rows, labels))
+    assert len(found.miscalibrated) == 3
+    right = class_summary(truth, labels)
+    assert right.miscalibrated == []
+    # What chance leaves is the mean of the error of labels drawn from the rows themselves.
+    random = np.random.default_rng(2)
+    errors = []
+    for _ in range(30):
+        drawn = (random.random((4000, 1)) > truth[:4000].cumsum(axis=1)[:, :-1]).sum(axis=1)
+        errors.append(class_summary(truth[:4000], drawn).confidence_ece)
+    expected = class_summary(truth[:4000], labels[:4000]).confidence_chance
+    assert abs(np.mean(errors) - expected) < 4 * np.std(errors) / np.sqrt(30)
+
+
+def test_a_report_says_whether_it_helped():
+    rows, labels, truth = overconfident(3000, 2)
+    assert ClassReport(rows, truth, labels).verdict.word == "better"
+    assert ClassReport(truth, rows, labels).verdict.word == "worse"
+    assert ClassReport(truth, truth, labels).verdict.word == "no different"
+    assert ClassReport(rows[:50], truth[:50], labels[:50]).verdict.word == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    "rival",
+    [
+        OnlineTemperature(), OnlineTemperatureBias(), OnlineVectorScaling(), OnlinePriorShift(),
+        *(ClassRefit(m, 2000, 500) for m in (
+            "temperature", "temperature and biases", "isotonic", "dirichlet")),
+    ],
+    ids=lambda rival: f"{type(rival).__name__} {getattr(rival, 'method', '')}",
+)  # fmt: skip
+def test_rivals_repair_what_they_can(rival):
+    """All but prior shift know a temperature; the last knows base rates."""
+    rows, labels, truth = overconfident(3000, 3)
+    best, raw = (multiclass_log_loss(each, labels) for each in (truth, np.maximum(rows, 1e-6)))
+    said = rival.run(rows, labels)
+    assert np.abs(said.sum(axis=1) - 1).max() < 1e-9
+    loss = multiclass_log_loss(said, labels)
+    if isinstance(rival, OnlinePriorShift):
+        assert abs(loss - raw) < 0.01
+    else:
+        assert loss < best + 0.35 * (raw - best)
+    late = rival.run(rows, labels, late=50)
+    np.testing.assert_array_equal(late[:50], rival.run(rows[:50], labels[:50], late=50))
+    with pytest.raises(ValueError, match="labels must be columns"):
+        rival.run(rows[:2], [0, 3])
